@@ -1,0 +1,178 @@
+"""How the embedded model is trained: any folder of `.txt` files in, a Falcon-type checkpoint out.
+
+The recipe in one paragraph: a byte-level BPE tokenizer is fitted to the training books; every
+training sequence starts with the beginning-of-text token, which gives heads a place for surplus
+attention; some sequences hold a span twice, so that copying pays and induction heads form;
+matrices are trained with Muon (Jordan et al. 2024), everything else with AdamW, under a warm-up
+and a cosine decay. One whole book is never trained on: the acceptance test uses it.
+"""
+
+import math
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import FalconConfig, FalconForCausalLM, PreTrainedTokenizerFast
+
+from report.errors import ReportError
+
+BEGINNING_OF_TEXT = "<|begin_of_text|>"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All the numbers that determine the training run."""
+
+    vocab_size: int = 4096
+    num_hidden_layers: int = 8
+    num_attention_heads: int = 8
+    hidden_size: int = 192
+    context: int = 256
+    """Tokens a training sequence, the beginning-of-text token included."""
+    batch: int = 16
+    """Sequences a step."""
+    steps: int = 5000
+    warmup_steps: int = 200
+    cooldown: float = 0.3
+    """Last fraction of the steps, in which the learning rate falls by a cosine to 2 %."""
+    muon_learning_rate: float = 0.02
+    adamw_learning_rate: float = 3e-3
+    weight_decay: float = 0.1
+    dropout: float = 0.0
+    repeated: float = 0.15
+    """Fraction of sequences that hold a span twice, once `repeated_early` has died out."""
+    repeated_early: float = 0.45
+    """The same at step 0; falls linearly to `repeated` within `repeated_early_steps`."""
+    repeated_early_steps: int = 2500
+    random_spans: float = 0.5
+    """Fraction of those spans that are random tokens instead of text."""
+    shortest_span: int = 16
+    longest_span: int = 120
+    seed: int = 20261120
+
+
+def train_tokenizer(texts, vocab_size):
+    """Byte-level BPE over `texts` (a list of str) that puts the beginning-of-text token first."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(
+        texts,
+        trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            special_tokens=[BEGINNING_OF_TEXT],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
+    begin = tokenizer.token_to_id(BEGINNING_OF_TEXT)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{BEGINNING_OF_TEXT} $A", special_tokens=[(BEGINNING_OF_TEXT, begin)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=BEGINNING_OF_TEXT,
+        eos_token=BEGINNING_OF_TEXT,
+        clean_up_tokenization_spaces=False,
+    )
+
+
+def random_model(recipe, begin_id):
+    """The untrained Falcon decoder of the recipe (float32), with the geometry of falcon-rw-1b."""
+    return FalconForCausalLM(
+        FalconConfig(
+            vocab_size=recipe.vocab_size,
+            hidden_size=recipe.hidden_size,
+            num_hidden_layers=recipe.num_hidden_layers,
+            num_attention_heads=recipe.num_attention_heads,
+            max_position_embeddings=512,
+            alibi=True,
+            bias=True,
+            multi_query=False,
+            parallel_attn=False,
+            new_decoder_architecture=False,
+            hidden_dropout=recipe.dropout,
+            attention_dropout=0.0,
+            bos_token_id=begin_id,
+            eos_token_id=begin_id,
+        )
+    )
+
+
+def repeated_fraction(step, recipe):
+    """Fraction of sequences with a repeated span at this step, in [0, 1]."""
+    early = max(0.0, 1 - step / recipe.repeated_early_steps)
+    return recipe.repeated + (recipe.repeated_early - recipe.repeated) * early
+
+
+def sequence(tokens, recipe, begin_id, repeated, rng):
+    """One training sequence [context]: the beginning-of-text token, then text, perhaps with a repeat.
+
+    tokens: int [corpus]. A repeat is a span (text or random tokens) that occurs twice, the second
+    time right after the first or some text later, as in the induction test of Olsson et al. 2022.
+    """
+    length = recipe.context - 1
+    start = rng.integers(0, len(tokens) - length)
+    text = tokens[start : start + length].copy()
+    if rng.random() < repeated:
+        n = int(rng.integers(recipe.shortest_span, recipe.longest_span + 1))
+        if rng.random() < recipe.random_spans:
+            span = rng.integers(1, recipe.vocab_size, n)
+        else:
+            at = rng.integers(0, len(tokens) - n)
+            span = tokens[at : at + n]
+        first = int(rng.integers(0, length - 2 * n + 1))
+        second = int(rng.integers(first + n, length - n + 1))
+        text[first : first + n] = span
+        text[second : second + n] = span
+    return np.concatenate([[begin_id], text])
+
+
+def optimizers(model, recipe):
+    """Muon for the weight matrices of the layers, AdamW for embeddings, biases and norms."""
+    matrices, decayed, plain = [], [], []
+    for name, parameter in model.named_parameters():
+        if parameter.ndim == 1:
+            plain.append(parameter)
+        elif "word_embeddings" in name:
+            decayed.append(parameter)
+        else:
+            matrices.append(parameter)
+    muon = torch.optim.Muon(
+        matrices,
+        lr=recipe.muon_learning_rate,
+        weight_decay=recipe.weight_decay,
+        momentum=0.95,
+        nesterov=True,
+    )
+    adamw = torch.optim.AdamW(
+        [
+            {"params": decayed, "weight_decay": recipe.weight_decay},
+            {"params": plain, "weight_decay": 0.0},
+        ],
+        lr=recipe.adamw_learning_rate,
+        betas=(0.9, 0.95),
+    )
+    return muon, adamw
+
+
+def learning_rate_factor(step, recipe):
+    """Linear warm-up, a plateau at 1, then a cosine down to 0.02 (a factor of the peak rate)."""
+    if step < recipe.warmup_steps:
+        return (step + 1) / recipe.warmup_steps
+    start = round(recipe.steps * (1 - recipe.cooldown))
+    if step < start:
+        return 1.0
+    done = (step - start) / max(1, recipe.steps - start)
+    return 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done))
+
+
+def training_batch(tokens, recipe, begin_id, step):
+    """The batch of one step, int64 [batch, context]; depends on the seed and the step alone."""
+    rng = np.random.default_rng([recipe.seed, step])
+    repeated = repeated_fraction(step, recipe)
+    rows = [sequence(tokens, recipe, begin_id, repeated, rng) for _ in range(recipe.batch)]
+    return torch.from_numpy(np.stack(rows)).long()
