@@ -1,0 +1,70 @@
+"""Tables of columns with description and unit (schema table/1), for everything but figure 1 to 3."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from report.errors import ReportError
+
+
+@dataclass(frozen=True)
+class Column:
+    """A named column: what its numbers mean, their unit, and how finely they are kept."""
+
+    description: str
+    unit: str
+    values: object
+    """[rows]: integers, strings, or floats when `step` is given."""
+    step: float | None = None
+    """Unit of the stored integers; a value is off by at most half of it."""
+
+
+def encode(tables, **fields):
+    """The table/1 dataset of some named tables.
+
+    tables: dict of table name to dict of column name to `Column`
+    fields: further integers to record, e.g. layer=3
+    """
+    return {
+        "schema": "table/1",
+        **fields,
+        "tables": {name: _encode_table(columns) for name, columns in tables.items()},
+    }
+
+
+def decode(dataset):
+    """dict of table name to dict of column name to array [rows] (float, int or str)."""
+    return {
+        name: {
+            column: _decode_column(name, column, content, table["rows"])
+            for column, content in table["columns"].items()
+        }
+        for name, table in dataset["tables"].items()
+    }
+
+
+def _encode_table(columns):
+    rows = {len(column.values) for column in columns.values()}
+    assert len(rows) == 1, f"columns of unequal length: {rows}"
+    return {
+        "rows": rows.pop(),
+        "columns": {name: _encode_column(column) for name, column in columns.items()},
+    }
+
+
+def _encode_column(column):
+    content = {"description": column.description, "unit": column.unit}
+    if column.step is None:
+        return {**content, "values": np.asarray(column.values).tolist()}
+    values = np.rint(np.asarray(column.values, float) / column.step).astype(np.int64)
+    return {**content, "step": column.step, "values": values.tolist()}
+
+
+def _decode_column(table, name, content, rows):
+    values = np.asarray(content["values"])
+    if len(values) != rows:
+        raise ReportError(
+            f"table {table!r}: column {name!r} has {len(values)} values, not {rows}; "
+            "delete the dataset and run `make site`."
+        )
+    return values * content["step"] if "step" in content else values

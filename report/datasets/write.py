@@ -1,0 +1,83 @@
+"""Turns the measurements of one article into its folder of datasets."""
+
+from datetime import UTC, datetime
+
+from report import store
+from report.datasets import attention, head_statistics, passage, updates
+
+FIELDS = {
+    "terms.content": (
+        "query times key, both without their bias, scaled: what the two tokens say to each other",
+        "score, natural logarithm",
+    ),
+    "terms.bias": (
+        "query bias times key, scaled: depends on the target token alone",
+        "score, natural logarithm",
+    ),
+    "terms.position": (
+        "what the distance of the two tokens adds (ALiBi: the tensor the model passes, scaled)",
+        "score, natural logarithm",
+    ),
+    "log_normalizer": (
+        "logarithm of the sum of exp(score) over the targets of a current token",
+        "natural logarithm",
+    ),
+    "marker_count": ("fewest largest targets that hold half of the probability", "targets, 1-11"),
+    "largest_targets": ("targets of a current token by falling probability", "index from 0 or -1"),
+}
+
+
+def write_datasets(folder, measured, provenance, progress=None):
+    """Write every dataset of an article into an empty folder; the manifest comes last.
+
+    measured: `Measured` (see report.measure): passage, pieces, measurement, corpus statistics
+    provenance: the manifest's key, determined_by, model, corpus, self_check, versions, command, seed
+    progress: called with (done, total) after each layer
+    raises: ReportError if a number is not finite, or the folder cannot be written
+    """
+    measurement = measured.measurement
+    layers, heads = measurement.magnitude.shape[:2]
+    files = {}
+
+    def write(name, data):
+        path = folder / name
+        store.write(path, data)
+        files[name] = {"bytes": path.stat().st_size, "sha256": store.sha256(path)}
+
+    write("passage.json", passage.encode(measured.passage, measured.pieces))
+    sources = {"passage": measurement.statistics, "corpus": measured.corpus}
+    write("head_statistics.json", head_statistics.encode(sources))
+    for layer in range(layers):
+        write(
+            f"updates/{layer}.json",
+            updates.encode(
+                layer,
+                measurement.magnitude[layer],
+                measurement.alignment[layer],
+                measurement.largest_targets[layer, :, :, 0],
+            ),
+        )
+        for head in range(heads):
+            write(f"attention/{layer}/{head}.json", _attention(measurement, layer, head))
+        if progress:
+            progress(layer + 1, layers)
+    manifest = {
+        "schema": "manifest/1",
+        **provenance,
+        "passage": {"name": measured.passage.name, "tokens": len(measured.pieces)},
+        "date": datetime.now(UTC).date().isoformat(),
+        "fields": {name: {"description": d, "unit": u} for name, (d, u) in FIELDS.items()},
+        "files": files,
+    }
+    store.write(folder / "manifest.json", manifest)
+
+
+def _attention(measurement, layer, head):
+    return attention.encode(
+        layer,
+        head,
+        measurement.terms(layer, head),
+        measurement.probability(layer, head),
+        measurement.marker_count[layer, head],
+        measurement.largest_targets[layer, head],
+    )
