@@ -1,0 +1,61 @@
+"""Length and direction of updates, against the updates themselves."""
+
+import torch
+
+from report.measurements.updates import HeadUpdate
+
+
+def test_one_head_by_hand():
+    """W maps (1, 0) to (3, 4, 0): length 5; the hidden state (0, 2, 0) has length 2."""
+    weight = torch.tensor([[3.0, 0.0], [4.0, 0.0], [0.0, 1.0]])
+    update = HeadUpdate.of_projection(weight, 1)
+    magnitude, alignment = update.magnitude_and_alignment(
+        torch.tensor([[[1.0, 0.0]]]), torch.tensor([[0.0, 2.0, 0.0]])
+    )
+    torch.testing.assert_close(magnitude, torch.tensor([[2.5]]))
+    torch.testing.assert_close(alignment, torch.tensor([[0.8]]))
+
+
+def test_many_heads_equal_the_updates_written_out():
+    generator = torch.Generator().manual_seed(2)
+    heads, length, size, hidden = 3, 6, 4, 12
+    weight = torch.randn(hidden, heads * size, generator=generator, dtype=torch.float64)
+    context = torch.randn(heads, length, size, generator=generator, dtype=torch.float64)
+    hidden_state = torch.randn(length, hidden, generator=generator, dtype=torch.float64)
+    before = weight.clone(), context.clone(), hidden_state.clone()
+    magnitude, alignment = HeadUpdate.of_projection(weight, heads).magnitude_and_alignment(
+        context, hidden_state
+    )
+    for head in range(heads):
+        for token in range(length):
+            update = weight[:, head * size : (head + 1) * size] @ context[head, token]
+            expected = update.norm() / hidden_state[token].norm()
+            torch.testing.assert_close(magnitude[head, token], expected)
+            expected = torch.cosine_similarity(update, hidden_state[token], dim=0)
+            torch.testing.assert_close(alignment[head, token], expected)
+    for tensor, copy in zip((weight, context, hidden_state), before, strict=True):
+        assert torch.equal(tensor, copy)
+
+
+def test_a_head_whose_slice_lacks_full_rank_is_measured():
+    weight = torch.ones(6, 4)  # rank 1
+    magnitude, alignment = HeadUpdate.of_projection(weight, 2).magnitude_and_alignment(
+        torch.ones(2, 1, 2), torch.ones(1, 6)
+    )
+    torch.testing.assert_close(magnitude, torch.full((2, 1), 2.0))
+    torch.testing.assert_close(alignment, torch.ones(2, 1))
+
+
+def test_an_update_of_length_zero_has_alignment_zero():
+    magnitude, alignment = HeadUpdate.of_projection(torch.eye(4), 2).magnitude_and_alignment(
+        torch.zeros(2, 1, 2), torch.ones(1, 4)
+    )
+    assert magnitude.tolist() == alignment.tolist() == [[0.0], [0.0]]
+
+
+def test_alignment_never_leaves_its_range():
+    weight = torch.eye(8) * 3e-4
+    context = torch.rand(1, 500, 8, generator=torch.Generator().manual_seed(1))
+    _, alignment = HeadUpdate.of_projection(weight, 1).magnitude_and_alignment(context, context[0])
+    assert alignment.max() <= 1
+    torch.testing.assert_close(alignment, torch.ones(1, 500))
