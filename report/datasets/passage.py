@@ -9,7 +9,7 @@ VISIBLE = {"\n": "↵", "\t": "⇥", "\r": "␍", "\u2028": "↵", "\u2029": "�
 def encode(passage, pieces):
     """The passage/1 dataset.
 
-    passage: object with name, title, source, licence
+    passage: object with name, title, source, licence, language
     pieces: list of dicts with id and text, perhaps bytes and special, one a token
     """
     return {
@@ -18,6 +18,7 @@ def encode(passage, pieces):
         "title": passage.title,
         "source": passage.source,
         "licence": passage.licence,
+        "language": passage.language,
         "tokens": [_encode_token(piece) for piece in pieces],
     }
 

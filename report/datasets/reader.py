@@ -35,11 +35,16 @@ class StudyData:
         return store.read(self.path / "manifest.json")
 
     @functools.cached_property
+    def passage(self):
+        """The passage/1 dataset: name, title, source, licence, language, tokens."""
+        return store.read(self.path / "passage.json")
+
+    @functools.cached_property
     def tokens(self):
         """list of `Token`, the passage in order."""
         return [
             Token(index, t["id"], t["text"], t.get("label", t["text"]), t.get("special", False))
-            for index, t in enumerate(store.read(self.path / "passage.json")["tokens"])
+            for index, t in enumerate(self.passage["tokens"])
         ]
 
     @property

@@ -30,7 +30,7 @@ FIELDS = {
 def write_datasets(folder, measured, provenance, progress=None):
     """Write every dataset of an article into an empty folder; the manifest comes last.
 
-    measured: `Measured` (see report.measure): passage, pieces, measurement, corpus statistics
+    measured: `Measured` (see report.measuring): passage, pieces, measurement, corpus statistics
     provenance: the manifest's key, determined_by, model, corpus, self_check, versions, command, seed
     progress: called with (done, total) after each layer
     raises: ReportError if a number is not finite, or the folder cannot be written

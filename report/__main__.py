@@ -1,0 +1,161 @@
+"""The pipeline on one page: `python -m report site` measures, draws, writes and publishes."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from report import __version__
+from report.errors import ReportError
+
+HERE = Path(__file__).parents[1]
+ARTICLES = HERE / "templates" / "articles"
+SITE_SRC = HERE / "site_src"
+SITE = HERE / "site"
+
+app = typer.Typer(
+    help="Measure attention heads and publish what they do as an interactive site.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+console = Console(stderr=True, highlight=False)
+
+Model = Annotated[
+    str | None, typer.Option(help="Embedded model or checkpoint folder, for every article.")
+]
+Passage = Annotated[
+    str | None, typer.Option(help="Passage by name, or a .md or .txt file, for every article.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Measure again even if nothing changed.")]
+SiteFolder = Annotated[Path, typer.Argument(help="Folder of the built site.")]
+
+
+@app.command()
+def site(model: Model = None, passage: Passage = None, force: Force = False):
+    """Measure what changed, write all pages, and build the site into site/."""
+    render(model, passage, force)
+    from report.publish import build
+
+    build(HERE / "mkdocs.yml", SITE)
+    console.print(f"The site is in [bold]{_shown(SITE)}[/]; see it with `make serve`.")
+
+
+@app.command()
+def render(model: Model = None, passage: Passage = None, force: Force = False):
+    """Measure what changed and write Markdown, data, figures and assets into site_src/."""
+    from report.assets import write_assets
+    from report.datasets.reader import StudyData
+    from report.pages import render_article, render_lists
+    from report.study import read_studies
+
+    studies = read_studies(ARTICLES, model=model, passage=passage)
+    folders = _measure(studies, force)
+    pages = []
+    with _progress() as bar:
+        task = bar.add_task("Writing pages", total=len(studies))
+        for study, folder in zip(studies, folders, strict=True):
+            pages.append(render_article(study, StudyData(folder), SITE_SRC))
+            bar.advance(task)
+    render_lists(pages, SITE_SRC)
+    write_assets(SITE_SRC)
+
+
+@app.command()
+def measure(model: Model = None, passage: Passage = None, force: Force = False):
+    """Run the models where something changed and write the datasets."""
+    from report.study import read_studies
+
+    _measure(read_studies(ARTICLES, model=model, passage=passage), force)
+
+
+@app.command()
+def check(folder: SiteFolder = SITE):
+    """Verify a built site: links, anchors, pictures, figures, datasets, no other host."""
+    from report.check import check_site
+
+    counts = check_site(folder)
+    listed = ", ".join(f"{number} {what}" for what, number in counts.items())
+    console.print(f"{_shown(folder)}: all right ({listed}).")
+
+
+@app.command()
+def serve(
+    folder: SiteFolder = SITE,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8000,
+):
+    """Serve a built site on this machine, until Ctrl-C."""
+    from report.publish import serve_folder
+
+    serve_folder(folder, port, announce=lambda url: console.print(f"Serving {url}; stop: Ctrl-C"))
+
+
+def _measure(studies, force):
+    """Folders of the datasets, one a study; says which were measured now."""
+    from report.measuring import datasets
+
+    folders = []
+    for study in studies:
+        with _progress() as bar:
+            tasks = {}
+
+            def show(what, done, total, bar=bar, tasks=tasks):
+                if what not in tasks:
+                    tasks[what] = bar.add_task(what, total=total)
+                bar.update(tasks[what], completed=done, total=total)
+
+            folder, ran = datasets(study, SITE_SRC / "datasets", show, force)
+        state = "measured" if ran else "unchanged, not measured again"
+        console.print(f"{study.name}: {state} ({folder.name})")
+        folders.append(folder)
+    return folders
+
+
+def _progress():
+    columns = TextColumn("{task.description:14}"), BarColumn(), MofNCompleteColumn()
+    return Progress(*columns, TimeElapsedColumn(), console=console)
+
+
+def _shown(path):
+    path = Path(path).resolve()
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _version(asked: bool):
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+):
+    pass
+
+
+def main():
+    """Run the command line; what is wrong outside is one sentence and an exit code of 1 or 2."""
+    try:
+        app()
+    except ReportError as error:
+        console.print(f"[red]error:[/] {_plain(error)}", soft_wrap=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _plain(error):
+    from rich.markup import escape
+
+    return escape(str(error))
+
+
+if __name__ == "__main__":
+    main()

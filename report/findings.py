@@ -1,0 +1,212 @@
+"""What an article may say about the numbers: heads, counts and comparisons, from the datasets.
+
+Templates call these as `{{ find.strongest("first_token").label }}` and choose their sentences by
+the values, so that prose stays true when the model or the passage changes.
+"""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from report.datasets.head_statistics import MEASURES
+from report.errors import ReportError
+
+
+@dataclass(frozen=True)
+class Head:
+    """One head and a number that was found for it."""
+
+    layer: int
+    head: int
+    value: float
+
+    @property
+    def label(self):
+        """The usual short name, counting from 0: "L5H1"."""
+        return head_label(self.layer, self.head)
+
+    @property
+    def state(self):
+        """Where to set a figure's sliders to see it: `{{ figure("attention_map", **h.state) }}`."""
+        return {"layer": self.layer, "head": self.head}
+
+
+def head_label(layer, head):
+    """The usual short name of a head, counting from 0: "L5H1"."""
+    return f"L{layer}H{head}"
+
+
+class Findings:
+    """Numbers of one article, computed from its datasets when they are asked for."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def values(self, measure, source="corpus"):
+        """A measure of every head, float [layer, head].
+
+        measure: itself, first_token, concentration (figures 4 to 6), or previous_token
+            (fraction of the passage's tokens whose largest target is the token before)
+        source: "passage" or "corpus"; previous_token is known for the passage alone
+        """
+        if measure == "previous_token":
+            return self._previous_token
+        if measure not in MEASURES:
+            known = ", ".join([*MEASURES, "previous_token"])
+            raise ReportError(f"unknown measure {measure!r}; known: {known}.")
+        table = self.data.head_statistics
+        return table[measure][table["source"] == source].reshape(self.data.layers, self.data.heads)
+
+    def strongest(self, measure, source="corpus"):
+        """The `Head` with the largest value of a measure."""
+        return _argmax(self.values(measure, source))
+
+    def count(self, measure, at_least, source="corpus"):
+        """How many heads reach a value."""
+        return int((self.values(measure, source) >= at_least).sum())
+
+    def layer_means(self, measure, source="corpus"):
+        """Mean over the heads of each layer, list of float [layer]."""
+        return self.values(measure, source).mean(1).tolist()
+
+    def trend(self, measure, source="corpus"):
+        """"rises", "falls" or "neither rises nor falls steadily", from the first to the last layer.
+
+        Steady means a rank correlation with the layer beyond 0.6 (Spearman).
+        """
+        means = np.array(self.layer_means(measure, source))
+        if len(means) < 3:
+            return "neither rises nor falls steadily"
+        ranks = np.argsort(np.argsort(means))
+        correlation = np.corrcoef(ranks, np.arange(len(means)))[0, 1]
+        if abs(correlation) <= 0.6:
+            return "neither rises nor falls steadily"
+        return "rises" if correlation > 0 else "falls"
+
+    @functools.cached_property
+    def largest_target_shares(self):
+        """Where the largest targets of the passage lie: fractions of all (token, head) pairs.
+
+        returns: dict with itself, first_token, previous_token, other; token 0 left out; the
+            token before is not counted again where it is token 0
+        """
+        target, token = self._column("largest_target"), self._column("token")
+        itself, first = target == token, target == 0
+        previous = (target == token - 1) & ~first
+        keep = token > 0
+        shares = {
+            "itself": itself[keep].mean(),
+            "first_token": first[keep].mean(),
+            "previous_token": previous[keep].mean(),
+        }
+        return {name: float(share) for name, share in shares.items()} | {
+            "other": float(1 - sum(shares.values()))
+        }
+
+    def rank_share(self, layer, head, rank=0):
+        """Mean probability of a head's target of a rank (0 = the largest), over tokens that have one."""
+        attention = self.data.attention(layer, head)
+        targets = attention.largest_targets[:, rank]
+        rows = np.flatnonzero(targets >= 0)
+        return float(attention.probability[rows, targets[rows]].mean())
+
+    def median_markers(self, layer, head):
+        """Median number of targets that hold half of a token's probability."""
+        return float(np.median(self.data.attention(layer, head).marker_count[1:]))
+
+    @functools.cached_property
+    def term_spreads(self):
+        """How much each term varies between the targets of a token: dict of term to [layer, head].
+
+        The standard deviation over the targets of a row, averaged over all rows with at least two
+        targets. A term that is the same for all targets has no say in the probabilities.
+        """
+        shape = (self.data.layers, self.data.heads)
+        spreads = {}
+        for layer, head in np.ndindex(*shape):
+            for name, term in self.data.attention(layer, head).terms.items():
+                spreads.setdefault(name, np.zeros(shape))[layer, head] = _row_spread(term.matrix())
+        return spreads
+
+    def leading_term(self, name):
+        """How many heads vary most in this term."""
+        names = list(self.term_spreads)
+        if name not in names:
+            return 0
+        stacked = np.stack([self.term_spreads[key] for key in names])
+        return int((stacked.argmax(0) == names.index(name)).sum())
+
+    def extreme_spread(self, name):
+        """The `Head` in which a term varies most between targets."""
+        return _argmax(self.term_spreads[name])
+
+    def median_magnitude(self, layer):
+        """Median over tokens and heads of a layer's update magnitude."""
+        return float(np.median(self.data.updates(layer)["points"]["magnitude"]))
+
+    @functools.cached_property
+    def strongest_update(self):
+        """The `Head` with the largest median update magnitude."""
+        return _argmax(np.median(self._per_token("magnitude"), axis=2))
+
+    def opposing(self, layer=None):
+        """Fraction of updates (of a layer, or of all) that point against the hidden state."""
+        alignment = self._per_token("alignment")
+        return float(((alignment if layer is None else alignment[layer]) < 0).mean())
+
+    @functools.cached_property
+    def most_opposing(self):
+        """The `Head` with the smallest mean alignment."""
+        means = self._per_token("alignment").mean(2)
+        found = _argmax(-means)
+        return Head(found.layer, found.head, -found.value)
+
+    @functools.cached_property
+    def most_aligned(self):
+        """The `Head` with the largest mean alignment."""
+        return _argmax(self._per_token("alignment").mean(2))
+
+    @functools.cached_property
+    def magnitude_by_target(self):
+        """Median update magnitude where the largest target is the first token, and elsewhere.
+
+        returns: dict with first_token, other (None where no such point exists) and
+            first_token_share, the fraction of points of the first kind; token 0 left out
+        """
+        keep = self._column("token") > 0
+        first = self._column("largest_target")[keep] == 0
+        magnitude = self._column("magnitude")[keep]
+        return {
+            "first_token": float(np.median(magnitude[first])) if first.any() else None,
+            "other": float(np.median(magnitude[~first])) if (~first).any() else None,
+            "first_token_share": float(first.mean()),
+        }
+
+    @functools.cached_property
+    def _previous_token(self):
+        target = self._per_token("largest_target")
+        token = np.arange(target.shape[2])
+        return (target == token - 1)[:, :, 1:].mean(2)
+
+    def _column(self, name):
+        layers = range(self.data.layers)
+        return np.concatenate([self.data.updates(layer)["points"][name] for layer in layers])
+
+    def _per_token(self, name):
+        """A column of the update tables as [layer, head, token]."""
+        return self._column(name).reshape(self.data.layers, self.data.heads, -1)
+
+
+def _argmax(values):
+    layer, head = np.unravel_index(np.argmax(values), values.shape)
+    return Head(int(layer), int(head), float(values[layer, head]))
+
+
+def _row_spread(matrix):
+    """Mean over rows (from the second) of the standard deviation over the lower triangle."""
+    count = np.arange(1, len(matrix) + 1)
+    lower = np.tril(matrix)
+    mean = lower.sum(1) / count
+    variance = (lower**2).sum(1) / count - mean**2
+    return float(np.sqrt(np.maximum(variance, 0))[1:].mean())

@@ -1,0 +1,71 @@
+"""Markdown to site, by MkDocs; and a small server to look at it."""
+
+import errno
+import functools
+import os
+import subprocess
+import sys
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from report.errors import ReportError, UsageError
+
+
+def build(config, folder):
+    """Run MkDocs (strict: a warning is an error).
+
+    config: mkdocs.yml; folder: where the site goes
+    raises: ReportError with MkDocs' own lines when it does not succeed
+    """
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    command += ["--config-file", str(config), "--site-dir", str(folder)]
+    # The theme's notice about its successor is for its users to read, not for every build.
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip()
+        raise ReportError(f"MkDocs could not build the site: {lines[-2000:]}")
+
+
+def serve_folder(folder, port, announce):
+    """Serve a folder over HTTP on 127.0.0.1 until interrupted.
+
+    announce: called with the address once the server listens
+    raises: ReportError if there is no site, UsageError if the port is in use or not allowed
+    """
+    folder = Path(folder)
+    if not (folder / "index.html").is_file():
+        raise ReportError(f"{folder}: no built site here (index.html missing); run `make site`.")
+    handler = functools.partial(_Handler, directory=str(folder))
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+    except OSError as error:
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise
+        reason = "in use" if error.errno == errno.EADDRINUSE else "not allowed"
+        raise UsageError(
+            f"port {port} is {reason}; choose another, e.g. `make serve PORT={port + 1}`."
+        ) from error
+    with server:
+        announce(f"http://127.0.0.1:{port}/")
+        server.serve_forever()
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    """Serves files without a line of log for each, and shows the site's own page for what is not there."""
+
+    def log_message(self, *args):
+        pass
+
+    def send_error(self, code, message=None, explain=None):
+        page = Path(self.directory) / "404.html"
+        if code != 404 or not page.is_file():
+            return super().send_error(code, message, explain)
+        content = page.read_bytes()
+        self.send_response(404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+        return None

@@ -1,0 +1,108 @@
+"""An article's front matter: which model, which passage, who wrote it and when."""
+
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from report.errors import ReportError
+
+MARK = "---"
+
+
+class FrontMatter(BaseModel):
+    """The keys at the top of an article's template."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str = Field(min_length=1)
+    date: date
+    author: str = Field(min_length=1)
+    summary: str = Field(min_length=1)
+    tags: list[str] = []
+    model: str = "falcon-8x8"
+    """Name of an embedded model, or a folder with a checkpoint."""
+    passage: str = "the-lamp-on-the-hill"
+    """Name of a passage that ships with the project, or a text file."""
+    cover: str = "attention_map"
+    """The figure whose picture stands for the article on the home page."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """One article: its front matter and its template."""
+
+    name: str
+    """The template's file name without endings; the article's address."""
+    front_matter: FrontMatter
+    template: Path
+    body: str
+    """The template without its front matter, with as many lines before it, so lines agree."""
+
+
+def read_studies(folder, **replaced):
+    """Every article under `folder` (`*.md.j2`), newest first.
+
+    replaced: front matter keys to set for all of them (from the command line), e.g. model
+    raises: ReportError if there is none, or one of them is not valid
+    """
+    paths = sorted(Path(folder).glob("*.md.j2"))
+    if not paths:
+        raise ReportError(f"{folder}: no article (*.md.j2) found; add one and run `make site`.")
+    studies = [read_study(path, **replaced) for path in paths]
+    return sorted(studies, key=lambda study: (study.front_matter.date, study.name), reverse=True)
+
+
+def read_study(path, **replaced):
+    """The article in one template file.
+
+    raises: ReportError naming file, line, key and the nearest valid key
+    """
+    path = Path(path)
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReportError(f"{path}: cannot be read as UTF-8 text: {error}.") from error
+    lines = text.split("\n")
+    ends = [number for number, line in enumerate(lines) if line.rstrip() == MARK]
+    if len(ends) < 2 or ends[0] != 0:
+        raise ReportError(
+            f"{path}: must start with front matter between two lines of '---'; see README.md."
+        )
+    header = lines[1 : ends[1]]
+    body = "\n" * (ends[1] + 1) + "\n".join(lines[ends[1] + 1 :])
+    values = {**_parse(header, path), **{k: v for k, v in replaced.items() if v is not None}}
+    try:
+        front_matter = FrontMatter(**values)
+    except ValidationError as error:
+        raise ReportError(_explain(error.errors()[0], header, path)) from error
+    return Study(path.name.removesuffix(".md.j2"), front_matter, path, body)
+
+
+def _parse(header, path):
+    try:
+        values = yaml.safe_load("\n".join(header)) or {}
+    except yaml.YAMLError as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", 0) + 2
+        problem = getattr(error, "problem", None) or error
+        raise ReportError(f"{path}, line {line}: front matter is not YAML: {problem}.") from error
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise ReportError(f"{path}, line 2: front matter must be lines of `key: value`.")
+    return values
+
+
+def _explain(problem, header, path):
+    key = str(problem["loc"][0])
+    starts = (number for number, line in enumerate(header, 2) if line.startswith(f"{key}:"))
+    line = next(starts, 1)
+    known = list(FrontMatter.model_fields)
+    if problem["type"] == "extra_forbidden":
+        near = get_close_matches(key, known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}."
+        return f"{path}, line {line}: unknown key {key!r}; {hint}"
+    if problem["type"] == "missing":
+        return f"{path}, line 1: the key {key!r} is missing from the front matter; add it."
+    return f"{path}, line {line}: {key!r}: {problem['msg']} (got {problem['input']!r})."
