@@ -135,7 +135,7 @@ def _weight_files(folder):
     found = sorted(folder.glob("*.safetensors"))
     index = folder / "model.safetensors.index.json"
     if index.is_file():
-        listed = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        listed = _listed_files(index)
         lacking = sorted(listed - {path.name for path in found})
         if lacking:
             raise ReportError(
@@ -154,6 +154,16 @@ def _weight_files(folder):
     raise ReportError(
         f"model folder '{folder.name}' has no weights; *.safetensors files are needed"
     )
+
+
+def _listed_files(index):
+    """Names of the weight files that the index of a sharded checkpoint lists."""
+    try:
+        return set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ReportError(
+            f"'{index.parent.name}/{index.name}' has no weight_map; copy the whole folder again"
+        ) from error
 
 
 def _load_tokenizer(folder):

@@ -13,6 +13,7 @@ TOKENS = 16
 SEED = 20261120
 LIMITS = {
     "rows_sum_to_one": 1e-5,
+    "biases": 1e-6,
     "terms_sum_to_score": 1e-5,
     "probability_from_terms": 2e-5,
     "updates_sum_to_output": 1e-5,
@@ -34,6 +35,8 @@ def self_check(loaded):
 
     returns: dict with "tokens", "seed", "layers_called", "differences" and "limits"; differences:
         rows_sum_to_one: of a row of probabilities, from 1
+        biases: query and key of an input of zeros against the biases taken off (no sum of terms
+            would show a wrong split)
         terms_sum_to_score: content + bias + position + row constant (+ A_i) against the score,
             relative to the largest score where that is above 1
         probability_from_terms: softmax(content + bias + position), without the row constant,
@@ -68,6 +71,7 @@ def self_check(loaded):
 
     logits = run_measured(model, token_ids, record, logits=True)
     reference = _plain_logits(model, token_ids)
+    worst["biases"] = _bias_difference(model, family, layers, token_ids)
     worst["logits"] = _difference(logits, reference, relative_above=1.0)
     _require_within_limits(worst)
     return {
@@ -98,6 +102,30 @@ def _plain_logits(model, token_ids):
             return model(input_ids=input_ids, use_cache=False).logits[0]
     finally:
         model.train(training)
+
+
+def _bias_difference(model, family, layers, token_ids):
+    """Largest |projection of zeros - bias|, with zeros in place of every attention's input."""
+    worst = []
+
+    def zeros(_, args, kwargs):
+        if args:
+            return (torch.zeros_like(args[0]), *args[1:]), kwargs
+        return args, kwargs | {"hidden_states": torch.zeros_like(kwargs["hidden_states"])}
+
+    def record(layer, _, factors, value):
+        worst.append(_difference(factors.query, factors.query_bias[:, None].expand_as(value)))
+        worst.append(_difference(factors.key, factors.key_bias[:, None].expand_as(value)))
+        return streaming_attention(factors, value, lambda *_: None, layer)
+
+    modules = [family.attention(layer) for layer in layers]
+    hooks = [module.register_forward_pre_hook(zeros, with_kwargs=True) for module in modules]
+    try:
+        run_measured(model, token_ids, record)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return max(worst)
 
 
 def _score_differences(factors, score, probability):

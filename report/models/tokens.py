@@ -34,9 +34,11 @@ def encode(loaded, text):
 def token_pieces(loaded, token_ids):
     """The exact text of each token, for showing it.
 
+    token_ids: ids of the tokenizer's vocabulary
     returns: list of {"id": int, "text": str, "special": bool}, a leading space kept; a token whose
         bytes are not whole characters has U+FFFD in its text for what is missing and "bytes", its
         bytes in hexadecimal ("e2 80")
+    raises: ReportError for an id that the tokenizer does not know
     """
     tokenizer = loaded.tokenizer
     byte_of = _byte_alphabet()
@@ -50,12 +52,23 @@ def token_pieces(loaded, token_ids):
 def _piece(token_id, tokenizer, byte_of, added, special):
     piece = {"id": int(token_id), "text": added.get(token_id), "special": special}
     if piece["text"] is None:
-        symbols = tokenizer.convert_ids_to_tokens(int(token_id))
-        raw = bytes(byte_of[symbol] for symbol in symbols)
+        symbols = _symbols(tokenizer, int(token_id))
+        raw = b"".join(byte_of.get(symbol, symbol.encode()) for symbol in symbols)
         piece["text"] = raw.decode("utf-8", errors="replace")
         if piece["text"].encode() != raw:
             piece["bytes"] = raw.hex(" ")
     return piece
+
+
+def _symbols(tokenizer, token_id):
+    """The vocabulary's spelling of a token; ReportError for an id that is in no vocabulary."""
+    symbols = tokenizer.convert_ids_to_tokens(token_id) if token_id >= 0 else None
+    if symbols is None:
+        raise ReportError(
+            f"token id {token_id} is not in the tokenizer, which has {len(tokenizer)} tokens; "
+            "use the tokenizer that belongs to the model"
+        )
+    return symbols
 
 
 def _byte_alphabet():
@@ -65,9 +78,9 @@ def _byte_alphabet():
     U+0100 on, in order (Radford et al. 2019).
     """
     alphabet = set(pre_tokenizers.ByteLevel.alphabet())
-    byte_of = {chr(byte): byte for byte in range(256) if chr(byte) in alphabet}
-    others = (byte for byte in range(256) if chr(byte) not in byte_of)
-    byte_of.update((chr(256 + place), byte) for place, byte in enumerate(others))
+    byte_of = {chr(byte): bytes([byte]) for byte in range(256) if chr(byte) in alphabet}
+    others = [byte for byte in range(256) if chr(byte) not in byte_of]
+    byte_of.update((chr(256 + place), bytes([byte])) for place, byte in enumerate(others))
     return byte_of
 
 

@@ -97,6 +97,12 @@ def test_weights_in_shards_are_loaded_and_counted_whole(folder):
     refused(folder / "shards", rf"lacks 1 of {len(shards)} weight files, the first is model-00002")
 
 
+@pytest.mark.parametrize("index", ["{", "[]", '{"weight_map": 3}'])
+def test_an_index_that_lists_nothing_is_refused(folder, index):
+    (folder / "model.safetensors.index.json").write_text(index)
+    refused(folder, "'copy/model.safetensors.index.json' has no weight_map")
+
+
 def test_nothing_is_asked_of_the_network(falcon_folder, monkeypatch):
     def no_network(*_, **__):
         raise AssertionError("a connection was attempted")

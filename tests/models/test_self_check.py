@@ -62,6 +62,19 @@ def test_a_forgotten_term_is_noticed(loaded, monkeypatch):
     expect_failure(loaded, "terms sum to score")
 
 
+def test_biases_of_another_head_are_noticed(loaded, monkeypatch):
+    original = falcon._biases
+    monkeypatch.setattr(
+        falcon, "_biases", lambda module: tuple(bias.roll(1, 0) for bias in original(module))
+    )
+    expect_failure(loaded, "biases")
+
+
+def test_the_check_leaves_no_hook_behind(loaded):
+    self_check.self_check(loaded)
+    assert not any(module._forward_pre_hooks for module in loaded.model.modules())
+
+
 def test_a_wrong_slice_of_the_output_projection_is_noticed(loaded, monkeypatch):
     original = HeadUpdate.of_projection
     monkeypatch.setattr(

@@ -58,3 +58,10 @@ def test_a_passage_of_one_token_is_refused(loaded):
 def test_a_passage_longer_than_the_model_allows_is_refused(loaded):
     with pytest.raises(ReportError, match="has 601 tokens, the model takes at most 512"):
         encode(loaded, "z" * 600)
+
+
+@pytest.mark.parametrize("token_id", [-1, 319, 10**6])
+def test_an_id_that_the_tokenizer_does_not_know_is_refused(loaded, token_id):
+    assert len(loaded.tokenizer) < 319
+    with pytest.raises(ReportError, match=f"token id {token_id} is not in the tokenizer"):
+        token_pieces(loaded, [0, token_id])
