@@ -1,0 +1,77 @@
+"""What a reader may change in a figure: sliders and switches, drawn by the page, not by Vega."""
+
+from dataclasses import asdict, dataclass, replace
+
+from report.errors import ReportError
+
+
+@dataclass(frozen=True)
+class Control:
+    """A slider over integers."""
+
+    param: str
+    """Name in the URL, of the Vega param if the figure has one, and in the dataset's address."""
+    label: str
+    minimum: int
+    maximum: int
+    value: int
+
+    def check(self, value):
+        """`value` if the slider reaches it, else a ReportError."""
+        if not isinstance(value, int) or not self.minimum <= value <= self.maximum:
+            raise ReportError(
+                f"{self.param}={value!r} is not allowed; "
+                f"give a whole number from {self.minimum} to {self.maximum}."
+            )
+        return value
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A choice between a few named values."""
+
+    param: str
+    label: str
+    options: dict[str, str]
+    """Value of the param -> what the reader reads."""
+    value: str
+
+    def check(self, value):
+        """`value` if it is one of the options, else a ReportError."""
+        if value not in self.options:
+            allowed = ", ".join(self.options)
+            raise ReportError(f"{self.param}={value!r} is not allowed; give one of: {allowed}.")
+        return value
+
+
+def layer_control(data):
+    """Slider over the layers, in the middle at first."""
+    return Control("layer", "Layer", 0, data.layers - 1, data.layers // 2)
+
+
+def head_control(data):
+    """Slider over the heads of a layer."""
+    return Control("head", "Head", 0, data.heads - 1, 0)
+
+
+def at_state(controls, state):
+    """The controls with the values of `state`, a dict of param to value.
+
+    raises: ReportError if a param is unknown or a value is out of reach
+    """
+    known = [control.param for control in controls]
+    for param in state:
+        if param not in known:
+            allowed = ", ".join(known) or "none"
+            raise ReportError(f"unknown control {param!r}; this figure has: {allowed}.")
+    return [replace(c, value=c.check(state.get(c.param, c.value))) for c in controls]
+
+
+def values(controls, state):
+    """dict of param to value: `state`, with defaults where it says nothing."""
+    return {control.param: control.value for control in at_state(controls, state)}
+
+
+def as_json(controls):
+    """The controls as the page's script reads them."""
+    return [asdict(control) for control in controls]

@@ -1,0 +1,125 @@
+"""Heads sorted by value at each layer, line r joining the r-th values: figures 4 to 6.
+
+A line is no head, and lines never cross; each point knows the real head it stands for.
+"""
+
+import altair
+import numpy as np
+
+from report.figures import _controls, _theme
+
+ASPECT = 1.6
+PHONE_ASPECT = 1.05
+SOURCES = {"passage": "this passage", "corpus": "many texts"}
+
+
+def controls(data):
+    return [_controls.Switch("source", "Measured on", SOURCES, "passage")]
+
+
+def caption(what):
+    """How to read the lines, after a sentence that says `what` is counted."""
+    return (
+        f"{what} Token 0, which can only attend to itself, is left out. At each layer the heads "
+        "are sorted by their value, and a line joins the values of one rank from layer to layer: "
+        "a line is no head, the tooltip names the head at each point. Point at one to see where "
+        "that head of that layer stands in the other figures of this section."
+    )
+
+
+def chart(data, name, title, measure, y_title, number, state):
+    """The figure of one measure.
+
+    measure: column of the table "heads"; number: format of its values
+    """
+    at = _controls.at_state(controls(data), state)
+    heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
+    x, y = _axes(data, measure, y_title, number)
+    colour = altair.Color(f"rank_{measure}:Q", legend=None).scale(
+        domain=[0, max(1, data.heads - 1)], range=_theme.ramp(_theme.RANK_RAMP)
+    )
+    lines = heads.mark_line(strokeWidth=1.6, opacity=0.75, aria=False).encode(
+        x=x, y=y, color=colour, detail=f"rank_{measure}:N"
+    )
+    points = heads.transform_calculate(named="'head ' + datum.head").mark_circle(
+        size=altair.ExprRef("width > 500 ? 62 : 44"),
+        opacity=1,
+        stroke=altair.ExprRef("paper"),
+        strokeWidth=0.8,
+        aria=False,
+    )
+    tooltip = [
+        altair.Tooltip(f"rank_{measure}:Q", title="rank (0 = lowest)"),
+        altair.Tooltip("layer:Q", title="layer"),
+        altair.Tooltip(f"{measure}:Q", title="value", format=number),
+        altair.Tooltip("named:N", title="real head"),
+    ]
+    return _theme.frame(
+        altair.layer(
+            lines,
+            points.encode(x=x, y=y, color=colour, tooltip=tooltip),
+            *_marked(heads, x, y),
+        ),
+        name=name,
+        description=f"{title}: {y_title}, by layer, heads sorted",
+        controls=at,
+        url="head_statistics.json",
+        decode="tables",
+        params=[
+            altair.param(name="source", value=at[0].value),
+            *_theme.marked("layer", "head"),
+        ],
+    )
+
+
+def _axes(data, measure, title, number):
+    layers = list(range(data.layers))
+    x = (
+        altair.X("layer:Q", title="layer (index from 0)")
+        .scale(domain=[-0.25, data.layers - 0.75], nice=False)
+        .axis(values=layers, format="d", grid=False)
+    )
+    largest = float(data.head_statistics[measure].max())
+    y = (
+        altair.Y(f"{measure}:Q", title=title)
+        .scale(domain=[0, min(1, max(largest * 1.04, 0.05))], nice=False)
+        .axis(format=".0%" if "%" in number else ".2~f", tickCount=6)
+    )
+    return x, y
+
+
+def _marked(heads, x, y):
+    here = heads.transform_filter("datum.layer === marked_layer && datum.head === marked_head")
+    ring = here.mark_point(
+        size=190, strokeWidth=2.2, filled=False, color=altair.ExprRef("ink"), aria=False
+    )
+    name = here.transform_calculate(
+        named="'head ' + datum.head", edge="datum.layer > 0.7 * domain('x')[1]"
+    ).mark_text(
+        dx=altair.ExprRef("datum.edge ? -13 : 13"),
+        align=altair.ExprRef("datum.edge ? 'right' : 'left'"),
+        fontWeight=700,
+        fontSize=12,
+        aria=False,
+    )
+    return ring.encode(x=x, y=y), name.encode(x=x, y=y, text="named:N")
+
+
+def rows(data):
+    """The table "heads" as a list of dicts, for both sources."""
+    columns = {name: column.tolist() for name, column in data.head_statistics.items()}
+    return {"heads": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]}
+
+
+def alt(data, what, measure, number, state):
+    """Alt text that names the head and the layer with the largest value, and the median."""
+    source = _controls.values(controls(data), state)["source"]
+    table = data.head_statistics
+    here = table["source"] == source
+    best = np.argmax(np.where(here, table[measure], -1))
+    return (
+        f"{what}, by layer, with the {data.heads} heads of each layer sorted, over "
+        f"{SOURCES[source]}. The largest value is {table[measure][best]:{number}}, head "
+        f"{table['head'][best]} of layer {table['layer'][best]}; the median of all heads is "
+        f"{np.median(table[measure][here]):{number}}."
+    )

@@ -1,0 +1,44 @@
+"""A figure as a still picture: what shows before, and without, the script."""
+
+import re
+
+import altair as alt
+import vl_convert
+
+from report.figures._theme import INK
+
+WIDTH = 720
+"""Width of a picture in pixels; its height follows from the figure's ASPECT."""
+
+NOISE = re.compile(r' aria-[a-z]+="[^"]*"| role="[^"]*"')
+"""The <img> around the picture has the alt text; inside, accessibility attributes are weight."""
+
+DECIMALS = re.compile(r"(\d\.\d)\d+")
+
+
+def specification(figure, data, *, dark=False, width=WIDTH, aspect=None, **state):
+    """The Vega-Lite specification (dict) of a figure module with its datasets filled in.
+
+    dark: for a dark page; state: values of the figure's controls
+    """
+    spec = figure.chart(data, **state).to_dict()
+    rows = figure.rows(data, **state, **({"dark": dark} if _paints(figure) else {}))
+    spec["datasets"] = spec.get("datasets", {}) | rows
+    spec["width"], spec["height"] = width, round(width / (aspect or figure.ASPECT))
+    for param in spec["params"]:
+        if param["name"] == "ink":
+            param["value"] = INK["dark" if dark else "light"]
+    return spec
+
+
+def _paints(figure):
+    return getattr(figure, "PAINTS_PIXELS", False)
+
+
+def svg(figure, data, *, dark=False, **state):
+    """The picture as SVG text: the same bytes for the same data, rounded to 0.1 pixel."""
+    spec = specification(figure, data, dark=dark, **state)
+    version = "_".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    text = NOISE.sub("", vl_convert.vegalite_to_svg(spec, vl_version=version))
+    pieces = re.split(r'("data:[^"]*")', text)  # a picture inside keeps its bytes
+    return "".join(p if p.startswith('"data:') else DECIMALS.sub(r"\1", p) for p in pieces)

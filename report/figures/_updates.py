@@ -1,0 +1,48 @@
+"""What figures 7 to 10 share: the tables of one layer, what each head adds, token by token."""
+
+from report.figures import _controls
+
+MAGNITUDE = "update magnitude |u| / |x|"
+ALIGNMENT = "update orientation cos(u, x)"
+EXPLAINED = (
+    "u is what one head adds to the hidden state of a token, x the hidden state that enters the "
+    "layer."
+)
+
+NOT_TOKEN_0 = "datum.token > 0"
+"""Token 0 can only attend to itself, which is also the first token: its kind says nothing."""
+
+
+def controls(data):
+    return [_controls.layer_control(data)]
+
+
+def points(data, state):
+    """Columns of the table "points" at the layer of `state`: dict of name to array."""
+    return data.updates(_controls.values(controls(data), state)["layer"])["points"]
+
+
+def rows(data, **state):
+    """The tables "points" and "region" as lists of dicts, with the texts of the tokens."""
+    tables = data.updates(_controls.values(controls(data), state)["layer"])
+    return {name: _records(data.tokens, columns) for name, columns in tables.items()}
+
+
+def _records(tokens, columns):
+    columns = {name: column.tolist() for name, column in columns.items()}
+    for name in ("token", "largest_target"):
+        if name in columns:
+            columns[f"{name}_text"] = [tokens[index].label for index in columns[name]]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+KIND = (
+    "datum.largest_target === datum.token ? 'the token itself' : "
+    "datum.largest_target === 0 ? 'the first token' : 'another token'"
+)
+"""Expression for what `_terms.kind` says of a point."""
+
+
+def point_size(data):
+    """Area in pixels of a point: smaller where there are more of them."""
+    return round(min(40, max(8, 60_000 / (data.heads * data.length))))

@@ -1,0 +1,92 @@
+"""Do heads that add much add something new? Orientation against strength of every update."""
+
+import altair
+import numpy as np
+
+from report.figures import _controls, _theme, _updates
+from report.figures._updates import controls, rows  # noqa: F401
+
+ASPECT = 1.35
+PHONE_ASPECT = 0.92
+
+
+def title(data):
+    return "Impact Orientation vs Impact Strength"
+
+
+def caption(data):
+    return (
+        f"A point is one token in one head. {_updates.EXPLAINED} Colour and shape say what the "
+        "head looks at most from that token. Token 0 is left out: it can only attend to itself, "
+        "which is the first token."
+    )
+
+
+def chart(data, **state):
+    points = altair.Chart(altair.NamedData("points")).transform_filter(_updates.NOT_TOKEN_0)
+    return _theme.frame(
+        altair.layer(_zero(), _cloud(data, points), _marked(points)),
+        name="alignment_vs_magnitude",
+        description=f"{title(data)}: a scatter plot, one point a token and head",
+        controls=_controls.at_state(controls(data), state),
+        url="updates/{layer}.json",
+        decode="tables",
+        params=_theme.marked("token"),
+    )
+
+
+def _axes():
+    return {
+        "x": altair.X("alignment:Q", title=f"{_updates.ALIGNMENT} (−1 to 1)").axis(tickCount=8),
+        "y": altair.Y("magnitude:Q", title=f"{_updates.MAGNITUDE} (ratio)").axis(tickCount=6),
+    }
+
+
+def _zero():
+    return altair.Chart(altair.InlineData([{}])).mark_rule(
+        strokeDash=[4, 3], strokeWidth=1.2, aria=False
+    ).encode(x=_theme.at(0))  # fmt: skip
+
+
+def _cloud(data, points):
+    legend = altair.Legend(title="largest target", orient="top", symbolOpacity=1)
+    tooltip = [
+        altair.Tooltip("label:N", title="current token"),
+        altair.Tooltip("head:O", title="head"),
+        altair.Tooltip("target_label:N", title="largest target"),
+        altair.Tooltip("alignment:Q", title="orientation", format=".3f"),
+        altair.Tooltip("magnitude:Q", title="magnitude", format=".3f"),
+    ]
+    return (
+        points.transform_calculate(
+            kind=_updates.KIND,
+            label=_theme.token_label("token", "token_text"),
+            target_label=_theme.token_label("largest_target", "largest_target_text"),
+        )
+        .mark_point(
+            filled=True,
+            size=altair.ExprRef(f"width > 500 ? {_updates.point_size(data)} : 16"),
+            opacity=0.6,
+            aria=False,
+        )
+        .encode(**_axes(), **_theme.kind_scales(legend), tooltip=tooltip)
+    )
+
+
+def _marked(points):
+    ring = points.transform_filter("datum.token === marked_token").mark_point(
+        size=110, strokeWidth=2, filled=False, color=altair.ExprRef("ink"), aria=False
+    )
+    return ring.encode(**_axes())
+
+
+def alt(data, **state):
+    layer = _controls.values(controls(data), state)["layer"]
+    columns = _updates.points(data, state)
+    seen = columns["token"] > 0
+    alignment, magnitude = columns["alignment"][seen], columns["magnitude"][seen]
+    return (
+        f"Scatter plot of layer {layer}: {seen.sum()} updates, one a token and head. "
+        f"{np.mean(alignment < 0):.0%} point against the hidden state; the correlation of "
+        f"orientation and magnitude is {np.corrcoef(alignment, magnitude)[0, 1]:+.2f}."
+    )

@@ -1,0 +1,31 @@
+"""How far the largest target stands out from the second, head by head and layer by layer."""
+
+from report.figures import _head_sorted
+from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls  # noqa: F401
+
+Y_TITLE = "largest − second largest probability, mean"
+NUMBER = ".3f"
+
+
+def title(data):
+    return "Attention concentration"
+
+
+def caption(data):
+    return _head_sorted.caption(
+        "How far the largest probability of a row stands above the second largest, on average."
+    )
+
+
+def chart(data, **state):
+    return _head_sorted.chart(
+        data, "attention_concentration", title(data), "concentration", Y_TITLE, NUMBER, state
+    )
+
+
+def rows(data, **state):
+    return _head_sorted.rows(data)
+
+
+def alt(data, **state):
+    return _head_sorted.alt(data, "Mean difference between the largest and the second largest probability", "concentration", NUMBER, state)

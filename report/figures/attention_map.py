@@ -1,0 +1,229 @@
+"""Where every token of the passage looks: the scores of one head, with half of each row marked."""
+
+import base64
+import io
+
+import altair
+import numpy as np
+from PIL import Image
+
+from report.figures import _controls, _terms, _theme
+
+ASPECT = 1.0
+PHONE_ASPECT = 0.92
+PAINTS_PIXELS = True
+"""`rows` paints with colours of its own, so it must be told `dark`."""
+
+QUANTILES = (0.02, 0.98)
+"""The colours run between these quantiles of the scores; what lies beyond has the last colour."""
+
+SAMPLE = 8192
+"""Cells that the quantiles are taken from, at most, so that a reader's browser is quick."""
+
+
+def title(data):
+    return "Attention Map"
+
+
+def caption(data):
+    return (
+        "A row is a current token, from top to bottom; a column is a target token that it may "
+        "attend to: itself or an earlier one. Shade is the score, before softmax; the scores of "
+        "a row can be compared, those of two rows only roughly, and the shades saturate at the "
+        "2nd and 98th percentile. Markers are on the targets that together hold half of the row’s "
+        "probability, at most 11 a row. Point at a cell, or focus the figure and use the arrow "
+        "keys, to read both tokens, the score, its terms and the probability."
+    )
+
+
+def controls(data):
+    return [_controls.layer_control(data), _controls.head_control(data)]
+
+
+def chart(data, **state):
+    at = _controls.at_state(controls(data), state)
+    attention = data.attention(*(control.value for control in at))
+    low, high = score_range(attention)
+    size = data.length
+    return _theme.frame(
+        altair.layer(
+            _map(),
+            _score_legend(),
+            _guides(size),
+            _markers(size),
+            _cursor(),
+        ).resolve_scale(color="independent", shape="independent"),
+        name="attention_map",
+        description=title(data) + ": scores of one head, current token by target token",
+        controls=at,
+        url="attention/{layer}/{head}.json",
+        decode="attention_map",
+        params=[
+            *_theme.marked("token"),
+            altair.param(name="score_low", value=low),
+            altair.param(name="score_high", value=high),
+            altair.param(name="legend_width", expr="clamp(width * 0.28, 108, 190)"),
+        ],
+        ramp=_theme.SCORE_RAMP,
+        terms=_terms.names(data),
+    )
+
+
+def _axes(size):
+    ends = {"domain": [0, size], "nice": False, "zero": False}
+    axis = altair.Axis(grid=False, tickMinStep=1, format="d")
+    x = altair.X("column:Q", axis=axis, title="target token (index)")
+    y = altair.Y("row:Q", axis=axis, title="current token (index)")
+    return {"x": x.scale(**ends), "y": y.scale(**ends, reverse=True)}
+
+
+def _map():
+    # one pixel a cell: the script feeds it a canvas, the still picture a PNG
+    return altair.Chart(altair.NamedData("map")).mark_image(
+        width=altair.ExprRef("width"),
+        height=altair.ExprRef("height"),
+        align="left",
+        baseline="top",
+        aspect=False,
+        smooth=False,
+        aria=False,
+    ).encode(url="image:N", x=altair.value(0), y=altair.value(0))  # fmt: skip
+
+
+def _score_legend():
+    colour = altair.Color("score:Q").scale(
+        domain=[altair.ExprRef("score_low"), altair.ExprRef("score_high")],
+        range=_theme.ramp(_theme.SCORE_RAMP),
+        clamp=True,
+    )
+    legend = altair.Legend(
+        **_in_empty_triangle(0),
+        direction="horizontal",
+        title="score",
+        gradientLength=altair.ExprRef("legend_width"),
+        gradientThickness=10,
+        gradientOpacity=1,
+        tickCount=3,
+        format=".1f",
+    )
+    nothing = altair.Chart(altair.NamedData("no_score"))  # an empty layer that brings the legend
+    return nothing.mark_point(aria=False).encode(color=colour.legend(legend))
+
+
+def _in_empty_triangle(top):
+    """Place of a legend above the diagonal, `top` pixels below the upper edge."""
+    return {"orient": "none", "legendX": altair.ExprRef("width - legend_width - 12"), "legendY": top}
+
+
+def _markers(size):
+    legend = altair.Legend(
+        **_in_empty_triangle(52),
+        title=["half of the row’s", "probability is on"],
+        symbolOpacity=1,
+    )
+    cell = f"width / {size}"
+    mark = altair.Chart(altair.NamedData("markers")).mark_point(
+        filled=True,
+        size=altair.ExprRef(f"clamp(1.5 * pow({cell}, 2), 9, 150)"),
+        opacity=1,
+        stroke=altair.ExprRef("paper"),
+        strokeWidth=altair.ExprRef(f"{cell} > 3 ? 0.5 : 0.25"),
+        aria=False,
+    )
+    return mark.transform_calculate(
+        column="datum.target_token + 0.5", row="datum.current_token + 0.5"
+    ).encode(**_axes(size), **_theme.kind_scales(legend))
+
+
+def _guides(size):
+    """Thin lines through the marked token: its row to the left, its column downwards."""
+    one = altair.Chart(altair.InlineData([{}]))
+    style = {"strokeWidth": 1, "strokeDash": [3, 2], "aria": False}
+    shown = _theme.only("marked_token >= 0")
+    middle, edge = altair.ExprRef("marked_token + 0.5"), altair.ExprRef("marked_token + 1")
+    row = one.mark_rule(opacity=shown, **style).encode(
+        x=_theme.at(0), x2=_theme.at(edge), y=_theme.at(middle)
+    )
+    column = one.mark_rule(opacity=shown, **style).encode(
+        x=_theme.at(middle), y=_theme.at(altair.ExprRef("marked_token")), y2=_theme.at(size)
+    )
+    return row + column
+
+
+def _cursor():
+    return (
+        altair.Chart(altair.NamedData("cursor"))
+        .mark_rect(fill=None, stroke=altair.ExprRef("ink"), strokeWidth=1.6, aria=False)
+        .transform_calculate(right="datum.target_token + 1", below="datum.current_token + 1")
+        .encode(
+            x="target_token:Q",
+            x2="right:Q",
+            y="current_token:Q",
+            y2="below:Q",
+        )
+    )
+
+
+def rows(data, *, dark=False, **state):
+    attention = data.attention(*_controls.values(controls(data), state).values())
+    low, high = score_range(attention)
+    shades = "dark" if dark else "light"
+    picture = raster(attention.score, low, high, _theme.SCORE_RAMP[shades])
+    return {
+        "map": [{"image": data_url(picture)}],
+        "markers": markers(attention),
+        "cursor": [],
+        "no_score": [],
+    }
+
+
+def markers(attention):
+    """The marked cells: list of dicts with current_token, target_token, kind."""
+    return [
+        {
+            "current_token": current,
+            "target_token": int(target),
+            "kind": _terms.kind(current, int(target)),
+        }
+        for current, count in enumerate(attention.marker_count)
+        for target in attention.largest_targets[current, :count]
+    ]
+
+
+def score_range(attention):
+    """(low, high): the scores between which the colours run."""
+    scores = attention.score[np.tril_indices(len(attention.score))]
+    scores = np.sort(scores[:: -(-len(scores) // SAMPLE)])
+    low, high = (float(scores[int(part * (len(scores) - 1))]) for part in QUANTILES)
+    return low, max(high, low + 1e-6)
+
+
+def raster(score, low, high, ramp):
+    """One pixel a cell: uint8 [query, key, 4], transparent above the diagonal.
+
+    score: float [query, key]; low, high: scores of the ramp's first and last colour
+    """
+    seen = np.tril(np.ones(score.shape, bool))
+    part = (np.where(seen, score, low) - low) / (high - low)
+    alpha = np.where(seen, 255, 0).astype(np.uint8)
+    return np.concatenate([_theme.shades(ramp, part), alpha[..., None]], -1)
+
+
+def data_url(pixels):
+    """A picture, uint8 [row, column, 4], as the data URL of a PNG."""
+    file = io.BytesIO()
+    Image.fromarray(pixels, "RGBA").save(file, "PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+
+
+def alt(data, **state):
+    layer, head = _controls.values(controls(data), state).values()
+    attention = data.attention(layer, head)
+    itself = np.diagonal(attention.probability)[1:].mean()
+    first = attention.probability[1:, 0].mean()
+    marks = attention.marker_count[1:].mean()
+    return (
+        f"Attention map of layer {layer}, head {head} over {data.length} tokens, a lower triangle. "
+        f"On average a token gives {itself:.0%} of its probability to itself and {first:.0%} to "
+        f"the first token, and {marks:.1f} targets hold half of it."
+    )

@@ -1,0 +1,112 @@
+"""Where in the passage heads change the hidden state much, and where they look at token 0."""
+
+import altair
+import numpy as np
+
+from report.figures import _controls, _theme, _updates
+from report.figures._updates import controls, rows  # noqa: F401
+
+ASPECT = 1.0
+PHONE_ASPECT = 0.85
+COLOURS = {
+    "the first token": _theme.KINDS["the first token"],
+    "any other token": ("circle", "#8d94a3", "#8b92a3"),
+}
+
+
+def title(data):
+    return "Update by token position"
+
+
+def caption(data):
+    return (
+        f"A point is one token in one head, the passage runs from top to bottom. "
+        f"{_updates.EXPLAINED} Points whose largest target is the first token have a colour of "
+        "their own; the outline holds the middle 80 % of them at each height. Token 0 is left "
+        "out: it can only attend to itself, which is the first token."
+    )
+
+
+def chart(data, **state):
+    points = altair.Chart(altair.NamedData("points")).transform_filter(_updates.NOT_TOKEN_0)
+    return _theme.frame(
+        altair.layer(_guide(), _cloud(data, points), _region(), _marked(data, points)),
+        name="magnitude_by_position",
+        description=f"{title(data)}: a scatter plot, one point a token and head",
+        controls=_controls.at_state(controls(data), state),
+        url="updates/{layer}.json",
+        decode="tables",
+        params=_theme.marked("token"),
+    )
+
+
+def _axes(data):
+    return {
+        "x": altair.X("magnitude:Q", title=f"{_updates.MAGNITUDE} (ratio)").axis(tickCount=7),
+        "y": altair.Y("token:Q", title="current token (index)")
+        .scale(domain=[0, data.length], nice=False, reverse=True)
+        .axis(grid=False, tickMinStep=1, format="d"),
+    }
+
+
+def _cloud(data, points):
+    legend = altair.Legend(title="largest target", orient="top", symbolOpacity=1)
+    tooltip = [
+        altair.Tooltip("label:N", title="current token"),
+        altair.Tooltip("head:O", title="head"),
+        altair.Tooltip("target_label:N", title="largest target"),
+        altair.Tooltip("magnitude:Q", title="magnitude", format=".3f"),
+    ]
+    return (
+        points.transform_calculate(
+            kind="datum.largest_target === 0 ? 'the first token' : 'any other token'",
+            label=_theme.token_label("token", "token_text"),
+            target_label=_theme.token_label("largest_target", "largest_target_text"),
+        )
+        .mark_point(
+            filled=True,
+            size=altair.ExprRef(f"width > 500 ? {_updates.point_size(data)} : 14"),
+            opacity=0.65,
+            aria=False,
+        )
+        .encode(**_axes(data), **_theme.kind_scales(legend, COLOURS), tooltip=tooltip)
+    )
+
+
+def _region():
+    colour = _theme.themed(*_theme.KINDS["the first token"][1:])
+    line = altair.Chart(altair.NamedData("region")).mark_line(
+        interpolate="linear-closed", strokeWidth=2, color=colour, aria=False
+    )
+    return line.encode(x="magnitude:Q", y="token:Q", order="order:Q")
+
+
+def _guide():
+    shown = _theme.only("marked_token >= 0")
+    return altair.Chart(altair.InlineData([{}])).mark_rule(
+        strokeDash=[3, 2], opacity=shown, aria=False
+    ).encode(y=_theme.at(altair.ExprRef("max(marked_token, 0)")))  # fmt: skip
+
+
+def _marked(data, points):
+    ring = points.transform_filter("datum.token === marked_token").mark_point(
+        size=100, strokeWidth=2, filled=False, color=altair.ExprRef("ink"), aria=False
+    )
+    return ring.encode(**_axes(data))
+
+
+def alt(data, **state):
+    layer = _controls.values(controls(data), state)["layer"]
+    columns = _updates.points(data, state)
+    first = columns["largest_target"][columns["token"] > 0] == 0
+    magnitude = columns["magnitude"][columns["token"] > 0]
+    start = (
+        f"Scatter plot of layer {layer}: update magnitude by token position. From "
+        f"{np.mean(first):.0%} of the points the largest target is the first token"
+    )
+    if not first.any() or first.all():
+        return f"{start}; the median magnitude is {np.median(magnitude):.3f}."
+    return (
+        f"{start}; their median magnitude is {np.median(magnitude[first]):.3f}, that of the "
+        f"others {np.median(magnitude[~first]):.3f}."
+    )

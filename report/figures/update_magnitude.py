@@ -1,0 +1,32 @@
+"""How much each head changes the hidden state: length of its update, token by token."""
+
+from report.figures import _histogram, _updates
+from report.figures._histogram import ASPECT, PHONE_ASPECT  # noqa: F401
+from report.figures._updates import controls, rows  # noqa: F401
+
+
+def title(data):
+    return "Effect of Attention Head on Hidden State"
+
+
+def caption(data):
+    return (
+        f"{_updates.EXPLAINED} A value of 0.1 means that the head adds a vector a tenth as long "
+        f"as the hidden state. {_histogram.CHOOSING}"
+    )
+
+
+def chart(data, **state):
+    return _histogram.chart(
+        data,
+        "update_magnitude",
+        title(data),
+        "magnitude",
+        f"{_updates.MAGNITUDE} (ratio)",
+        state,
+        maxbins=40,
+    )
+
+
+def alt(data, **state):
+    return _histogram.alt(data, "the update magnitude", "magnitude", state)

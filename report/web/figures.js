@@ -1,0 +1,312 @@
+// Brings the figures of a page to life. All knowledge about a figure is in its specification
+// (usermeta.report) and in decoders.js; here: sliders, marks, palette, addresses, print.
+//
+// A page is <figure class="live-figure" data-spec data-datasets> elements, and perhaps a
+// <div class="passage"> whose tokens mark themselves in the figures.
+
+import { watchCells } from "./cells.js";
+import { decoders } from "./decoders.js";
+import { latest, loadJson, loadTokens } from "./loading.js";
+
+const here = new URL(".", import.meta.url);
+const figures = new Map(); // <figure> element -> Figure
+const mark = { token: -1, layer: -1, head: -1 }; // what all views show as marked, -1: nothing
+let pinnedToken = -1; // what `mark.token` returns to when the pointer leaves
+let printing = false;
+
+let library;
+const vegaEmbed = () =>
+  (library ??= import(new URL("vega-embed.js", here)).then((module) => module.default));
+
+// --- One figure ------------------------------------------------------------------------------
+
+class Figure {
+  constructor(element) {
+    this.element = element;
+    this.datasets = new URL(withSlash(element.dataset.datasets), location.href);
+    this.inputs = [...element.querySelectorAll("input[name]")];
+    this.link = element.querySelector("input[data-link]");
+    this.live = element.querySelector(".live-figure__live");
+    this.update = latest(() => this.show());
+    this.inputs.forEach((input) => {
+      const changed = () => this.set({ [param(input)]: valueOf(input) });
+      input.addEventListener("input", changed);
+      if (input.type === "radio") input.addEventListener("change", changed);
+      showValue(input);
+    });
+    this.link?.addEventListener("change", () => linkAll(this));
+  }
+
+  get state() {
+    const chosen = this.inputs.filter((input) => input.type === "range" || input.checked);
+    return Object.fromEntries(chosen.map((input) => [param(input), valueOf(input)]));
+  }
+
+  // Values out of reach are clamped, unknown ones dropped.
+  set(values, spread = true) {
+    for (const input of this.inputs) {
+      const value = values[param(input)];
+      if (value === undefined) continue;
+      if (input.type === "range") input.value = value;
+      else input.checked = input.value === String(value);
+      showValue(input);
+    }
+    if (this.started) this.update();
+    if (!spread) return;
+    writeHash(this);
+    if (this.link?.checked) spreadLinked(this);
+  }
+
+  // Called when the figure comes near the window: draws it once, over its still picture.
+  start() {
+    this.started = true;
+    this.update();
+  }
+
+  async embed() {
+    const spec = await loadJson(new URL(this.element.dataset.spec, location.href).href);
+    this.report = spec.usermeta.report;
+    this.params = new Set(spec.params.map((each) => each.name));
+    const embed = await vegaEmbed();
+    const box = this.element.querySelector(".live-figure__chart");
+    const { view } = await embed(box, spec, {
+      renderer: "canvas",
+      actions: false,
+      defaultStyle: false,
+      ast: true, // expressions are interpreted: no eval, so a strict content policy may stand
+      tooltip: { theme: "figure", disableDefaultStyle: true },
+      patch,
+    });
+    this.view = view;
+    watchPointer(this);
+    if (this.report.ramp) watchCells(this, box);
+  }
+
+  async show() {
+    try {
+      if (!this.view) await this.embed();
+      const state = this.state;
+      const address = this.report.data.url.replace(/{(\w+)}/g, (_, name) => state[name]);
+      const [file, tokens] = await Promise.all([
+        loadJson(new URL(address, this.datasets).href),
+        loadTokens(this.datasets),
+      ]);
+      if (!this.element.isConnected) return;
+      this.shown = decoders[this.report.data.decode](file, tokens, state);
+      for (const [name, rows] of Object.entries(this.shown.datasets)) this.view.data(name, rows);
+      this.signals({ ...state, ...this.shown.signals, ...markSignals() });
+      this.paint();
+      await this.view.runAsync();
+      this.succeed();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  signals(values) {
+    for (const [name, value] of Object.entries(values)) {
+      if (this.params.has(name)) this.view.signal(name, value);
+    }
+  }
+
+  // Everything that depends on the palette.
+  paint() {
+    const shade = !printing && document.body.dataset.mdColorScheme === "slate" ? "dark" : "light";
+    this.view.signal("ink", this.report.ink[shade]);
+    if (!this.shown?.picture) return;
+    const size = this.shown.size;
+    const canvas = Object.assign(document.createElement("canvas"), { width: size, height: size });
+    const pixels = this.shown.picture(this.report.ramp[shade]);
+    canvas.getContext("2d").putImageData(new ImageData(pixels, size, size), 0, 0);
+    this.view.data("map", [{ image: canvas }]);
+  }
+
+  succeed() {
+    this.element.classList.add("live-figure--live");
+    if (this.element.classList.contains("live-figure--failed")) this.say("");
+    this.element.classList.remove("live-figure--failed");
+    this.element.querySelectorAll("input").forEach((input) => (input.disabled = false));
+  }
+
+  // Before the first success the still picture simply stays; later the outdated chart is dimmed.
+  fail(error) {
+    console.warn(error);
+    this.element.classList.add("live-figure--failed");
+    const still = this.view && this.shown ? "" : " The still picture stays.";
+    this.say(`This figure could not be loaded (${error.message}).${still}`);
+  }
+
+  say(text) {
+    if (this.live) this.live.textContent = text;
+  }
+}
+
+const withSlash = (path) => (path.endsWith("/") ? path : `${path}/`);
+const param = (input) => input.dataset.param ?? input.name;
+const valueOf = (input) => (input.type === "range" ? Number(input.value) : input.value);
+
+function showValue(input) {
+  if (input.type !== "range") return;
+  const output = input.parentElement.querySelector("output");
+  if (output) output.textContent = input.value;
+  const label = input.parentElement.querySelector("span")?.textContent.trim() ?? input.name;
+  input.setAttribute("aria-valuetext", `${label} ${input.value}`);
+}
+
+// Vega-Lite has no mark for a picture from memory: an image mark's url becomes its image.
+function patch(spec) {
+  for (const child of spec.marks ?? []) {
+    patch(child);
+    const update = child.type === "image" && child.encode.update;
+    if (update?.url) {
+      update.image = update.url;
+      delete update.url;
+    }
+  }
+  return spec;
+}
+
+// --- Linked sliders --------------------------------------------------------------------------
+
+const linked = () => [...figures.values()].filter((figure) => figure.link);
+
+function linkAll(source) {
+  linked().forEach((figure) => (figure.link.checked = source.link.checked));
+  if (source.link.checked) spreadLinked(source);
+}
+
+function spreadLinked(source) {
+  const { layer, head } = source.state;
+  for (const figure of linked()) if (figure !== source) figure.set({ layer, head }, false);
+}
+
+// --- Marks: one token, one head, in every figure and in the passage ----------------------------
+
+const markSignals = () =>
+  Object.fromEntries(Object.entries(mark).map(([name, value]) => [`marked_${name}`, value]));
+
+function setMark(values) {
+  if (Object.entries(values).every(([name, value]) => mark[name] === value)) return;
+  Object.assign(mark, values);
+  for (const figure of figures.values()) {
+    if (!figure.shown) continue;
+    figure.signals(markSignals());
+    figure.view.runAsync();
+  }
+  for (const token of document.querySelectorAll(".token[data-token]")) {
+    token.classList.toggle("token--marked", Number(token.dataset.token) === mark.token);
+  }
+}
+
+function pin(token) {
+  pinnedToken = token;
+  setMark({ token });
+}
+
+function clearMarks() {
+  pinnedToken = -1;
+  setMark({ token: -1, layer: -1, head: -1 });
+}
+
+function watchPassage(passage) {
+  const tokenOf = (event) => event.target.closest?.(".token[data-token]")?.dataset.token;
+  const on = (type, act) =>
+    passage.addEventListener(type, (event) => {
+      if (tokenOf(event) !== undefined) act(Number(tokenOf(event)));
+    });
+  on("pointerover", (token) => setMark({ token }));
+  on("focusin", pin);
+  on("click", pin);
+  passage.addEventListener("pointerleave", () => setMark({ token: pinnedToken }));
+}
+
+function watchPointer(figure) {
+  const { view } = figure;
+  const tokenOf = (item) => item?.datum?.token ?? item?.datum?.current_token;
+  view.addEventListener("pointermove", (event, item) => {
+    const { layer, head } = item?.datum ?? {};
+    const token = figure.shown?.cell ? undefined : tokenOf(item);
+    if (token !== undefined) setMark({ token });
+    else if (layer !== undefined && head !== undefined) setMark({ layer, head });
+  });
+  view.addEventListener("click", (event, item) => {
+    if (tokenOf(item) !== undefined) pin(tokenOf(item));
+  });
+  figure.element.addEventListener("pointerleave", () =>
+    setMark({ token: pinnedToken, layer: -1, head: -1 }),
+  );
+}
+
+// --- The address: #fig-1:layer=2,head=5 --------------------------------------------------------
+
+let writing;
+
+function writeHash(figure) {
+  clearTimeout(writing);
+  writing = setTimeout(() => {
+    const state = Object.entries(figure.state).map((pair) => pair.join("="));
+    history.replaceState(history.state, "", `#${figure.element.id}:${state.join(",")}`);
+  }, 150);
+}
+
+function readHash() {
+  const [, id, pairs] = /^#([\w-]+):(.+)$/.exec(decodeURIComponent(location.hash)) ?? [];
+  const figure = figures.get(id && document.getElementById(id));
+  if (!figure) return;
+  figure.set(Object.fromEntries(pairs.split(",").map((pair) => pair.split("="))), false);
+  figure.element.scrollIntoView();
+}
+
+// --- The page ----------------------------------------------------------------------------------
+
+const near = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      near.unobserve(target);
+      figures.get(target)?.start();
+    }
+  },
+  { rootMargin: "400px" },
+);
+
+function page() {
+  for (const [element, figure] of figures) {
+    if (element.isConnected) continue; // left behind by instant navigation
+    near.unobserve(element);
+    figure.view?.finalize();
+    figures.delete(element);
+  }
+  clearTimeout(writing);
+  clearMarks();
+  for (const element of document.querySelectorAll(".live-figure[data-spec]")) {
+    if (figures.has(element)) continue;
+    figures.set(element, new Figure(element));
+    near.observe(element);
+  }
+  document.querySelectorAll(".passage").forEach(watchPassage);
+  readHash();
+}
+
+function repaint() {
+  for (const figure of figures.values()) {
+    if (!figure.view) continue;
+    figure.paint();
+    figure.view.run(); // at once: the printer does not wait
+  }
+}
+
+function print(now) {
+  printing = now;
+  repaint();
+}
+
+new MutationObserver(repaint).observe(document.body, { attributeFilter: ["data-md-color-scheme"] });
+addEventListener("hashchange", readHash);
+addEventListener("beforeprint", () => print(true));
+addEventListener("afterprint", () => print(false));
+addEventListener("keydown", (event) => event.key === "Escape" && clearMarks());
+
+// Material for MkDocs announces every page, the first one included; elsewhere there is only one.
+if (window.document$) window.document$.subscribe(page);
+else page();

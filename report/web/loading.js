@@ -1,0 +1,43 @@
+// Files of a page: fetched once, kept as parsed JSON, and never more often than can be shown.
+
+const cache = new Map(); // url -> promise of parsed JSON, the one used last at the end
+const KEPT = 64;
+
+export function loadJson(url) {
+  let answer = cache.get(url);
+  cache.delete(url);
+  if (!answer) {
+    answer = fetch(url).then((response) => {
+      if (!response.ok) throw new Error(`${shortName(url)} answered ${response.status}`);
+      return response.json();
+    });
+    answer.catch(() => cache.delete(url)); // a failure may be tried again
+  }
+  cache.set(url, answer);
+  if (cache.size > KEPT) cache.delete(cache.keys().next().value);
+  return answer;
+}
+
+const shortName = (url) => new URL(url).pathname.split("/").slice(-4).join("/");
+
+// What to show for each token of a passage.
+export const loadTokens = (datasets) =>
+  loadJson(new URL("passage.json", datasets).href).then((passage) =>
+    passage.tokens.map((token) => token.label ?? token.text),
+  );
+
+// One run at a time, at most one waiting: a drag over many values loads only what it can show.
+export function latest(run) {
+  let busy = false;
+  let again = false;
+  return async () => {
+    again = true;
+    if (busy) return;
+    busy = true;
+    while (again) {
+      again = false;
+      await run();
+    }
+    busy = false;
+  };
+}
