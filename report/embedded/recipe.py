@@ -8,16 +8,12 @@ and a cosine decay. One whole book is never trained on: the acceptance test uses
 """
 
 import math
-import time
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import FalconConfig, FalconForCausalLM, PreTrainedTokenizerFast
-
-from report.errors import ReportError
 
 BEGINNING_OF_TEXT = "<|begin_of_text|>"
 
@@ -109,7 +105,7 @@ def repeated_fraction(step, recipe):
 
 
 def sequence(tokens, recipe, begin_id, repeated, rng):
-    """One training sequence [context]: the beginning-of-text token, then text, perhaps with a repeat.
+    """One training sequence [context]: the beginning-of-text token, then text, perhaps a repeat.
 
     tokens: int [corpus]. A repeat is a span (text or random tokens) that occurs twice, the second
     time right after the first or some text later, as in the induction test of Olsson et al. 2022.
