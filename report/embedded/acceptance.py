@@ -1,0 +1,207 @@
+"""Has the model learnt what the articles talk about? Four numbers, and a verdict on each.
+
+1. the validation loss, next to that of a trigram model trained on the same tokens
+2. the head whose largest target is most often the first token
+3. the head whose largest target is most often the previous token
+4. the head that best finds the token after an earlier occurrence (induction)
+
+The first needs the books, which are not part of the repository; the head numbers are also measured
+on the corpus that is, so that they can be reproduced without the books.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from report.embedded.books import read_books
+from report.embedded.checkpoint import write_json
+from report.embedded.heads import (
+    induction_probability,
+    largest_target_counts,
+    repeated_sequence,
+    strongest,
+)
+from report.embedded.trigram import trigram_loss
+from report.errors import ReportError
+from report.models.load import embedded_models, load_model
+from report.models.measure import measure_passage
+from report.models.tokens import encode
+from report.passages import corpus
+
+LIMITS = {"below_trigram": 0.5, "first_token": 0.5, "previous_token": 0.8, "induction": 0.3}
+"""Nats per token below the trigram model; fraction of tokens, twice; mean probability."""
+INDUCTION_LENGTH = 64
+INDUCTION_SEEDS = 8
+
+
+def acceptance(model_folder, texts=None, progress=None):
+    """The numbers of the acceptance test, as the dict that `acceptance.json` holds.
+
+    model_folder: a model written by `train`, with its training.json; or an embedded model's name
+    texts: folder of the books it was trained on; None leaves the part "held_out" as it was recorded
+        for the same weights, or None if it never was
+    progress: called as progress(step, total, text) after every text measured
+    raises: ReportError if the folder is no trained model, or the books are not those it was trained
+        on
+    """
+    folder = model_path(model_folder)
+    facts = read_facts(folder)
+    books = matching_books(facts, texts) if texts else None
+    loaded = load_model(folder)
+    weights = loaded.identity["weights_sha256"]
+    return {
+        "weights_sha256": weights,
+        "limits": LIMITS,
+        "corpus": corpus_part(loaded, progress),
+        "induction": induction_part(loaded, progress),
+        "held_out": held_out_part(loaded, facts, *books, progress)
+        if books
+        else recorded_held_out(folder, weights),
+    }
+
+
+def model_path(name_or_folder):
+    """The folder of an embedded model by its name, or the folder itself."""
+    name = str(name_or_folder)
+    return Path(__file__).parent / name if name in embedded_models() else Path(name)
+
+
+def read_facts(folder):
+    """The training.json of a model folder, as a dict; raises ReportError if there is none."""
+    if not (folder / "training.json").is_file():
+        raise ReportError(
+            f"'{folder}' has no training.json; name a folder that the training wrote, or one of: "
+            f"{', '.join(embedded_models()) or 'no model is embedded'}"
+        )
+    return json.loads((folder / "training.json").read_text(encoding="utf-8"))
+
+
+def recorded_held_out(folder, weights):
+    """The part "held_out" of an acceptance.json, if it was measured on the same weights."""
+    path = folder / "acceptance.json"
+    if not path.is_file():
+        return None
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    return recorded["held_out"] if recorded["weights_sha256"] == weights else None
+
+
+def matching_books(facts, texts):
+    """The training books (list of Book) and the held-out Book, byte for byte as trained on."""
+    found = {book.sha256: book for book in read_books(texts)}
+    wanted = [*facts["books"], facts["held_out"]]
+    missing = [book["file"] for book in wanted if book["sha256"] not in found]
+    if missing:
+        raise ReportError(
+            f"'{texts}' lacks, or has in another edition: {', '.join(missing)}; name the folder "
+            "the model was trained on"
+        )
+    *training, held_out = (found[book["sha256"]] for book in wanted)
+    return training, held_out
+
+
+def held_out_part(loaded, facts, training, held_out, progress):
+    """Losses and head numbers on the held-out book, cut into windows that do not overlap.
+
+    Every window is the beginning-of-text token and the next context - 1 tokens of the book, the
+    last window is what remains. So the loss is the mean over every token of the book, each
+    predicted once, from its own window alone.
+    """
+    begin_id = loaded.tokenizer.bos_token_id
+    tokens = book_tokens(loaded, held_out)
+    context = facts["recipe"]["context"]
+    windows = [
+        np.concatenate([[begin_id], tokens[start : start + context - 1]])
+        for start in range(0, len(tokens), context - 1)
+    ]
+    counted = [book_tokens(loaded, book) for book in training]
+    loss = sum(text_loss(loaded.model, window) for window in windows) / len(tokens)
+    return {
+        "file": held_out.file,
+        "tokens": len(tokens),
+        "windows": len(windows),
+        "validation_loss": round(loss, 4),
+        "trigram_loss": round(
+            trigram_loss(counted, tokens, facts["recipe"]["vocab_size"], begin_id), 4
+        ),
+        **head_fractions(loaded, windows, progress, "held-out book"),
+    }
+
+
+def book_tokens(loaded, book):
+    """int64 [tokens] of a book, without the beginning-of-text token."""
+    return np.array(
+        loaded.tokenizer.backend_tokenizer.encode(book.text, add_special_tokens=False).ids, int
+    )
+
+
+@torch.no_grad()
+def text_loss(model, token_ids):
+    """Summed negative log probability of every token but the first, in nats.
+
+    token_ids: int [tokens]; the model reads it as a batch of one
+    """
+    batch = torch.from_numpy(token_ids)[None]
+    logits = model(batch, use_cache=False).logits[0, :-1].double()
+    return torch.nn.functional.cross_entropy(logits, batch[0, 1:], reduction="sum").item()
+
+
+def corpus_part(loaded, progress):
+    """The head numbers on the corpus that ships with the project, each text read by itself."""
+    texts = [encode(loaded, text.text) for text in corpus()]
+    return {
+        "texts": len(texts),
+        "tokens": sum(map(len, texts)),
+        **head_fractions(loaded, texts, progress, "corpus"),
+    }
+
+
+def head_fractions(loaded, texts, progress, name):
+    """The heads whose largest target is most often the first and the previous token.
+
+    texts: list of token ids each; the fractions are over all their tokens but each text's first
+    """
+    first, previous, rows = 0, 0, 0
+    for step, text in enumerate(texts):
+        targets = measure_passage(loaded, list(map(int, text))).largest_targets[..., 0]
+        counts = largest_target_counts(targets)
+        first, previous, rows = first + counts[0], previous + counts[1], rows + counts[2]
+        if progress:
+            progress(step + 1, len(texts), name)
+    return {"first_token": strongest(first / rows), "previous_token": strongest(previous / rows)}
+
+
+def induction_part(loaded, progress):
+    """The best induction head on random tokens repeated once, the mean over several draws."""
+    ordinary = np.setdiff1d(np.arange(len(loaded.tokenizer)), loaded.tokenizer.all_special_ids)
+    total = 0
+    for seed in range(INDUCTION_SEEDS):
+        ids = repeated_sequence(ordinary, INDUCTION_LENGTH, loaded.tokenizer.bos_token_id, seed)
+        total = total + induction_probability(
+            head_probabilities(loaded, ids.tolist()), INDUCTION_LENGTH
+        )
+        if progress:
+            progress(seed + 1, INDUCTION_SEEDS, "induction")
+    return {
+        "length": INDUCTION_LENGTH,
+        "sequences": INDUCTION_SEEDS,
+        **strongest(total / INDUCTION_SEEDS),
+    }
+
+
+def write_acceptance(model_folder, result):
+    """Write `acceptance.json` beside the model it belongs to."""
+    write_json(model_path(model_folder) / "acceptance.json", result)
+
+
+def head_probabilities(loaded, token_ids):
+    """float [layers, heads, query, key]: the attention of every head on one short text."""
+    measured = measure_passage(loaded, token_ids)
+    layers, heads = measured.largest_targets.shape[:2]
+    return np.stack(
+        [
+            np.stack([measured.probability(layer, head) for head in range(heads)])
+            for layer in range(layers)
+        ]
+    )

@@ -1,0 +1,79 @@
+"""What the four numbers of the acceptance test mean: a table to read, and yes or no."""
+
+from report.errors import ReportError
+
+
+def verdicts(result):
+    """One dict a number: {"name", "measured", "wanted", "accepted"}; the first three are str.
+
+    result: as of `acceptance`. The head numbers count on the held-out book, or on the corpus if the
+    held-out part has never been measured; the loss is then not judged.
+    """
+    limits, held_out = result["limits"], result["held_out"]
+    rows = []
+    if held_out:
+        limit = held_out["trigram_loss"] - limits["below_trigram"]
+        rows.append(
+            verdict(
+                "validation loss, nats per token",
+                f"{held_out['validation_loss']:.3f}",
+                f"< {limit:.3f} (trigram {held_out['trigram_loss']:.3f})",
+                held_out["validation_loss"] < limit,
+            )
+        )
+    where, part = ("held-out book", held_out) if held_out else ("corpus", result["corpus"])
+    measured = {
+        "first_token": (f"largest target is the first token, {where}", part["first_token"]),
+        "previous_token": (
+            f"largest target is the previous token, {where}",
+            part["previous_token"],
+        ),
+        "induction": ("induction, mean probability", result["induction"]),
+    }
+    for key, (name, best) in measured.items():
+        rows.append(
+            verdict(
+                name,
+                f"{best['value']:.3f} (L{best['layer']}H{best['head']})",
+                f">= {limits[key]:.3f}",
+                best["value"] >= limits[key],
+            )
+        )
+    return rows
+
+
+def verdict(name, measured, wanted, accepted):
+    """One row of the table."""
+    return {"name": name, "measured": measured, "wanted": wanted, "accepted": bool(accepted)}
+
+
+def verdict_table(result):
+    """The verdicts as lines of text with aligned columns."""
+    rows = [
+        (row["name"], row["measured"], row["wanted"], "yes" if row["accepted"] else "NO")
+        for row in verdicts(result)
+    ]
+    rows.insert(0, ("number", "measured", "wanted", "accepted"))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def require_accepted(result):
+    """Raises ReportError if a number misses its limit, or the held-out book was never measured."""
+    missed = [
+        f"{row['name']} is {row['measured']}, wanted {row['wanted']}"
+        for row in verdicts(result)
+        if not row["accepted"]
+    ]
+    if missed:
+        raise ReportError(
+            f"the model is not accepted: {'; '.join(missed)}; train longer, or with other numbers"
+        )
+    if not result["held_out"]:
+        raise ReportError(
+            "the validation loss of these weights has never been measured; give the folder of "
+            "books with --texts"
+        )
