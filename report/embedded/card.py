@@ -1,0 +1,90 @@
+"""Writes the model card: every number in it comes from training.json and acceptance.json."""
+
+import json
+import shlex
+from pathlib import Path
+
+from jinja2 import Environment, StrictUndefined
+
+from report.embedded.verdict import verdicts
+from report.errors import ReportError
+
+TEMPLATE = Path(__file__).with_name("_card.md.j2")
+
+
+def write_card(model_folder):
+    """Write README.md of a model folder from the training.json and acceptance.json in it.
+
+    returns: the path of the card
+    raises: ReportError if one of the two is missing, or the held-out book has not been measured
+    """
+    folder = Path(model_folder)
+    path = folder / "README.md"
+    facts, result, config = (
+        read_json(folder, name) for name in ("training.json", "acceptance.json", "config.json")
+    )
+    size = (folder / "model.safetensors").stat().st_size
+    path.write_text(card(folder.name, facts, result, config, size), encoding="utf-8")
+    return path
+
+
+def read_json(folder, name):
+    """One JSON file of a model folder."""
+    path = folder / name
+    if not path.is_file():
+        raise ReportError(
+            f"'{folder}' has no {name}; train the model, then measure it (python -m report accept)"
+        )
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def card(name, facts, result, config, size):
+    """The model card as Markdown with YAML front matter, str.
+
+    name: of the model folder; facts: training.json; result: acceptance.json; config: config.json
+    size: bytes of the weights file
+    raises: ReportError if the held-out book has not been measured
+    """
+    if not result["held_out"]:
+        raise ReportError(
+            "a card needs the validation loss; run the acceptance test with the folder of books"
+        )
+    # The card is Markdown, not a page: escaping would only spoil its quotation marks.
+    environment = Environment(  # noqa: S701
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(
+        name=name,
+        facts=facts,
+        recipe=facts["recipe"],
+        result=result,
+        held_out=result["held_out"],
+        verdicts=verdicts(result),
+        config=config,
+        parameters=parameter_count(config),
+        megabytes=size / 1e6,
+        train_command=train_command(name, facts),
+        accept_command=f"python -m report accept {shlex.quote(f'report/embedded/{name}')}",
+    )
+
+
+def train_command(name, facts):
+    """The command that repeats the run, with TEXTS for the folder of books."""
+    held_out = Path(facts["held_out"]["file"]).stem
+    options = f"--validation {shlex.quote(held_out)} --steps {facts['steps']}"
+    return f"python -m report train TEXTS {shlex.quote(f'report/embedded/{name}')} {options}"
+
+
+def parameter_count(config):
+    """Trainable numbers of a Falcon decoder with biases and tied embeddings, from its config.json.
+
+    A layer has four attention matrices, two of the MLP, a bias for each of their outputs, and two
+    norms; one more norm closes the model.
+    """
+    hidden, inner = config["hidden_size"], config["ffn_hidden_size"]
+    matrices = 4 * hidden * hidden + 2 * hidden * inner
+    biases = 4 * hidden + inner + hidden
+    norms = 4 * hidden
+    layers = config["num_hidden_layers"] * (matrices + biases + norms)
+    return config["vocab_size"] * hidden + layers + 2 * hidden
