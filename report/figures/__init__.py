@@ -12,24 +12,3 @@ height of its box), and
 
 `data` is a `report.datasets.reader.StudyData`; `state` are values of controls, e.g. layer=3.
 """
-
-import importlib
-import pkgutil
-
-from report.errors import ReportError
-
-
-def names():
-    """The names of all figures, sorted."""
-    found = (module.name for module in pkgutil.iter_modules(__path__))
-    return sorted(name for name in found if not name.startswith("_"))
-
-
-def figure(name):
-    """The module of a figure.
-
-    raises: ReportError if there is no such figure
-    """
-    if name not in names():
-        raise ReportError(f"unknown figure {name!r}; known: {', '.join(names())}.")
-    return importlib.import_module(f"{__name__}.{name}")

@@ -65,6 +65,7 @@ def chart(data, name, title, measure, y_title, number, state):
         controls=at,
         url="head_statistics.json",
         decode="tables",
+        datasets=["heads"],
         params=[
             altair.param(name="source", value=at[0].value),
             *_theme.marked("layer", "head"),

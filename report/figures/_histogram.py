@@ -35,7 +35,7 @@ def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binn
     # binned before heads are filtered, so that all layers have the same bins
     binned = points.transform_bin(["low", "high"], field=measure, bin=altair.Bin(**binning))
     bars = binned.transform_calculate(
-        range="format(datum.low, '.2~f') + ' to ' + format(datum.high, '.2~f')"
+        range="format(datum.low, '.4~g') + ' to ' + format(datum.high, '.4~g')"
     ).mark_bar(
         stroke=altair.ExprRef("paper"),
         strokeWidth=0.4 if data.heads <= 12 else 0.15,
@@ -62,6 +62,7 @@ def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binn
         controls=_controls.at_state(_updates.controls(data), state),
         url="updates/{layer}.json",
         decode="tables",
+        datasets=["points"],
         params=_theme.marked("token"),
     )
 

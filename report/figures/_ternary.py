@@ -72,14 +72,14 @@ _AXES = (
         "line": lambda v: (point(v, 0, 1 - v), point(v, 1 - v, 0)),
         "tick": (1, 0),
         "angle": 60,
-        "title": (point(0.5, 0, 0.5), -42),
+        "title": (point(0.5, 0, 0.5), -54),
         "arrow": "← {}",
     },
     {
         "line": lambda v: (point(1 - v, v, 0), point(0, v, 1 - v)),
         "tick": (-0.5, HEIGHT),
         "angle": 300,
-        "title": (point(0.5, 0.5, 0), -42),
+        "title": (point(0.5, 0.5, 0), -54),
         "arrow": "← {}",
     },
     {

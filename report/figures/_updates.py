@@ -23,9 +23,14 @@ def points(data, state):
 
 
 def rows(data, **state):
-    """The tables "points" and "region" as lists of dicts, with the texts of the tokens."""
+    """The table "points" as a list of dicts, with the texts of the tokens."""
+    return {"points": records(data, "points", state)}
+
+
+def records(data, table, state):
+    """A table of the layer of `state` as a list of dicts, with the texts of the tokens."""
     tables = data.updates(_controls.values(controls(data), state)["layer"])
-    return {name: _records(data.tokens, columns) for name, columns in tables.items()}
+    return _records(data.tokens, tables[table])
 
 
 def _records(tokens, columns):

@@ -31,6 +31,7 @@ def chart(data, **state):
         controls=_controls.at_state(controls(data), state),
         url="updates/{layer}.json",
         decode="tables",
+        datasets=["points"],
         params=_theme.marked("token"),
     )
 

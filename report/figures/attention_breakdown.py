@@ -57,6 +57,7 @@ def chart(data, **state):
         controls=_controls.at_state(controls(data), state),
         url="attention/{layer}/{head}.json",
         decode="attention_breakdown",
+        datasets=["points"],
         params=_theme.marked("token") + _ternary.params(),
         terms=names,
     )

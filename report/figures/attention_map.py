@@ -58,6 +58,7 @@ def chart(data, **state):
         controls=at,
         url="attention/{layer}/{head}.json",
         decode="attention_map",
+        datasets=["map", "markers", "cursor", "no_score"],
         params=[
             *_theme.marked("token"),
             altair.param(name="score_low", value=low),

@@ -51,7 +51,7 @@ def chart(data, **state):
             _line(targets, "bias", 1.1, 0.7),
             _points(targets),
             _line(targets, "position", 2.2, 1),
-            *(_label(targets, term, names[term]) for term in PAIR),
+            *(label for term in PAIR for label in _label(term, names[term])),
             _hover(targets, names),
         ),
         name="bias_vs_position",
@@ -59,6 +59,7 @@ def chart(data, **state):
         controls=_controls.at_state(controls(data), state),
         url="attention/{layer}/{head}.json",
         decode="bias_vs_position",
+        datasets=["targets"],
         params=_theme.marked("token"),
         terms=names,
     )
@@ -109,26 +110,28 @@ def _trend(targets):
     return line.encode(x=_x(), y=_y("bias"))
 
 
-def _label(targets, term, name):
+def _label(term, name):
     """The line's name at the end where there is room: ALiBi's line ends at the upper right."""
-    last = altair.Chart(altair.NamedData("targets")).transform_joinaggregate(
-        last="max(token)", smallest=f"min({term})"
-    )
     at = "datum.last" if term == "position" else "round(datum.last * 0.03)"
-    text = last.transform_filter(f"datum.token === {at}").mark_text(
-        text=f"{name} term",
-        align="right" if term == "position" else "left",
-        baseline="bottom",
-        dx=-4 if term == "position" else 2,
-        dy=-8,
-        fontSize=12,
-        fontWeight=600,
-        color=_theme.themed(*_theme.TERMS[term]),
-        stroke=altair.ExprRef("paper"),
-        strokeWidth=0,
-        aria=False,
+    place = (
+        altair.Chart(altair.NamedData("targets"))
+        .transform_joinaggregate(last="max(token)")
+        .transform_filter(f"datum.token === {at}")
     )
-    return text.encode(x=_x(), y=_y(term))
+    style = {
+        "text": f"{name} term",
+        "align": "right" if term == "position" else "left",
+        "baseline": "bottom",
+        "dx": -4 if term == "position" else 2,
+        "dy": -8,
+        "fontSize": 12,
+        "fontWeight": 600,
+        "aria": False,
+    }
+    paper = altair.ExprRef("paper")  # a rim, so that the name can be read on top of points
+    rim = place.mark_text(**style, stroke=paper, strokeWidth=5, strokeJoin="round")
+    text = place.mark_text(**style, color=_theme.themed(*_theme.TERMS[term]))
+    return [layer.encode(x=_x(), y=_y(term)) for layer in (rim, text)]
 
 
 def _hover(targets, names):
@@ -138,7 +141,7 @@ def _hover(targets, names):
         *(altair.Tooltip(f"{term}:Q", title=f"{names[term]} term", format="+.2f") for term in PAIR),
     ]
     strip = targets.transform_calculate(label=_theme.token_label("token", "token_text")).mark_rule(
-        opacity=0,
+        color="transparent",
         strokeWidth=altair.ExprRef("max(2, width / max(1, length(data('targets'))))"),
         aria=False,
     )

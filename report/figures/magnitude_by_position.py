@@ -4,7 +4,7 @@ import altair
 import numpy as np
 
 from report.figures import _controls, _theme, _updates
-from report.figures._updates import controls, rows  # noqa: F401
+from report.figures._updates import controls
 
 ASPECT = 1.0
 PHONE_ASPECT = 0.85
@@ -36,6 +36,7 @@ def chart(data, **state):
         controls=_controls.at_state(controls(data), state),
         url="updates/{layer}.json",
         decode="tables",
+        datasets=["points", "region"],
         params=_theme.marked("token"),
     )
 
@@ -93,6 +94,10 @@ def _marked(data, points):
         size=100, strokeWidth=2, filled=False, color=altair.ExprRef("ink"), aria=False
     )
     return ring.encode(**_axes(data))
+
+
+def rows(data, **state):
+    return {name: _updates.records(data, name, state) for name in ("points", "region")}
 
 
 def alt(data, **state):

@@ -7,11 +7,10 @@
 import { watchCells } from "./cells.js";
 import { decoders } from "./decoders.js";
 import { latest, loadJson, loadTokens } from "./loading.js";
+import { clearMarks, markSignals, onMark, watchFigure, watchPassage } from "./marks.js";
 
 const here = new URL(".", import.meta.url);
 const figures = new Map(); // <figure> element -> Figure
-const mark = { token: -1, layer: -1, head: -1 }; // what all views show as marked, -1: nothing
-let pinnedToken = -1; // what `mark.token` returns to when the pointer leaves
 let printing = false;
 
 let library;
@@ -63,37 +62,42 @@ class Figure {
     this.update();
   }
 
-  async embed() {
-    const spec = await loadJson(new URL(this.element.dataset.spec, location.href).href);
-    this.report = spec.usermeta.report;
-    this.params = new Set(spec.params.map((each) => each.name));
+  // With its first data at once: scales of an empty chart would have no domain.
+  async embed(spec, datasets) {
     const embed = await vegaEmbed();
     const box = this.element.querySelector(".live-figure__chart");
-    const { view } = await embed(box, spec, {
+    const filled = { ...spec, datasets: { ...spec.datasets, ...datasets } };
+    const { view } = await embed(box, filled, {
       renderer: "canvas",
       actions: false,
       defaultStyle: false,
+      logLevel: 1, // errors only: Vega warns of the empty layers that wait for a mark
       ast: true, // expressions are interpreted: no eval, so a strict content policy may stand
       tooltip: { theme: "figure", disableDefaultStyle: true },
       patch,
     });
     this.view = view;
-    watchPointer(this);
+    this.params = new Set(spec.params.map((each) => each.name));
+    watchFigure(this);
     if (this.report.ramp) watchCells(this, box);
   }
 
   async show() {
     try {
-      if (!this.view) await this.embed();
       const state = this.state;
-      const address = this.report.data.url.replace(/{(\w+)}/g, (_, name) => state[name]);
+      const spec = await loadJson(new URL(this.element.dataset.spec, location.href).href);
+      this.report = spec.usermeta.report;
+      const { url, decode, datasets } = this.report.data;
+      const address = url.replace(/{(\w+)}/g, (_, name) => state[name]);
       const [file, tokens] = await Promise.all([
         loadJson(new URL(address, this.datasets).href),
         loadTokens(this.datasets),
       ]);
       if (!this.element.isConnected) return;
-      this.shown = decoders[this.report.data.decode](file, tokens, state);
-      for (const [name, rows] of Object.entries(this.shown.datasets)) this.view.data(name, rows);
+      const shown = decoders[decode](file, tokens, state);
+      if (!this.view) await this.embed(spec, shown.datasets);
+      else for (const name of datasets) this.view.data(name, shown.datasets[name] ?? []);
+      this.shown = shown;
       this.signals({ ...state, ...this.shown.signals, ...markSignals() });
       this.paint();
       await this.view.runAsync();
@@ -125,7 +129,7 @@ class Figure {
     this.element.classList.add("live-figure--live");
     if (this.element.classList.contains("live-figure--failed")) this.say("");
     this.element.classList.remove("live-figure--failed");
-    this.element.querySelectorAll("input").forEach((input) => (input.disabled = false));
+    this.element.querySelectorAll("input, fieldset").forEach((each) => (each.disabled = false));
   }
 
   // Before the first success the still picture simply stays; later the outdated chart is dimmed.
@@ -180,62 +184,15 @@ function spreadLinked(source) {
   for (const figure of linked()) if (figure !== source) figure.set({ layer, head }, false);
 }
 
-// --- Marks: one token, one head, in every figure and in the passage ----------------------------
+// --- Marks: the same token, the same head, in every figure ------------------------------------
 
-const markSignals = () =>
-  Object.fromEntries(Object.entries(mark).map(([name, value]) => [`marked_${name}`, value]));
-
-function setMark(values) {
-  if (Object.entries(values).every(([name, value]) => mark[name] === value)) return;
-  Object.assign(mark, values);
+onMark((marked) => {
   for (const figure of figures.values()) {
     if (!figure.shown) continue;
-    figure.signals(markSignals());
+    figure.signals(marked);
     figure.view.runAsync();
   }
-  for (const token of document.querySelectorAll(".token[data-token]")) {
-    token.classList.toggle("token--marked", Number(token.dataset.token) === mark.token);
-  }
-}
-
-function pin(token) {
-  pinnedToken = token;
-  setMark({ token });
-}
-
-function clearMarks() {
-  pinnedToken = -1;
-  setMark({ token: -1, layer: -1, head: -1 });
-}
-
-function watchPassage(passage) {
-  const tokenOf = (event) => event.target.closest?.(".token[data-token]")?.dataset.token;
-  const on = (type, act) =>
-    passage.addEventListener(type, (event) => {
-      if (tokenOf(event) !== undefined) act(Number(tokenOf(event)));
-    });
-  on("pointerover", (token) => setMark({ token }));
-  on("focusin", pin);
-  on("click", pin);
-  passage.addEventListener("pointerleave", () => setMark({ token: pinnedToken }));
-}
-
-function watchPointer(figure) {
-  const { view } = figure;
-  const tokenOf = (item) => item?.datum?.token ?? item?.datum?.current_token;
-  view.addEventListener("pointermove", (event, item) => {
-    const { layer, head } = item?.datum ?? {};
-    const token = figure.shown?.cell ? undefined : tokenOf(item);
-    if (token !== undefined) setMark({ token });
-    else if (layer !== undefined && head !== undefined) setMark({ layer, head });
-  });
-  view.addEventListener("click", (event, item) => {
-    if (tokenOf(item) !== undefined) pin(tokenOf(item));
-  });
-  figure.element.addEventListener("pointerleave", () =>
-    setMark({ token: pinnedToken, layer: -1, head: -1 }),
-  );
-}
+});
 
 // --- The address: #fig-1:layer=2,head=5 --------------------------------------------------------
 
