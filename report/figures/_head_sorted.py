@@ -106,10 +106,10 @@ def _marked(heads, x, y):
     return ring.encode(x=x, y=y), name.encode(x=x, y=y, text="named:N")
 
 
-def rows(data):
-    """The table "heads" as a list of dicts, for both sources."""
-    columns = {name: column.tolist() for name, column in data.head_statistics.items()}
-    return {"heads": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]}
+def rows(data, **state):
+    """The table "heads" as a list of dicts, for both sources whatever the state."""
+    _controls.at_state(controls(data), state)
+    return {"heads": _theme.records(data.head_statistics)}
 
 
 def alt(data, what, measure, number, state):

@@ -13,6 +13,9 @@ WIDTH = 720
 NOISE = re.compile(r' aria-[a-z]+="[^"]*"| role="[^"]*"')
 """The <img> around the picture has the alt text; inside, accessibility attributes are weight."""
 
+IDS = re.compile(r'(id="|url\(#)(gradient_|clip)(\d+)')
+"""Vega counts gradients over all pictures of a process; here each picture counts its own."""
+
 DECIMALS = re.compile(r"(\d\.\d)\d+")
 
 
@@ -40,5 +43,16 @@ def svg(figure, data, *, dark=False, **state):
     spec = specification(figure, data, dark=dark, **state)
     version = "_".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
     text = NOISE.sub("", vl_convert.vegalite_to_svg(spec, vl_version=version))
+    text = _renumbered(text)
     pieces = re.split(r'("data:[^"]*")', text)  # a picture inside keeps its bytes
     return "".join(p if p.startswith('"data:') else DECIMALS.sub(r"\1", p) for p in pieces)
+
+
+def _renumbered(text):
+    numbers = {}
+
+    def renumber(match):
+        lead, kind, number = match.groups()
+        return f"{lead}{kind}{numbers.setdefault((kind, number), len(numbers))}"
+
+    return IDS.sub(renumber, text)

@@ -150,6 +150,4 @@ def _texts(rows, term, angle, **style):
 def _title(term, axis, name):
     (x, y), away = axis["title"]
     row = {"x": x, "y": y, "text": axis["arrow"].format(f"share of the {name} term")}
-    return _texts(
-        [row], term, axis["angle"], align="center", dy=away, fontSize=12, fontWeight=500
-    )
+    return _texts([row], term, axis["angle"], align="center", dy=away, fontSize=12, fontWeight=500)

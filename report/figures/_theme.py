@@ -33,15 +33,33 @@ KINDS = {
 """Kinds of target -> (shape, colour on light, colour on dark), the same in every figure."""
 
 TERMS = {
-    "content": ("#3b56a5", "#9fb5ff"),
+    "content": ("#2b3a8c", "#9fb5ff"),
     "bias": ("#b8430a", "#ff9f70"),
-    "position": ("#0c756b", "#58d3c1"),
+    "position": ("#0d8068", "#58d3c1"),
 }
 """Score terms -> (colour on light, colour on dark)."""
 
 HEADS = {  # neighbours differ in hue and in lightness, so that a stack can be read
-    "light": ["#35307f", "#78bfe0", "#2f9486", "#8fbf6b", "#b59a1f", "#ecc06a", "#c9565f", "#7d1f55"],
-    "dark": ["#8480e6", "#a5dcf5", "#3fae9d", "#b3dd8f", "#c4aa35", "#f7d588", "#e8737c", "#b8508c"],
+    "light": [
+        "#35307f",
+        "#78bfe0",
+        "#2f9486",
+        "#8fbf6b",
+        "#b59a1f",
+        "#ecc06a",
+        "#c9565f",
+        "#7d1f55",
+    ],
+    "dark": [
+        "#8480e6",
+        "#a5dcf5",
+        "#3fae9d",
+        "#b3dd8f",
+        "#c4aa35",
+        "#f7d588",
+        "#e8737c",
+        "#b8508c",
+    ],
 }
 
 
@@ -63,7 +81,9 @@ def head_colours(heads):
 def _spread(colours, count):
     if count <= len(colours):
         return colours[:count]
-    return ["#" + "".join(f"{v:02x}" for v in rgb) for rgb in shades(colours, np.linspace(0, 1, count))]
+    return [
+        "#" + "".join(f"{v:02x}" for v in rgb) for rgb in shades(colours, np.linspace(0, 1, count))
+    ]
 
 
 def shades(colours, positions):
@@ -89,6 +109,12 @@ def kind_scales(legend, kinds=KINDS):
 def token_label(token, text):
     """Expression: index and text of a token, e.g. 17 “ lamp”, from two field names."""
     return f"datum.{token} + '  “' + datum.{text} + '”'"
+
+
+def records(columns):
+    """A table, dict of name to array [rows], as a list of dicts of plain numbers and texts."""
+    lists = {name: np.asarray(column).tolist() for name, column in columns.items()}
+    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 
 def at(value):

@@ -1,6 +1,6 @@
 """What figures 7 to 10 share: the tables of one layer, what each head adds, token by token."""
 
-from report.figures import _controls
+from report.figures import _controls, _theme
 
 MAGNITUDE = "update magnitude |u| / |x|"
 ALIGNMENT = "update orientation cos(u, x)"
@@ -30,15 +30,11 @@ def rows(data, **state):
 def records(data, table, state):
     """A table of the layer of `state` as a list of dicts, with the texts of the tokens."""
     tables = data.updates(_controls.values(controls(data), state)["layer"])
-    return _records(data.tokens, tables[table])
-
-
-def _records(tokens, columns):
-    columns = {name: column.tolist() for name, column in columns.items()}
+    columns = dict(tables[table])
     for name in ("token", "largest_target"):
         if name in columns:
-            columns[f"{name}_text"] = [tokens[index].label for index in columns[name]]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            columns[f"{name}_text"] = [data.tokens[index].label for index in columns[name]]
+    return _theme.records(columns)
 
 
 KIND = (

@@ -1,7 +1,7 @@
 """How often a token's largest target is the first token, head by head and layer by layer."""
 
 from report.figures import _head_sorted
-from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls  # noqa: F401
+from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls, rows  # noqa: F401
 
 Y_TITLE = "tokens whose largest target is token 0"
 NUMBER = ".1%"
@@ -12,9 +12,7 @@ def title(data):
 
 
 def caption(data):
-    return _head_sorted.caption(
-        "How often the largest target of a token is the first token."
-    )
+    return _head_sorted.caption("How often the largest target of a token is the first token.")
 
 
 def chart(data, **state):
@@ -23,9 +21,7 @@ def chart(data, **state):
     )
 
 
-def rows(data, **state):
-    return _head_sorted.rows(data)
-
-
 def alt(data, **state):
-    return _head_sorted.alt(data, "Fraction of tokens that attend most to the first token", "first_token", NUMBER, state)
+    return _head_sorted.alt(
+        data, "Fraction of tokens that attend most to the first token", "first_token", NUMBER, state
+    )

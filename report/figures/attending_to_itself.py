@@ -1,7 +1,7 @@
 """How often a token's largest target is the token itself, head by head and layer by layer."""
 
 from report.figures import _head_sorted
-from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls  # noqa: F401
+from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls, rows  # noqa: F401
 
 Y_TITLE = "tokens whose largest target is themselves"
 NUMBER = ".1%"
@@ -12,9 +12,7 @@ def title(data):
 
 
 def caption(data):
-    return _head_sorted.caption(
-        "How often the largest target of a token is the token itself."
-    )
+    return _head_sorted.caption("How often the largest target of a token is the token itself.")
 
 
 def chart(data, **state):
@@ -23,9 +21,7 @@ def chart(data, **state):
     )
 
 
-def rows(data, **state):
-    return _head_sorted.rows(data)
-
-
 def alt(data, **state):
-    return _head_sorted.alt(data, "Fraction of tokens that attend most to themselves", "itself", NUMBER, state)
+    return _head_sorted.alt(
+        data, "Fraction of tokens that attend most to themselves", "itself", NUMBER, state
+    )

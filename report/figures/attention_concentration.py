@@ -1,7 +1,7 @@
 """How far the largest target stands out from the second, head by head and layer by layer."""
 
 from report.figures import _head_sorted
-from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls  # noqa: F401
+from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls, rows  # noqa: F401
 
 Y_TITLE = "largest − second largest probability, mean"
 NUMBER = ".3f"
@@ -23,9 +23,11 @@ def chart(data, **state):
     )
 
 
-def rows(data, **state):
-    return _head_sorted.rows(data)
-
-
 def alt(data, **state):
-    return _head_sorted.alt(data, "Mean difference between the largest and the second largest probability", "concentration", NUMBER, state)
+    return _head_sorted.alt(
+        data,
+        "Mean difference between the largest and the second largest probability",
+        "concentration",
+        NUMBER,
+        state,
+    )

@@ -113,7 +113,11 @@ def _score_legend():
 
 def _in_empty_triangle(top):
     """Place of a legend above the diagonal, `top` pixels below the upper edge."""
-    return {"orient": "none", "legendX": altair.ExprRef("width - legend_width - 12"), "legendY": top}
+    return {
+        "orient": "none",
+        "legendX": altair.ExprRef("width - legend_width - 12"),
+        "legendY": top,
+    }
 
 
 def _markers(size):

@@ -72,7 +72,9 @@ def _x():
 
 
 def _y(term):
-    return altair.Y(f"{term}:Q", title="term of the score, mean removed").axis(tickCount=6)
+    # padding: the name of a line that ends at the top stands above its end
+    y = altair.Y(f"{term}:Q", title="term of the score, mean removed")
+    return y.axis(tickCount=6).scale(padding=22, nice=False)
 
 
 def _zero():
@@ -129,7 +131,7 @@ def _label(term, name):
         "aria": False,
     }
     paper = altair.ExprRef("paper")  # a rim, so that the name can be read on top of points
-    rim = place.mark_text(**style, stroke=paper, strokeWidth=5, strokeJoin="round")
+    rim = place.mark_text(**style, color=paper, stroke=paper, strokeWidth=5, strokeJoin="round")
     text = place.mark_text(**style, color=_theme.themed(*_theme.TERMS[term]))
     return [layer.encode(x=_x(), y=_y(term)) for layer in (rim, text)]
 
