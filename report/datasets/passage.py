@@ -42,7 +42,9 @@ def token_label(text, raw_bytes=None):
     if raw_bytes:
         return f"⟨{raw_bytes}⟩"
     shown = "".join(_visible(character) for character in text)
-    return "␣" * len(shown) if not shown.strip(" ") else shown
+    if not shown:
+        return "⟨⟩"
+    return shown if shown.strip(" ") else "␣" * len(shown)
 
 
 def _visible(character):

@@ -2,7 +2,8 @@
 
 The recipe in one paragraph: a byte-level BPE tokenizer is fitted to the training books; every
 training sequence starts with the beginning-of-text token, which gives heads a place for surplus
-attention; some sequences hold a span twice, so that copying pays and induction heads form;
+attention; at first most sequences, later few, are drills, in which copying is all there is to learn,
+and some texts hold a span twice, so that induction heads form and stay;
 matrices are trained with Muon (Jordan et al. 2024), everything else with AdamW, under a warm-up
 and a cosine decay. One whole book is never trained on: the acceptance test uses it.
 """
@@ -39,14 +40,20 @@ class Recipe:
     weight_decay: float = 0.1
     dropout: float = 0.0
     repeated: float = 0.15
-    """Fraction of sequences that hold a span twice, once `repeated_early` has died out."""
-    repeated_early: float = 0.45
-    """The same at step 0; falls linearly to `repeated` within `repeated_early_steps`."""
-    repeated_early_steps: int = 2500
+    """Fraction of text sequences that hold a span twice."""
     random_spans: float = 0.5
     """Fraction of those spans that are random tokens instead of text."""
     shortest_span: int = 16
     longest_span: int = 120
+    drill: float = 0.9
+    """Fraction of sequences at step 0 that are a random span repeated to the end: nothing can be
+    guessed there but by finding what came before, so induction heads form within some hundred
+    steps (with text and repeats alone there were none after 800)."""
+    drill_late: float = 0.05
+    """The same from step `drill_steps` on; it falls linearly from one to the other."""
+    drill_steps: int = 1200
+    longest_drill: int = 64
+    """Longest span of a drill; the shortest is `shortest_span`."""
     seed: int = 20261120
 
 
@@ -98,22 +105,37 @@ def random_model(recipe, begin_id):
     )
 
 
-def repeated_fraction(step, recipe):
-    """Fraction of sequences with a repeated span at this step, in [0, 1]."""
-    early = max(0.0, 1 - step / recipe.repeated_early_steps)
-    return recipe.repeated + (recipe.repeated_early - recipe.repeated) * early
+def drill_fraction(step, recipe):
+    """Fraction of sequences at this step that are a drill, in [0, 1]."""
+    early = max(0.0, 1 - step / recipe.drill_steps)
+    return recipe.drill_late + (recipe.drill - recipe.drill_late) * early
 
 
-def sequence(tokens, recipe, begin_id, repeated, rng):
-    """One training sequence [context]: the beginning-of-text token, then text, perhaps a repeat.
+def sequence(tokens, recipe, begin_id, drill, rng):
+    """One training sequence [context]: the beginning-of-text token, then text or a drill.
 
-    tokens: int [corpus]. A repeat is a span (text or random tokens) that occurs twice, the second
-    time right after the first or some text later, as in the induction test of Olsson et al. 2022.
+    tokens: int [corpus]; drill: probability of a drill
+    """
+    draw = drill_sequence if rng.random() < drill else text_sequence
+    return np.concatenate([[begin_id], draw(tokens, recipe, rng)])
+
+
+def drill_sequence(tokens, recipe, rng):
+    """A span of random tokens, over and over, int [context - 1]."""
+    n = int(rng.integers(recipe.shortest_span, recipe.longest_drill + 1))
+    return np.resize(rng.integers(1, recipe.vocab_size, n), recipe.context - 1)
+
+
+def text_sequence(tokens, recipe, rng):
+    """Consecutive text, int [context - 1], in which perhaps a span occurs twice.
+
+    The span is text or random tokens; the second time comes right after the first or some text
+    later, as in the induction test of Olsson et al. 2022.
     """
     length = recipe.context - 1
     start = rng.integers(0, len(tokens) - length)
     text = tokens[start : start + length].copy()
-    if rng.random() < repeated:
+    if rng.random() < recipe.repeated:
         n = int(rng.integers(recipe.shortest_span, recipe.longest_span + 1))
         if rng.random() < recipe.random_spans:
             span = rng.integers(1, recipe.vocab_size, n)
@@ -124,7 +146,7 @@ def sequence(tokens, recipe, begin_id, repeated, rng):
         second = int(rng.integers(first + n, length - n + 1))
         text[first : first + n] = span
         text[second : second + n] = span
-    return np.concatenate([[begin_id], text])
+    return text
 
 
 def optimizers(model, recipe):
@@ -169,6 +191,6 @@ def learning_rate_factor(step, recipe):
 def training_batch(tokens, recipe, begin_id, step):
     """The batch of one step, int64 [batch, context]; depends on the seed and the step alone."""
     rng = np.random.default_rng([recipe.seed, step])
-    repeated = repeated_fraction(step, recipe)
-    rows = [sequence(tokens, recipe, begin_id, repeated, rng) for _ in range(recipe.batch)]
+    drill = drill_fraction(step, recipe)
+    rows = [sequence(tokens, recipe, begin_id, drill, rng) for _ in range(recipe.batch)]
     return torch.from_numpy(np.stack(rows)).long()

@@ -9,11 +9,13 @@ import torch
 from report.embedded.recipe import (
     BEGINNING_OF_TEXT,
     Recipe,
+    drill_fraction,
+    drill_sequence,
     learning_rate_factor,
     optimizers,
     random_model,
-    repeated_fraction,
     sequence,
+    text_sequence,
     train_tokenizer,
     training_batch,
 )
@@ -35,7 +37,7 @@ def spans(row):
 
 
 def test_a_sequence_is_the_begin_token_and_consecutive_text():
-    row = sequence(CORPUS, RECIPE, -1, 0.0, np.random.default_rng(0))
+    row = sequence(CORPUS, replace(RECIPE, repeated=0.0), -1, 0.0, np.random.default_rng(0))
     assert row[0] == -1
     assert len(row) == RECIPE.context
     assert (np.diff(row[1:]) == 1).all()
@@ -43,24 +45,24 @@ def test_a_sequence_is_the_begin_token_and_consecutive_text():
 
 def test_the_corpus_is_not_written_to():
     tokens = np.arange(1000)
-    sequence(tokens, Recipe(), 0, 1.0, np.random.default_rng(0))
+    sequence(tokens, Recipe(repeated=1.0), 0, 0.0, np.random.default_rng(0))
     assert (tokens == np.arange(1000)).all()
 
 
 def test_a_repeat_is_one_span_of_the_stated_length_twice():
     rng = np.random.default_rng(1)
     for _ in range(200):
-        first, second = spans(sequence(CORPUS, RECIPE, -1, 1.0, rng))
+        first, second = spans(text_sequence(CORPUS, replace(RECIPE, repeated=1.0), rng))
         assert RECIPE.shortest_span <= len(first) <= RECIPE.longest_span
         assert (np.diff(first) == 1).all()
         assert (np.diff(second) == 1).all()
         assert second[0] > first[-1]
-        assert first[0] >= 1
 
 
 def test_the_stated_fractions_are_repeated_and_random():
     rng = np.random.default_rng(2)
-    rows = [sequence(CORPUS, RECIPE, -1, 0.3, rng) for _ in range(2000)]
+    recipe = replace(RECIPE, repeated=0.3)
+    rows = [text_sequence(CORPUS, recipe, rng) for _ in range(2000)]
     found = [(row, spans(row)[0]) for row in rows]
     repeated = [(row, places) for row, places in found if len(places)]
     assert len(repeated) / len(rows) == pytest.approx(0.3, abs=0.03)
@@ -68,12 +70,32 @@ def test_the_stated_fractions_are_repeated_and_random():
     assert np.mean(of_text) == pytest.approx(1 - RECIPE.random_spans, abs=0.06)
 
 
-def test_the_fraction_of_repeats_falls_to_its_final_value():
-    recipe = Recipe()
-    early = recipe.repeated_early_steps
-    assert repeated_fraction(0, recipe) == pytest.approx(0.45)
-    assert repeated_fraction(early // 2, recipe) == pytest.approx(0.3)
-    assert repeated_fraction(early, recipe) == repeated_fraction(9 * early, recipe) == 0.15
+def test_a_drill_is_one_random_span_over_and_over():
+    rng = np.random.default_rng(3)
+    lengths = set()
+    for _ in range(300):
+        row = drill_sequence(CORPUS, RECIPE, rng)
+        assert len(row) == RECIPE.context - 1
+        n = int(np.flatnonzero(row == row[0])[1])
+        assert len(set(row[:n])) == n
+        assert (row[n:] == row[:-n]).all()
+        lengths.add(n)
+    assert min(lengths) == RECIPE.shortest_span
+    assert max(lengths) == RECIPE.longest_drill
+
+
+def test_sequences_are_drills_as_often_as_asked():
+    rng = np.random.default_rng(4)
+    recipe = replace(RECIPE, repeated=0.0)
+    rows = [sequence(CORPUS, recipe, -1, 0.4, rng) for _ in range(2000)]
+    assert np.mean([len(set(row)) < len(row) for row in rows]) == pytest.approx(0.4, abs=0.04)
+
+
+def test_the_fraction_of_drills_falls_to_its_final_value():
+    recipe = Recipe(drill=0.9, drill_late=0.1, drill_steps=1000)
+    assert drill_fraction(0, recipe) == pytest.approx(0.9)
+    assert drill_fraction(500, recipe) == pytest.approx(0.5)
+    assert drill_fraction(1000, recipe) == drill_fraction(9000, recipe) == 0.1
 
 
 def test_a_batch_depends_on_seed_and_step_alone():

@@ -1,0 +1,58 @@
+# Everything runs in a virtual environment of its own; nothing but Python 3.11+ and make is needed.
+PYTHON ?= python3
+VENV ?= .venv
+PORT ?= 8000
+MODEL ?=
+PASSAGE ?=
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+BROWSER ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser))
+OPTIONS := $(if $(MODEL),--model "$(MODEL)") $(if $(PASSAGE),--passage "$(PASSAGE)")
+
+.DEFAULT_GOAL := help
+.PHONY: help setup site serve check test lint format clean browser
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Create the virtual environment and install everything
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt "torch==2.13.0"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[measure,dev]"
+	@touch $@
+
+site: $(READY) ## Measure what changed and build the site into site/ (MODEL=, PASSAGE=)
+	$(BIN)/python -m report site $(OPTIONS)
+
+serve: site ## Build the site and show it on http://127.0.0.1:8000/ (PORT=)
+	$(BIN)/python -m report serve --port $(PORT)
+
+check: $(READY) ## Verify the built site: links, figures, datasets, no other host
+	$(BIN)/python -m report check
+
+test: $(READY) browser lint ## Run all tests, in a real browser too
+	$(BIN)/python -m pytest
+
+lint: $(READY) ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(READY) ## Mend style and formatting
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+browser: ## Install Debian's Chromium if no browser is there
+	@if [ -z "$(BROWSER)" ] && ! command -v chromium >/dev/null; then \
+	  echo "Installing Chromium for the browser tests"; \
+	  if [ "$$(id -u)" = 0 ]; then SUDO=; else SUDO=sudo; fi; \
+	  $$SUDO apt-get update -qq && \
+	  $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	fi
+
+clean: ## Remove everything that was made: the site, data, caches (not the virtual environment)
+	rm -rf site .pytest_cache .ruff_cache .hypothesis
+	rm -rf site_src/articles site_src/datasets site_src/figures site_src/schemas site_src/assets
+	rm -f site_src/index.md site_src/archive.md site_src/tags.md site_src/models.md
+	find . -name __pycache__ -not -path "./$(VENV)/*" -prune -exec rm -rf {} +

@@ -1,0 +1,192 @@
+"""Verifies a built site as a reader's browser would meet it, without a browser.
+
+Every link, anchor, picture, figure and dataset must resolve inside the site, every dataset must
+satisfy its schema and the manifest's hash, and no page may load anything from another host.
+"""
+
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+from report import store
+from report.errors import ReportError
+
+LOADED = {
+    ("img", "src"),
+    ("script", "src"),
+    ("link", "href"),
+    ("iframe", "src"),
+    ("source", "src"),
+    ("video", "src"),
+    ("audio", "src"),
+    ("object", "data"),
+}
+"""(tag, attribute) of what a browser fetches by itself; <a href> it only follows when asked."""
+
+NOT_FETCHED = {"canonical", "alternate", "prev", "next", "license", "author", "me"}
+"""<link rel=...> that names an address without loading it."""
+
+CSS_URL = re.compile(r"url\(\s*['\"]?([^'\")]+)['\"]?\s*\)|@import\s+['\"]([^'\"]+)")
+
+SHOWN = 12
+"""Problems listed in the error message; the rest are counted."""
+
+
+class _Page(HTMLParser):
+    """What one HTML page links to, loads and can be linked at."""
+
+    def __init__(self):
+        super().__init__()
+        self.anchors = {"", "__top"}
+        self.links = []
+        """(address, True if the browser fetches it by itself)"""
+        self.figures = []
+        """(name, address of the specification, address of the datasets)"""
+        self.pictures_without_alt = 0
+
+    def handle_starttag(self, tag, attributes):
+        at = dict(attributes)
+        self.anchors |= {at[key] for key in ("id", "name") if at.get(key)}
+        if tag == "img" and "alt" not in at:
+            self.pictures_without_alt += 1
+        if "data-figure" in at:
+            self.figures.append((at["data-figure"], at.get("data-spec"), at.get("data-datasets")))
+        for key in ("href", "src", "data"):
+            if at.get(key) is None or (key == "data" and tag != "object"):
+                continue
+            fetched = (tag, key) in LOADED and at.get("rel") not in NOT_FETCHED
+            self.links.append((at[key], fetched))
+
+
+def check_site(folder):
+    """Check every page and dataset below `folder`.
+
+    returns: dict of what was found right: pages, links, figures, pictures, datasets
+    raises: ReportError listing what is wrong, page by page
+    """
+    folder = Path(folder)
+    if not (folder / "index.html").is_file():
+        raise ReportError(f"{folder}: no built site here (index.html missing); run `make site`.")
+    pages = {path: _parse(path) for path in sorted(folder.rglob("*.html"))}
+    counts, problems = Counter(pages=len(pages)), []
+    for path, page in pages.items():
+        where = path.relative_to(folder).as_posix()
+        found = _check_links(path, page, pages, folder, counts) + _check_figures(
+            path, page, folder, counts
+        )
+        if page.pictures_without_alt:
+            found.append(f"{page.pictures_without_alt} pictures without alt text")
+        problems += [f"{where}: {problem}" for problem in found]
+    problems += _check_styles(folder) + _check_datasets(folder, counts)
+    if problems:
+        more = f" (and {len(problems) - SHOWN} more)" if len(problems) > SHOWN else ""
+        listed = "\n  ".join(problems[:SHOWN])
+        raise ReportError(f"{folder}: {len(problems)} problems{more}:\n  {listed}")
+    return dict(counts)
+
+
+def _parse(path):
+    page = _Page()
+    page.feed(path.read_text("utf-8"))
+    return page
+
+
+def _check_links(path, page, pages, folder, counts):
+    problems = []
+    for address, fetched in page.links:
+        parts = urlsplit(address)
+        if parts.scheme in ("http", "https") or parts.netloc:
+            if fetched:
+                problems.append(f"loads {address} from another host")
+            continue
+        if parts.scheme:
+            continue  # mailto:, data:, javascript: of the theme
+        target = _target(path, address, folder)
+        if target is None or not target.is_file():
+            problems.append(f"{address} leads nowhere")
+            continue
+        counts["pictures" if target.suffix in (".svg", ".png") else "links"] += 1
+        anchor = unquote(parts.fragment)
+        is_page = target in pages and not anchor.startswith(("only-", ":~:"))
+        if is_page and anchor not in pages[target].anchors and ":" not in anchor:
+            problems.append(f"{address}: that page has no anchor #{anchor}")
+    return problems
+
+
+def _check_figures(path, page, folder, counts):
+    problems = []
+    for name, spec_address, datasets_address in page.figures:
+        spec_path = _target(path, spec_address or "", folder)
+        if spec_path is None or not spec_path.is_file():
+            problems.append(f"figure {name}: no specification at {spec_address}")
+            continue
+        try:
+            spec = json.loads(spec_path.read_text("utf-8"))["usermeta"]["report"]
+            states = _extremes(spec["controls"])
+            urls = {spec["data"]["url"].format(**state) for state in states}
+        except (ValueError, KeyError) as error:
+            problems.append(f"figure {name}: specification is broken ({error!r})")
+            continue
+        for url in sorted(urls):
+            data = _target(path, (datasets_address or "") + url, folder)
+            if data is None or not data.is_file():
+                problems.append(f"figure {name}: no dataset at {url}")
+        counts["figures"] += 1
+    return problems
+
+
+def _extremes(controls):
+    """States with every slider at its first and at its last value."""
+    ends = ({}, {})
+    for control in controls:
+        first, last = control.get("minimum"), control.get("maximum")
+        if first is None:
+            first = last = control["value"]
+        ends[0][control["param"]], ends[1][control["param"]] = first, last
+    return ends
+
+
+def _check_styles(folder):
+    problems = []
+    for path in sorted(folder.rglob("*.css")):
+        for groups in CSS_URL.findall(path.read_text("utf-8")):
+            address = "".join(groups)
+            if re.match(r"(https?:)?//", address):
+                where = path.relative_to(folder).as_posix()
+                problems.append(f"{where}: loads {address} from another host")
+    return problems
+
+
+def _check_datasets(folder, counts):
+    problems = []
+    for manifest_path in sorted(folder.glob("datasets/*/*/manifest.json")):
+        try:
+            manifest = store.read(manifest_path)
+        except ReportError as error:
+            problems.append(str(error))
+            continue
+        for name, facts in manifest["files"].items():
+            path = manifest_path.parent / name
+            try:
+                store.read(path)
+            except ReportError as error:
+                problems.append(str(error))
+                continue
+            if store.sha256(path) != facts["sha256"]:
+                problems.append(f"{path.relative_to(folder)}: not the file that was measured")
+            counts["datasets"] += 1
+    return problems
+
+
+def _target(page, address, folder):
+    """The file that an address on a page leads to, or None if it lies outside the site."""
+    here = "/" + page.relative_to(folder).as_posix()
+    path = unquote(urlsplit(urljoin(here, urlsplit(address)._replace(fragment="").geturl())).path)
+    target = (folder / path.lstrip("/")).resolve()
+    if not target.is_relative_to(folder.resolve()):
+        return None
+    target = folder / target.relative_to(folder.resolve())
+    return target / "index.html" if target.is_dir() else target

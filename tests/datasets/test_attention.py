@@ -1,0 +1,127 @@
+"""A shard gives back every probability within the stated bound, and says how."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from report import store
+from report.datasets import attention
+from report.errors import ReportError
+
+
+def term(name, per, values):
+    return SimpleNamespace(name=name, per=per, values=np.asarray(values, float))
+
+
+def softmax_rows(score):
+    """Plain loops: the probability of each target at or before the current token."""
+    probability = np.zeros_like(score)
+    for i in range(len(score)):
+        weights = [np.exp(score[i, j] - score[i, : i + 1].max()) for j in range(i + 1)]
+        probability[i, : i + 1] = np.array(weights) / sum(weights)
+    return probability
+
+
+def head(length, spread, seed=0, slope=0.1):
+    """Random terms of one head and their probabilities, computed apart from `encode`."""
+    rng = np.random.default_rng(seed)
+    content = np.tril(rng.normal(0, spread, (length, length)))
+    bias = rng.normal(0, spread, length)
+    position = slope * np.arange(length)
+    score = np.array(
+        [
+            [content[i, j] + bias[j] + position[j] - position[i] for j in range(length)]
+            for i in range(length)
+        ]
+    )
+    terms = [
+        term("content", "cell", content),
+        term("bias", "target", bias),
+        term("position", "target_difference", position),
+    ]
+    return terms, softmax_rows(score)
+
+
+def encoded(length, spread, **options):
+    terms, probability = head(length, spread, **options)
+    order = np.argsort(-probability, axis=1, kind="stable")[:, :11]
+    targets = np.where(order <= np.arange(length)[:, None], order, -1)
+    padded = np.full((length, 11), -1)
+    padded[:, : targets.shape[1]] = targets
+    shard = attention.encode(3, 5, terms, probability, np.ones(length, int), padded)
+    return shard, terms, probability
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3, 2.0, 10.0, 40.0])
+@pytest.mark.parametrize("length", [1, 2, 64, 170])
+def test_probabilities_are_within_the_bound_and_rows_sum_to_one(length, spread):
+    shard, _, probability = encoded(length, spread, seed=length)
+    store.check(shard, "test")
+    decoded = attention.decode(shard)
+    assert np.abs(decoded.probability - probability).max() <= attention.PROBABILITY_ERROR
+    assert np.abs(decoded.probability.sum(1) - 1).max() < 1e-5
+    assert (decoded.probability[np.triu_indices(length, 1)] == 0).all()
+
+
+def test_terms_come_back_within_half_a_step_where_probability_matters():
+    shard, terms, probability = encoded(120, 2.0)
+    decoded = attention.decode(shard)
+    for name, tolerance in (("bias", 0.0005), ("position", 0.00005)):
+        measured = next(t for t in terms if t.name == name).values
+        assert np.abs(decoded.terms[name].values - measured).max() <= tolerance + 1e-9
+    error = np.abs(decoded.terms["content"].values - terms[0].values)
+    slack = 0.0005 + 2 * 0.00005 + 1e-9  # content takes up the rounding of bias and position
+    lower = np.tril(np.ones((120, 120), bool))
+    assert error[lower & (probability >= 0.01)].max() <= 0.001 + slack
+    assert error[lower].max() <= 0.01 + slack
+
+
+def test_the_score_is_the_sum_of_its_terms():
+    decoded = attention.decode(encoded(30, 1.0)[0])
+    total = sum(t.matrix() for t in decoded.terms.values())
+    lower = np.tril_indices(30)
+    assert np.allclose(decoded.score[lower], total[lower])
+    assert np.isneginf(decoded.score[np.triu_indices(30, 1)]).all()
+
+
+def test_a_target_difference_is_the_targets_value_minus_the_current_tokens():
+    matrix = attention.DecodedTerm("position", "target_difference", np.array([0.0, 1.0, 3.0]))
+    assert matrix.matrix().tolist() == [[0, 0, 0], [-1, 0, 0], [-3, -2, 0]]
+
+
+def test_coarse_rounding_gives_way_where_it_would_cost_too_much():
+    # One row whose mass lies in many equal targets of probability 0.009, all rounded the same way.
+    length = 112
+    content = np.zeros((length, length))
+    content[-1] = 0.0049
+    content[-1, 0] = 0.0
+    terms = [term("content", "cell", content)]
+    score = np.where(np.tril(np.ones((length, length), bool)), content, -np.inf)
+    probability = softmax_rows(np.where(np.isinf(score), -1e9, score))
+    targets = np.zeros((length, 11), int)
+    shard = attention.encode(0, 0, terms, probability, np.ones(length, int), targets)
+    decoded = attention.decode(shard)
+    assert np.abs(decoded.probability - probability).max() <= attention.PROBABILITY_ERROR
+
+
+def test_probabilities_that_do_not_belong_to_the_scores_are_refused():
+    terms, probability = head(10, 1.0)
+    probability[5, :6] = probability[5, :6][::-1]
+    with pytest.raises(ReportError, match=r"layer 3 head 5: rounding moves a probability by"):
+        attention.encode(3, 5, terms, probability, np.ones(10, int), np.zeros((10, 11), int))
+
+
+def test_a_shortened_column_is_refused_by_name():
+    shard = encoded(12, 1.0)[0]
+    shard["terms"]["bias"]["values"].pop()
+    with pytest.raises(ReportError, match=r"term 'bias' has 11 values, not 12"):
+        attention.decode(shard)
+
+
+def test_the_inputs_are_left_as_they_were():
+    terms, probability = head(20, 1.0)
+    before = [t.values.copy() for t in terms], probability.copy()
+    attention.encode(0, 0, terms, probability, np.ones(20, int), np.zeros((20, 11), int))
+    assert all((t.values == b).all() for t, b in zip(terms, before[0], strict=True))
+    assert (probability == before[1]).all()
