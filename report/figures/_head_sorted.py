@@ -41,13 +41,15 @@ def chart(data, name, title, measure, y_title, number, state):
     lines = heads.mark_line(strokeWidth=1.6, opacity=0.75, aria=False).encode(
         x=x, y=y, color=colour, detail=f"rank_{measure}:N"
     )
-    points = heads.transform_calculate(named="'head ' + datum.head").mark_circle(
+    named = heads.transform_calculate(named="'head ' + datum.head")
+    points = named.mark_circle(
         size=altair.ExprRef("width > 500 ? 62 : 44"),
         opacity=1,
         stroke=altair.ExprRef("paper"),
         strokeWidth=0.8,
         aria=False,
     )
+    around = named.mark_circle(size=420, color="transparent", aria=False)  # easy to hit
     tooltip = [
         altair.Tooltip(f"rank_{measure}:Q", title="rank (0 = lowest)"),
         altair.Tooltip("layer:Q", title="layer"),
@@ -57,6 +59,7 @@ def chart(data, name, title, measure, y_title, number, state):
     return _theme.frame(
         altair.layer(
             lines,
+            around.encode(x=x, y=y, tooltip=tooltip),
             points.encode(x=x, y=y, color=colour, tooltip=tooltip),
             *_marked(heads, x, y),
         ),

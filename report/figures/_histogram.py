@@ -75,6 +75,7 @@ def _channels(data, measure, x_title):
         columns=altair.ExprRef("width < 500 ? 8 : 16"),
         symbolType="square",
         symbolStrokeWidth=0,
+        symbolLimit=0,
         columnPadding=8,
     )
     return {

@@ -9,7 +9,7 @@ EXPLAINED = (
     "layer."
 )
 
-NOT_TOKEN_0 = "datum.token > 0"
+AFTER_FIRST = "datum.token > 0"
 """Token 0 can only attend to itself, which is also the first token: its kind says nothing."""
 
 

@@ -23,7 +23,7 @@ def caption(data):
 
 
 def chart(data, **state):
-    points = altair.Chart(altair.NamedData("points")).transform_filter(_updates.NOT_TOKEN_0)
+    points = altair.Chart(altair.NamedData("points")).transform_filter(_updates.AFTER_FIRST)
     return _theme.frame(
         altair.layer(_zero(), _cloud(data, points), _marked(points)),
         name="alignment_vs_magnitude",

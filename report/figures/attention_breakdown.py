@@ -4,7 +4,7 @@ import altair
 import numpy as np
 
 from report.errors import ReportError
-from report.figures import _controls, _ternary, _terms, _theme
+from report.figures import _controls, _terms, _ternary, _theme
 
 ASPECT = 1.12
 PHONE_ASPECT = 0.98

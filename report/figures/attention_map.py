@@ -210,8 +210,8 @@ def raster(score, low, high, ramp):
     """
     seen = np.tril(np.ones(score.shape, bool))
     part = (np.where(seen, score, low) - low) / (high - low)
-    alpha = np.where(seen, 255, 0).astype(np.uint8)
-    return np.concatenate([_theme.shades(ramp, part), alpha[..., None]], -1)
+    opaque = np.full((*score.shape, 1), 255, np.uint8)
+    return np.concatenate([_theme.shades(ramp, part), opaque], -1) * seen[..., None]
 
 
 def data_url(pixels):

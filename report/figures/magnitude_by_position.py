@@ -28,7 +28,7 @@ def caption(data):
 
 
 def chart(data, **state):
-    points = altair.Chart(altair.NamedData("points")).transform_filter(_updates.NOT_TOKEN_0)
+    points = altair.Chart(altair.NamedData("points")).transform_filter(_updates.AFTER_FIRST)
     return _theme.frame(
         altair.layer(_guide(), _cloud(data, points), _region(), _marked(data, points)),
         name="magnitude_by_position",

@@ -24,7 +24,7 @@ def chart(data, **state):
         "magnitude",
         f"{_updates.MAGNITUDE} (ratio)",
         state,
-        maxbins=40,
+        maxbins=60,
     )
 
 

@@ -36,7 +36,7 @@ def study(folder):
 
 
 def one_head(rng, layer, head):
-    """An attention/1 dataset: random content and bias, ALiBi of a slope that depends on the head."""
+    """An attention/1 dataset: random content and bias, ALiBi with a slope of its own."""
     seen = np.tril(np.ones((LENGTH, LENGTH), bool))
     content = rng.normal(0, 1.5, (LENGTH, LENGTH)) * seen
     content[1:, 0] += 3 * (head == 1)

@@ -45,6 +45,7 @@ def write(site, data):
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="../../assets/figures.css">
 <script type="module" src="../../assets/figures.js"></script>
+<style>body {{ max-width: 720px }}</style>
 <body class="md-typeset" data-md-color-scheme="default">{article.passage()}{figures}"""
     store.write_text(site / "articles" / "hand" / "index.html", page)
 

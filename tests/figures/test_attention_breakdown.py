@@ -61,7 +61,10 @@ def test_shares_of_every_point_are_proportions(data, sort_idx):
 
 def test_targets_come_in_the_order_of_their_probability(data):
     largest, second = (
-        {p["current_token"]: p["probability"] for p in attention_breakdown.rows(data, sort_idx=k)["points"]}
+        {
+            p["current_token"]: p["probability"]
+            for p in attention_breakdown.rows(data, sort_idx=k)["points"]
+        }
         for k in (0, 1)
     )
     both = largest.keys() & second.keys()

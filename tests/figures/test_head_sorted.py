@@ -31,7 +31,7 @@ def test_every_point_names_a_head_of_its_own(data, measure, figure):
 
 @every_measure
 def test_lines_join_ranks_and_not_heads(data, measure, figure):
-    lines, points, *_ = figure.chart(data).to_dict()["layer"]
+    lines, _, points, *_ = figure.chart(data).to_dict()["layer"]
     assert lines["encoding"]["detail"]["field"] == f"rank_{measure}"
     titles = {each["title"]: each["field"] for each in points["encoding"]["tooltip"]}
     assert titles["real head"] == "named"

@@ -56,29 +56,37 @@ def go_live(page, number):
     return figure
 
 
-def plot_point(page, number, x, y):
-    """Window coordinates of a point given in the units of the plot's scales, by eye of the DOM."""
-    box = page.locator(f"#fig-{number} canvas").bounding_box()
-    return box["x"] + x * box["width"], box["y"] + y * box["height"]
-
-
 def first_tooltip(page, number):
     """Move over a figure until a tooltip shows."""
     go_live(page, number)
-    for y in range(96, 10, -3):
+    box = page.locator(f"#fig-{number} canvas").bounding_box()
+    for y in range(88, 10, -3):
         for x in range(10, 96, 2):
-            page.mouse.move(*plot_point(page, number, x / 100, y / 100))
+            page.mouse.move(box["x"] + x * box["width"] / 100, box["y"] + y * box["height"] / 100)
             found = page.evaluate(TOOLTIP)
             if found:
                 return found
     return {}
 
 
+def until(page, condition):
+    """Wait for an expression of the page; Playwright's own wait needs eval, which is forbidden."""
+    for _ in range(200):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(25)
+    pytest.fail(f"never came true: {condition}")
+
+
 def ink(page, number):
     """How many pixels of a chart are drawn, and a sum that changes with the picture."""
     return page.evaluate(
         """number => { const canvas = document.querySelector(`#fig-${number} canvas`);
-        const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        const {width, height} = canvas;
+        const copy = Object.assign(document.createElement('canvas'), {width, height})
+            .getContext('2d', {willReadFrequently: true});
+        copy.drawImage(canvas, 0, 0);
+        const {data} = copy.getImageData(0, 0, width, height);
         let [drawn, sum] = [0, 0];
         for (let n = 0; n < data.length; n += 4) if (data[n + 3]) {
             drawn++; sum = (sum * 31 + data[n] + 7 * data[n + 1] + 49 * data[n + 2]) % 1000003; }
@@ -151,7 +159,9 @@ def test_all_figures_draw_and_their_tooltips_have_readable_names(page, address):
         2: {"current token", "target token", "tokens in the past", "probability",
             "content term", "bias term", "ALiBi term"},
         3: {"target token", "bias term", "ALiBi term"},
-        **dict.fromkeys((4, 5, 6), {"rank (0 = lowest)", "layer", "value", "real head"}),
+        4: {"rank (0 = lowest)", "layer", "value", "real head"},
+        5: {"rank (0 = lowest)", "layer", "value", "real head"},
+        6: {"rank (0 = lowest)", "layer", "value", "real head"},
         7: {"head", "magnitude", "tokens"},
         8: {"head", "alignment", "tokens"},
         9: {"current token", "head", "largest target", "orientation", "magnitude"},
@@ -168,7 +178,9 @@ def test_the_tooltip_of_the_map_has_the_numbers_of_its_cell(page, address, data)
     chart.focus()
     for key in ("Home", "ArrowUp", "ArrowRight", "ArrowRight"):  # the last row but one, target 2
         page.keyboard.press(key)
-    layer, head = (int(page.input_value(f"#fig-1 input[name={name}]")) for name in ("layer", "head"))
+    layer, head = (
+        int(page.input_value(f"#fig-1 input[name={name}]")) for name in ("layer", "head")
+    )
     attention = data.attention(layer, head)
     current, target = data.length - 2, 2
     shown = page.evaluate(TOOLTIP)
@@ -189,7 +201,7 @@ def test_a_slider_step_changes_picture_tooltip_value_and_address(page, address):
     before = ink(page, 1), first_tooltip(page, 1)
     page.locator("#fig-1 input[name=head]").focus()
     page.keyboard.press("End")
-    page.wait_for_function("location.hash === '#fig-1:layer=1,head=3'")
+    until(page, "location.hash === '#fig-1:layer=1,head=3'")
     assert page.inner_text("#fig-1 label:has(input[name=head]) output") == "3"
     assert page.get_attribute("#fig-1 input[name=head]", "aria-valuetext") == "Head 3"
     page.wait_for_load_state("networkidle")
@@ -240,14 +252,14 @@ def test_the_switch_shows_the_corpus(page, address):
     go_live(page, 4)
     before = ink(page, 4)
     page.check("#fig-4 input[value=corpus]")
-    page.wait_for_function("location.hash === '#fig-4:source=corpus'")
+    until(page, "location.hash === '#fig-4:source=corpus'")
     assert ink(page, 4) != before
 
 
 def test_a_token_is_marked_by_pointer_and_pinned_by_focus_until_escape(page, address):
     page.goto(address)
     go_live(page, 3)
-    still = ink(page, 3)
+    still = ink(page, 3)[0]
     page.locator(".token[data-token='7']").hover()
     assert page.get_attribute(".token--marked", "data-token") == "7"
     page.locator("#fig-1 figcaption strong").hover()
@@ -257,11 +269,13 @@ def test_a_token_is_marked_by_pointer_and_pinned_by_focus_until_escape(page, add
     page.locator("#fig-1 figcaption strong").hover()
     assert page.get_attribute(".token--marked", "data-token") == "1"
     go_live(page, 3)
-    assert ink(page, 3) != still
+    with_guide = ink(page, 3)[0]
+    page.mouse.move(1, 1)
     page.keyboard.press("Escape")
     assert page.locator(".token--marked").count() == 0
     page.wait_for_timeout(100)
-    assert ink(page, 3) == still
+    # redrawing a part moves the antialiasing of some pixels; the guide has hundreds
+    assert abs(ink(page, 3)[0] - still) < 60 < with_guide - still
 
 
 def test_heads_are_singled_out_by_click_and_return_with_escape(page, address):
@@ -269,8 +283,6 @@ def test_heads_are_singled_out_by_click_and_return_with_escape(page, address):
     first_tooltip(page, 7)  # leaves the pointer on a bar
     page.mouse.down()
     page.mouse.up()
-    singled = "() => document.querySelector('#fig-7 canvas') && true"
-    assert page.evaluate(singled)
     page.wait_for_timeout(150)
     one = ink(page, 7)
     page.keyboard.press("Escape")
@@ -337,7 +349,7 @@ def test_a_drag_loads_few_files_and_ends_at_the_last_value(page, address):
         for (const value of [1, 2, 3, 2, 1, 3]) {
             slider.value = value; slider.dispatchEvent(new Event('input')); } }"""
     )
-    page.wait_for_function("location.hash.endsWith('head=3')")
+    until(page, "location.hash.endsWith('head=3')")
     page.wait_for_load_state("networkidle")
     assert len(asked) <= 2
     assert asked[-1].endswith("/3.json")
