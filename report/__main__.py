@@ -1,6 +1,7 @@
 """The pipeline on one page: `python -m report site` measures, draws, writes and publishes."""
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -92,6 +93,69 @@ def serve(
     from report.publish import serve_folder
 
     serve_folder(folder, port, announce=lambda url: console.print(f"Serving {url}; stop: Ctrl-C"))
+
+
+@app.command()
+def train(
+    texts: Annotated[Path, typer.Argument(help="Folder of .txt files, one book each.")],
+    output: Annotated[Path, typer.Argument(help="Folder for the model; resumed if half done.")],
+    validation: Annotated[
+        str | None, typer.Option(help="Part of the file name of the book to hold out.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Steps; default: the recipe's.")] = None,
+    source: Annotated[str, typer.Option(help="Where the text is from, for the model card.")] = "",
+):
+    """Train the embedded model on a folder of books (hours on a laptop)."""
+    with _measuring_packages():
+        from report.embedded.recipe import Recipe
+        from report.embedded.train import train
+
+    recipe = Recipe() if steps is None else Recipe(steps=steps)
+    with _progress() as bar:
+        task = bar.add_task("Training", total=recipe.steps)
+
+        def show(step, total, text):
+            bar.update(task, completed=step, total=total, description=f"Training {text}")
+
+        train(texts, output, recipe, validation, show, source)
+    console.print(f"The model is in {output}; next: `python -m report accept {output} --texts …`.")
+
+
+@app.command()
+def accept(
+    model: Annotated[str, typer.Argument(help="Embedded model or the folder of a trained one.")],
+    texts: Annotated[
+        Path | None, typer.Option(help="The books it was trained on, to measure the loss too.")
+    ] = None,
+):
+    """Measure what a model has learnt (loss and three kinds of head), and write its card."""
+    with _measuring_packages():
+        from report.embedded.acceptance import acceptance, write_acceptance
+        from report.embedded.card import write_card
+        from report.embedded.verdict import require_accepted, verdict_table
+
+    with _progress() as bar:
+        task = bar.add_task("Measuring", total=None)
+
+        def show(step, total, text):
+            bar.update(task, completed=step, total=total, description=text)
+
+        result = acceptance(model, texts, show)
+    write_acceptance(model, result)
+    write_card(model)
+    typer.echo(verdict_table(result))
+    require_accepted(result)
+
+
+@contextmanager
+def _measuring_packages():
+    """Say what to install where torch or transformers is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ReportError(
+            f"this command needs the package {error.name!r}; run `make setup`."
+        ) from error
 
 
 def _measure(studies, force):

@@ -71,7 +71,9 @@ class Findings:
         return self.values(measure, source).mean(1).tolist()
 
     def trend(self, measure, source="corpus"):
-        """"rises", "falls" or "neither rises nor falls steadily", from the first to the last layer.
+        """How the mean over heads goes from layer to layer, as a verb phrase.
+
+        returns: "rises", "falls" or "neither rises nor falls steadily"
 
         Steady means a rank correlation with the layer beyond 0.6 (Spearman).
         """
@@ -105,7 +107,7 @@ class Findings:
         }
 
     def rank_share(self, layer, head, rank=0):
-        """Mean probability of a head's target of a rank (0 = the largest), over tokens that have one."""
+        """Mean probability of a head's targets of one rank (0 = the largest)."""
         attention = self.data.attention(layer, head)
         targets = attention.largest_targets[:, rank]
         rows = np.flatnonzero(targets >= 0)

@@ -14,7 +14,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
-from report import store
+from report import store, text
 from report.errors import ReportError
 from report.figures import _controls, _static
 from report.findings import Findings
@@ -25,9 +25,6 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 
 ROOT = "../../"
 """From an article's address, `articles/<name>/`, to the root of the site."""
-
-WORDS_A_MINUTE = 230
-SECONDS_A_FIGURE = 20
 
 
 @dataclass(frozen=True)
@@ -133,7 +130,7 @@ class Article:
     def _html(self, template, **context):
         # In one line: a blank line or an indent inside would end the raw HTML for some parsers.
         html = environment().get_template(template).render(**context)
-        return Markup(re.sub(r"\s*\n\s*", "", html))
+        return Markup(re.sub(r"\s*\n\s*", "", html))  # noqa: S704 (the template escaped it)
 
 
 def environment():
@@ -141,15 +138,18 @@ def environment():
     jinja = Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
-        autoescape=lambda name: bool(name and name.endswith(".html.j2")),
+        # Markdown is no HTML: there, text goes through the filter `text`.
+        autoescape=lambda name: bool(name and name.endswith(".html.j2")),  # noqa: S701
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    jinja.filters["text"] = markdown_text
-    jinja.filters["percent"] = percent
-    jinja.filters["yaml_text"] = yaml_text
-    jinja.filters["slug"] = slug
+    jinja.filters |= {
+        "text": text.markdown_text,
+        "percent": text.percent,
+        "yaml_text": text.yaml_text,
+        "slug": text.slug,
+    }
     return jinja
 
 
@@ -191,12 +191,12 @@ def render_article(study, data, site_src):
         spec = placed.module.chart(data, **placed.state).to_dict()
         store.write_text(folder / f"{placed.name}.json", store.dumps(spec))
         write_pictures(folder / placed.name, placed.module, data, placed.state)
-    minutes = reading_minutes(content, len(article.placed))
+    minutes = text.reading_minutes(content, len(article.placed))
     page = _page(study, data, article, minutes)
     wrapper = environment().get_template("_article.md.j2")
-    check = self_check_rows(data.manifest["self_check"])
-    text = wrapper.render(content=content, page=page, study=study, self_check=check, **context)
-    store.write_text(site_src / "articles" / f"{study.name}.md", text)
+    check = text.self_check_rows(data.manifest["self_check"])
+    markdown = wrapper.render(content=content, page=page, study=study, self_check=check, **context)
+    store.write_text(site_src / "articles" / f"{study.name}.md", markdown)
     return page
 
 
@@ -206,56 +206,6 @@ def render_lists(pages, site_src):
     for name in ("index.md", "archive.md", "tags.md"):
         template = environment().get_template(f"{name}.j2")
         store.write_text(site_src / name, template.render(pages=pages, tags=sorted(tags.items())))
-
-
-def reading_minutes(text, figures):
-    """Whole minutes to read an article of this Markdown text and so many figures, at least 1."""
-    words = len(re.sub(r"<[^>]*>", " ", text).split())
-    return max(1, round(words / WORDS_A_MINUTE + figures * SECONDS_A_FIGURE / 60))
-
-
-def markdown_text(text):
-    """Any text, so written that Markdown and HTML show it as it is: `{{ token.label | text }}`."""
-    escaped = (c if c.isalnum() or c in " ," else f"&#{ord(c)};" for c in str(text))
-    return Markup("".join(escaped))  # noqa: S704 (everything but letters and digits is escaped)
-
-
-def yaml_text(text):
-    """Any text as a quoted YAML scalar, for front matter."""
-    return Markup(store.dumps(str(text)).strip())  # noqa: S704 (JSON strings are YAML scalars)
-
-
-def slug(text):
-    """An anchor for a heading: lower case letters, digits and hyphens."""
-    return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-") or "tag"
-
-
-SELF_CHECK = {
-    "rows_sum_to_one": "Probabilities of a row sum to 1",
-    "terms_sum_to_score": "Terms of a score sum to the score",
-    "probability_from_terms": "Softmax of the terms is the model’s probability",
-    "updates_sum_to_output": "Heads’ updates sum to the layer’s attention output",
-    "update_length": "Length of an update, computed a second way",
-    "logits": "Predictions are those of the untouched model",
-}
-
-
-def self_check_rows(numbers):
-    """The manifest's self-check as rows of what was compared, the difference and its limit."""
-    found, limits = numbers["differences"], numbers["limits"]
-    return [
-        {
-            "what": SELF_CHECK.get(name, name.replace("_", " ")),
-            "found": f"{found[name]:.1e}",
-            "limit": f"{limit:.0e}",
-        }
-        for name, limit in limits.items()
-    ]
-
-
-def percent(value, digits=0):
-    """A fraction as "37 %"."""
-    return f"{100 * value:.{digits}f} %"
 
 
 def _page(study, data, article, minutes):

@@ -52,7 +52,7 @@ def serve_folder(folder, port, announce):
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Serves files without a line of log for each, and shows the site's own page for what is not there."""
+    """Serves files without logging each; what is missing gets the site's own 404 page."""
 
     def log_message(self, *args):
         pass

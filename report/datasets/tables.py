@@ -1,4 +1,4 @@
-"""Tables of columns with description and unit (schema table/1), for everything but figure 1 to 3."""
+"""Tables of columns with description and unit (schema table/1): figures 4 to 10."""
 
 from dataclasses import dataclass
 

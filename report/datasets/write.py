@@ -31,7 +31,7 @@ def write_datasets(folder, measured, provenance, progress=None):
     """Write every dataset of an article into an empty folder; the manifest comes last.
 
     measured: `Measured` (see report.measuring): passage, pieces, measurement, corpus statistics
-    provenance: the manifest's key, determined_by, model, corpus, self_check, versions, command, seed
+    provenance: dict of the manifest's fields that are not about the files themselves
     progress: called with (done, total) after each layer
     raises: ReportError if a number is not finite, or the folder cannot be written
     """

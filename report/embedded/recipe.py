@@ -2,10 +2,10 @@
 
 The recipe in one paragraph: a byte-level BPE tokenizer is fitted to the training books; every
 training sequence starts with the beginning-of-text token, which gives heads a place for surplus
-attention; at first most sequences, later few, are drills, in which copying is all there is to learn,
-and some texts hold a span twice, so that induction heads form and stay;
-matrices are trained with Muon (Jordan et al. 2024), everything else with AdamW, under a warm-up
-and a cosine decay. One whole book is never trained on: the acceptance test uses it.
+attention; at first most sequences, later few, are drills, in which copying is all there is to
+learn, and some texts hold a span twice, so that induction heads form and stay; matrices are
+trained with Muon (Jordan et al. 2024), everything else with AdamW, with a warm-up and a cosine
+decay at the end. One whole book is never trained on: the acceptance test uses it.
 """
 
 import math

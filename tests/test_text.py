@@ -1,0 +1,59 @@
+"""Whatever a token's text is, Markdown and YAML show it as it is."""
+
+import html
+
+import markdown
+import pytest
+import yaml
+
+from report import text
+
+HOSTILE = [
+    "</script><img src=x onerror=alert(1)>",
+    "{{ 7*7 }} {% raw %}",
+    "*a* **b** `c` [d](http://e) ![f](g) <b>h</b> | i |",
+    "---\nkey: value\n---",
+    "# heading\n\n- list\n    code",
+    "\"quotes\" 'single' \\ back",
+    "<!-- comment -->",
+    "&amp; &#42;",
+    "[^1] {: .cls } :material-icon: ~~x~~ ==y== http://z",
+    "سلام 🦊 \u2028 \u202e",
+]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_text_survives_markdown(hostile):
+    escaped = text.markdown_text(hostile)
+    extensions = ["attr_list", "footnotes", "tables", "admonition"]
+    shown = markdown.markdown(f"x {escaped} y", extensions=extensions)
+    assert "<img" not in shown
+    body = shown.removeprefix("<p>").removesuffix("</p>")
+    assert "<" not in body
+    assert html.unescape(body) == f"x {hostile} y"
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_text_survives_yaml(hostile):
+    assert yaml.safe_load(f"title: {text.yaml_text(hostile)}") == {"title": hostile}
+
+
+def test_numbers_are_readable():
+    assert text.percent(0.374) == "37 %"
+    assert text.percent(0.374, 1) == "37.4 %"
+    assert text.slug("What — is ALiBi?") == "what-is-alibi"
+    assert text.slug("…") == "tag"
+
+
+def test_reading_time_counts_words_and_figures_but_no_markup():
+    assert text.reading_minutes("word " * 460, 0) == 2
+    assert text.reading_minutes("<a href='many words here'>one</a>", 0) == 1
+    assert text.reading_minutes("word " * 230, 6) == 3
+
+
+def test_every_self_check_has_a_sentence():
+    from report.models.self_check import LIMITS
+
+    rows = text.self_check_rows({"differences": dict.fromkeys(LIMITS, 1e-7), "limits": LIMITS})
+    assert set(LIMITS) == set(text.SELF_CHECK)
+    assert [row["found"] for row in rows] == ["1.0e-07"] * len(LIMITS)
