@@ -79,7 +79,9 @@ def _channels(data, measure, x_title):
         columnPadding=8,
     )
     return {
-        "x": altair.X("low:Q", bin="binned", title=x_title).axis(grid=False, tickCount=8),
+        "x": altair.X("low:Q", bin="binned", title=x_title)
+        .axis(grid=False, tickCount=8)
+        .scale(zero=True),
         "x2": "high:Q",
         "y": altair.Y("count():Q", title="tokens, over all heads", stack="zero").axis(tickCount=5),
         "color": altair.Color("head:O", legend=legend).scale(

@@ -1,9 +1,45 @@
-import pytest
+import shutil
 
-from tests.figures import hand_made
+import pytest
+from playwright.sync_api import sync_playwright
+
+from tests.figures import hand_made, live_page
 
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory):
     """A hand-made study."""
     return hand_made.study(tmp_path_factory.mktemp("study") / "datasets" / "hand" / "0123456789ab")
+
+
+@pytest.fixture(scope="session")
+def address(data):
+    site = data.path.parents[2]
+    live_page.write(site, data)
+    with live_page.served(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser):
+    """A page that fails the test on any error in its console; pictures are not made here."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.route("**/*.svg", lambda route: route.fulfill(body="<svg/>"))
+    page = context.new_page()
+    problems = []
+    page.on("console", lambda m: problems.append(m.text) if m.type in ("error", "warning") else 0)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.problems = problems
+    yield page
+    context.close()
+    assert problems == []

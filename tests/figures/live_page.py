@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 import vl_convert
 
 from report import pages, store
@@ -27,6 +28,11 @@ ORDER = (
     "magnitude_by_position",
 )
 """Figure 1, figure 2, …: the first three can be linked."""
+
+
+TOOLTIP = """() => Object.fromEntries([...document.querySelectorAll(
+    '#vg-tooltip-element.visible tr')].map(row => [...row.cells].map(cell => cell.textContent)))"""
+"""The tooltip that shows, dict of name to value; empty when none does."""
 
 
 def write(site, data):
@@ -65,3 +71,49 @@ def served(folder):
             yield f"http://127.0.0.1:{server.server_port}/articles/hand/"
         finally:
             server.shutdown()
+
+
+def go_live(page, number):
+    figure = page.locator(f"#fig-{number}")
+    figure.scroll_into_view_if_needed()
+    page.wait_for_selector(f"#fig-{number}.live-figure--live")
+    return figure
+
+
+def first_tooltip(page, number):
+    """Move over a figure until a tooltip shows."""
+    go_live(page, number)
+    box = page.locator(f"#fig-{number} canvas").bounding_box()
+    for y in range(88, 10, -3):
+        for x in range(10, 96, 2):
+            page.mouse.move(box["x"] + x * box["width"] / 100, box["y"] + y * box["height"] / 100)
+            found = page.evaluate(TOOLTIP)
+            if found:
+                return found
+    return {}
+
+
+def until(page, condition):
+    """Wait for an expression of the page; Playwright's own wait needs eval, which is forbidden."""
+    for _ in range(200):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(25)
+    pytest.fail(f"never came true: {condition}")
+
+
+def ink(page, number):
+    """How many pixels of a chart are drawn, and a sum that changes with the picture."""
+    return page.evaluate(
+        """number => { const canvas = document.querySelector(`#fig-${number} canvas`);
+        const {width, height} = canvas;
+        const copy = Object.assign(document.createElement('canvas'), {width, height})
+            .getContext('2d', {willReadFrequently: true});
+        copy.drawImage(canvas, 0, 0);
+        const {data} = copy.getImageData(0, 0, width, height);
+        let [drawn, sum] = [0, 0];
+        for (let n = 0; n < data.length; n += 4) if (data[n + 3]) {
+            drawn++; sum = (sum * 31 + data[n] + 7 * data[n + 1] + 49 * data[n + 2]) % 1000003; }
+        return [drawn, sum]; }""",
+        number,
+    )

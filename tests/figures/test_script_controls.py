@@ -1,0 +1,104 @@
+"""Sliders, switches, addresses, marks: what a reader does."""
+
+import pytest
+
+from tests.figures.live_page import first_tooltip, go_live, ink, until
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_slider_step_changes_picture_tooltip_value_and_address(page, address):
+    page.goto(address)
+    go_live(page, 1)
+    before = ink(page, 1), first_tooltip(page, 1)
+    page.locator("#fig-1 input[name=head]").focus()
+    page.keyboard.press("End")
+    until(page, "location.hash === '#fig-1:layer=1,head=3'")
+    assert page.inner_text("#fig-1 label:has(input[name=head]) output") == "3"
+    assert page.get_attribute("#fig-1 input[name=head]", "aria-valuetext") == "Head 3"
+    page.wait_for_load_state("networkidle")
+    after = ink(page, 1), first_tooltip(page, 1)
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+
+
+def test_the_address_restores_a_figure_and_clamps_what_it_cannot_show(page, address):
+    page.goto(f"{address}#fig-2:layer=99,head=1,sort_idx=4,colour=red")
+    page.wait_for_selector("#fig-2.live-figure--live")
+    state = {
+        name: page.input_value(f"#fig-2 input[name={name}]")
+        for name in ("layer", "head", "sort_idx")
+    }
+    assert state == {"layer": "2", "head": "1", "sort_idx": "4"}
+    assert page.evaluate("document.querySelector('#fig-2').getBoundingClientRect().top") < 450
+
+
+def test_linked_figures_go_together(page, address):
+    page.goto(address)
+    for number in (1, 2, 3):
+        go_live(page, number)
+    page.check("#fig-2 input[data-link]")
+    page.locator("#fig-3 input[name=head]").focus()
+    page.keyboard.press("End")
+    heads = [page.input_value(f"#fig-{number} input[name=head]") for number in (1, 2, 3)]
+    assert heads == ["3", "3", "3"]
+    page.uncheck("#fig-1 input[data-link]")
+    page.locator("#fig-3 input[name=head]").focus()
+    page.keyboard.press("Home")
+    assert page.input_value("#fig-1 input[name=head]") == "3"
+
+
+def test_a_head_is_ringed_in_the_other_figures(page, address):
+    page.goto(address)
+    for number in (4, 5, 6):
+        go_live(page, number)
+    before = [ink(page, number) for number in (5, 6)]
+    assert "head" in first_tooltip(page, 4)["real head"]
+    page.wait_for_timeout(100)
+    after = [ink(page, number) for number in (5, 6)]
+    assert all(one != other for one, other in zip(before, after, strict=True))
+
+
+def test_the_switch_shows_the_corpus(page, address):
+    page.goto(address)
+    go_live(page, 4)
+    before = ink(page, 4)
+    page.check("#fig-4 input[value=corpus]")
+    until(page, "location.hash === '#fig-4:source=corpus'")
+    assert ink(page, 4) != before
+
+
+def test_a_token_is_marked_by_pointer_and_pinned_by_focus_until_escape(page, address):
+    page.goto(address)
+    go_live(page, 3)
+    still = ink(page, 3)[0]
+    page.locator(".token[data-token='7']").hover()
+    assert page.get_attribute(".token--marked", "data-token") == "7"
+    page.locator("#fig-1 figcaption strong").hover()
+    assert page.locator(".token--marked").count() == 0
+    page.locator(".token[data-token='0']").focus()
+    page.keyboard.press("ArrowRight")
+    page.locator("#fig-1 figcaption strong").hover()
+    assert page.get_attribute(".token--marked", "data-token") == "1"
+    go_live(page, 3)
+    with_guide = ink(page, 3)[0]
+    page.mouse.move(1, 1)
+    page.keyboard.press("Escape")
+    assert page.locator(".token--marked").count() == 0
+    page.wait_for_timeout(100)
+    # redrawing a part moves the antialiasing of some pixels; the guide has hundreds
+    assert abs(ink(page, 3)[0] - still) < 60 < with_guide - still
+
+
+def test_heads_are_singled_out_by_click_and_return_with_escape(page, address):
+    page.goto(address)
+    first_tooltip(page, 7)  # leaves the pointer on a bar
+    page.mouse.down()
+    page.mouse.up()
+    page.wait_for_timeout(150)
+    one = ink(page, 7)
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(150)
+    all_heads = ink(page, 7)
+    assert one != all_heads
+    assert one[0] == pytest.approx(all_heads[0], rel=0.02)  # the total stays, in grey

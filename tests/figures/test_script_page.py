@@ -1,0 +1,106 @@
+"""Palette, print, failures, navigation, sizes: what happens to a page."""
+
+import pytest
+
+from tests.figures.live_page import go_live, ink, until
+
+pytestmark = pytest.mark.browser
+
+
+def test_charts_follow_the_palette_and_print_in_light(page, address):
+    page.goto(address)
+    for number in (1, 4):
+        go_live(page, number)
+    light = [ink(page, number) for number in (1, 4)]
+    page.evaluate("document.body.dataset.mdColorScheme = 'slate'")
+    dark = [ink(page, number) for number in (1, 4)]
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    printed = [ink(page, number) for number in (1, 4)]
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert all(one != other for one, other in zip(light, dark, strict=True))
+    assert printed == light
+    assert [ink(page, number) for number in (1, 4)] == dark
+
+
+def test_the_still_picture_stays_when_data_cannot_be_loaded(page, address):
+    page.route("**/updates/*.json", lambda route: route.fulfill(status=404))
+    page.goto(address)
+    page.locator("#fig-9").scroll_into_view_if_needed()
+    page.wait_for_selector("#fig-9.live-figure--failed")
+    said = page.inner_text("#fig-9 .live-figure__live")
+    assert "updates/1.json answered 404" in said
+    assert "The still picture stays." in said
+    assert page.locator("#fig-9 .live-figure__picture").first.is_visible()
+    assert page.locator("#fig-9 input").is_disabled()
+    page.problems.clear()  # the browser reports the 404, as it should
+
+
+def test_a_failed_step_dims_the_chart_and_the_next_one_mends_it(page, address):
+    page.goto(address)
+    go_live(page, 3)
+    page.route("**/attention/*/3.json", lambda route: route.fulfill(status=503))
+    page.locator("#fig-3 input[name=head]").focus()
+    page.keyboard.press("End")
+    page.wait_for_selector("#fig-3.live-figure--failed")
+    page.keyboard.press("Home")
+    page.wait_for_selector("#fig-3.live-figure--live:not(.live-figure--failed)")
+    assert page.inner_text("#fig-3 .live-figure__live") == ""
+    page.problems.clear()
+
+
+def test_a_drag_loads_few_files_and_ends_at_the_last_value(page, address):
+    page.goto(address)
+    go_live(page, 1)
+    asked = []
+
+    def slowly(route):
+        asked.append(route.request.url)
+        page.wait_for_timeout(60)
+        route.continue_()
+
+    page.route("**/attention/**", slowly)
+    page.evaluate(
+        """() => { const slider = document.querySelector('#fig-1 input[name=head]');
+        for (const value of [1, 2, 3, 2, 1, 3]) {
+            slider.value = value; slider.dispatchEvent(new Event('input')); } }"""
+    )
+    until(page, "location.hash.endsWith('head=3')")
+    page.wait_for_load_state("networkidle")
+    assert len(asked) <= 2
+    assert asked[-1].endswith("/3.json")
+
+
+def test_views_of_a_left_page_are_finalized_and_new_figures_found(page, address):
+    page.add_init_script(
+        """window.subscribers = [];
+        window.document$ = { subscribe: run => { subscribers.push(run); addEventListener(
+            'load', run); } };"""
+    )
+    page.goto(address)
+    go_live(page, 4)
+    page.evaluate(
+        """() => { const old = document.querySelector('#fig-4'); const fresh = old.cloneNode(true);
+        fresh.classList.remove('live-figure--live');
+        fresh.querySelector('.live-figure__chart').replaceChildren();
+        old.replaceWith(fresh); subscribers.forEach(run => run()); }"""
+    )
+    go_live(page, 4)
+    assert page.locator("#fig-4 canvas").count() == 1
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_is_wider_than_the_page_and_boxes_keep_their_height(page, address, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(address)
+    height = "document.documentElement.scrollHeight"
+    before = page.evaluate(height)
+    for number in range(1, 11):
+        go_live(page, number)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(height) == before
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('.live-figure__controls input[type=range]')]"
+        ".map(input => input.getBoundingClientRect()).map(box => [box.width, box.height])"
+    )
+    assert min(height for _, height in sizes) >= 24
+    assert min(width for width, _ in sizes) >= 120
