@@ -105,6 +105,8 @@ def _score_legend():
         gradientThickness=10,
         gradientOpacity=1,
         tickCount=3,
+        labelOverlap="greedy",
+        labelSeparation=8,
         format=".1f",
     )
     nothing = altair.Chart(altair.NamedData("no_score"))  # an empty layer that brings the legend
