@@ -11,11 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from report import __version__
 from report.errors import ReportError
-
-HERE = Path(__file__).parents[1]
-ARTICLES = HERE / "templates" / "articles"
-SITE_SRC = HERE / "site_src"
-SITE = HERE / "site"
+from report.project import HERE, project
 
 app = typer.Typer(
     help="Measure attention heads and publish what they do as an interactive site.",
@@ -26,6 +22,9 @@ app = typer.Typer(
 )
 console = Console(stderr=True, highlight=False)
 
+Root = Annotated[
+    Path, typer.Option("--project", help="Folder of the publication.", show_default="this one")
+]
 Model = Annotated[
     str | None, typer.Option(help="Embedded model or checkpoint folder, for every article.")
 ]
@@ -33,49 +32,53 @@ Passage = Annotated[
     str | None, typer.Option(help="Passage by name, or a .md or .txt file, for every article.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Measure again even if nothing changed.")]
-SiteFolder = Annotated[Path, typer.Argument(help="Folder of the built site.")]
+SiteFolder = Annotated[Path, typer.Argument(help="Folder of the built site.", show_default="site")]
 
 
 @app.command()
-def site(model: Model = None, passage: Passage = None, force: Force = False):
+def site(model: Model = None, passage: Passage = None, force: Force = False, root: Root = HERE):
     """Measure what changed, write all pages, and build the site into site/."""
-    render(model, passage, force)
+    render(model, passage, force, root)
     from report.publish import build
 
-    build(HERE / "mkdocs.yml", SITE)
-    console.print(f"The site is in [bold]{_shown(SITE)}[/]; see it with `make serve`.")
+    where = project(root)
+    build(where.config, where.site)
+    console.print(f"The site is in [bold]{_shown(where.site)}[/]; see it with `make serve`.")
 
 
 @app.command()
-def render(model: Model = None, passage: Passage = None, force: Force = False):
+def render(model: Model = None, passage: Passage = None, force: Force = False, root: Root = HERE):
     """Measure what changed and write Markdown, data, figures and assets into site_src/."""
     from report.assets import write_assets
     from report.datasets.reader import StudyData
     from report.pages import render_article, render_lists
     from report.study import read_studies
 
-    studies = read_studies(ARTICLES, model=model, passage=passage)
-    folders = _measure(studies, force)
+    where = project(root)
+    studies = read_studies(where.articles, model=model, passage=passage)
+    datas = [StudyData(path) for path in _measure(studies, where.site_src / "datasets", force)]
     pages = []
     with _progress() as bar:
         task = bar.add_task("Writing pages", total=len(studies))
-        for study, folder in zip(studies, folders, strict=True):
-            pages.append(render_article(study, StudyData(folder), SITE_SRC))
+        for study, data in zip(studies, datas, strict=True):
+            pages.append(render_article(study, data, where.site_src))
             bar.advance(task)
-    render_lists(pages, SITE_SRC)
-    write_assets(SITE_SRC)
+    render_lists(pages, datas, where.site_src)
+    write_assets(where.site_src)
 
 
 @app.command()
-def measure(model: Model = None, passage: Passage = None, force: Force = False):
+def measure(model: Model = None, passage: Passage = None, force: Force = False, root: Root = HERE):
     """Run the models where something changed and write the datasets."""
     from report.study import read_studies
 
-    _measure(read_studies(ARTICLES, model=model, passage=passage), force)
+    where = project(root)
+    studies = read_studies(where.articles, model=model, passage=passage)
+    _measure(studies, where.site_src / "datasets", force)
 
 
 @app.command()
-def check(folder: SiteFolder = SITE):
+def check(folder: SiteFolder = HERE / "site"):
     """Verify a built site: links, anchors, pictures, figures, datasets, no other host."""
     from report.check import check_site
 
@@ -86,7 +89,7 @@ def check(folder: SiteFolder = SITE):
 
 @app.command()
 def serve(
-    folder: SiteFolder = SITE,
+    folder: SiteFolder = HERE / "site",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8000,
 ):
     """Serve a built site on this machine, until Ctrl-C."""
@@ -158,7 +161,7 @@ def _measuring_packages():
         ) from error
 
 
-def _measure(studies, force):
+def _measure(studies, where, force):
     """Folders of the datasets, one a study; says which were measured now."""
     from report.measuring import datasets
 
@@ -172,7 +175,7 @@ def _measure(studies, force):
                     tasks[what] = bar.add_task(what, total=total)
                 bar.update(tasks[what], completed=done, total=total)
 
-            folder, ran = datasets(study, SITE_SRC / "datasets", show, force)
+            folder, ran = datasets(study, where, show, force)
         state = "measured" if ran else "unchanged, not measured again"
         console.print(f"{study.name}: {state} ({folder.name})")
         folders.append(folder)

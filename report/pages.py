@@ -21,6 +21,7 @@ from report.findings import Findings
 from report.pictures import write_pictures
 
 FIGURES = Path(__file__).parent / "figures"
+EMBEDDED = Path(__file__).parent / "embedded"
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
 ROOT = "../../"
@@ -200,12 +201,30 @@ def render_article(study, data, site_src):
     return page
 
 
-def render_lists(pages, site_src):
-    """Write the home page, the archive and the tags."""
+def render_lists(pages, datas, site_src):
+    """Write the home page, the archive, the tags and the models.
+
+    pages: list of `Page`, newest first; datas: list of `StudyData`, one a page
+    """
     tags = Counter(tag for page in pages for tag in page.tags)
-    for name in ("index.md", "archive.md", "tags.md"):
+    identities = {
+        data.manifest["model"]["weights_sha256"]: data.manifest["model"] for data in datas
+    }
+    models = [model | {"card": _card(model["name"])} for model in identities.values()]
+    for name in ("index.md", "archive.md", "tags.md", "models.md"):
         template = environment().get_template(f"{name}.j2")
-        store.write_text(site_src / name, template.render(pages=pages, tags=sorted(tags.items())))
+        markdown = template.render(pages=pages, tags=sorted(tags.items()), models=models)
+        store.write_text(site_src / name, markdown)
+
+
+def _card(name):
+    """The model card of an embedded model as a part of a page, or None if it has none."""
+    path = EMBEDDED / name / "README.md"
+    if not path.is_file():
+        return None
+    body = path.read_text("utf-8").split("\n---\n", 1)[-1]
+    without_title = re.sub(r"\A\s*# .*\n", "", body)
+    return re.sub(r"^#", "##", without_title, flags=re.MULTILINE)
 
 
 def _page(study, data, article, minutes):
