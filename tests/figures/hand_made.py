@@ -74,8 +74,17 @@ def manifest():
         "num_hidden_layers": LAYERS,
         "num_attention_heads": HEADS,
         "hidden_size": 32,
+        "parameters": 1234,
+        "special_tokens_added": [],
     }
-    nothing = {"determined_by": {}, "self_check": {}, "versions": {}, "fields": {}, "files": {}}
+    self_check = {
+        "tokens": 16,
+        "seed": 0,
+        "layers_called": LAYERS,
+        "differences": {"logits": 1e-7},
+        "limits": {"logits": 1e-4},
+    }
+    nothing = {"determined_by": {}, "versions": {}, "fields": {}, "files": {}}
     return {
         "schema": "manifest/1",
         "key": "0" * 12,
@@ -85,5 +94,6 @@ def manifest():
         "command": "by hand",
         "seed": 0,
         "date": "2026-01-01",
+        "self_check": self_check,
         **nothing,
     }

@@ -1,0 +1,148 @@
+"""Articles: figures number themselves, references resolve, mistakes are named with their line."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from report import pages
+from report.errors import ReportError
+from report.figures import _static
+from report.study import read_study
+from tests.figures import hand_made
+
+HEADER = """---
+title: "On *heads* & <b>tails</b>"
+date: 2026-01-02
+author: Ann {{ 7*7 }}
+summary: "A: summary #1"
+tags: [one, "two: 2"]
+cover: update_magnitude
+---
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return hand_made.study(tmp_path_factory.mktemp("pages") / "datasets" / "a" / "0123456789ab")
+
+
+def article(tmp_path, body, header=HEADER):
+    path = tmp_path / "a.md.j2"
+    path.write_text(header + body, "utf-8")
+    return read_study(path)
+
+
+def render(tmp_path, data, body, header=HEADER):
+    site_src = tmp_path / "site_src"
+    page = pages.render_article(article(tmp_path, body, header), data, site_src)
+    return page, (site_src / "articles" / "a.md").read_text("utf-8")
+
+
+def test_figures_number_themselves_and_references_may_come_first(tmp_path, data):
+    page, text = render(
+        tmp_path,
+        data,
+        'See {{ ref("update_magnitude") }}.\n\n{{ figure("attending_to_itself") }}\n\n'
+        '{{ figure("update_magnitude", layer=1) }}\n\nAgain {{ ref("attending_to_itself") }}.\n',
+    )
+    assert re.findall(r'<figure [^>]*id="(fig-\d)" data-figure="(\w+)"', text) == [
+        ("fig-1", "attending_to_itself"),
+        ("fig-2", "update_magnitude"),
+    ]
+    assert 'See <a class="figure-ref" href="#fig-2">Figure 2</a>.' in text
+    assert 'Again <a class="figure-ref" href="#fig-1">Figure 1</a>.' in text
+    assert re.search(r'name="layer" min="0" max="\d+" value="1"', text)
+    assert "updates/1.json" in text
+    assert page.cover == "figures/a/update_magnitude"
+    assert page.minutes >= 1
+
+
+def test_every_figure_is_one_line_of_html(tmp_path, data):
+    _, text = render(tmp_path, data, '{{ figure("update_magnitude") }}\n\n{{ passage() }}\n')
+    lines = text.split("\n")
+    assert sum(line.startswith("<figure ") and line.endswith("</figure>") for line in lines) == 1
+    assert sum(line.startswith("<div class=") and "data-token=" in line for line in lines) == 1
+
+
+def test_front_matter_of_the_page_is_yaml_and_keeps_hostile_titles(tmp_path, data):
+    _, text = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
+    header = yaml.safe_load(text.split("---\n")[1])
+    assert header["title"] == "On *heads* & <b>tails</b>"
+    assert header["tags"] == ["one", "two: 2"]
+    body = text.split("---\n", 2)[2]
+    assert "<b>tails" not in body
+    assert "{{" not in body
+
+
+def test_pictures_are_drawn_light_and_dark_and_only_when_something_changed(
+    tmp_path, data, monkeypatch
+):
+    render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
+    folder = tmp_path / "site_src" / "figures" / "a"
+    light, dark = (folder / f"update_magnitude-{s}.svg" for s in ("light", "dark"))
+    assert light.read_text() != dark.read_text()
+    drawn = []
+    draw = _static.svg
+    monkeypatch.setattr(_static, "svg", lambda *a, **k: drawn.append(k) or draw(*a, **k))
+    render(tmp_path, data, 'Other prose.\n\n{{ figure("update_magnitude") }}\n')
+    assert drawn == []
+    render(tmp_path, data, '{{ figure("update_magnitude", layer=0) }}\n')
+    assert len(drawn) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "said"),
+    [
+        ('\n\n{{ figure("no_such") }}', 12, r"unknown figure 'no_such'; known: .*attention_map"),
+        ('x\n{{ ref("update_alignment") }}', 11, r"this article has no such figure; it has: up"),
+        ("a\nb\n{{ nonsense }}", 12, r"'nonsense' is undefined"),
+        ("{{ model.nonsense }}", 10, r"no attribute 'nonsense'"),
+        ("{% if %}", 10, r"Expected an expression"),
+        ("\n{{ 1 / 0 }}", 11, r"division by zero"),
+        ('{{ figure("update_magnitude") }}', 10, r"placed twice"),
+        ('{{ figure("update_alignment", layer=9) }}', 10, r"layer=9 is not allowed"),
+        ('{{ figure("update_alignment", lyer=1) }}', 10, r"unknown control 'lyer'.*layer"),
+        ('{{ find.values("itslf") }}', 10, r"unknown measure 'itslf'; known: itself"),
+    ],
+)
+def test_a_mistake_is_named_with_article_and_line(tmp_path, data, body, line, said):
+    with pytest.raises(ReportError, match=rf"a\.md\.j2, line {line}: .*{said}"):
+        render(tmp_path, data, '{{ figure("update_magnitude") }}\n' + body)
+    assert not (tmp_path / "site_src").exists()
+
+
+def test_a_cover_that_is_no_figure_of_the_article_is_refused(tmp_path, data):
+    with pytest.raises(ReportError, match=r"cover 'update_magnitude' is no figure of this article"):
+        render(tmp_path, data, '{{ figure("update_alignment") }}\n')
+
+
+def test_lists_name_every_article_once_under_each_tag(tmp_path, data):
+    page, _ = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
+    pages.render_lists([page], [data], tmp_path / "site_src")
+    read = {
+        name: (tmp_path / "site_src" / f"{name}.md").read_text()
+        for name in ("index", "archive", "tags", "models")
+    }
+    assert read["index"].count('href="articles/a/"') == 3  # picture, title, "Read"
+    assert "figures/a/update_magnitude-light.svg#only-light" in read["index"]
+    assert "articles/a.md" in read["archive"]
+    assert "## 2026" in read["archive"]
+    assert read["tags"].count("articles/a.md") == 2
+    assert "{: #two-2 }" in read["tags"]
+    assert data.manifest["model"]["weights_sha256"] in read["models"]
+
+
+def test_hostile_tokens_stay_text_in_the_passage(data):
+    hostile = ["<img src=x onerror=alert(1)>", "</div>{{ 7*7 }}", "`*_[a](b)", '" onload="x']
+    tokens = [
+        SimpleNamespace(index=i, id=i, text=text, label=text, special=False)
+        for i, text in enumerate(hostile)
+    ]
+    shown = SimpleNamespace(tokens=tokens, passage={"language": "en"})
+    html = str(pages.Article(SimpleNamespace(name="a"), shown).passage())
+    assert "<img" not in html
+    assert html.count("</div>") == 1
+    assert html.count("<span ") == len(hostile)
+    assert 'onload="' not in html
