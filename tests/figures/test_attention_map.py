@@ -29,7 +29,8 @@ def test_data_url_holds_the_same_pixels():
     kind, content = attention_map.data_url(pixels).split(",")
     assert kind == "data:image/png;base64"
     with Image.open(io.BytesIO(base64.b64decode(content))) as picture:
-        assert (np.asarray(picture) == pixels).all()
+        shown = np.asarray(picture.convert("RGBA")).astype(int)
+    assert np.abs(shown - pixels).max() <= 10  # 64 shades
 
 
 @pytest.mark.parametrize("head", range(4))
