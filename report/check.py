@@ -46,12 +46,21 @@ class _Page(HTMLParser):
         self.figures = []
         """(name, address of the specification, address of the datasets)"""
         self.pictures_without_alt = 0
+        self.styles = []
+        """Style sheets in the page itself, and style attributes."""
+        self._in_style = False
 
     def handle_starttag(self, tag, attributes):
         at = dict(attributes)
         self.anchors |= {at[key] for key in ("id", "name") if at.get(key)}
         if tag == "img" and "alt" not in at:
             self.pictures_without_alt += 1
+        self._in_style = tag == "style"
+        if at.get("style"):
+            self.styles.append(at["style"])
+        for candidate in (at.get("srcset") or "").split(","):
+            if candidate.strip():
+                self.links.append((candidate.split()[0], True))
         if "data-figure" in at:
             self.figures.append((at["data-figure"], at.get("data-spec"), at.get("data-datasets")))
         for key in ("href", "src", "data"):
@@ -59,6 +68,13 @@ class _Page(HTMLParser):
                 continue
             fetched = (tag, key) in LOADED and at.get("rel") not in NOT_FETCHED
             self.links.append((at[key], fetched))
+
+    def handle_endtag(self, tag):
+        self._in_style = False
+
+    def handle_data(self, data):
+        if self._in_style:
+            self.styles.append(data)
 
 
 def check_site(folder):
@@ -79,6 +95,7 @@ def check_site(folder):
         )
         if page.pictures_without_alt:
             found.append(f"{page.pictures_without_alt} pictures without alt text")
+        found += [f"loads {url} from another host" for url in _foreign_urls(*page.styles)]
         problems += [f"{where}: {problem}" for problem in found]
     problems += _check_styles(folder) + _check_datasets(folder, counts)
     if problems:
@@ -127,7 +144,7 @@ def _check_figures(path, page, folder, counts):
             spec = json.loads(spec_path.read_text("utf-8"))["usermeta"]["report"]
             states = _extremes(spec["controls"])
             urls = {spec["data"]["url"].format(**state) for state in states}
-        except (ValueError, KeyError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             problems.append(f"figure {name}: specification is broken ({error!r})")
             continue
         for url in sorted(urls):
@@ -152,12 +169,16 @@ def _extremes(controls):
 def _check_styles(folder):
     problems = []
     for path in sorted(folder.rglob("*.css")):
-        for groups in CSS_URL.findall(path.read_text("utf-8")):
-            address = "".join(groups)
-            if re.match(r"(https?:)?//", address):
-                where = path.relative_to(folder).as_posix()
-                problems.append(f"{where}: loads {address} from another host")
+        where = path.relative_to(folder).as_posix()
+        foreign = _foreign_urls(path.read_text("utf-8"))
+        problems += [f"{where}: loads {url} from another host" for url in foreign]
     return problems
+
+
+def _foreign_urls(*styles):
+    """Addresses on other hosts that style sheets load."""
+    urls = ("".join(groups) for style in styles for groups in CSS_URL.findall(style))
+    return [url for url in urls if re.match(r"(https?:)?//", url)]
 
 
 def _check_datasets(folder, counts):

@@ -5,6 +5,7 @@ Computed without torch, so that a site whose datasets exist is rebuilt in second
 
 import hashlib
 import json
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 
@@ -16,6 +17,9 @@ EMBEDDED = PACKAGE / "embedded"
 
 MEASURING_CODE = ("models", "measurements", "datasets", "schemas", "store.py", "measuring.py")
 """The parts of this package that can change a number in a dataset."""
+
+MODEL_FILES = (".json", ".model", ".safetensors", ".txt")
+"""Endings of the files of a checkpoint that hold its weights, settings and tokenizer."""
 
 LIBRARIES = ("numpy", "tokenizers", "torch", "transformers")
 """Libraries that can change a number in a dataset."""
@@ -47,10 +51,11 @@ def determined_by(model, passage, corpus):
     model: folder; passage: `Passage`; corpus: sequence of `Passage`
     """
     folder = Path(model)
-    files = sorted(path for path in folder.glob("*") if path.suffix in (".json", ".safetensors"))
+    files = sorted(path for path in folder.glob("*") if path.suffix in MODEL_FILES)
     return {
         "model": {path.name: store.sha256(path) for path in files if _matters(path)},
-        "passage": _hash(passage.text),
+        "model_name": folder.resolve().name,
+        "passage": _hash(asdict(passage)),
         "corpus": _hash([text.text for text in corpus]),
         "code": _code_hash(),
         "libraries": {name: version(name) for name in LIBRARIES},

@@ -8,23 +8,30 @@ import sys
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from report import store
 from report.errors import ReportError, UsageError
 
 
 def build(config, folder):
-    """Run MkDocs (strict: a warning is an error).
+    """Run MkDocs (strict: a warning is an error); a site that cannot be built replaces none.
 
     config: mkdocs.yml; folder: where the site goes
     raises: ReportError with MkDocs' own lines when it does not succeed
     """
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
-    command += ["--config-file", str(config), "--site-dir", str(folder)]
     # The theme's notice about its successor is for its users to read, not for every build.
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603
-    if done.returncode:
-        lines = (done.stderr or done.stdout).strip()
-        raise ReportError(f"MkDocs could not build the site: {lines[-2000:]}")
+    with store.new_folder(folder) as temporary:
+        command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+        command += ["--config-file", str(config), "--site-dir", str(temporary.resolve())]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603
+        if done.returncode:
+            raise ReportError(f"MkDocs could not build the site: {_reason(done)}")
+
+
+def _reason(done):
+    """What a failed MkDocs said: its own messages, or the last line of a traceback."""
+    said = (done.stderr or done.stdout).strip()
+    return said.rsplit("\n", 1)[-1] if "Traceback (most recent call last)" in said else said[-2000:]
 
 
 def serve_folder(folder, port, announce):
@@ -36,9 +43,20 @@ def serve_folder(folder, port, announce):
     folder = Path(folder)
     if not (folder / "index.html").is_file():
         raise ReportError(f"{folder}: no built site here (index.html missing); run `make site`.")
+    with server(folder, port) as serving:
+        announce(f"http://127.0.0.1:{port}/")
+        serving.serve_forever()
+
+
+def server(folder, port):
+    """A server of a folder on 127.0.0.1 that listens, and serves once it is told to.
+
+    port: 0 for any that is free
+    raises: UsageError if the port is in use or not allowed
+    """
     handler = functools.partial(_Handler, directory=str(folder))
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+        return ThreadingHTTPServer(("127.0.0.1", port), handler)
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
@@ -46,9 +64,6 @@ def serve_folder(folder, port, announce):
         raise UsageError(
             f"port {port} is {reason}; choose another, e.g. `make serve PORT={port + 1}`."
         ) from error
-    with server:
-        announce(f"http://127.0.0.1:{port}/")
-        server.serve_forever()
 
 
 class _Handler(SimpleHTTPRequestHandler):

@@ -130,9 +130,14 @@ def new_folder(path):
     """A folder that appears under its name only when the block ends without an error.
 
     yields: an empty temporary folder beside `path`; it replaces `path` at the end
+
+    Whenever the process is killed, `path` is the old folder, the new one, or nothing, and never
+    a part of one; what it leaves beside `path` goes when the folder is written again.
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    for left in path.parent.glob(f".{path.name}.*.tmp"):
+        shutil.rmtree(left, ignore_errors=True)
+    temporary, old = (path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp") for _ in range(2))
     try:
         try:
             temporary.mkdir(parents=True)
@@ -141,12 +146,13 @@ def new_folder(path):
         yield temporary
         try:
             if path.exists():
-                shutil.rmtree(path)
+                path.rename(old)
             temporary.rename(path)
         except OSError as error:
             raise _cannot_write(path, error) from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        for folder in (temporary, old):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _cannot_write(path, error):

@@ -1,4 +1,6 @@
-"""Tiny random models, made on the spot: no test downloads anything."""
+"""Tiny random models, made on the spot: no test downloads anything. And one browser for all."""
+
+import shutil
 
 import pytest
 import torch
@@ -86,3 +88,19 @@ def token_ids():
     """Forty token ids of the tiny vocabulary, the first the beginning-of-text token."""
     generator = torch.Generator().manual_seed(3)
     return [0, *torch.randint(1, 320, (39,), generator=generator).tolist()]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Debian's Chromium; where it is missing, browser tests fail and are never skipped."""
+    from playwright.sync_api import sync_playwright
+
+    executable = shutil.which("chromium") or shutil.which("chromium-browser")
+    if executable is None:
+        pytest.fail("no command 'chromium' for the browser tests; run `make browser`", False)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=executable, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()

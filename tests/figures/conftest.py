@@ -1,9 +1,7 @@
-import shutil
-
 import pytest
-from playwright.sync_api import sync_playwright
 
 from tests.figures import hand_made, live_page
+from tests.serving import served
 
 
 @pytest.fixture(scope="session")
@@ -16,18 +14,8 @@ def data(tmp_path_factory):
 def address(data):
     site = data.path.parents[2]
     live_page.write(site, data)
-    with live_page.served(site) as address:
-        yield address
-
-
-@pytest.fixture(scope="session")
-def browser():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
+    with served(site) as root:
+        yield f"{root}articles/hand/"
 
 
 @pytest.fixture

@@ -1,10 +1,6 @@
 """A page with all figures of a hand-made study, as an article has them, served to a browser."""
 
-import functools
-import http.server
 import shutil
-import threading
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -54,23 +50,6 @@ def write(site, data):
 <style>body {{ max-width: 720px }}</style>
 <body class="md-typeset" data-md-color-scheme="default">{article.passage()}{figures}"""
     store.write_text(site / "articles" / "hand" / "index.html", page)
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
-@contextmanager
-def served(folder):
-    """Address of a server of `folder`, on a free port of this machine."""
-    handler = functools.partial(Quiet, directory=folder)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/articles/hand/"
-        finally:
-            server.shutdown()
 
 
 def go_live(page, number):

@@ -1,0 +1,17 @@
+"""Serves a folder to a browser, as `python -m report serve` does."""
+
+import threading
+from contextlib import contextmanager
+
+from report.publish import server
+
+
+@contextmanager
+def served(folder):
+    """Address of a server of `folder`, on a free port of this machine, ending in a slash."""
+    with server(folder, 0) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{serving.server_port}/"
+        finally:
+            serving.shutdown()
