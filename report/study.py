@@ -23,7 +23,7 @@ class FrontMatter(BaseModel):
     author: str = Field(min_length=1)
     summary: str = Field(min_length=1)
     tags: list[str] = []
-    model: str = "falcon-8x8"
+    model: str = "falcon-8x10"
     """Name of an embedded model, or a folder with a checkpoint."""
     passage: str = "the-lamp-on-the-hill"
     """Name of a passage that ships with the project, or a text file."""

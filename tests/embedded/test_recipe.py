@@ -70,18 +70,23 @@ def test_the_stated_fractions_are_repeated_and_random():
     assert np.mean(of_text) == pytest.approx(1 - RECIPE.random_spans, abs=0.06)
 
 
-def test_a_drill_is_one_random_span_over_and_over():
+def test_a_drill_is_one_span_over_and_over_of_three_kinds():
     rng = np.random.default_rng(3)
-    lengths = set()
+    lengths, alphabets = set(), []
     for _ in range(300):
         row = drill_sequence(CORPUS, RECIPE, rng)
         assert len(row) == RECIPE.context - 1
-        n = int(np.flatnonzero(row == row[0])[1])
-        assert len(set(row[:n])) == n
-        assert (row[n:] == row[:-n]).all()
+        n = next(n for n in range(1, len(row)) if (row[n:] == row[:-n]).all())
         lengths.add(n)
-    assert min(lengths) == RECIPE.shortest_span
+        alphabets.append(len(set(row[:n])))
+        if (np.diff(row[:n]) == 1).all():
+            alphabets[-1] = "text"
     assert max(lengths) == RECIPE.longest_drill
+    assert min(lengths) == RECIPE.shortest_span
+    few = [a for a in alphabets if a != "text" and a < RECIPE.shortest_span]
+    assert min(few) >= RECIPE.smallest_alphabet - 1  # a short span may miss one of them
+    assert len(few) / 300 == pytest.approx(1 / 3, abs=0.09)
+    assert alphabets.count("text") / 300 == pytest.approx(1 / 3, abs=0.08)
 
 
 def test_sequences_are_drills_as_often_as_asked():
