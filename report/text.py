@@ -56,5 +56,5 @@ def self_check_rows(numbers):
 
 
 def percent(value, digits=0):
-    """A fraction as "37 %"."""
-    return f"{100 * value:.{digits}f} %"
+    """A fraction as "37 %", with a space that no line ends at."""
+    return f"{100 * value:.{digits}f}\u00a0%"

@@ -39,8 +39,8 @@ def test_text_survives_yaml(hostile):
 
 
 def test_numbers_are_readable():
-    assert text.percent(0.374) == "37 %"
-    assert text.percent(0.374, 1) == "37.4 %"
+    assert text.percent(0.374) == "37\u00a0%"
+    assert text.percent(0.374, 1) == "37.4\u00a0%"
     assert text.slug("What — is ALiBi?") == "what-is-alibi"
     assert text.slug("…") == "tag"
 

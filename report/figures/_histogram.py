@@ -80,7 +80,7 @@ def _channels(data, measure, x_title):
     )
     return {
         "x": altair.X("low:Q", bin="binned", title=x_title)
-        .axis(grid=False, tickCount=8)
+        .axis(grid=False, tickCount=_theme.ticks_across())
         .scale(zero=True),
         "x2": "high:Q",
         "y": altair.Y("count():Q", title="tokens, over all heads", stack="zero").axis(tickCount=5),

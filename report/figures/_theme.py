@@ -122,6 +122,11 @@ def at(value):
     return alt.datum(value, type="quantitative")
 
 
+def ticks_across():
+    """Number of ticks of a horizontal axis, so that labels keep apart on a phone too."""
+    return alt.ExprRef("clamp(floor(width / 80), 3, 8)")
+
+
 def only(condition):
     """Opacity that shows a mark while an expression holds."""
     return alt.ExprRef(f"{condition} ? 1 : 0")

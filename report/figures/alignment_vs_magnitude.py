@@ -38,7 +38,9 @@ def chart(data, **state):
 
 def _axes():
     return {
-        "x": altair.X("alignment:Q", title=f"{_updates.ALIGNMENT} (−1 to 1)").axis(tickCount=8),
+        "x": altair.X("alignment:Q", title=f"{_updates.ALIGNMENT} (−1 to 1)").axis(
+            tickCount=_theme.ticks_across()
+        ),
         "y": altair.Y("magnitude:Q", title=f"{_updates.MAGNITUDE} (ratio)").axis(tickCount=6),
     }
 

@@ -43,7 +43,9 @@ def chart(data, **state):
 
 def _axes(data):
     return {
-        "x": altair.X("magnitude:Q", title=f"{_updates.MAGNITUDE} (ratio)").axis(tickCount=7),
+        "x": altair.X("magnitude:Q", title=f"{_updates.MAGNITUDE} (ratio)").axis(
+            tickCount=_theme.ticks_across()
+        ),
         "y": altair.Y("token:Q", title="current token (index)")
         .scale(domain=[0, data.length], nice=False, reverse=True)
         .axis(grid=False, tickMinStep=1, format="d"),
