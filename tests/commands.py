@@ -1,0 +1,55 @@
+"""Runs the command line as a reader types it, and makes projects to run it in."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def report(*arguments, timeout=300, **variables):
+    """`python -m report …` in a process of its own: CompletedProcess with text output.
+
+    variables: more variables of its environment
+    """
+    return subprocess.run(
+        [sys.executable, "-m", "report", *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"} | variables,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+def copy_project(folder, articles=True):
+    """What a fresh clone has of a publication: settings, articles, hand-written pages."""
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    if articles:
+        shutil.copytree(ROOT / "templates" / "articles", folder / "templates" / "articles")
+    generated = re.findall(r"^site_src/(.+?)/?$", (ROOT / ".gitignore").read_text(), re.MULTILINE)
+
+    def made(parent, names):
+        return generated if Path(parent) == ROOT / "site_src" else []
+
+    shutil.copytree(ROOT / "site_src", folder / "site_src", ignore=made)
+    return folder
+
+
+def contents(folder):
+    """dict of path to bytes of all files below a folder."""
+    folder = Path(folder)
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def without_date(files):
+    """Contents of a folder of datasets, the day of measurement taken out of the manifest."""
+    day = re.compile(rb'"date":"\d{4}-\d\d-\d\d"')
+    return {name: day.sub(b'"date":""', content) for name, content in files.items()}

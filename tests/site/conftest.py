@@ -1,0 +1,91 @@
+"""One site, built end to end as `make site` does, for all tests of this folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from report import key
+from report.study import read_studies
+from tests.commands import copy_project, report
+from tests.serving import served
+from tests.site.independent import Independent
+
+ARTICLE = "articles/attention-focus-plots/"
+
+
+@dataclass(frozen=True)
+class Built:
+    """A project after `python -m report site`."""
+
+    project: Path
+    output: str
+    """What the command said."""
+    address: str
+    """Where the site is served, ending in a slash."""
+
+    @property
+    def folder(self):
+        return self.project / "site"
+
+    @property
+    def datasets(self):
+        (folder,) = self.project.glob("site_src/datasets/attention-focus-plots/*")
+        return folder
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """The site: the embedded model measured, all pictures drawn, MkDocs strict; and served.
+
+    It is built for the address it is served at, as for a real host: instant navigation follows
+    only links to pages that the site's map lists.
+    """
+    project = copy_project(tmp_path_factory.mktemp("publication") / "project")
+    with served(project / "site") as address:
+        done = report("site", "--project", project, SITE_URL=address)
+        assert done.returncode == 0, done.stderr
+        yield Built(project, done.stdout + done.stderr, address)
+
+
+@pytest.fixture(scope="session")
+def model(built):
+    """What a plain computation says about the article's model and passage."""
+    (study,) = read_studies(built.project / "templates" / "articles")
+    return Independent(key.model_folder(study.front_matter.model), study.front_matter.passage)
+
+
+@pytest.fixture
+def visit(browser, built):
+    """A function that opens an address of the site as a reader who comes for the first time.
+
+    Whatever a test does, no console may complain and no other host may be asked for anything.
+    """
+    root = built.address
+    contexts, problems, foreign = [], [], []
+
+    def ask(request):
+        if not request.url.startswith((root, "data:", "blob:")):
+            foreign.append(request.url)
+
+    def say(message):
+        if message.type in ("error", "warning"):
+            problems.append(message.text)
+
+    def visit(path=ARTICLE, **options):
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 1000}, **options})
+        contexts.append(context)
+        context.on("request", ask)
+        page = context.new_page()
+        page.on("console", say)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("websocket", lambda socket: foreign.append(socket.url))
+        page.problems = problems
+        page.goto(root + path)
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert problems == []
+    assert foreign == []

@@ -1,0 +1,95 @@
+"""What plain transformers and dense tensors say about a head: nothing of report is used here.
+
+The model runs unchanged; the input of each attention module is kept, and queries, keys, ALiBi,
+scores and probabilities are computed from it, whole matrices at a time, in float64.
+"""
+
+import functools
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+PASSAGES = Path(__file__).parents[2] / "report" / "passages"
+
+
+class Independent:
+    """A Falcon checkpoint (ALiBi, fused qkv of one key head a head) that has read one passage."""
+
+    def __init__(self, folder, passage):
+        text = (PASSAGES / f"{passage}.md").read_text("utf-8").split("\n---\n", 1)[1].strip()
+        self.tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        self.ids = self.tokenizer(text)["input_ids"]
+        self.model = AutoModelForCausalLM.from_pretrained(
+            folder, local_files_only=True, dtype=torch.float32
+        ).eval()
+        config = self.model.config
+        self.layers, self.heads = config.num_hidden_layers, config.num_attention_heads
+        self.size = config.hidden_size // self.heads
+        self.length = len(self.ids)
+        self.inputs, self.outputs = [], []
+        self._read()
+
+    def _read(self):
+        def keep(_module, arguments, output):
+            self.inputs.append(arguments[0][0].double())
+            self.outputs.append(output[0][0].double())
+
+        blocks = self.model.transformer.h
+        hooks = [block.self_attention.register_forward_hook(keep) for block in blocks]
+        with torch.no_grad():
+            self.model(torch.tensor([self.ids]), use_cache=False)
+        for hook in hooks:
+            hook.remove()
+
+    def attention_module(self, layer):
+        """The layer's attention, weights in float32."""
+        return self.model.transformer.h[layer].self_attention
+
+    @functools.lru_cache(maxsize=None)  # noqa: B019 (one object a test session)
+    def head(self, layer, head):
+        """content, bias, position [i, j], their sum score (the row constant left out), the
+        probability, and context [i, head_dim]; all numpy float64, 0 above the diagonal."""
+        fused = self.attention_module(layer).query_key_value
+        weight = fused.weight.detach().double().view(self.heads, 3, self.size, -1)[head]
+        biases = fused.bias.detach().double().view(self.heads, 3, self.size)[head]
+        query, key, value = self.inputs[layer] @ weight.transpose(1, 2)  # without biases
+        alibi = self._slope(head) * torch.arange(self.length).to(torch.bfloat16)
+        alibi = alibi.double()
+        scale = 1 / math.sqrt(self.size)
+        whole = (query + biases[0]) @ (key + biases[1]).T + alibi
+        future = torch.ones(self.length, self.length).triu(1).bool()
+        probability = (whole * scale).masked_fill(future, -math.inf).softmax(1)
+        parts = {
+            "content": query @ key.T * scale,
+            "bias": (key @ biases[0] * scale).expand(self.length, -1),
+            "position": (alibi - alibi[:, None]) * scale,
+        }
+        found = {name: part.tril().numpy() for name, part in parts.items()}
+        return SimpleNamespace(
+            **found,
+            score=sum(found.values()),
+            probability=probability.numpy(),
+            context=(probability @ (value + biases[2])).numpy(),
+        )
+
+    def _slope(self, head):
+        """Slope of ALiBi (Press et al.) in bfloat16 as Falcon has it.
+
+        For n heads, n a power of two: 2^(-8/n), 2^(-16/n), …; other numbers fill up with every
+        second slope of the next power of two.
+        """
+        power = 2 ** math.floor(math.log2(self.heads))
+        if head < power:
+            slope = 2.0 ** (-8 * (head + 1) / power)
+        else:
+            slope = 2.0 ** (-4 * (2 * (head - power) + 1) / power)
+        return torch.tensor(slope).to(torch.bfloat16)
+
+    def share_of_rows(self, layer, head, target):
+        """Fraction of tokens 1, 2, … whose largest target is `target`(token)."""
+        largest = self.head(layer, head).probability.argmax(1)
+        hits = [largest[token] == target(token) for token in range(1, self.length)]
+        return sum(hits) / len(hits)

@@ -1,0 +1,78 @@
+"""What a reader does with a figure: point at it, and read its tooltip."""
+
+import re
+
+import pytest
+
+from tests.figures.live_page import TOOLTIP, go_live, until
+
+
+def number(shown):
+    """The number that a tooltip shows, e.g. "−1.25" or "37.5%"."""
+    plain = shown.replace("−", "-")
+    return float(plain.removesuffix("%")) / (100 if plain.endswith("%") else 1)
+
+
+def token_index(shown):
+    """The index in "12  “ lamp”"."""
+    return int(re.match(r"\d+", shown)[0])
+
+
+def in_the_middle(page, number):
+    """Bring a live figure's chart into the middle of the window; returns its box."""
+    go_live(page, number)
+    page.evaluate(
+        "n => document.querySelector(`#fig-${n} canvas`).scrollIntoView({block: 'center'})", number
+    )
+    page.wait_for_timeout(100)
+    return page.locator(f"#fig-{number} canvas").bounding_box()
+
+
+def state(page, number):
+    """The sliders of a figure: dict of name to int."""
+    return {
+        slider.get_attribute("name"): int(slider.input_value())
+        for slider in page.locator(f"#fig-{number} input[type=range]").all()
+    }
+
+
+def wait_for_state(page, number, **values):
+    """Wait until a figure has been painted at a state that the reader has chosen."""
+    for name, value in values.items():
+        until(page, f"document.querySelector('#fig-{number} input[name={name}]').value == {value}")
+    chosen = ",".join(f"{name}={value}" for name, value in state(page, number).items())
+    until(page, f"location.hash === '#fig-{number}:{chosen}'")
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(100)
+
+
+def tooltip_of_cell(page, current, target):
+    """Move the mouse over figure 1 to a cell, as a reader does: look where one is, correct."""
+    box = in_the_middle(page, 1)
+
+    def point(x, y):
+        page.mouse.move(x, y)
+        shown = page.evaluate(TOOLTIP)
+        if not shown:
+            return shown, None
+        return shown, [token_index(shown[f"{which} token"]) for which in ("current", "target")]
+
+    def probe(x, y):
+        x, y = box["x"] + x * box["width"], box["y"] + y * box["height"]
+        return x, y, *point(x, y)[1]
+
+    x, y, row, column = probe(0.15, 0.85)
+    right, below = probe(0.75, 0.85), probe(0.15, 0.3)
+    width = (right[0] - x) / (right[3] - column)
+    height = (below[1] - y) / (below[2] - row)
+    for _ in range(12):
+        x, y = x + (target - column) * width, y + (current - row) * height
+        shown, at = point(x, y)
+        while at is None:  # above the diagonal
+            y += height / 2
+            shown, at = point(x, y)
+        if at == [current, target]:
+            return shown
+        row, column = at
+    pytest.fail(f"no way to cell {current}, {target}; the last was {row}, {column}")
+    return None

@@ -1,0 +1,82 @@
+"""The article in a browser: quiet, complete, lively, and steady. (`visit` forbids complaints.)"""
+
+import pytest
+
+from tests.figures.live_page import go_live, ink
+from tests.site.conftest import ARTICLE
+
+pytestmark = pytest.mark.browser
+
+SHIFT = """window.shift = 0; new PerformanceObserver(list => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+}).observe({type: 'layout-shift', buffered: true})"""
+
+
+def test_all_ten_figures_become_live_and_paint(visit):
+    page = visit()
+    page.wait_for_load_state("networkidle")
+    assert page.locator("figure.live-figure").count() == 10
+    for number in range(1, 11):
+        go_live(page, number)
+        assert ink(page, number)[0] > 2000, f"figure {number} is empty"
+        assert not page.locator(f"#fig-{number} .live-figure__picture").first.is_visible()
+
+
+def test_a_token_tells_index_and_id_and_is_marked_in_the_figures(visit, model):
+    page = visit()
+    tokens = page.locator(".passage .token")
+    assert tokens.count() == model.length
+    for index in (0, 1, model.length // 2, model.length - 1):
+        title = f"token {index}, id {model.ids[index]}"
+        assert tokens.nth(index).get_attribute("title") == title
+    words = [i for i, each in enumerate(model.ids) if model.tokenizer.decode([each]).isalpha()]
+    assert tokens.nth(words[0]).text_content() == model.tokenizer.decode([model.ids[words[0]]])
+
+    go_live(page, 3)
+    before = ink(page, 3)[0]
+    index = model.length // 2
+    tokens.nth(index).hover()
+    assert page.get_attribute(".token--marked", "data-token") == str(index)
+    page.wait_for_timeout(100)
+    assert ink(page, 3)[0] > before + 60  # a guide of hundreds of pixels
+
+
+def test_nothing_moves_while_a_reader_scrolls_through(visit, browser):
+    page = visit("about/")
+    page.add_init_script(SHIFT)
+    page.goto(page.url.replace("about/", ARTICLE))
+    height = page.evaluate("document.documentElement.scrollHeight")
+    page.mouse.move(640, 500)
+    for _ in range(height // 700 + 1):
+        page.mouse.wheel(0, 700)
+        page.wait_for_timeout(60)
+    page.wait_for_selector("#fig-10.live-figure--live")
+    assert page.evaluate("scrollY") > height / 2
+    assert page.evaluate("window.shift") < 0.01
+    assert page.evaluate("document.documentElement.scrollHeight") == height
+
+
+def test_without_javascript_every_figure_is_a_picture_with_links(visit, browser):
+    page = visit(java_script_enabled=False)
+    figures = page.locator("figure.live-figure")
+    assert figures.count() == 10
+    for figure in figures.all():
+        figure.scroll_into_view_if_needed()
+        seen = [each for each in figure.locator("img").all() if each.is_visible()]
+        assert len(seen) == 1
+        assert len(seen[0].get_attribute("alt")) > 40
+        assert seen[0].bounding_box()["height"] > 200
+        addresses = {
+            link.inner_text(): link.get_attribute("href")
+            for link in figure.locator(".live-figure__links a").all()
+        }
+        assert addresses.keys() == {"Data", "Specification"}
+        pictures = [each.get_attribute("src").split("#")[0] for each in figure.locator("img").all()]
+        for address in [*addresses.values(), *pictures]:
+            answer = page.request.get(page.url + address)
+            assert answer.ok, address
+            if address.endswith(".json"):
+                assert answer.json()
+            else:
+                assert answer.text().startswith("<svg")
+    assert page.locator(".passage .token").count() > 100

@@ -1,0 +1,59 @@
+"""Light and dark, wide and narrow."""
+
+import pytest
+
+from tests.figures.live_page import go_live, ink, until
+from tests.site.conftest import ARTICLE
+
+pytestmark = pytest.mark.browser
+
+SCHEME = "document.body.dataset.mdColorScheme"
+
+
+def still_picture(page, number):
+    """Address of the still picture of a figure that a reader sees."""
+    seen = [i for i in page.locator(f"#fig-{number} img").all() if i.is_visible()]
+    assert len(seen) == 1
+    return seen[0].get_attribute("src")
+
+
+def test_charts_follow_the_switch_in_the_page(visit):
+    page = visit()
+    for number in (1, 4):
+        go_live(page, number)
+    light = [ink(page, number) for number in (1, 4)]
+    page.locator("form[data-md-component=palette] label:visible").click()
+    until(page, f"{SCHEME} === 'slate'")
+    page.wait_for_timeout(200)
+    dark = [ink(page, number) for number in (1, 4)]
+    assert all(one != other for one, other in zip(light, dark, strict=True))
+    page.reload()  # the choice is kept, also for charts that are drawn afterwards
+    for number in (1, 4):
+        go_live(page, number)
+    assert page.evaluate(SCHEME) == "slate"
+    assert [ink(page, number) for number in (1, 4)] == dark
+
+
+@pytest.mark.parametrize(("scheme", "name"), [("light", "default"), ("dark", "slate")])
+def test_a_page_opens_in_the_palette_of_the_system(visit, scheme, name):
+    page = visit(color_scheme=scheme)
+    assert page.evaluate(SCHEME) == name
+    assert still_picture(page, 9).endswith(f"-{scheme}.svg#only-{scheme}")
+    go_live(page, 9)
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, paper[4:-1].split(","))) > 3 * 127) == (scheme == "light")
+
+
+def test_no_page_is_wider_than_a_phone(visit, built):
+    pages = sorted(p.relative_to(built.folder).as_posix() for p in built.folder.rglob("*.html"))
+    assert f"{ARTICLE}index.html" in pages
+    assert len(pages) == 7
+    page = visit("about/", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    root = page.url.removesuffix("about/")
+    for path in pages:
+        page.goto(root + path)
+        if path.startswith(ARTICLE):
+            for number in range(1, 11):
+                go_live(page, number)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+        assert page.evaluate("innerWidth") == 390, path  # not zoomed out to fit

@@ -1,0 +1,153 @@
+"""Every number that a figure shows is the one that the model gives, computed a second way."""
+
+import numpy as np
+import pytest
+
+from report.datasets.attention import COARSENING, PROBABILITY_ERROR, STEPS
+from tests.figures.live_page import first_tooltip, go_live, ink
+from tests.site.reader import number, state, token_index, tooltip_of_cell, wait_for_state
+
+pytestmark = pytest.mark.browser
+
+NAMES = {"content": "content", "bias": "bias", "position": "ALiBi"}
+FLOAT32 = 2e-4
+"""What float32 may change in a score of some tens."""
+
+
+def coarse(probability):
+    """Half the unit in which the content of a cell of this probability is kept."""
+    return (
+        STEPS["content"] / 2 * next(n for at, n in COARSENING if max(probability - 1e-6, 0) >= at)
+    )
+
+
+def assert_terms(shown, truth, cell):
+    """The terms in a tooltip, two digits, against the truth and the stated rounding."""
+    others = {"bias": STEPS["bias"] / 2, "position": STEPS["position"]}
+    for name, title in NAMES.items():
+        bound = others.get(name, sum(others.values()) + coarse(truth.probability[cell]))
+        expected = getattr(truth, name)[cell]
+        assert number(shown[f"{title} term"]) == pytest.approx(
+            expected, abs=bound + 0.005 + FLOAT32
+        ), f"{name} term of cell {cell}"
+
+
+def assert_probability(shown, truth, cell):
+    assert number(shown["probability"]) == pytest.approx(
+        truth.probability[cell], abs=PROBABILITY_ERROR + 0.0005 + 1e-6
+    ), f"probability of cell {cell}"
+
+
+def assert_cell(page, model, cell):
+    """The tooltip of a cell of figure 1, in whatever state its sliders are."""
+    shown = tooltip_of_cell(page, *cell)
+    truth = model.head(**state(page, 1))
+    current, target = cell
+    assert shown["current token"].startswith(f"{current}  “")
+    assert shown["target token"].startswith(f"{target}  “")
+    assert number(shown["tokens in the past"]) == current - target
+    assert number(shown["score"]) == pytest.approx(
+        truth.score[cell], abs=coarse(truth.probability[cell]) + 0.005 + FLOAT32
+    ), f"score of cell {cell}"
+    assert_probability(shown, truth, cell)
+    assert_terms(shown, truth, cell)
+    return shown
+
+
+def largest_beside_the_diagonal(truth):
+    """The cell with the largest probability that is neither the token itself nor token 0."""
+    inner = np.tril(truth.probability, -1)
+    inner[:, 0] = 0
+    return tuple(int(index) for index in np.unravel_index(inner.argmax(), inner.shape))
+
+
+def test_the_second_way_is_the_model(model):
+    """Its probabilities, times the values, give what the untouched attention modules give."""
+    for layer in range(model.layers):
+        context = np.concatenate([model.head(layer, h).context for h in range(model.heads)], 1)
+        dense = model.attention_module(layer).dense
+        weight, bias = (each.detach().double().numpy() for each in (dense.weight, dense.bias))
+        found = model.outputs[layer].numpy()
+        np.testing.assert_allclose(context @ weight.T + bias, found, atol=1e-4 * abs(found).max())
+
+
+def test_the_map_shows_the_numbers_of_the_model_wherever_a_reader_points(visit, model):
+    page = visit()
+    go_live(page, 1)
+    last, middle = model.length - 1, model.length // 2
+    strongest = largest_beside_the_diagonal(model.head(**state(page, 1)))
+    for cell in (strongest, (last, 0), (last, last), (middle, middle // 2), (middle, middle - 1)):
+        assert_cell(page, model, cell)
+
+
+def test_sliders_lead_to_other_numbers_that_are_right_again(visit, model):
+    page = visit()
+    go_live(page, 1)
+    cell = model.length - 3, model.length // 3
+    before = state(page, 1), assert_cell(page, model, cell), ink(page, 1)
+    layer, head = before[0]["layer"], before[0]["head"]
+
+    layer = layer - 1 if layer else 1  # by keyboard
+    page.locator("#fig-1 input[name=layer]").focus()
+    page.keyboard.press("ArrowLeft" if layer < before[0]["layer"] else "ArrowRight")
+    wait_for_state(page, 1, layer=layer, head=head)
+    between = state(page, 1), assert_cell(page, model, cell), ink(page, 1)
+
+    slider = page.locator("#fig-1 input[name=head]")  # by mouse
+    box = slider.bounding_box()
+    head = 0 if head >= model.heads // 2 else model.heads - 1
+    side = 3 if head == 0 else box["width"] - 3
+    page.mouse.click(box["x"] + side, box["y"] + box["height"] / 2)
+    wait_for_state(page, 1, layer=layer, head=head)
+    after = state(page, 1), assert_cell(page, model, cell), ink(page, 1)
+
+    for one, other in ((before, between), (between, after)):
+        assert all(mine != yours for mine, yours in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+def test_the_breakdown_shows_the_terms_of_the_target_of_that_rank(visit, model, rank):
+    page = visit()
+    go_live(page, 2)
+    page.locator("#fig-2 input[name=sort_idx]").focus()
+    for _ in range(rank):
+        page.keyboard.press("ArrowRight")
+    if rank:
+        wait_for_state(page, 2, sort_idx=rank)
+    shown = first_tooltip(page, 2)
+    at = state(page, 2)
+    assert at.pop("sort_idx") == rank
+    truth = model.head(**at)
+    cell = token_index(shown["current token"]), token_index(shown["target token"])
+    by_size = np.sort(truth.probability[cell[0]])[::-1]
+    assert truth.probability[cell] == pytest.approx(by_size[rank], abs=1e-5)
+    assert number(shown["tokens in the past"]) == cell[0] - cell[1]
+    assert_probability(shown, truth, cell)
+    assert_terms(shown, truth, cell)
+
+
+def point_at_a_head(page, figure):
+    """The first tooltip of a figure of sorted heads, over the article's own passage."""
+    go_live(page, figure)
+    page.check(f"#fig-{figure} input[value=passage]")
+    page.wait_for_timeout(100)
+    return first_tooltip(page, figure)
+
+
+@pytest.mark.parametrize(("figure", "target"), [(4, lambda token: token), (5, lambda token: 0)])
+def test_a_sorted_point_names_its_real_head(visit, model, figure, target):
+    shown = point_at_a_head(visit(), figure)
+    layer, rank = (int(shown[name]) for name in ("layer", "rank (0 = lowest)"))
+    head = int(shown["real head"].removeprefix("head "))
+    shares = [model.share_of_rows(layer, each, target) for each in range(model.heads)]
+    assert number(shown["value"]) == pytest.approx(shares[head], abs=0.0005 + 1e-9)
+    assert sorted(shares)[rank] == shares[head]
+
+
+def test_the_concentration_of_a_head_is_the_lead_of_its_largest_targets(visit, model):
+    shown = point_at_a_head(visit(), 6)
+    head = int(shown["real head"].removeprefix("head "))
+    rows = np.sort(model.head(int(shown["layer"]), head).probability[1:], axis=1)
+    lead = (rows[:, -1] - rows[:, -2]).mean()
+    digits = len(shown["value"].partition(".")[2])
+    assert number(shown["value"]) == pytest.approx(lead, abs=0.5 * 10**-digits + 0.0001)
