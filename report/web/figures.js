@@ -207,7 +207,7 @@ function writeHash(figure) {
 }
 
 function readHash() {
-  const [, id, pairs] = /^#([\w-]+):(.+)$/.exec(decodeURIComponent(location.hash)) ?? [];
+  const [, id, pairs] = /^#([\w-]+):([\w=,-]+)$/.exec(location.hash.replaceAll("%2C", ",")) ?? [];
   const figure = figures.get(id && document.getElementById(id));
   if (!figure) return;
   figure.set(Object.fromEntries(pairs.split(",").map((pair) => pair.split("="))), false);
