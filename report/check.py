@@ -128,8 +128,10 @@ def _check_links(path, page, pages, folder, counts):
         counts["pictures" if target.suffix in (".svg", ".png") else "links"] += 1
         anchor = unquote(parts.fragment)
         is_page = target in pages and not anchor.startswith(("only-", ":~:"))
-        if is_page and anchor not in pages[target].anchors and ":" not in anchor:
-            problems.append(f"{address}: that page has no anchor #{anchor}")
+        anchors = {anchor, anchor.partition(":")[0]}  # "fn:1", or "fig-1:layer=2": a figure's state
+        if is_page and not anchors & pages[target].anchors:
+            missing = min(anchors, key=len)
+            problems.append(f"{address}: that page has no anchor #{missing}")
     return problems
 
 
@@ -147,7 +149,7 @@ def _check_figures(path, page, folder, counts):
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             problems.append(f"figure {name}: specification is broken ({error!r})")
             continue
-        for url in sorted(urls):
+        for url in [*sorted(urls), "manifest.json"]:
             data = _target(path, (datasets_address or "") + url, folder)
             if data is None or not data.is_file():
                 problems.append(f"figure {name}: no dataset at {url}")

@@ -48,7 +48,7 @@ class Independent:
         """The layer's attention, weights in float32."""
         return self.model.transformer.h[layer].self_attention
 
-    @functools.lru_cache(maxsize=None)  # noqa: B019 (one object a test session)
+    @functools.cache  # noqa: B019 (one object a test session)
     def head(self, layer, head):
         """content, bias, position [i, j], their sum score (the row constant left out), the
         probability, and context [i, head_dim]; all numpy float64, 0 above the diagonal."""

@@ -1,0 +1,240 @@
+"""The check of a built site finds each kind of damage, and names the page and the thing."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from report import store
+from report.check import check_site
+from report.errors import ReportError
+from report.figures import _controls
+from report.pages import figure_module
+from tests.commands import ROOT
+from tests.figures import hand_made
+
+DATASETS = "datasets/a/0123456789ab"
+HOME = """<!doctype html><title>Home</title>
+<link rel="canonical" href="https://example.org/"><link rel="stylesheet" href="assets/site.css">
+<a href="a/">article</a> <a href="a/#fig-1">figure</a> <a href="https://example.org/">elsewhere</a>
+<a href="mailto:ann@example.org">post</a> <a href="a/#fig-1:layer=1">state</a>"""
+ARTICLE = f"""<!doctype html><title>Article</title><h2 id="method">Method</h2>
+<a href="#method">here</a> <a href="../">home</a>
+<figure id="fig-1" data-figure="attention_map" data-spec="../figures/a/attention_map.json"
+  data-datasets="../{DATASETS}/"><img src="../figures/a/map.svg#only-light" alt="A map"></figure>
+<script src="../assets/figures.js"></script>"""
+STYLE = "body { background: url('paper.svg') } @font-face { src: url(data:font/woff2;base64,AA) }"
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """A small sound site: two pages, one figure, the datasets of a hand-made study."""
+    site = tmp_path_factory.mktemp("site")
+    data = hand_made.study(site / DATASETS)
+    files = {
+        path.relative_to(data.path).as_posix(): {
+            "bytes": path.stat().st_size,
+            "sha256": store.sha256(path),
+        }
+        for path in sorted(data.path.rglob("*.json"))
+        if path.name != "manifest.json"
+    }
+    store.write(data.path / "manifest.json", data.manifest | {"files": files})
+    controls = figure_module("attention_map").controls(data)
+    about = {
+        "controls": _controls.as_json(controls),
+        "data": {"url": "attention/{layer}/{head}.json"},
+    }
+    texts = {
+        "index.html": HOME,
+        "a/index.html": ARTICLE,
+        "assets/site.css": STYLE,
+        "assets/figures.js": "",
+        "figures/a/map.svg": "<svg/>",
+        "figures/a/attention_map.json": json.dumps({"usermeta": {"report": about}}),
+    }
+    for name, text in texts.items():
+        store.write_text(site / name, text)
+    return site
+
+
+@pytest.fixture
+def site(sound, tmp_path):
+    """A copy to damage."""
+    return shutil.copytree(sound, tmp_path / "site")
+
+
+def test_a_sound_site_passes_and_is_counted(sound):
+    assert check_site(sound) == {
+        "pages": 2,
+        "links": 7,
+        "figures": 1,
+        "pictures": 1,
+        "datasets": 2 + hand_made.LAYERS * (1 + hand_made.HEADS),
+    }
+
+
+def replace(name, old, new):
+    def damage(site):
+        path = site / name
+        text = path.read_text("utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new, 1), "utf-8")
+
+    return damage
+
+
+def add(name, html):
+    return replace(name, "<title>", f"{html}<title>")
+
+
+def remove(name):
+    return lambda site: (site / name).unlink()
+
+
+FOREIGN = "https://fonts.example.org/x"
+SPEC = "figures/a/attention_map.json"
+DAMAGES = {
+    "broken link": (
+        replace("index.html", 'href="a/"', 'href="b/"'),
+        r"index\.html: b/ leads nowhere",
+    ),
+    "link out of the site": (
+        replace("a/index.html", 'href="../"', 'href="..%2f..%2f..%2fetc/passwd"'),
+        r"a/index\.html: \.\.%2f\.\.%2f\.\.%2fetc/passwd leads nowhere",
+    ),
+    "missing anchor": (
+        replace("a/index.html", 'id="method"', 'id="methods"'),
+        r"a/index\.html: #method: that page has no anchor #method",
+    ),
+    "missing anchor of another page": (
+        replace("index.html", "a/#fig-1", "a/#fig-2"),
+        r"index\.html: a/#fig-2: that page has no anchor #fig-2",
+    ),
+    "state of a missing figure": (
+        replace("index.html", "#fig-1:layer", "#fig-7:layer"),
+        r"index\.html: a/#fig-7:layer=1: that page has no anchor #fig-7",
+    ),
+    "missing picture": (
+        remove("figures/a/map.svg"),
+        r"a/index\.html: \.\./figures/a/map\.svg#only-light leads nowhere",
+    ),
+    "missing script": (
+        remove("assets/figures.js"),
+        r"a/index\.html: \.\./assets/figures\.js leads nowhere",
+    ),
+    "missing specification": (
+        remove(SPEC),
+        r"a/index\.html: figure attention_map: no specification at \.\./figures/a/attention_map",
+    ),
+    "specification that is no JSON": (
+        replace(SPEC, "{", ""),
+        r"a/index\.html: figure attention_map: specification is broken",
+    ),
+    "specification of another kind": (
+        lambda site: (site / SPEC).write_text("[]"),
+        r"a/index\.html: figure attention_map: specification is broken",
+    ),
+    "missing first shard": (
+        remove(f"{DATASETS}/attention/0/0.json"),
+        r"a/index\.html: figure attention_map: no dataset at attention/0/0\.json",
+    ),
+    "missing shard in the middle": (
+        remove(f"{DATASETS}/attention/1/2.json"),
+        rf"{DATASETS}/attention/1/2\.json: no such dataset",
+    ),
+    "no passage": (remove(f"{DATASETS}/passage.json"), r"passage\.json: no such dataset"),
+    "no manifest": (
+        remove(f"{DATASETS}/manifest.json"),
+        r"a/index\.html: figure attention_map: no dataset at manifest\.json",
+    ),
+    "corrupted JSON": (
+        lambda site: (site / DATASETS / "updates/1.json").write_text('{"schema": "table/1", '),
+        rf"{DATASETS}/updates/1\.json: is not JSON",
+    ),
+    "JSON that breaks its schema": (
+        replace(f"{DATASETS}/attention/1/1.json", '"layer":1', '"layer":"one"'),
+        rf"{DATASETS}/attention/1/1\.json: does not satisfy schema attention/1",
+    ),
+    "broken manifest": (
+        replace(f"{DATASETS}/manifest.json", '"seed":0', '"seed":"none"'),
+        rf"{DATASETS}/manifest\.json: does not satisfy schema manifest/1",
+    ),
+    "dataset changed after measuring": (
+        replace(f"{DATASETS}/attention/2/3.json", '"layer":2', '"layer":1'),
+        rf"{DATASETS}/attention/2/3\.json: not the file that was measured",
+    ),
+    "foreign script": (
+        add("a/index.html", f'<script src="{FOREIGN}.js"></script>'),
+        rf"a/index\.html: loads {FOREIGN}\.js from another host",
+    ),
+    "foreign script without scheme": (
+        add("index.html", '<script src="//cdn.example.org/v.js"></script>'),
+        r"index\.html: loads //cdn\.example\.org/v\.js from another host",
+    ),
+    "foreign style sheet": (
+        add("index.html", f'<link rel="stylesheet" href="{FOREIGN}.css">'),
+        rf"index\.html: loads {FOREIGN}\.css from another host",
+    ),
+    "foreign preconnect": (
+        add("index.html", '<link rel="preconnect" href="https://fonts.example.org">'),
+        r"index\.html: loads https://fonts\.example\.org from another host",
+    ),
+    "foreign picture in a set": (
+        add("index.html", f'<img alt="" src="a/" srcset="a/ 1x, {FOREIGN}.png 2x">'),
+        rf"index\.html: loads {FOREIGN}\.png from another host",
+    ),
+    "foreign font in a style sheet": (
+        replace("assets/site.css", "data:font/woff2;base64,AA", f"{FOREIGN}.woff2"),
+        rf"assets/site\.css: loads {FOREIGN}\.woff2 from another host",
+    ),
+    "foreign style sheet in a style sheet": (
+        replace("assets/site.css", "body", f"@import '{FOREIGN}.css'; body"),
+        rf"assets/site\.css: loads {FOREIGN}\.css from another host",
+    ),
+    "foreign font in a page": (
+        add("index.html", f"<style>@font-face {{ src: url({FOREIGN}.woff2) }}</style>"),
+        rf"index\.html: loads {FOREIGN}\.woff2 from another host",
+    ),
+    "foreign background of an element": (
+        add("index.html", f'<p style="background: url({FOREIGN}.png)">x</p>'),
+        rf"index\.html: loads {FOREIGN}\.png from another host",
+    ),
+    "missing alt": (
+        replace("a/index.html", ' alt="A map"', ""),
+        r"a/index\.html: 1 pictures without alt text",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_damage_is_found_and_named(site, kind):
+    damage, said = DAMAGES[kind]
+    damage(site)
+    with pytest.raises(ReportError) as caught:
+        check_site(site)
+    lines = str(caught.value).splitlines()
+    assert re.fullmatch(rf"{re.escape(str(site))}: \d+ problems?:", lines[0])
+    # a file that is gone is missed by everything that needs it
+    assert any(re.search(said, line) for line in lines[1:]), lines
+    assert all(line.startswith("  ") for line in lines[1:])
+
+
+def test_many_problems_are_counted_and_the_first_are_listed(site):
+    links = "".join(f'<a href="gone-{n}">x</a>' for n in range(40))
+    add("index.html", links)(site)
+    with pytest.raises(ReportError, match=r"40 problems \(and 28 more\):") as caught:
+        check_site(site)
+    assert len(str(caught.value).splitlines()) == 1 + 12
+
+
+def test_checking_needs_no_torch(sound):
+    hidden = "; ".join(f"sys.modules[{name!r}] = None" for name in ("torch", "transformers"))
+    code = f"import sys; {hidden}; from report.check import check_site; check_site(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, sound], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
