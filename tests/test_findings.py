@@ -1,0 +1,224 @@
+"""Every number that an article may quote, against plain loops over the files."""
+
+import itertools
+import json
+import math
+import statistics
+
+import numpy as np
+import pytest
+
+from report.errors import ReportError
+from report.findings import Findings, head_label
+from tests.figures import hand_made
+
+LAYERS, HEADS, LENGTH = hand_made.LAYERS, hand_made.HEADS, hand_made.LENGTH
+EVERY_HEAD = list(itertools.product(range(LAYERS), range(HEADS)))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return hand_made.study(tmp_path_factory.mktemp("study") / "datasets" / "a" / "0123456789ab")
+
+
+@pytest.fixture(scope="module")
+def find(data):
+    return Findings(data)
+
+
+@pytest.fixture(scope="module")
+def heads(data):
+    """The rows of the table of heads as the file has them: dict of (source, layer, head)."""
+    columns = json.loads((data.path / "head_statistics.json").read_text())["tables"]["heads"]
+    columns = columns["columns"]
+    rows = {}
+    for n, source in enumerate(columns["source"]["values"]):
+        at = source, columns["layer"]["values"][n], columns["head"]["values"][n]
+        rows[at] = {
+            name: column["values"][n] * column.get("step", 1)
+            for name, column in columns.items()
+            if name != "source"
+        }
+    return rows
+
+
+@pytest.fixture(scope="module")
+def points(data):
+    """All points of figures 7 to 10 as the files have them: list of dicts, with their layer."""
+    found = []
+    for layer in range(LAYERS):
+        table = json.loads((data.path / "updates" / f"{layer}.json").read_text())["tables"]
+        columns = table["points"]["columns"]
+        for n in range(table["points"]["rows"]):
+            row = {name: c["values"][n] * c.get("step", 1) for name, c in columns.items()}
+            found.append(row | {"layer": layer})
+    assert len(found) == LAYERS * HEADS * LENGTH
+    return found
+
+
+def per_head(points, measure, value):
+    """dict of (layer, head) to `measure` of the list of `value`(point), token by token."""
+    return {
+        (layer, head): measure(
+            [value(p) for p in points if (p["layer"], p["head"]) == (layer, head)]
+        )
+        for layer, head in EVERY_HEAD
+    }
+
+
+@pytest.mark.parametrize("measure", ["itself", "first_token", "concentration"])
+@pytest.mark.parametrize("source", ["passage", "corpus"])
+def test_measures_of_heads(find, heads, measure, source):
+    expected = {(la, he): heads[source, la, he][measure] for la, he in EVERY_HEAD}
+    found = find.values(measure, source)
+    assert found.shape == (LAYERS, HEADS)
+    assert {at: found[at] for at in EVERY_HEAD} == pytest.approx(expected)
+    best = max(expected, key=expected.get)
+    strongest = find.strongest(measure, source)
+    assert (strongest.layer, strongest.head) == best
+    assert strongest.value == pytest.approx(expected[best])
+    assert strongest.label == f"L{best[0]}H{best[1]}" == head_label(*best)
+    assert strongest.state == {"layer": best[0], "head": best[1]}
+    assert find.count(measure, 0.5, source) == sum(value >= 0.5 for value in expected.values())
+    means = [statistics.mean(expected[la, he] for he in range(HEADS)) for la in range(LAYERS)]
+    assert find.layer_means(measure, source) == pytest.approx(means)
+
+
+def test_corpus_is_what_is_meant_where_nothing_is_said(find):
+    assert (find.values("itself") == find.values("itself", "corpus")).all()
+    assert (find.values("itself") != find.values("itself", "passage")).any()
+
+
+def test_unknown_measures_are_refused(find):
+    with pytest.raises(ReportError, match=r"unknown measure 'x'; known: itself, .*previous_token"):
+        find.values("x")
+
+
+def test_previous_token(find, points):
+    def share(values):
+        return sum(values[1:]) / (LENGTH - 1)
+
+    expected = per_head(points, share, lambda p: p["largest_target"] == p["token"] - 1)
+    found = find.values("previous_token")
+    assert {at: found[at] for at in EVERY_HEAD} == pytest.approx(expected)
+    assert sum(expected.values()) > 0
+
+
+@pytest.mark.parametrize(
+    ("means", "said"),
+    [
+        ([0.1, 0.2, 0.3, 0.4], "rises"),
+        ([0.4, 0.3, 0.2, 0.1], "falls"),
+        ([0.1, 0.9, 0.2, 0.15], "neither rises nor falls steadily"),
+        ([0.1, 0.9], "neither rises nor falls steadily"),
+    ],
+)
+def test_trends(find, monkeypatch, means, said):
+    monkeypatch.setattr(find, "layer_means", lambda measure, source: means)
+    assert find.trend("itself") == said
+
+
+def test_shares_of_largest_targets(find, points):
+    counts = dict.fromkeys(("itself", "first_token", "previous_token", "other"), 0)
+    for point in points:
+        if point["token"] == 0:
+            continue
+        if point["largest_target"] == point["token"]:
+            counts["itself"] += 1
+        elif point["largest_target"] == 0:
+            counts["first_token"] += 1
+        elif point["largest_target"] == point["token"] - 1:
+            counts["previous_token"] += 1
+        else:
+            counts["other"] += 1
+    total = LAYERS * HEADS * (LENGTH - 1)
+    assert find.largest_target_shares == pytest.approx({n: c / total for n, c in counts.items()})
+    assert min(counts.values()) > 0
+
+
+@pytest.mark.parametrize("rank", [0, 1, 5])
+def test_the_share_of_a_rank(find, data, rank):
+    attention = data.attention(1, 2)
+    values = []
+    for current in range(rank, LENGTH):
+        target = attention.largest_targets[current][rank]
+        values.append(attention.probability[current][target])
+    assert find.rank_share(1, 2, rank) == pytest.approx(statistics.mean(values))
+
+
+def test_the_median_of_markers(find, data):
+    shard = json.loads((data.path / "attention" / "2" / "1.json").read_text())
+    assert find.median_markers(2, 1) == statistics.median(shard["marker_count"][1:])
+
+
+def test_spreads_of_terms_and_what_they_lead(find, data):
+    spreads = {}
+    for layer, head in EVERY_HEAD:
+        for name, term in data.attention(layer, head).terms.items():
+            rows = [term.matrix()[i][: i + 1].tolist() for i in range(1, LENGTH)]
+            spreads[name, layer, head] = statistics.mean(map(statistics.pstdev, rows))
+    for name, layer, head in spreads:
+        assert find.term_spreads[name][layer, head] == pytest.approx(spreads[name, layer, head])
+    names = list(find.term_spreads)
+    leading = [max(names, key=lambda name, at=at: spreads[name, *at]) for at in EVERY_HEAD]
+    assert {name: find.leading_term(name) for name in names} == {
+        name: leading.count(name) for name in names
+    }
+    assert find.leading_term("no such term") == 0
+    most = max(EVERY_HEAD, key=lambda at: spreads["position", *at])
+    found = find.extreme_spread("position")
+    assert (found.layer, found.head) == most
+    assert found.value == pytest.approx(spreads["position", *most])
+
+
+def test_magnitudes(find, points):
+    for layer in range(LAYERS):
+        values = [point["magnitude"] for point in points if point["layer"] == layer]
+        assert find.median_magnitude(layer) == pytest.approx(statistics.median(values))
+    medians = per_head(points, statistics.median, lambda p: p["magnitude"])
+    best = max(medians, key=medians.get)
+    found = find.strongest_update
+    assert ((found.layer, found.head), found.value) == (best, pytest.approx(medians[best]))
+
+
+def test_alignments(find, points):
+    values = [point["alignment"] for point in points]
+    assert find.opposing() == pytest.approx(sum(v < 0 for v in values) / len(values))
+    here = [point["alignment"] for point in points if point["layer"] == 1]
+    assert find.opposing(1) == pytest.approx(sum(v < 0 for v in here) / len(here))
+    means = per_head(points, statistics.mean, lambda p: p["alignment"])
+    for found, best in (
+        (find.most_opposing, min(means, key=means.get)),
+        (find.most_aligned, max(means, key=means.get)),
+    ):
+        assert ((found.layer, found.head), found.value) == (best, pytest.approx(means[best]))
+
+
+def test_magnitude_by_target(find, points):
+    first, other = [], []
+    for point in points:
+        if point["token"]:
+            (other if point["largest_target"] else first).append(point["magnitude"])
+    assert find.magnitude_by_target == pytest.approx(
+        {
+            "first_token": statistics.median(first),
+            "other": statistics.median(other),
+            "first_token_share": len(first) / (len(first) + len(other)),
+        }
+    )
+
+
+@pytest.mark.parametrize(("target", "missing"), [(0, "other"), (1, "first_token")])
+def test_a_kind_of_target_that_does_not_occur_has_no_median(find, monkeypatch, target, missing):
+    columns = {
+        "token": np.arange(4),
+        "largest_target": np.full(4, target),
+        "magnitude": np.array([9.0, 1.0, 2.0, 3.0]),
+    }
+    fresh = Findings(find.data)
+    monkeypatch.setattr(fresh, "_column", columns.get)
+    found = fresh.magnitude_by_target
+    assert found.pop(missing) is None
+    assert found.pop("first_token_share") == (target == 0)
+    assert list(found.values()) == [2.0]
+    assert not math.isnan(find.magnitude_by_target["first_token_share"])

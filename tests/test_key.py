@@ -1,0 +1,149 @@
+"""What asks for a new measurement and what does not: equal keys mean equal datasets."""
+
+import json
+import re
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from report import key as keys
+from report.errors import ReportError
+from report.passages import Passage
+
+PASSAGE = Passage("a", "A title", "us", "CC0-1.0", "en", "The lamp on the hill.")
+CORPUS = tuple(replace(PASSAGE, name=name, text=f"Text {name}.") for name in "bc")
+
+
+@pytest.fixture
+def folder(falcon_folder, tmp_path):
+    """A copy of a small checkpoint, to change."""
+    return shutil.copytree(falcon_folder, tmp_path / "tiny")
+
+
+def key(folder, passage=PASSAGE, corpus=CORPUS):
+    return keys.key(keys.determined_by(folder, passage, corpus))
+
+
+def change_json(path, **values):
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | values), "utf-8")
+
+
+def flip_last_byte(path):
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+def test_a_key_is_twelve_hex_digits_and_the_same_each_time(folder):
+    assert re.fullmatch(r"[0-9a-f]{12}", key(folder))
+    assert key(folder) == key(str(folder))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"text": "The lamp."}, {"title": "B"}, {"licence": "MIT"}, {"source": "me"}, {"name": "b"}],
+)
+def test_everything_a_page_shows_of_the_passage_counts(folder, values):
+    assert key(folder, passage=replace(PASSAGE, **values)) != key(folder)
+
+
+def test_the_texts_of_the_corpus_and_their_order_count_and_not_their_names(folder):
+    longer = (*CORPUS, PASSAGE)
+    renamed = tuple(replace(text, name=f"{text.name}2", title="x") for text in CORPUS)
+    assert len({key(folder, corpus=c) for c in (CORPUS, CORPUS[::-1], longer)}) == 3
+    assert key(folder, corpus=renamed) == key(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: flip_last_byte(folder / "model.safetensors"),
+        lambda folder: change_json(folder / "config.json", layer_norm_epsilon=1e-4),
+        lambda folder: change_json(folder / "tokenizer.json", added=1),
+        lambda folder: (folder / "merges.txt").write_text("a b"),
+        lambda folder: (folder / "model-2.safetensors").write_bytes(b""),
+    ],
+    ids=["weights", "config", "tokenizer", "merges", "another shard"],
+)
+def test_what_changes_the_model_counts(folder, change):
+    before = key(folder)
+    change(folder)
+    assert key(folder) != before
+
+
+def test_the_name_that_pages_call_a_model_counts(folder):
+    assert key(folder) != key(folder.rename(folder.with_name("other")))
+
+
+@pytest.mark.parametrize("name", ["training.json", "acceptance.json", "README.md"])
+def test_how_a_model_was_trained_does_not_count(folder, name):
+    before = key(folder)
+    (folder / name).write_text("{}")
+    assert key(folder) == before
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A copy of the package's files, whose code may be changed."""
+    copy = tmp_path / "report"
+    shutil.copytree(keys.PACKAGE, copy, ignore=shutil.ignore_patterns("embedded", "__pycache__"))
+    monkeypatch.setattr(keys, "PACKAGE", copy)
+    return copy
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "models/falcon.py",
+        "measurements/targets.py",
+        "datasets/attention.py",
+        "schemas/attention-1.json",
+        "measuring.py",
+        "store.py",
+    ],
+)
+def test_code_that_measures_counts(folder, package, name):
+    before = key(folder)
+    with (package / name).open("a") as file:
+        file.write("\n")
+    assert key(folder) != before
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["figures/_theme.py", "web/site.css", "pages.py", "findings.py", "passages/__init__.py"],
+)
+def test_prose_and_looks_do_not_count(folder, package, name):
+    before = key(folder)
+    with (package / name).open("a") as file:
+        file.write("\n")
+    (package / "models" / "__pycache__").mkdir()
+    (package / "models" / "__pycache__" / "falcon.pyc").write_bytes(b"x")
+    assert key(folder) == before
+
+
+def test_the_version_of_a_measuring_library_counts(folder, monkeypatch):
+    before = key(folder)
+    monkeypatch.setattr(keys, "version", lambda name: "99" if name == "torch" else "1")
+    assert key(folder) != before
+    assert keys.version("torch") == "99"
+
+
+def test_a_library_that_is_not_there_has_no_version():
+    assert keys.version("no-such-library-anywhere") == "not installed"
+    assert re.match(r"\d+\.", keys.version("numpy"))
+
+
+def test_a_model_is_found_by_name_or_folder(folder):
+    (embedded, *_) = sorted(path.parent for path in keys.EMBEDDED.glob("*/config.json"))
+    assert keys.model_folder(embedded.name) == embedded
+    assert keys.model_folder(str(folder)) == folder
+
+
+def test_a_model_that_is_none_is_refused(folder):
+    with pytest.raises(ReportError, match=r"unknown model 'nobody': .*embedded model \(falcon"):
+        keys.model_folder("nobody")
+    (folder / "config.json").unlink()
+    with pytest.raises(ReportError, match=r"has no config\.json"):
+        keys.model_folder(str(folder))
