@@ -40,6 +40,7 @@ def datasets(study, folder, progress, force=False):
     key = keys.key(parts)
     target = folder / study.name / key
     if not force and (target / "manifest.json").is_file():
+        _remove_others(target)  # what a killed build may have left
         return target, False
     with store.new_folder(target) as temporary:
         measured, facts = measure(model, text, texts, progress)

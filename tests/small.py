@@ -1,0 +1,28 @@
+"""A small publication: one article, a passage of a sentence and a corpus of two."""
+
+from report.passages import Passage
+
+ARTICLE = """---
+title: Small
+date: 2026-01-02
+author: Ann
+summary: What it says.
+cover: {cover}
+---
+{{{{ figure("{cover}") }}}}
+"""
+SENTENCE = 'The lamp on the hill was lit. "Who lit the lamp?" asked Ann, and the lamp went out.\n'
+CORPUS = tuple(
+    Passage(f"{n}", "", "", "CC0-1.0", "en", text)
+    for n, text in enumerate(("Nobody answered Ann.", "The window stood by the old lamp."))
+)
+
+
+def write_publication(folder, cover="update_magnitude"):
+    """A project with one article that shows one figure, and `passage.md` beside it."""
+    (folder / "templates" / "articles").mkdir(parents=True)
+    (folder / "templates" / "articles" / "small.md.j2").write_text(ARTICLE.format(cover=cover))
+    (folder / "site_src").mkdir()
+    (folder / "mkdocs.yml").write_text("site_name: Small\ndocs_dir: site_src\n")
+    (folder / "passage.md").write_text(SENTENCE)
+    return folder
