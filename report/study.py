@@ -23,7 +23,7 @@ class FrontMatter(BaseModel):
     author: str = Field(min_length=1)
     summary: str = Field(min_length=1)
     tags: list[str] = []
-    model: str = "falcon-8x10"
+    model: str = "falcon-8x8"
     """Name of an embedded model, or a folder with a checkpoint."""
     passage: str = "the-lamp-on-the-hill"
     """Name of a passage that ships with the project, or a text file."""
@@ -78,7 +78,9 @@ def read_study(path, **replaced):
     try:
         front_matter = FrontMatter(**values)
     except ValidationError as error:
-        raise ReportError(_explain(error.errors()[0], header, path)) from error
+        # an unknown key first: it is often a missing one, misspelt
+        problem = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+        raise ReportError(_explain(problem, header, path)) from error
     return Study(path.name.removesuffix(".md.j2"), front_matter, path, body)
 
 

@@ -26,7 +26,7 @@ def test_a_good_article_is_read_and_its_lines_agree(tmp_path):
     study = read_study(write(tmp_path, GOOD))
     assert study.name == "a"
     assert study.front_matter.title == "A: title"
-    assert study.front_matter.model == "falcon-8x10"
+    assert study.front_matter.model == "falcon-8x8"
     assert study.body.split("\n")[7] == GOOD.split("\n")[7] == "First line."
     assert not any(study.body.split("\n")[:7])
 

@@ -25,17 +25,13 @@ class Recipe:
 
     vocab_size: int = 4096
     num_hidden_layers: int = 8
-    num_attention_heads: int = 10
-    """Ten, not eight: with the ninth, ALiBi's slopes of a power of two get company from the next
-    power, and the steepest head can tell neighbours apart."""
-    hidden_size: int = 160
-    """16 a head. ALiBi is divided by the square root of the head size, so small heads see
-    distances better."""
-    context: int = 192
+    num_attention_heads: int = 8
+    hidden_size: int = 192
+    context: int = 256
     """Tokens a training sequence, the beginning-of-text token included."""
-    batch: int = 20
+    batch: int = 16
     """Sequences a step."""
-    steps: int = 4000
+    steps: int = 3000
     warmup_steps: int = 200
     cooldown: float = 0.3
     """Last fraction of the steps, in which the learning rate falls by a cosine to 2 %."""
@@ -48,20 +44,25 @@ class Recipe:
     random_spans: float = 0.5
     """Fraction of those spans that are random tokens instead of text."""
     shortest_span: int = 16
-    longest_span: int = 90
+    longest_span: int = 120
     drill: float = 0.9
-    """Fraction of sequences at step 0 that are one span repeated to the end: little can be guessed
-    there but by finding what came before, so induction heads form within some hundred steps (with
-    text and repeats alone there were none after 800)."""
-    drill_late: float = 0.15
-    """The same from step `drill_steps` on; it falls linearly from one to the other."""
-    drill_steps: int = 1500
+    """Fraction of sequences at step 0 that are drills, in which little can be guessed but by
+    finding what came before. With text and repeats alone there was no induction head after 800
+    steps; with loops of random tokens there was one after 300."""
+    drill_slope: float = 0.85 / 1200
+    """What that fraction loses a step, until ..."""
+    drill_late: float = 0.2
+    """... it stays here."""
+    loops_only: int = 500
+    """Steps in which every drill is a loop of random tokens. Then the other kinds join in."""
+    drill_kinds: tuple[float, ...] = (0.4, 0.3, 0.15, 0.15)
+    """Then: fractions of loops of random tokens, pairs, loops of few different tokens, of text."""
+    longest_drill: int = 64
+    """Longest span of a loop; the shortest is `shortest_span`."""
     smallest_alphabet: int = 4
     largest_alphabet: int = 16
-    """Different tokens in a third of the drills. With so few, the current token alone does not tell
-    what comes next, the one before is needed too: a task for previous-token heads."""
-    longest_drill: int = 64
-    """Longest span of a drill; the shortest is `shortest_span`."""
+    """Different tokens in a loop of few. There the current token alone does not tell what comes
+    next; the one before is needed too."""
     seed: int = 20261120
 
 
@@ -115,32 +116,68 @@ def random_model(recipe, begin_id):
 
 def drill_fraction(step, recipe):
     """Fraction of sequences at this step that are a drill, in [0, 1]."""
-    early = max(0.0, 1 - step / recipe.drill_steps)
-    return recipe.drill_late + (recipe.drill - recipe.drill_late) * early
+    return max(recipe.drill_late, recipe.drill - recipe.drill_slope * step)
 
 
-def sequence(tokens, recipe, begin_id, drill, rng):
+def sequence(tokens, recipe, begin_id, step, rng):
     """One training sequence [context]: the beginning-of-text token, then text or a drill.
 
-    tokens: int [corpus]; drill: probability of a drill
+    tokens: int [corpus]
     """
-    draw = drill_sequence if rng.random() < drill else text_sequence
-    return np.concatenate([[begin_id], draw(tokens, recipe, rng)])
-
-
-def drill_sequence(tokens, recipe, rng):
-    """A span over and over, int [context - 1]: random tokens, few different ones, or text."""
-    n = int(rng.integers(recipe.shortest_span, recipe.longest_drill + 1))
-    kind = rng.integers(3)
-    if kind == 0:
-        span = rng.integers(1, recipe.vocab_size, n)
-    elif kind == 1:
-        size = rng.integers(recipe.smallest_alphabet, recipe.largest_alphabet + 1)
-        span = rng.choice(rng.integers(1, recipe.vocab_size, size), n)
+    if rng.random() >= drill_fraction(step, recipe):
+        body = text_sequence(tokens, recipe, rng)
+    elif step < recipe.loops_only:
+        body = loop_of_random_tokens(tokens, recipe, rng)
     else:
-        at = rng.integers(0, len(tokens) - n)
-        span = tokens[at : at + n]
-    return np.resize(span, recipe.context - 1)
+        body = DRILLS[rng.choice(len(DRILLS), p=recipe.drill_kinds)](tokens, recipe, rng)
+    return np.concatenate([[begin_id], body])
+
+
+def loop_of_random_tokens(tokens, recipe, rng):
+    """A span of random tokens over and over, int [context - 1]: a drill for induction heads."""
+    n = _loop_length(recipe, rng)
+    return np.resize(_random_tokens(n, recipe, rng), recipe.context - 1)
+
+
+def loop_of_few_tokens(tokens, recipe, rng):
+    """A span of a few different tokens over and over, int [context - 1]."""
+    n = _loop_length(recipe, rng)
+    size = rng.integers(recipe.smallest_alphabet, recipe.largest_alphabet + 1)
+    return np.resize(rng.choice(_random_tokens(size, recipe, rng), n), recipe.context - 1)
+
+
+def loop_of_text(tokens, recipe, rng):
+    """A span of text over and over, int [context - 1]."""
+    n = _loop_length(recipe, rng)
+    return np.resize(_text(tokens, n, rng), recipe.context - 1)
+
+
+def pairs(tokens, recipe, rng):
+    """Every two tokens said twice (a b a b c d c d), int [context - 1], text or random tokens.
+
+    A drill for previous-token heads: half of the time, the next token is the previous one.
+    """
+    half = recipe.context // 2 + 2
+    random = rng.random() < recipe.random_spans
+    said = _random_tokens(half, recipe, rng) if random else _text(tokens, half, rng)
+    twice = np.repeat(said[: half // 2 * 2].reshape(-1, 2), 2, axis=0).ravel()
+    return twice[rng.integers(4) :][: recipe.context - 1]
+
+
+DRILLS = (loop_of_random_tokens, pairs, loop_of_few_tokens, loop_of_text)
+
+
+def _loop_length(recipe, rng):
+    return int(rng.integers(recipe.shortest_span, recipe.longest_drill + 1))
+
+
+def _random_tokens(n, recipe, rng):
+    return rng.integers(1, recipe.vocab_size, n)
+
+
+def _text(tokens, n, rng):
+    at = rng.integers(0, len(tokens) - n)
+    return tokens[at : at + n]
 
 
 def text_sequence(tokens, recipe, rng):
@@ -150,15 +187,11 @@ def text_sequence(tokens, recipe, rng):
     later, as in the induction test of Olsson et al. 2022.
     """
     length = recipe.context - 1
-    start = rng.integers(0, len(tokens) - length)
-    text = tokens[start : start + length].copy()
+    text = _text(tokens, length, rng).copy()
     if rng.random() < recipe.repeated:
         n = int(rng.integers(recipe.shortest_span, recipe.longest_span + 1))
-        if rng.random() < recipe.random_spans:
-            span = rng.integers(1, recipe.vocab_size, n)
-        else:
-            at = rng.integers(0, len(tokens) - n)
-            span = tokens[at : at + n]
+        random = rng.random() < recipe.random_spans
+        span = _random_tokens(n, recipe, rng) if random else _text(tokens, n, rng)
         first = int(rng.integers(0, length - 2 * n + 1))
         second = int(rng.integers(first + n, length - n + 1))
         text[first : first + n] = span
@@ -208,6 +241,5 @@ def learning_rate_factor(step, recipe):
 def training_batch(tokens, recipe, begin_id, step):
     """The batch of one step, int64 [batch, context]; depends on the seed and the step alone."""
     rng = np.random.default_rng([recipe.seed, step])
-    drill = drill_fraction(step, recipe)
-    rows = [sequence(tokens, recipe, begin_id, drill, rng) for _ in range(recipe.batch)]
+    rows = [sequence(tokens, recipe, begin_id, step, rng) for _ in range(recipe.batch)]
     return torch.from_numpy(np.stack(rows)).long()

@@ -25,7 +25,7 @@ def tiny_recipe(**changes):
         "batch": 2,
         "steps": 12,
         "warmup_steps": 3,
-        "drill_steps": 6,
+        "loops_only": 6,
         "longest_drill": 8,
         "shortest_span": 2,
         "longest_span": 8,

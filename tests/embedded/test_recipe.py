@@ -10,9 +10,12 @@ from report.embedded.recipe import (
     BEGINNING_OF_TEXT,
     Recipe,
     drill_fraction,
-    drill_sequence,
     learning_rate_factor,
+    loop_of_few_tokens,
+    loop_of_random_tokens,
+    loop_of_text,
     optimizers,
+    pairs,
     random_model,
     sequence,
     text_sequence,
@@ -37,7 +40,8 @@ def spans(row):
 
 
 def test_a_sequence_is_the_begin_token_and_consecutive_text():
-    row = sequence(CORPUS, replace(RECIPE, repeated=0.0), -1, 0.0, np.random.default_rng(0))
+    recipe = replace(RECIPE, repeated=0.0, drill=0.0, drill_late=0.0)
+    row = sequence(CORPUS, recipe, -1, 0, np.random.default_rng(0))
     assert row[0] == -1
     assert len(row) == RECIPE.context
     assert (np.diff(row[1:]) == 1).all()
@@ -45,7 +49,9 @@ def test_a_sequence_is_the_begin_token_and_consecutive_text():
 
 def test_the_corpus_is_not_written_to():
     tokens = np.arange(1000)
-    sequence(tokens, Recipe(repeated=1.0), 0, 0.0, np.random.default_rng(0))
+    recipe = Recipe(repeated=1.0)
+    for make in (text_sequence, loop_of_text, pairs):
+        make(tokens, recipe, np.random.default_rng(0))
     assert (tokens == np.arange(1000)).all()
 
 
@@ -70,37 +76,61 @@ def test_the_stated_fractions_are_repeated_and_random():
     assert np.mean(of_text) == pytest.approx(1 - RECIPE.random_spans, abs=0.06)
 
 
-def test_a_drill_is_one_span_over_and_over_of_three_kinds():
+def period(row):
+    """Length of the span that a row repeats."""
+    return next(n for n in range(1, len(row)) if (row[n:] == row[:-n]).all())
+
+
+@pytest.mark.parametrize("make", [loop_of_random_tokens, loop_of_few_tokens, loop_of_text])
+def test_a_loop_is_one_span_over_and_over(make):
     rng = np.random.default_rng(3)
-    lengths, alphabets = set(), []
-    for _ in range(300):
-        row = drill_sequence(CORPUS, RECIPE, rng)
-        assert len(row) == RECIPE.context - 1
-        n = next(n for n in range(1, len(row)) if (row[n:] == row[:-n]).all())
-        lengths.add(n)
-        alphabets.append(len(set(row[:n])))
-        if (np.diff(row[:n]) == 1).all():
-            alphabets[-1] = "text"
-    assert max(lengths) == RECIPE.longest_drill
+    rows = [make(CORPUS, RECIPE, rng) for _ in range(300)]
+    assert {len(row) for row in rows} == {RECIPE.context - 1}
+    lengths = {period(row) for row in rows}
     assert min(lengths) == RECIPE.shortest_span
-    few = [a for a in alphabets if a != "text" and a < RECIPE.shortest_span]
-    assert min(few) >= RECIPE.smallest_alphabet - 1  # a short span may miss one of them
-    assert len(few) / 300 == pytest.approx(1 / 3, abs=0.09)
-    assert alphabets.count("text") / 300 == pytest.approx(1 / 3, abs=0.08)
+    assert max(lengths) == RECIPE.longest_drill
+    different = [len(set(row)) for row in rows]
+    if make is loop_of_few_tokens:
+        assert max(different) == RECIPE.largest_alphabet
+        assert np.median(different) < RECIPE.shortest_span
+    else:
+        assert different == [period(row) for row in rows]
+    if make is loop_of_text:
+        assert all((np.diff(row[: period(row)]) == 1).all() for row in rows)
 
 
-def test_sequences_are_drills_as_often_as_asked():
+def test_pairs_say_every_two_tokens_twice():
+    rng = np.random.default_rng(5)
+    rows = [pairs(CORPUS, RECIPE, rng) for _ in range(200)]
+    assert {len(row) for row in rows} == {RECIPE.context - 1}
+    starts = set()
+    for row in rows:
+        same = row[:-2] == row[2:]  # where a token is the one before the one before
+        start = next(s for s in range(4) if same[s::4].all() and same[s + 1 :: 4].all())
+        assert not same[start + 2 :: 4].any()
+        starts.add(start)
+    assert starts == {0, 1, 2, 3}
+    of_text = [np.abs(np.diff(row)).max() <= 1 for row in rows]
+    assert np.mean(of_text) == pytest.approx(1 - RECIPE.random_spans, abs=0.1)
+
+
+def test_sequences_are_drills_as_often_as_stated_and_loops_at_first():
+    recipe = replace(RECIPE, repeated=0.0, drill=0.5, drill_slope=0.0, loops_only=10)
     rng = np.random.default_rng(4)
-    recipe = replace(RECIPE, repeated=0.0)
-    rows = [sequence(CORPUS, recipe, -1, 0.4, rng) for _ in range(2000)]
-    assert np.mean([len(set(row)) < len(row) for row in rows]) == pytest.approx(0.4, abs=0.04)
+    for step, loops in ((9, 0.5), (10, 0.5 * recipe.drill_kinds[0])):
+        rows = [sequence(CORPUS, recipe, -1, step, rng)[1:] for _ in range(1500)]
+        drills = [row for row in rows if len(set(row)) < len(row)]
+        assert len(drills) / len(rows) == pytest.approx(0.5, abs=0.04)
+        random = [r for r in drills if 16 <= len(set(r)) <= 64 and np.abs(np.diff(r)).max() > 100]
+        assert len(random) / len(rows) == pytest.approx(loops, abs=0.05)
 
 
 def test_the_fraction_of_drills_falls_to_its_final_value():
-    recipe = Recipe(drill=0.9, drill_late=0.1, drill_steps=1000)
+    recipe = Recipe(drill=0.9, drill_late=0.1, drill_slope=0.001)
     assert drill_fraction(0, recipe) == pytest.approx(0.9)
-    assert drill_fraction(500, recipe) == pytest.approx(0.5)
-    assert drill_fraction(1000, recipe) == drill_fraction(9000, recipe) == 0.1
+    assert drill_fraction(500, recipe) == pytest.approx(0.4)
+    assert drill_fraction(800, recipe) == drill_fraction(9000, recipe) == pytest.approx(0.1)
+    assert sum(Recipe().drill_kinds) == pytest.approx(1)
 
 
 def test_a_batch_depends_on_seed_and_step_alone():

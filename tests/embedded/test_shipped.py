@@ -14,7 +14,7 @@ from report.embedded.card import card
 from report.embedded.recipe import Recipe
 from report.embedded.verdict import require_accepted
 
-NAME = "falcon-8x10"
+NAME = "falcon-8x8"
 
 
 @pytest.fixture(scope="module")

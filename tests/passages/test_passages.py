@@ -14,7 +14,7 @@ from report.errors import ReportError
 ARTICLE = [passages.passage(name) for name in passages.passage_names()]
 CORPUS = list(passages.corpus())
 EVERY = ARTICLE + CORPUS
-TOKENIZER = Path(report.__file__).parent / "embedded" / "falcon-8x10" / "tokenizer.json"
+TOKENIZER = Path(report.__file__).parent / "embedded" / "falcon-8x8" / "tokenizer.json"
 RUN = 12  # words; shorter runs are idiom, longer ones are the same sentence
 
 each = pytest.mark.parametrize("text", EVERY, ids=lambda text: text.name)
