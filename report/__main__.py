@@ -43,7 +43,7 @@ def site(model: Model = None, passage: Passage = None, force: Force = False, roo
 
     where = project(root)
     build(where.config, where.site)
-    console.print(f"The site is in [bold]{_shown(where.site)}[/]; see it with `make serve`.")
+    _say(f"The site is in {_shown(where.site)}; see it with `make serve`.")
 
 
 @app.command()
@@ -84,7 +84,7 @@ def check(folder: SiteFolder = HERE / "site"):
 
     counts = check_site(folder)
     listed = ", ".join(f"{number} {what}" for what, number in counts.items())
-    console.print(f"{_shown(folder)}: all right ({listed}).")
+    _say(f"{_shown(folder)}: all right ({listed}).")
 
 
 @app.command()
@@ -95,7 +95,7 @@ def serve(
     """Serve a built site on this machine, until Ctrl-C."""
     from report.publish import serve_folder
 
-    serve_folder(folder, port, announce=lambda url: console.print(f"Serving {url}; stop: Ctrl-C"))
+    serve_folder(folder, port, announce=lambda url: _say(f"Serving {url}; stop: Ctrl-C"))
 
 
 @app.command()
@@ -121,7 +121,7 @@ def train(
             bar.update(task, completed=step, total=total, description=f"Training {text}")
 
         train(texts, output, recipe, validation, show, source)
-    console.print(f"The model is in {output}; next: `python -m report accept {output} --texts …`.")
+    _say(f"The model is in {output}; next: `python -m report accept {output} --texts …`.")
 
 
 @app.command()
@@ -177,9 +177,14 @@ def _measure(studies, where, force):
 
             folder, ran = datasets(study, where, show, force)
         state = "measured" if ran else "unchanged, not measured again"
-        console.print(f"{study.name}: {state} ({folder.name})")
+        _say(f"{study.name}: {state} ({folder.name})")
         folders.append(folder)
     return folders
+
+
+def _say(text):
+    # as it is: neither broken into lines nor read as markup, since it may hold a path
+    console.print(text, markup=False, soft_wrap=True)
 
 
 def _progress():

@@ -94,14 +94,15 @@ def check_site(folder):
             path, page, folder, counts
         )
         if page.pictures_without_alt:
-            found.append(f"{page.pictures_without_alt} pictures without alt text")
+            found.append(f"pictures without alt text: {page.pictures_without_alt}")
         found += [f"loads {url} from another host" for url in _foreign_urls(*page.styles)]
         problems += [f"{where}: {problem}" for problem in found]
     problems += _check_styles(folder) + _check_datasets(folder, counts)
     if problems:
         more = f" (and {len(problems) - SHOWN} more)" if len(problems) > SHOWN else ""
         listed = "\n  ".join(problems[:SHOWN])
-        raise ReportError(f"{folder}: {len(problems)} problems{more}:\n  {listed}")
+        number = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        raise ReportError(f"{folder}: {number}{more}:\n  {listed}")
     return dict(counts)
 
 

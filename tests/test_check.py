@@ -205,7 +205,7 @@ DAMAGES = {
     ),
     "missing alt": (
         replace("a/index.html", ' alt="A map"', ""),
-        r"a/index\.html: 1 pictures without alt text",
+        r"a/index\.html: pictures without alt text: 1",
     ),
 }
 

@@ -1,0 +1,42 @@
+"""The command line on a small publication and the tiny model, in this process."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from report import __main__, measuring
+from tests.small import CORPUS, write_publication
+
+
+@pytest.fixture
+def run(monkeypatch, capfd):
+    """A function that runs the command line here: code, what it said, the sentence of an error."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["report", *map(str, arguments)])
+        monkeypatch.setattr(measuring, "corpus", lambda: CORPUS)
+        with pytest.raises(SystemExit) as end:
+            __main__.main()
+        out, err = capfd.readouterr()
+        lines = err.rstrip().splitlines()
+        says = [line for line in lines if line.startswith("error: ")]
+        if end.value.code:
+            assert "Traceback" not in out + err
+            assert len(says) == 1, err
+            assert lines[-1] == says[0], f"more than one sentence: {err}"
+            assert len(says[0]) < 600
+        return SimpleNamespace(code=end.value.code or 0, said=out + err, error=(says or [""])[0])
+
+    return run
+
+
+@pytest.fixture
+def project(tmp_path):
+    return write_publication(tmp_path / "project")
+
+
+@pytest.fixture
+def options(project, falcon_folder):
+    """What makes commands run on the small publication and the tiny model."""
+    return ("--project", project, "--model", falcon_folder, "--passage", project / "passage.md")

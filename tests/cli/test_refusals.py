@@ -1,0 +1,171 @@
+"""A model, a passage or an article that is wrong: one clear sentence, and nothing half-written."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+import torch
+from transformers import BertConfig, BertForMaskedLM
+
+from tests.cli.saying import assert_matches
+from tests.commands import ROOT, contents
+from tests.small import SENTENCE
+
+
+@pytest.fixture
+def tiny(falcon_folder, tmp_path):
+    """A copy of the tiny model, to damage."""
+    return shutil.copytree(falcon_folder, tmp_path / "tiny")
+
+
+def without_config(folder):
+    (folder / "config.json").unlink()
+
+
+def without_weights(folder):
+    (folder / "model.safetensors").unlink()
+
+
+def pickle_only(folder):
+    without_weights(folder)
+    torch.save({"x": torch.zeros(1)}, folder / "pytorch_model.bin")
+
+
+def without_tokenizer(folder):
+    (folder / "tokenizer.json").unlink()
+
+
+def of_another_kind(folder):
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "vocab_size": 320}
+    config = BertConfig(num_hidden_layers=1, num_attention_heads=2, **sizes)
+    BertForMaskedLM(config).save_pretrained(folder)
+
+
+def cut_short(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:1000])
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (shutil.rmtree, "unknown model '.*tiny'.*embedded model"),
+        (without_config, r"model folder '.*tiny' has no config\.json"),
+        (without_weights, r"model folder 'tiny' has no weights; \*\.safetensors files are needed"),
+        (pickle_only, r"weights only as pickle \(pytorch_model\.bin\).*refused; convert"),
+        (without_tokenizer, r"model folder 'tiny' has no tokenizer"),
+        (of_another_kind, r"a BertForMaskedLM, not a causal language model; supported"),
+        (cut_short, r"model 'tiny': its weights cannot be loaded"),
+    ],
+)
+def test_a_model_that_cannot_be_measured(run, project, tiny, options, damage, said):
+    damage(tiny)
+    before = contents(project)
+    done = run("site", *options, "--model", tiny)
+    assert done.code == 1
+    assert_matches(said, done.error)
+    assert contents(project) == before
+    assert not list(project.glob("site_src/datasets/*/*"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, r"passage file .*passage\.md cannot be read \(No such file or directory\); give"),
+        (" \n\n", r"passage file .*passage\.md is empty; write the text"),
+        (SENTENCE * 40, r"the passage has \d+ tokens, the model takes at most 512; shorten"),
+        ("---\ntitle: x\n", r"front matter of .*passage\.md is never closed; end it"),
+    ],
+    ids=["missing", "empty", "too long", "front matter"],
+)
+def test_a_passage_that_cannot_be_measured(run, project, options, text, said):
+    path = project / "passage.md"
+    path.unlink() if text is None else path.write_text(text)
+    before = contents(project)
+    done = run("site", *options)
+    assert done.code == 1
+    assert_matches(said, done.error)
+    assert contents(project) == before
+
+
+def test_an_unknown_passage_is_told_the_known_ones(run, options):
+    done = run("measure", *options, "--passage", "the-lamp")
+    assert done.code == 1
+    assert_matches("unknown passage 'the-lamp'; known: the-lamp-on-the-hill", done.error)
+
+
+def change_article(project, old, new):
+    path = project / "templates" / "articles" / "small.md.j2"
+    path.write_text(path.read_text().replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "author: Ann",
+            "auther: Ann",
+            r"small\.md\.j2, line 4: unknown key 'auther'; did you mean",
+        ),
+        ("date: 2026-01-02", "date: soon", r"small\.md\.j2, line 3: 'date': .*got 'soon'"),
+        ("summary: What it says.\n", "", r"small\.md\.j2, line 1: the key 'summary' is missing"),
+        ("---\n", "", r"small\.md\.j2: must start with front matter"),
+    ],
+)
+def test_front_matter_that_is_wrong(run, project, options, old, new, said):
+    change_article(project, old, new)
+    before = contents(project)
+    done = run("site", *options)
+    assert done.code == 1
+    assert_matches(said, done.error)
+    assert contents(project) == before
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            '{{ figure("no_such_figure") }}',
+            "unknown figure 'no_such_figure'; known: .*attention_map",
+        ),
+        ('{{ ref("attention_map") }}', "this article has no such figure"),
+        ("{{ nonsense }}", "'nonsense' is undefined"),
+        ("{% for %}", "Expected"),
+    ],
+)
+def test_an_article_that_is_wrong_writes_no_page(run, project, options, body, said):
+    change_article(project, '{{ figure("update_magnitude") }}', f"x\n{body}")
+    done = run("site", *options)
+    assert done.code == 1
+    assert_matches(rf"small\.md\.j2, line 9: .*{said}", done.error)
+    made = {path.split("/")[1] for path in contents(project) if path.startswith("site_src/")}
+    assert made == {"datasets"}  # what was measured serves the next run
+    assert not (project / "site").exists()
+    change_article(project, body, '{{ figure("update_magnitude") }}')
+    assert "unchanged" in run("render", *options).said
+
+
+def test_a_folder_that_is_no_project(run, tmp_path):
+    for command in ("site", "render", "measure"):
+        done = run(command, "--project", tmp_path)
+        assert done.code == 2
+        assert_matches(r"no publication here \(mkdocs\.yml is missing\); run the", done.error)
+    (tmp_path / "mkdocs.yml").write_text("")
+    assert_matches(r"\(templates/articles is missing\)", run("site", "--project", tmp_path).error)
+    (tmp_path / "templates" / "articles").mkdir(parents=True)
+    assert_matches(r"no article \(\*\.md\.j2\) found", run("site", "--project", tmp_path).error)
+    assert contents(tmp_path).keys() == {"mkdocs.yml"}
+
+
+def test_measuring_without_torch_says_what_to_install(project, falcon_folder):
+    arguments = ["report", "measure", "--project", str(project), "--model", str(falcon_folder)]
+    code = (
+        "import sys; sys.modules['torch'] = None; "
+        f"sys.argv = {arguments!r}; from report.__main__ import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    said = done.stderr.strip()
+    assert_matches(r"^error: measuring needs the package 'torch'; run `make setup`", said)
+    assert len(said.splitlines()) == 1
