@@ -80,7 +80,7 @@ def test_a_site_that_cannot_be_written_leaves_the_old_one(tmp_path, full_disk):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("# Small\n")
     (tmp_path / "docs" / "large.json").write_bytes(b" " * (1 << 20))
-    (tmp_path / "mkdocs.yml").write_text("site_name: Small\ndocs_dir: docs\ntheme: {name: null}\n")
+    (tmp_path / "mkdocs.yml").write_text("site_name: Small\ndocs_dir: docs\ntheme: mkdocs\n")
     disk = full_disk(256 << 10)
     (disk / "site").mkdir()
     (disk / "site" / "index.html").write_text("old")
