@@ -51,7 +51,8 @@ def built(tmp_path_factory):
 @pytest.fixture(scope="session")
 def model(built):
     """What a plain computation says about the article's model and passage."""
-    (study,) = read_studies(built.project / "templates" / "articles")
+    studies = read_studies(built.project / "templates" / "articles")
+    study = next(study for study in studies if study.name == "attention-focus-plots")
     return Independent(key.model_folder(study.front_matter.model), study.front_matter.passage)
 
 

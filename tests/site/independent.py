@@ -29,7 +29,8 @@ class Independent:
         self.layers, self.heads = config.num_hidden_layers, config.num_attention_heads
         self.size = config.hidden_size // self.heads
         self.length = len(self.ids)
-        self.inputs, self.outputs = [], []
+        self.hidden_states, self.inputs, self.outputs = [], [], []
+        """Per layer: what enters it, what enters its attention, what its attention adds."""
         self._read()
 
     def _read(self):
@@ -37,8 +38,12 @@ class Independent:
             self.inputs.append(arguments[0][0].double())
             self.outputs.append(output[0][0].double())
 
+        def keep_hidden(_module, arguments):
+            self.hidden_states.append(arguments[0][0].double())
+
         blocks = self.model.transformer.h
         hooks = [block.self_attention.register_forward_hook(keep) for block in blocks]
+        hooks += [block.register_forward_pre_hook(keep_hidden) for block in blocks]
         with torch.no_grad():
             self.model(torch.tensor([self.ids]), use_cache=False)
         for hook in hooks:
@@ -73,6 +78,17 @@ class Independent:
             score=sum(found.values()),
             probability=probability.numpy(),
             context=(probability @ (value + biases[2])).numpy(),
+        )
+
+    def update(self, layer, head, token):
+        """magnitude and alignment of what a head adds to the hidden state at a token."""
+        columns = slice(head * self.size, (head + 1) * self.size)
+        weight = self.attention_module(layer).dense.weight.detach().double()[:, columns].numpy()
+        added = weight @ self.head(layer, head).context[token]
+        hidden = self.hidden_states[layer][token].numpy()
+        sizes = (added @ added) ** 0.5, (hidden @ hidden) ** 0.5
+        return SimpleNamespace(
+            magnitude=sizes[0] / sizes[1], alignment=added @ hidden / (sizes[0] * sizes[1])
         )
 
     def _slope(self, head):

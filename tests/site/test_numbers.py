@@ -151,3 +151,30 @@ def test_the_concentration_of_a_head_is_the_lead_of_its_largest_targets(visit, m
     lead = (rows[:, -1] - rows[:, -2]).mean()
     digits = len(shown["value"].partition(".")[2])
     assert number(shown["value"]) == pytest.approx(lead, abs=0.5 * 10**-digits + 0.0001)
+
+
+def test_the_two_terms_of_a_target_are_those_of_the_model_less_their_means(visit, model):
+    page = visit()
+    shown = first_tooltip(page, 3)
+    truth = model.head(**state(page, 3))
+    target = token_index(shown["target token"])
+    for name, title in (("bias", "bias"), ("position", "ALiBi")):
+        row = getattr(truth, name)[-1]  # the last token sees all targets
+        expected = row[target] - row.mean()
+        bound = STEPS[name] + 0.005 + FLOAT32
+        assert number(shown[f"{title} term"]) == pytest.approx(expected, abs=bound)
+
+
+@pytest.mark.parametrize("figure", [9, 10])
+def test_an_update_is_what_the_head_adds_to_the_hidden_state(visit, model, figure):
+    page = visit()
+    shown = first_tooltip(page, figure)
+    layer, head = state(page, figure)["layer"], int(shown["head"])
+    token = token_index(shown["current token"])
+    truth = model.update(layer, head, token)
+    bound = 0.0005 + 0.0001
+    assert number(shown["magnitude"]) == pytest.approx(truth.magnitude, abs=bound)
+    if "orientation" in shown:
+        assert number(shown["orientation"]) == pytest.approx(truth.alignment, abs=bound)
+    row = model.head(layer, head).probability[token]
+    assert row[token_index(shown["largest target"])] == pytest.approx(row.max(), abs=1e-5)

@@ -1,5 +1,7 @@
 """Building again: nothing is measured twice, and equal inputs give equal bytes."""
 
+import re
+
 from tests.commands import contents, copy_project, report, without_date
 
 
@@ -35,5 +37,4 @@ def test_two_fresh_measurements_are_equal_byte_for_byte(built, tmp_path):
 def test_the_command_that_checks_a_site_passes_it(built):
     done = report("check", built.folder)
     assert done.returncode == 0, done.stderr
-    assert "10 figures" in done.stderr
-    assert "all right" in done.stderr
+    assert int(re.search(r"all right .*\b(\d+) figures", done.stderr)[1]) >= 10
