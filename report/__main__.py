@@ -51,7 +51,7 @@ def render(model: Model = None, passage: Passage = None, force: Force = False, r
     """Measure what changed and write Markdown, data, figures and assets into site_src/."""
     from report.assets import write_assets
     from report.datasets.reader import StudyData
-    from report.pages import render_article, render_lists
+    from report.pages import remove_departed, render_article, render_lists
     from report.study import read_studies
 
     where = project(root)
@@ -64,6 +64,7 @@ def render(model: Model = None, passage: Passage = None, force: Force = False, r
             pages.append(render_article(study, data, where.site_src))
             bar.advance(task)
     render_lists(pages, datas, where.site_src)
+    remove_departed([study.name for study in studies], where.site_src)
     write_assets(where.site_src)
 
 

@@ -5,6 +5,7 @@ Markdown can take its place.
 """
 
 import re
+import shutil
 import traceback
 from collections import Counter
 from dataclasses import dataclass
@@ -215,6 +216,21 @@ def render_lists(pages, datas, site_src):
         template = environment().get_template(f"{name}.j2")
         markdown = template.render(pages=pages, tags=sorted(tags.items()), models=models)
         store.write_text(site_src / name, markdown)
+
+
+def remove_departed(names, site_src):
+    """Remove pages, figures and datasets of articles that are no longer there.
+
+    names: the articles that are, as in `Page.name`
+    """
+    for part in ("articles", "figures", "datasets"):
+        for path in (site_src / part).glob("*"):
+            if path.name.removesuffix(".md") in names:
+                continue
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
 
 def _card(name):

@@ -134,6 +134,15 @@ def test_lists_name_every_article_once_under_each_tag(tmp_path, data):
     assert data.manifest["model"]["weights_sha256"] in read["models"]
 
 
+def test_what_belongs_to_a_removed_article_goes(tmp_path):
+    for path in ("articles/a.md", "articles/b.md", "figures/b/f.json", "datasets/a/k/m.json"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x")
+    pages.remove_departed(["a"], tmp_path)
+    left = sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file())
+    assert left == ["articles/a.md", "datasets/a/k/m.json"]
+
+
 def test_hostile_tokens_stay_text_in_the_passage(data):
     hostile = ["<img src=x onerror=alert(1)>", "</div>{{ 7*7 }}", "`*_[a](b)", '" onload="x']
     tokens = [
