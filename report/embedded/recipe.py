@@ -31,7 +31,7 @@ class Recipe:
     """Tokens a training sequence, the beginning-of-text token included."""
     batch: int = 16
     """Sequences a step."""
-    steps: int = 3000
+    steps: int = 2200
     warmup_steps: int = 200
     cooldown: float = 0.3
     """Last fraction of the steps, in which the learning rate falls by a cosine to 2 %."""
