@@ -6,6 +6,7 @@ from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined
 
+from report import store
 from report.embedded.verdict import verdicts
 from report.errors import ReportError
 
@@ -24,7 +25,7 @@ def write_card(model_folder):
         read_json(folder, name) for name in ("training.json", "acceptance.json", "config.json")
     )
     size = (folder / "model.safetensors").stat().st_size
-    path.write_text(card(folder.name, facts, result, config, size), encoding="utf-8")
+    store.write_text(path, card(folder.name, facts, result, config, size))
     return path
 
 

@@ -14,6 +14,9 @@ import torch
 import transformers
 from transformers.utils import logging
 
+from report import store
+from report.errors import ReportError
+
 
 def write_checkpoint(folder, model, tokenizer, facts):
     """Write config.json, model.safetensors (bfloat16), the tokenizer files and training.json.
@@ -21,8 +24,23 @@ def write_checkpoint(folder, model, tokenizer, facts):
     model: transformers model in any precision; it is not changed
     facts: the contents of training.json, as `train` returns them; written last, so that a folder
         with this file is complete
+    raises: ReportError if the disk does not take it; the state of the run is left alone
     """
     folder = Path(folder)
+    try:
+        write_model(folder, model, tokenizer)
+    except Exception as error:
+        if not refused_by_disk(error):
+            raise
+        raise ReportError(
+            f"cannot write the model to '{folder}' ({error}); free some space and give the same "
+            "command again, it takes up the finished run"
+        ) from error
+    write_json(folder / "training.json", facts)
+
+
+def write_model(folder, model, tokenizer):
+    """Write everything that transformers reads; the errors are those of its libraries."""
     folder.mkdir(parents=True, exist_ok=True)
     rounded = copy.deepcopy(model).to(torch.bfloat16)
     save_quietly(rounded, folder)
@@ -31,7 +49,15 @@ def write_checkpoint(folder, model, tokenizer, facts):
     (folder / "model.safetensors").chmod(0o644)
     # Sampling defaults, of no use to a model that is only measured.
     (folder / "generation_config.json").unlink(missing_ok=True)
-    write_json(folder / "training.json", facts)
+
+
+def refused_by_disk(error):
+    """Whether an exception is that of a disk that is full or may not be written, bool.
+
+    safetensors and tokenizers are written in Rust: they raise classes of their own, or a bare
+    `Exception`, whose text ends as in "No space left on device (os error 28)".
+    """
+    return isinstance(error, OSError) or "(os error " in str(error)
 
 
 def save_quietly(model, folder):
@@ -46,11 +72,12 @@ def save_quietly(model, folder):
 
 
 def write_json(path, content):
-    """Write `content` as indented JSON with sorted keys, whole or not at all."""
-    partial = path.with_name(path.name + ".partial")
+    """Write `content` as indented JSON with sorted keys, whole or not at all.
+
+    raises: ReportError if the disk does not take it
+    """
     text = json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    partial.write_text(text + "\n", encoding="utf-8")
-    partial.replace(path)
+    store.write_text(path, text + "\n")
 
 
 def book_facts(books, book_tokens, held_out):

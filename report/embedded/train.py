@@ -28,7 +28,7 @@ from report.embedded.recipe import (
 from report.errors import ReportError
 
 CHECKPOINT_EVERY = 250
-"""Steps between two saved states (a minute or two of the full recipe)."""
+"""Steps between two saved states (about 4.5 minutes of the full recipe on two cores)."""
 LAST_STEPS = 100
 """The train loss is the mean over this many last steps."""
 
@@ -213,7 +213,6 @@ def difference(saved, wanted):
 
 def save_state(output, run, identity):
     """Write `state.pt`, whole or not at all; raises ReportError if the disk does not take it."""
-    output.mkdir(parents=True, exist_ok=True)
     state = {
         "identity": identity,
         "model": run.model.state_dict(),
@@ -225,6 +224,7 @@ def save_state(output, run, identity):
     }
     partial = output / "state.pt.partial"
     try:
+        output.mkdir(parents=True, exist_ok=True)
         torch.save(state, partial)
         partial.replace(output / "state.pt")
     except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError

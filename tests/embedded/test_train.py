@@ -1,13 +1,17 @@
 """Training end to end on a tiny recipe: what it writes, resuming, and every refusal."""
 
 import json
+import resource
+import signal
 from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import PreTrainedTokenizerFast
 
+from report.embedded import checkpoint as checkpoint_module
 from report.embedded import train as train_module
 from report.embedded.recipe import (
     learning_rate_factor,
@@ -54,7 +58,7 @@ def test_a_run_writes_the_model_folder_and_removes_its_state(trained):
 
 def test_the_facts_are_those_of_the_run(trained, books_folder):
     facts = json.loads((trained / "training.json").read_text(encoding="utf-8"))
-    assert facts["recipe"] == asdict(tiny_recipe())
+    assert facts["recipe"] == json.loads(json.dumps(asdict(tiny_recipe())))
     assert [book["title"] for book in facts["books"]] == ["First Book", "The Second of Two"]
     assert facts["held_out"]["title"] == "Third Book"
     assert facts["source"] == SOURCE
@@ -95,7 +99,7 @@ def test_the_weights_are_those_of_a_loop_written_out(trained, books_folder):
 
 def test_a_run_learns(books_folder, tmp_path):
     losses = []
-    recipe = tiny_recipe(steps=60)
+    recipe = tiny_recipe(steps=60, drill=0.0, drill_late=0.0, repeated=0.0)
 
     def progress(step, total, text):
         losses.append(float(text.split()[1].rstrip(",")))
@@ -163,6 +167,64 @@ def test_a_full_disk_keeps_the_last_state(books_folder, interrupted, monkeypatch
         train(books_folder, interrupted, tiny_recipe(), HELD_OUT)
     assert (interrupted / "state.pt").read_bytes() == before
     assert {path.name for path in interrupted.iterdir()} == {"state.pt"}
+
+
+@pytest.fixture
+def files_are_short():
+    """Files of 4096 bytes and no more, so that a real write fails in whatever library does it."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    signal.signal(signal.SIGXFSZ, ignored)
+
+
+@pytest.mark.parametrize("fails", ["model", "tokenizer", "training.json"])
+def test_a_disk_full_at_the_end_keeps_a_state_that_finishes_the_run(
+    books_folder, trained, tmp_path, monkeypatch, request, fails
+):
+    output = tmp_path / "out"
+    written = []
+
+    def fill(module, name):
+        """Let the disk be full from the call of this function on."""
+        real = getattr(module, name)
+
+        def when_full(*arguments, **options):
+            written.append(request.getfixturevalue("files_are_short"))
+            return real(*arguments, **options)
+
+        monkeypatch.setattr(module, name, when_full)
+
+    if fails == "model":
+        fill(checkpoint_module, "save_quietly")
+    elif fails == "tokenizer":
+        fill(PreTrainedTokenizerFast, "save_pretrained")
+    else:
+        fill(checkpoint_module, "write_json")
+    with pytest.raises(ReportError, match=r"cannot write .*File too large.* some .*space"):
+        train(books_folder, output, tiny_recipe(), HELD_OUT, source="long " * 1000)
+    written[0]()
+    monkeypatch.undo()
+    assert (output / "state.pt").exists()
+    assert not (output / "training.json").exists()
+    train(books_folder, output, tiny_recipe(), HELD_OUT, lambda *_: pytest.fail("trained again"))
+    assert weights(output).keys() == weights(trained).keys()
+    assert all(torch.equal(weights(output)[name], t) for name, t in weights(trained).items())
+    assert {path.name for path in output.iterdir()} == {path.name for path in trained.iterdir()}
+
+
+def test_a_mistake_in_the_code_is_not_taken_for_a_full_disk(monkeypatch, tmp_path):
+    monkeypatch.setattr(checkpoint_module, "save_quietly", lambda *_: [][0])
+    with pytest.raises(IndexError):
+        checkpoint_module.write_checkpoint(tmp_path, torch.nn.Linear(1, 1), None, {})
+
+
+def test_an_output_that_cannot_be_a_folder_is_told(books_folder, tmp_path):
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(ReportError, match=r"cannot write '.*out/state\.pt' .*File exists"):
+        train(books_folder, tmp_path / "out", tiny_recipe(), HELD_OUT)
 
 
 def test_a_trained_model_is_not_overwritten(books_folder, trained):
