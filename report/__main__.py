@@ -1,5 +1,6 @@
 """The pipeline on one page: `python -m report site` measures, draws, writes and publishes."""
 
+import shlex
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,7 +110,10 @@ def train(
     steps: Annotated[int | None, typer.Option(min=1, help="Steps; default: the recipe's.")] = None,
     source: Annotated[str, typer.Option(help="Where the text is from, for the model card.")] = "",
 ):
-    """Train the embedded model on a folder of books (hours on a laptop)."""
+    """Train the embedded model on a folder of books.
+
+    The shipped recipe takes an hour or so on two cores. A run that was cut off is resumed.
+    """
     with _measuring_packages():
         from report.embedded.recipe import Recipe
         from report.embedded.train import train
@@ -122,7 +126,8 @@ def train(
             bar.update(task, completed=step, total=total, description=f"Training {text}")
 
         train(texts, output, recipe, validation, show, source)
-    _say(f"The model is in {output}; next: `python -m report accept {output} --texts …`.")
+    following = ["accept", str(output), "--texts", str(texts), "--write"]
+    _say(f"The model is in {output}; next: python -m report {shlex.join(following)}")
 
 
 @app.command()
@@ -131,12 +136,15 @@ def accept(
     texts: Annotated[
         Path | None, typer.Option(help="The books it was trained on, to measure the loss too.")
     ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write acceptance.json and the model card beside it.")
+    ] = False,
 ):
-    """Measure what a model has learnt (loss and three kinds of head), and write its card."""
+    """Measure what a model has learnt: its loss and three kinds of head."""
     with _measuring_packages():
         from report.embedded.acceptance import acceptance, write_acceptance
         from report.embedded.card import write_card
-        from report.embedded.verdict import require_accepted, verdict_table
+        from report.embedded.verdict import remarks, require_accepted, verdict_table
 
     with _progress() as bar:
         task = bar.add_task("Measuring", total=None)
@@ -145,9 +153,12 @@ def accept(
             bar.update(task, completed=step, total=total, description=text)
 
         result = acceptance(model, texts, show)
-    write_acceptance(model, result)
-    write_card(model)
     typer.echo(verdict_table(result))
+    for line in remarks(result, books_read=texts is not None):
+        typer.echo(line)
+    if write:
+        write_acceptance(model, result)
+        _say(f"Written: {_shown(write_card(model))} and acceptance.json.")
     require_accepted(result)
 
 

@@ -10,7 +10,6 @@ on the corpus that is, so that they can be reproduced without the books.
 """
 
 import json
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -24,8 +23,10 @@ from report.embedded.heads import (
     strongest,
 )
 from report.embedded.trigram import trigram_loss
+from report.embedded.verdict import require_held_out
 from report.errors import ReportError
-from report.models.load import embedded_models, load_model
+from report.key import model_folder
+from report.models.load import load_model
 from report.models.measure import measure_passage
 from report.models.tokens import encode
 from report.passages import corpus
@@ -36,17 +37,17 @@ INDUCTION_LENGTH = 64
 INDUCTION_SEEDS = 8
 
 
-def acceptance(model_folder, texts=None, progress=None):
+def acceptance(model, texts=None, progress=None):
     """The numbers of the acceptance test, as the dict that `acceptance.json` holds.
 
-    model_folder: a model written by `train`, with its training.json; or an embedded model's name
+    model: folder written by `train`, with its training.json; or an embedded model's name
     texts: folder of the books it was trained on; None leaves the part "held_out" as it was recorded
         for the same weights, or None if it never was
     progress: called as progress(step, total, text) after every text measured
     raises: ReportError if the folder is no trained model, or the books are not those it was trained
         on
     """
-    folder = model_path(model_folder)
+    folder = model_folder(model)
     facts = read_facts(folder)
     books = matching_books(facts, texts) if texts else None
     loaded = load_model(folder)
@@ -62,18 +63,12 @@ def acceptance(model_folder, texts=None, progress=None):
     }
 
 
-def model_path(name_or_folder):
-    """The folder of an embedded model by its name, or the folder itself."""
-    name = str(name_or_folder)
-    return Path(__file__).parent / name if name in embedded_models() else Path(name)
-
-
 def read_facts(folder):
     """The training.json of a model folder, as a dict; raises ReportError if there is none."""
     if not (folder / "training.json").is_file():
         raise ReportError(
-            f"'{folder}' has no training.json; name a folder that the training wrote, or one of: "
-            f"{', '.join(embedded_models()) or 'no model is embedded'}"
+            f"'{folder}' has no training.json; name an embedded model, or a folder that the "
+            "training wrote"
         )
     return json.loads((folder / "training.json").read_text(encoding="utf-8"))
 
@@ -190,9 +185,14 @@ def induction_part(loaded, progress):
     }
 
 
-def write_acceptance(model_folder, result):
-    """Write `acceptance.json` beside the model it belongs to."""
-    write_json(model_path(model_folder) / "acceptance.json", result)
+def write_acceptance(model, result):
+    """Write `acceptance.json` beside the model, named or a folder as for `acceptance`.
+
+    raises: ReportError if the held-out book was never measured (the card needs it), or the disk
+        does not take the file; nothing is written then
+    """
+    require_held_out(result)
+    write_json(model_folder(model) / "acceptance.json", result)
 
 
 def head_probabilities(loaded, token_ids):

@@ -7,19 +7,22 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 
 from report import store
-from report.embedded.verdict import verdicts
+from report.embedded.verdict import require_held_out, verdicts
 from report.errors import ReportError
+from report.key import model_folder
 
 TEMPLATE = Path(__file__).with_name("_card.md.j2")
 
 
-def write_card(model_folder):
-    """Write README.md of a model folder from the training.json and acceptance.json in it.
+def write_card(model):
+    """Write README.md of a model from the training.json and acceptance.json in its folder.
 
+    model: an embedded model's name, or a folder
     returns: the path of the card
-    raises: ReportError if one of the two is missing, or the held-out book has not been measured
+    raises: ReportError if there is no such model, one of the two is missing, the held-out book
+        was never measured, or the disk does not take the card
     """
-    folder = Path(model_folder)
+    folder = model_folder(model).resolve()  # "." has no name
     path = folder / "README.md"
     facts, result, config = (
         read_json(folder, name) for name in ("training.json", "acceptance.json", "config.json")
@@ -44,12 +47,9 @@ def card(name, facts, result, config, size):
 
     name: of the model folder; facts: training.json; result: acceptance.json; config: config.json
     size: bytes of the weights file
-    raises: ReportError if the held-out book has not been measured
+    raises: ReportError if the held-out book was never measured
     """
-    if not result["held_out"]:
-        raise ReportError(
-            "a card needs the validation loss; run the acceptance test with the folder of books"
-        )
+    require_held_out(result)
     # The card is Markdown, not a page: escaping would only spoil its quotation marks.
     environment = Environment(  # noqa: S701
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
@@ -65,16 +65,18 @@ def card(name, facts, result, config, size):
         config=config,
         parameters=parameter_count(config),
         megabytes=size / 1e6,
-        train_command=train_command(name, facts),
-        accept_command=f"python -m report accept {shlex.quote(f'report/embedded/{name}')}",
+        train_command=train_command(facts),
+        accept_command=f"python -m report accept {shlex.quote(name)}",
     )
 
 
-def train_command(name, facts):
-    """The command that repeats the run, with TEXTS for the folder of books."""
+def train_command(facts):
+    """The command that repeats the run, TEXTS for the folder of books, OUTPUT for the model's."""
     held_out = Path(facts["held_out"]["file"]).stem
-    options = f"--validation {shlex.quote(held_out)} --steps {facts['steps']}"
-    return f"python -m report train TEXTS {shlex.quote(f'report/embedded/{name}')} {options}"
+    options = ["--validation", held_out, "--steps", str(facts["steps"])]
+    if facts["source"]:
+        options += ["--source", facts["source"]]
+    return f"python -m report train TEXTS OUTPUT {shlex.join(options)}"
 
 
 def parameter_count(config):

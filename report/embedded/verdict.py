@@ -61,6 +61,24 @@ def verdict_table(result):
     )
 
 
+def remarks(result, books_read):
+    """What the table does not tell, as a list of sentences.
+
+    books_read: False if the part "held_out" is not of this run but as it was recorded
+    """
+    if not result["held_out"]:  # the table is that of the corpus
+        return []
+    corpus = result["corpus"]
+    heads = ", ".join(
+        f"{name} {corpus[key]['value']:.3f} (L{corpus[key]['layer']}H{corpus[key]['head']})"
+        for key, name in (("first_token", "first token"), ("previous_token", "previous token"))
+    )
+    lines = [f"The same heads on the corpus that ships: {heads}."]
+    if not books_read:
+        lines.append("The numbers of the held-out book are as recorded; --texts measures them.")
+    return lines
+
+
 def require_accepted(result):
     """Raises ReportError if a number misses its limit, or the held-out book was never measured."""
     missed = [
@@ -72,6 +90,11 @@ def require_accepted(result):
         raise ReportError(
             f"the model is not accepted: {'; '.join(missed)}; train longer, or with other numbers"
         )
+    require_held_out(result)
+
+
+def require_held_out(result):
+    """Raises ReportError if the held-out book was never measured with these weights."""
     if not result["held_out"]:
         raise ReportError(
             "the validation loss of these weights has never been measured; give the folder of "

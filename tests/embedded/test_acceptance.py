@@ -9,7 +9,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from report.embedded.acceptance import acceptance, model_path, write_acceptance
+from report.embedded.acceptance import acceptance, write_acceptance
 from report.embedded.trigram import trigram_loss
 from report.errors import ReportError
 
@@ -136,11 +136,17 @@ def test_books_that_the_model_was_not_trained_on_are_refused(trained, books_fold
         acceptance(trained, other)
 
 
-def test_a_folder_without_training_facts_is_refused(tmp_path):
-    with pytest.raises(ReportError, match=r"has no training\.json"):
-        acceptance(tmp_path)
+def test_a_folder_without_training_facts_is_refused(falcon_folder):
+    with pytest.raises(ReportError, match=r"has no training\.json; name an embedded model"):
+        acceptance(falcon_folder)
 
 
-def test_an_embedded_model_goes_by_its_name(tmp_path):
-    assert model_path(tmp_path) == tmp_path
-    assert model_path("unheard-of").name == "unheard-of"
+def test_an_unknown_model_is_told_the_embedded_ones():
+    with pytest.raises(ReportError, match=r"unknown model 'unheard-of'.* \(.*falcon-8x8"):
+        acceptance("unheard-of")
+
+
+def test_a_result_without_the_loss_is_not_written(result, trained):
+    with pytest.raises(ReportError, match="never been measured; give the folder of books"):
+        write_acceptance(trained, result | {"held_out": None})
+    assert not (trained / "acceptance.json").exists()

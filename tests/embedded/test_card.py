@@ -1,13 +1,14 @@
 """The card says what training.json and acceptance.json say, and nothing is left to fill in."""
 
 import json
+import shlex
 import shutil
 
 import pytest
 import yaml
 
 from report.embedded.acceptance import acceptance, write_acceptance
-from report.embedded.card import parameter_count, write_card
+from report.embedded.card import parameter_count, train_command, write_card
 from report.embedded.recipe import random_model
 from report.errors import ReportError
 
@@ -56,11 +57,34 @@ def test_books_source_and_commands_are_on_the_card(folder):
     assert "\nGee: *Third Book* (" in text
     assert SOURCE in text
     assert (
-        "python -m report train TEXTS report/embedded/tiny --validation gee_third-book --steps 12\n"
-        in text
-    )
-    assert "python -m report accept report/embedded/tiny --texts TEXTS\n" in text
+        "\npython -m report train TEXTS OUTPUT --validation gee_third-book --steps 12 "
+        f"--source '{SOURCE}'\npython -m report accept OUTPUT --texts TEXTS --write\n"
+    ) in text
+    assert "`OUTPUT` is a new folder" in text
+    assert "\npython -m report accept tiny --texts TEXTS\npython -m report accept tiny\n" in text
     assert str(folder) not in text
+
+
+def test_a_source_that_a_shell_would_read_is_quoted():
+    facts = {"held_out": {"file": "a b.txt"}, "steps": 3, "source": "Ann's; $(rm)\n"}
+    words = shlex.split(train_command(facts))
+    assert words[3:] == [
+        *("train", "TEXTS", "OUTPUT", "--validation", "a b", "--steps", "3"),
+        *("--source", "Ann's; $(rm)\n"),
+    ]
+    assert "--source" not in train_command(facts | {"source": ""})
+
+
+def test_the_card_is_plain_about_how_little_was_learnt(folder):
+    facts = json.loads((folder / "training.json").read_text())
+    text = " ".join(write_card(folder).read_text(encoding="utf-8").split())
+    assert f"The model saw {facts['tokens_seen']:,} tokens, drills included." in text
+    assert (
+        "Its validation loss is that of a small model that had "
+        f"{facts['training_tokens']:,} tokens of text to learn from"
+    ) in text
+    assert "helped by the drills" in text
+    assert "## Known limits" in text
 
 
 def test_the_card_begins_with_front_matter_and_leaves_nothing_open(folder):
@@ -85,6 +109,6 @@ def test_a_model_that_was_not_measured_gets_no_card(trained):
 
 def test_a_model_not_measured_on_its_held_out_book_gets_no_card(folder):
     result = json.loads((folder / "acceptance.json").read_text())
-    write_acceptance(folder, result | {"held_out": None})
-    with pytest.raises(ReportError, match="needs the validation loss"):
+    (folder / "acceptance.json").write_text(json.dumps(result | {"held_out": None}))
+    with pytest.raises(ReportError, match="validation loss of these weights has never"):
         write_card(folder)

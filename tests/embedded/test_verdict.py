@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from report.embedded.acceptance import LIMITS
-from report.embedded.verdict import require_accepted, verdict_table, verdicts
+from report.embedded.verdict import remarks, require_accepted, verdict_table, verdicts
 from report.errors import ReportError
 
 
@@ -88,3 +88,12 @@ def test_the_table_shows_every_number_and_its_verdict():
     assert "< 5.000 (trigram 5.500)" in lines[0]
     assert "0.500 (L2H5)" in lines[1]
     assert len({line.index(">=") for line in lines[1:]}) == 1
+
+
+def test_the_corpus_and_what_was_only_recorded_are_told_beside_the_table():
+    result = changed("corpus", "first_token", "value", to=0.75)
+    corpus, recorded = remarks(result, books_read=False)
+    assert "corpus that ships: first token 0.750 (L2H5), previous token 0.800 (L2H5)." in corpus
+    assert "as recorded; --texts measures them" in recorded
+    assert remarks(result, books_read=True) == [corpus]
+    assert remarks(changed("held_out", to=None), books_read=False) == []

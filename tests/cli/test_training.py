@@ -1,0 +1,101 @@
+"""Train and accept on books made up for a test: what they say, and when they write."""
+
+import json
+import shlex
+import shutil
+
+import pytest
+
+from report import key
+from report.embedded import acceptance as acceptance_module
+from report.embedded import recipe as recipe_module
+from report.embedded.train import train
+from tests.cli.saying import assert_matches
+from tests.commands import contents
+from tests.embedded.conftest import HELD_OUT, SOURCE, tiny_recipe, write_books
+from tests.small import CORPUS
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory):
+    return write_books(tmp_path_factory.mktemp("training") / "the books")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, books):
+    output = tmp_path_factory.mktemp("training") / "tiny"
+    train(books, output, tiny_recipe(), HELD_OUT, source=SOURCE)
+    return output
+
+
+@pytest.fixture
+def embedded(trained, tmp_path, monkeypatch):
+    """The folder of a trained model that is embedded under the name "tiny"."""
+    monkeypatch.setattr(key, "EMBEDDED", tmp_path / "embedded")
+    monkeypatch.setattr(acceptance_module, "corpus", lambda: CORPUS)
+    monkeypatch.setattr(acceptance_module, "LIMITS", dict.fromkeys(acceptance_module.LIMITS, -9.0))
+    return shutil.copytree(trained, tmp_path / "embedded" / "tiny")
+
+
+def test_training_says_the_whole_command_that_comes_next(
+    run, books, trained, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(recipe_module, "Recipe", tiny_recipe)
+    options = ("--validation", HELD_OUT, "--steps", 12, "--source", SOURCE)
+    done = run("train", books, tmp_path / "out", *options)
+    assert done.code == 0
+    command = done.said.split("next: python -m report ")[1].splitlines()[0]
+    assert shlex.split(command) == [
+        *("accept", str(tmp_path / "out"), "--texts", str(books), "--write")
+    ]
+    weights = "model.safetensors"
+    assert (tmp_path / "out" / weights).read_bytes() == (trained / weights).read_bytes()
+
+
+@pytest.mark.parametrize("by", ["name", "folder"])
+def test_accept_shows_the_table_and_writes_nothing(run, embedded, books, by):
+    before = contents(embedded)
+    done = run("accept", "tiny" if by == "name" else embedded, "--texts", books)
+    assert done.code == 0, done.said
+    assert_matches(r"number +measured +wanted +accepted\nvalidation loss.* yes\n", done.said)
+    assert "The same heads on the corpus that ships: first token " in done.said
+    assert "as recorded" not in done.said
+    assert contents(embedded) == before
+
+
+@pytest.mark.parametrize("by", ["name", "folder"])
+def test_accept_writes_on_request_and_then_knows_the_loss_without_books(run, embedded, books, by):
+    model = "tiny" if by == "name" else embedded
+    written = run("accept", model, "--texts", books, "--write")
+    assert written.code == 0, written.said
+    recorded = json.loads((embedded / "acceptance.json").read_text())
+    assert f"{recorded['held_out']['validation_loss']:.3f}" in written.said
+    assert (embedded / "README.md").read_text().split("---\n")[2].startswith("\n# tiny\n")
+    before = contents(embedded)
+    again = run("accept", model, "--write")
+    assert again.code == 0
+    assert "are as recorded; --texts measures them" in again.said
+    assert contents(embedded) == before
+
+
+def test_accept_writes_nothing_without_the_loss(run, embedded):
+    before = contents(embedded)
+    done = run("accept", "tiny", "--write")
+    assert done.code == 1
+    assert "accepted\n" in done.said
+    assert_matches("never been measured; give the folder of books with --texts", done.error)
+    assert contents(embedded) == before
+
+
+def test_a_model_that_misses_a_limit_is_refused_after_the_table(run, embedded, books, monkeypatch):
+    monkeypatch.setitem(acceptance_module.LIMITS, "induction", 1.1)
+    done = run("accept", "tiny", "--texts", books)
+    assert done.code == 1
+    assert_matches(r"induction, mean probability .* NO\n", done.said)
+    assert_matches("the model is not accepted: induction", done.error)
+
+
+def test_accept_of_no_model_tells_the_embedded_ones(run, embedded):
+    done = run("accept", "small")
+    assert done.code == 1
+    assert_matches(r"unknown model 'small': neither an embedded model \(tiny\)", done.error)
