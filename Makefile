@@ -4,9 +4,12 @@ VENV ?= .venv
 PORT ?= 8000
 MODEL ?=
 PASSAGE ?=
+# On Linux the registry's torch brings CUDA, several GB. For the CPU build alone:
+# make site TORCH_INDEX=https://download.pytorch.org/whl/cpu
+TORCH_INDEX ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-BROWSER ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser))
+INDEX := $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
 OPTIONS := $(if $(MODEL),--model "$(MODEL)") $(if $(PASSAGE),--passage "$(PASSAGE)")
 
 .DEFAULT_GOAL := help
@@ -19,13 +22,14 @@ setup: $(READY) ## Create the virtual environment and install everything
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt "torch==2.13.0"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(INDEX) torch
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[measure,dev]"
 	@touch $@
 
 site: $(READY) ## Measure what changed and build the site into site/ (MODEL=, PASSAGE=)
 	$(BIN)/python -m report site $(OPTIONS)
 
+serve: export SITE_URL ?= http://127.0.0.1:$(PORT)/
 serve: site ## Build the site and show it on http://127.0.0.1:8000/ (PORT=)
 	$(BIN)/python -m report serve --port $(PORT)
 
@@ -44,7 +48,7 @@ format: $(READY) ## Mend style and formatting
 	$(BIN)/ruff format .
 
 browser: ## Install Debian's Chromium if no browser is there
-	@if [ -z "$(BROWSER)" ] && ! command -v chromium >/dev/null; then \
+	@if ! command -v chromium >/dev/null; then \
 	  echo "Installing Chromium for the browser tests"; \
 	  if [ "$$(id -u)" = 0 ]; then SUDO=; else SUDO=sudo; fi; \
 	  $$SUDO apt-get update -qq && \

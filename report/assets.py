@@ -9,13 +9,6 @@ from report import store
 
 WEB = Path(__file__).parent / "web"
 
-LICENCES = """The file vega-embed.js contains Vega, Vega-Lite, Vega-Embed, vega-tooltip and their
-parts (D3, lodash.debounce, fast-json-patch and others), bundled by vl-convert.
-Vega, Vega-Lite, Vega-Embed and vega-tooltip: Copyright (c) University of Washington
-Interactive Data Lab, BSD 3-Clause. D3: Copyright Mike Bostock, ISC.
-The full texts are at the projects' pages: vega.github.io and d3js.org.
-"""
-
 
 def write_assets(site_src):
     """Write script, styles and the chart library to `site_src/assets`, schemas to `schemas`."""
@@ -23,7 +16,6 @@ def write_assets(site_src):
         if path.is_file():
             store.write_bytes(site_src / "assets" / path.name, path.read_bytes())
     store.write_text(site_src / "assets" / "vega-embed.js", _chart_library())
-    store.write_text(site_src / "assets" / "vega-embed.LICENSE.txt", LICENCES)
     for path in sorted(store.SCHEMAS.glob("*.json")):
         store.write_bytes(site_src / "schemas" / path.name, path.read_bytes())
 

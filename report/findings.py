@@ -12,6 +12,9 @@ import numpy as np
 from report.datasets.head_statistics import MEASURES
 from report.errors import ReportError
 
+FEWEST_POINTS = 8
+"""A median of fewer points than this is not quoted."""
+
 
 @dataclass(frozen=True)
 class Head:
@@ -30,6 +33,22 @@ class Head:
     def state(self):
         """Where to set a figure's sliders to see it: `{{ figure("attention_map", **h.state) }}`."""
         return {"layer": self.layer, "head": self.head}
+
+
+@dataclass(frozen=True)
+class LayerRatio:
+    """Median update magnitudes of a layer, by where the head looks most."""
+
+    layer: int
+    first_token: float
+    """Where the largest target is the first token."""
+    other: float
+    """Where it is another token."""
+
+    @property
+    def ratio(self):
+        """first_token / other."""
+        return self.first_token / max(self.other, 1e-12)
 
 
 def head_label(layer, head):
@@ -78,10 +97,9 @@ class Findings:
         Steady means a rank correlation with the layer beyond 0.6 (Spearman).
         """
         means = np.array(self.layer_means(measure, source))
-        if len(means) < 3:
+        if len(means) < 3 or np.ptp(means) == 0:
             return "neither rises nor falls steadily"
-        ranks = np.argsort(np.argsort(means))
-        correlation = np.corrcoef(ranks, np.arange(len(means)))[0, 1]
+        correlation = np.corrcoef(_ranks(means), np.arange(len(means)))[0, 1]
         if abs(correlation) <= 0.6:
             return "neither rises nor falls steadily"
         return "rises" if correlation > 0 else "falls"
@@ -106,16 +124,20 @@ class Findings:
             "other": float(1 - sum(shares.values()))
         }
 
-    def rank_share(self, layer, head, rank=0):
-        """Mean probability of a head's targets of one rank (0 = the largest)."""
-        attention = self.data.attention(layer, head)
-        targets = attention.largest_targets[:, rank]
-        rows = np.flatnonzero(targets >= 0)
-        return float(attention.probability[rows, targets[rows]].mean())
+    @functools.cached_property
+    def mean_probability(self):
+        """What each head gives to three kinds of target over the passage: dict to [layer, head].
 
-    def median_markers(self, layer, head):
-        """Median number of targets that hold half of a token's probability."""
-        return float(np.median(self.data.attention(layer, head).marker_count[1:]))
+        returns: itself, first_token, previous_token: mean probability over all tokens but token 0
+        """
+        shape = (self.data.layers, self.data.heads)
+        means = {name: np.zeros(shape) for name in ("itself", "first_token", "previous_token")}
+        for layer, head in np.ndindex(*shape):
+            probability = self.data.attention(layer, head).probability
+            means["itself"][layer, head] = np.diagonal(probability)[1:].mean()
+            means["first_token"][layer, head] = probability[1:, 0].mean()
+            means["previous_token"][layer, head] = np.diagonal(probability, -1).mean()
+        return means
 
     @functools.cached_property
     def term_spreads(self):
@@ -170,20 +192,23 @@ class Findings:
         return _argmax(self._per_token("alignment").mean(2))
 
     @functools.cached_property
-    def magnitude_by_target(self):
-        """Median update magnitude where the largest target is the first token, and elsewhere.
+    def first_token_updates(self):
+        """Are updates shorter where the largest target is the first token? Compared layer by layer.
 
-        returns: dict with first_token, other (None where no such point exists) and
-            first_token_share, the fraction of points of the first kind; token 0 left out
+        returns: list of `LayerRatio`, one for each layer with at least 8 points of either kind,
+            token 0 left out; the smallest ratio first
         """
-        keep = self._column("token") > 0
-        first = self._column("largest_target")[keep] == 0
-        magnitude = self._column("magnitude")[keep]
-        return {
-            "first_token": float(np.median(magnitude[first])) if first.any() else None,
-            "other": float(np.median(magnitude[~first])) if (~first).any() else None,
-            "first_token_share": float(first.mean()),
-        }
+        found = []
+        for layer in range(self.data.layers):
+            points = self.data.updates(layer)["points"]
+            keep = points["token"] > 0
+            first = points["largest_target"][keep] == 0
+            magnitude = points["magnitude"][keep]
+            if min(first.sum(), (~first).sum()) < FEWEST_POINTS:
+                continue
+            at_first, elsewhere = np.median(magnitude[first]), np.median(magnitude[~first])
+            found.append(LayerRatio(layer, float(at_first), float(elsewhere)))
+        return sorted(found, key=lambda each: each.ratio)
 
     @functools.cached_property
     def _previous_token(self):
@@ -203,6 +228,13 @@ class Findings:
 def _argmax(values):
     layer, head = np.unravel_index(np.argmax(values), values.shape)
     return Head(int(layer), int(head), float(values[layer, head]))
+
+
+def _ranks(values):
+    """Rank of each value, float [n]; equal values share the mean of their ranks."""
+    smaller = (values[:, None] > values).sum(1)
+    equal = (values[:, None] == values).sum(1)
+    return smaller + (equal - 1) / 2
 
 
 def _row_spread(matrix):

@@ -49,7 +49,8 @@ def datasets(study, folder, progress, force=False):
             "determined_by": parts,
             **facts,
             "versions": _versions(),
-            "command": f"python -m report measure {study.name}",
+            # By names: where the model or the passage is a path, it is nobody else's.
+            "command": f"python -m report measure --model {model.name} --passage {text.name}",
         }
         write_datasets(temporary, measured, provenance, lambda *n: progress("Writing", *n))
     _remove_others(target)

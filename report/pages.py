@@ -4,6 +4,7 @@ MkDocs only publishes what lies in `site_src`; all logic is here, so that anothe
 Markdown can take its place.
 """
 
+import json
 import re
 import shutil
 import traceback
@@ -43,7 +44,6 @@ class Page:
     """Reading time."""
     cover: str
     """Path of the cover picture without its `-light.svg`, from the root of the site."""
-    cover_alt: str
     cover_size: tuple[int, int]
 
 
@@ -211,7 +211,7 @@ def render_lists(pages, datas, site_src):
     identities = {
         data.manifest["model"]["weights_sha256"]: data.manifest["model"] for data in datas
     }
-    models = [model | {"card": _card(model["name"])} for model in identities.values()]
+    models = [model | {"card": _card(model)} for model in identities.values()]
     for name in ("index.md", "archive.md", "tags.md", "models.md"):
         template = environment().get_template(f"{name}.j2")
         markdown = template.render(pages=pages, tags=sorted(tags.items()), models=models)
@@ -233,12 +233,19 @@ def remove_departed(names, site_src):
                 path.unlink()
 
 
-def _card(name):
-    """The model card of an embedded model as a part of a page, or None if it has none."""
-    path = EMBEDDED / name / "README.md"
-    if not path.is_file():
+def _card(model):
+    """The model card of an embedded model as a part of a page, or None if it has none.
+
+    model: a manifest's identity; the card must be about these very weights
+    """
+    folder = EMBEDDED / model["name"]
+    try:
+        judged = json.loads((folder / "acceptance.json").read_text("utf-8"))["weights_sha256"]
+        body = (folder / "README.md").read_text("utf-8").split("\n---\n", 1)[-1]
+    except FileNotFoundError:
         return None
-    body = path.read_text("utf-8").split("\n---\n", 1)[-1]
+    if judged != model["weights_sha256"]:
+        return None
     without_title = re.sub(r"\A\s*# .*\n", "", body)
     return re.sub(r"^#", "##", without_title, flags=re.MULTILINE)
 
@@ -255,7 +262,6 @@ def _page(study, data, article, minutes):
         tags=front.tags,
         minutes=minutes,
         cover=f"figures/{study.name}/{front.cover}",
-        cover_alt=cover.module.alt(data, **cover.state),
         cover_size=_size(cover.module),
     )
 
@@ -273,7 +279,14 @@ def _render(study, article, context):
         code = jinja.compile(study.body, name, name)
         template = jinja.template_class.from_code(jinja, code, jinja.make_globals(None))
         return template.render(**context, study=study.front_matter)
-    except (TemplateError, ReportError, ArithmeticError, LookupError, TypeError) as error:
+    except (
+        TemplateError,
+        ReportError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
         where = f"{name}, line {_line(error, name)}"
         raise ReportError(f"{where}: {error}") from error
 

@@ -2,6 +2,7 @@
 
 import errno
 import functools
+import gzip
 import os
 import subprocess
 import sys
@@ -66,11 +67,30 @@ def server(folder, port):
         ) from error
 
 
+COMPRESSED = {".html", ".css", ".js", ".json", ".svg", ".xml", ".txt"}
+
+
 class _Handler(SimpleHTTPRequestHandler):
     """Serves files without logging each; what is missing gets the site's own 404 page."""
 
     def log_message(self, *args):
         pass
+
+    def do_GET(self):
+        """Text goes out compressed, as any static host sends it: a shard is a third as large."""
+        path = Path(self.translate_path(self.path))
+        path = path / "index.html" if path.is_dir() and self.path.endswith("/") else path
+        accepts = "gzip" in self.headers.get("Accept-Encoding", "")
+        if not accepts or path.suffix not in COMPRESSED or not path.is_file():
+            return super().do_GET()
+        content = gzip.compress(path.read_bytes(), 6)
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+        return None
 
     def send_error(self, code, message=None, explain=None):
         page = Path(self.directory) / "404.html"

@@ -2,14 +2,13 @@
 
 import itertools
 import json
-import math
 import statistics
 
 import numpy as np
 import pytest
 
 from report.errors import ReportError
-from report.findings import Findings, head_label
+from report.findings import FEWEST_POINTS, Findings, head_label
 from tests.figures import hand_made
 
 LAYERS, HEADS, LENGTH = hand_made.LAYERS, hand_made.HEADS, hand_made.LENGTH
@@ -111,6 +110,8 @@ def test_previous_token(find, points):
         ([0.4, 0.3, 0.2, 0.1], "falls"),
         ([0.1, 0.9, 0.2, 0.15], "neither rises nor falls steadily"),
         ([0.1, 0.9], "neither rises nor falls steadily"),
+        ([0.0] * 8, "neither rises nor falls steadily"),
+        ([0.0, 0.0, 0.0, 0.0, 0.5, 0.6], "rises"),
     ],
 )
 def test_trends(find, monkeypatch, means, said):
@@ -136,19 +137,16 @@ def test_shares_of_largest_targets(find, points):
     assert min(counts.values()) > 0
 
 
-@pytest.mark.parametrize("rank", [0, 1, 5])
-def test_the_share_of_a_rank(find, data, rank):
-    attention = data.attention(1, 2)
-    values = []
-    for current in range(rank, LENGTH):
-        target = attention.largest_targets[current][rank]
-        values.append(attention.probability[current][target])
-    assert find.rank_share(1, 2, rank) == pytest.approx(statistics.mean(values))
-
-
-def test_the_median_of_markers(find, data):
-    shard = json.loads((data.path / "attention" / "2" / "1.json").read_text())
-    assert find.median_markers(2, 1) == statistics.median(shard["marker_count"][1:])
+def test_mean_probabilities(find, data):
+    for layer, head in EVERY_HEAD:
+        rows = data.attention(layer, head).probability.tolist()
+        for name, target in (
+            ("itself", lambda i: i),
+            ("first_token", lambda i: 0),
+            ("previous_token", lambda i: i - 1),
+        ):
+            expected = statistics.mean(rows[i][target(i)] for i in range(1, LENGTH))
+            assert find.mean_probability[name][layer, head] == pytest.approx(expected)
 
 
 def test_spreads_of_terms_and_what_they_lead(find, data):
@@ -194,31 +192,30 @@ def test_alignments(find, points):
         assert ((found.layer, found.head), found.value) == (best, pytest.approx(means[best]))
 
 
-def test_magnitude_by_target(find, points):
-    first, other = [], []
-    for point in points:
-        if point["token"]:
-            (other if point["largest_target"] else first).append(point["magnitude"])
-    assert find.magnitude_by_target == pytest.approx(
-        {
-            "first_token": statistics.median(first),
-            "other": statistics.median(other),
-            "first_token_share": len(first) / (len(first) + len(other)),
-        }
-    )
+def test_updates_towards_the_first_token_are_compared_within_a_layer(find, points):
+    expected = {}
+    for layer in range(LAYERS):
+        here = [p for p in points if p["layer"] == layer and p["token"]]
+        first = [p["magnitude"] for p in here if p["largest_target"] == 0]
+        other = [p["magnitude"] for p in here if p["largest_target"] != 0]
+        if min(len(first), len(other)) >= FEWEST_POINTS:
+            expected[layer] = statistics.median(first), statistics.median(other)
+    found = find.first_token_updates
+    assert {each.layer for each in found} == set(expected)
+    for each in found:
+        assert (each.first_token, each.other) == pytest.approx(expected[each.layer])
+    ratios = [each.ratio for each in found]
+    assert ratios == sorted(ratios)
+    assert ratios[0] == pytest.approx(min(first / other for first, other in expected.values()))
 
 
-@pytest.mark.parametrize(("target", "missing"), [(0, "other"), (1, "first_token")])
-def test_a_kind_of_target_that_does_not_occur_has_no_median(find, monkeypatch, target, missing):
+@pytest.mark.parametrize("target", [0, 1])
+def test_a_kind_of_target_that_does_not_occur_is_not_compared(data, monkeypatch, target):
     columns = {
-        "token": np.arange(4),
-        "largest_target": np.full(4, target),
-        "magnitude": np.array([9.0, 1.0, 2.0, 3.0]),
+        "token": np.arange(40),
+        "largest_target": np.full(40, target),
+        "magnitude": np.ones(40),
     }
-    fresh = Findings(find.data)
-    monkeypatch.setattr(fresh, "_column", columns.get)
-    found = fresh.magnitude_by_target
-    assert found.pop(missing) is None
-    assert found.pop("first_token_share") == (target == 0)
-    assert list(found.values()) == [2.0]
-    assert not math.isnan(find.magnitude_by_target["first_token_share"])
+    fresh = Findings(data)
+    monkeypatch.setattr(data, "updates", lambda layer: {"points": columns}, raising=False)
+    assert fresh.first_token_updates == []

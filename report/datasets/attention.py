@@ -17,8 +17,12 @@ PROBABILITY_ERROR = 0.0005
 STEPS = {"content": 0.002, "bias": 0.001, "position": 0.0001}
 """Unit of the integers of each term, in units of score (natural logarithm)."""
 
-COARSENING = ((0.01, 1), (0.001, 5), (0.0, 10))
-"""(probability from, multiple of the step): scores that hardly count are rounded more coarsely."""
+COARSENING = ((0.2, 1), (0.05, 2), (0.01, 5), (0.001, 10), (0.0, 20))
+"""(probability from, multiple of the content step): scores that hardly count are rounded more
+coarsely, since an error of a probability is the probability times the error of the score."""
+
+FINER = (COARSENING, ((0.1, 1), (0.03, 2), (0.01, 4), (0.001, 8), (0.0, 16)), ((0.0, 1),))
+"""What `encode` tries in turn until the bound holds."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class DecodedAttention:
     probability: np.ndarray
     """float64 [query, key], in [0, 1]; rows sum to 1."""
     marker_count: np.ndarray
-    """int [query]: the fewest largest targets that hold half of the row's probability, <= 11."""
+    """int [query]: the fewest largest targets that hold half of the row's probability; 11 where
+    that takes more."""
     largest_targets: np.ndarray
     """int [query, 11]: targets by falling probability, -1 where the row has no more."""
 
@@ -74,7 +79,7 @@ def encode(layer, head, terms, probability, marker_count, largest_targets):
         if term.name != "content":
             encoded[term.name] = _encode_term(term)
             others += _decode_term(term.name, encoded[term.name], len(total)).matrix()
-    for coarsening in (COARSENING, ((0.0, 1),)):
+    for coarsening in FINER:
         integers = _round(total - others, probability, coarsening)
         rounded = np.where(_lower(len(total)), integers * STEPS["content"] + others, -np.inf)
         normalizer = _log_normalizer(rounded).round(6)

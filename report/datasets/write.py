@@ -5,24 +5,38 @@ from datetime import UTC, datetime
 from report import store
 from report.datasets import attention, head_statistics, passage, updates
 
+CONTENT_ERROR = "within {} where the probability is {}; probabilities within {}".format(
+    ", ".join(
+        f"{attention.STEPS['content'] * multiple / 2 + 0.0006:.2g}"
+        for _, multiple in attention.COARSENING
+    ),
+    ", ".join(f"at least {probable:g}" for probable, _ in attention.COARSENING),
+    attention.PROBABILITY_ERROR,
+)
+
 FIELDS = {
     "terms.content": (
-        "query times key, both without their bias, scaled: what the two tokens say to each other",
+        "query times key, both without their bias, scaled: what the two tokens say to each other; "
+        + CONTENT_ERROR,
         "score, natural logarithm",
     ),
     "terms.bias": (
-        "query bias times key, scaled: depends on the target token alone",
+        "query bias times key, scaled: depends on the target token alone; within 0.0005",
         "score, natural logarithm",
     ),
     "terms.position": (
-        "what the distance of the two tokens adds (ALiBi: the tensor the model passes, scaled)",
+        "what the distance of the two tokens adds (ALiBi: the tensor the model passes, scaled); "
+        "within 0.0001",
         "score, natural logarithm",
     ),
     "log_normalizer": (
         "logarithm of the sum of exp(score) over the targets of a current token",
         "natural logarithm",
     ),
-    "marker_count": ("fewest largest targets that hold half of the probability", "targets, 1-11"),
+    "marker_count": (
+        "largest targets that make up half of the probability, or 11 where that takes more",
+        "targets, 1 to 11",
+    ),
     "largest_targets": ("targets of a current token by falling probability", "index from 0 or -1"),
 }
 
