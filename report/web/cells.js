@@ -1,6 +1,8 @@
 // The attention map is one picture, so its cells are looked up here: any of them by pointer or by
 // arrow keys, with the same tooltip that the other figures get from Vega.
 
+import { isTouch } from "./marks.js";
+
 export function watchCells(figure, box) {
   const { view } = figure;
   let at = null; // [current token, target token]
@@ -35,12 +37,14 @@ export function watchCells(figure, box) {
 
   box.addEventListener("pointermove", point);
   box.addEventListener("pointerdown", point);
-  box.addEventListener("pointerleave", hide);
+  // a lifted finger leaves too, but its reader has only begun to read
+  box.addEventListener("pointerleave", (event) => isTouch(event) || hide(event));
   box.addEventListener("blur", hide);
   box.addEventListener("keydown", press);
   box.tabIndex = 0;
   box.setAttribute("role", "application");
   box.setAttribute("aria-label", "Attention map; arrow keys, Home and End move over its cells");
+  return hide;
 }
 
 // The cell that a key leads to, or undefined for other keys.

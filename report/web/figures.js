@@ -7,7 +7,7 @@
 import { watchCells } from "./cells.js";
 import { decoders } from "./decoders.js";
 import { latest, loadJson, loadTokens } from "./loading.js";
-import { clearMarks, markSignals, onMark, watchFigure, watchPassage } from "./marks.js";
+import { clearMarks, isTouch, markSignals, onMark, watchFigure, watchPassage } from "./marks.js";
 
 const here = new URL(".", import.meta.url);
 const figures = new Map(); // <figure> element -> Figure
@@ -26,6 +26,7 @@ class Figure {
     this.inputs = [...element.querySelectorAll("input[name]")];
     this.link = element.querySelector("input[data-link]");
     this.live = element.querySelector(".live-figure__live");
+    this.dataLink = element.querySelector("a[data-link-data]");
     this.update = latest(() => this.show());
     this.inputs.forEach((input) => {
       const changed = () => this.set({ [param(input)]: valueOf(input) });
@@ -41,11 +42,18 @@ class Figure {
     return Object.fromEntries(chosen.map((input) => [param(input), valueOf(input)]));
   }
 
+  // Whether a slider is given a whole number, or a switch has the value.
+  offers(name, value) {
+    const fits = (input) =>
+      input.type === "range" ? /^-?\d+$/.test(value) : input.value === String(value);
+    return this.inputs.some((input) => param(input) === name && fits(input));
+  }
+
   // Values out of reach are clamped, unknown ones dropped.
   set(values, spread = true) {
     for (const input of this.inputs) {
       const value = values[param(input)];
-      if (value === undefined) continue;
+      if (value === undefined || !this.offers(param(input), value)) continue;
       if (input.type === "range") input.value = value;
       else input.checked = input.value === String(value);
       showValue(input);
@@ -76,10 +84,15 @@ class Figure {
       tooltip: { theme: "figure", disableDefaultStyle: true },
       patch,
     });
+    if (!this.element.isConnected) {
+      view.finalize(); // the reader has gone to another page
+      return;
+    }
     this.view = view;
     this.params = new Set(spec.params.map((each) => each.name));
     watchFigure(this);
-    if (this.report.ramp) watchCells(this, box);
+    const hide = this.report.ramp && watchCells(this, box);
+    this.hideTip = hide || ((event) => view.tooltip().call(view, null, event, null, null));
   }
 
   async show() {
@@ -97,7 +110,9 @@ class Figure {
       const shown = decoders[decode](file, tokens, state);
       if (!this.view) await this.embed(spec, shown.datasets);
       else for (const name of datasets) this.view.data(name, shown.datasets[name] ?? []);
+      if (!this.view) return;
       this.shown = shown;
+      if (this.dataLink) this.dataLink.href = new URL(address, this.datasets).href;
       this.signals({ ...state, ...this.shown.signals, ...markSignals() });
       this.paint();
       await this.view.runAsync();
@@ -263,6 +278,14 @@ addEventListener("hashchange", readHash);
 addEventListener("beforeprint", () => print(true));
 addEventListener("afterprint", () => print(false));
 addEventListener("keydown", (event) => event.key === "Escape" && clearMarks());
+addEventListener(
+  "pointerdown",
+  (event) => {
+    // a tooltip that a tap brought stays until the finger comes down somewhere else
+    for (const figure of isTouch(event) ? figures.values() : []) figure.hideTip?.(event);
+  },
+  true,
+);
 
 // Material for MkDocs announces every page, the first one included; elsewhere there is only one.
 if (window.document$) window.document$.subscribe(page);

@@ -1,3 +1,5 @@
+from contextlib import contextmanager
+
 import pytest
 
 from tests.figures import hand_made, live_page
@@ -21,7 +23,21 @@ def address(data):
 @pytest.fixture
 def page(browser):
     """A page that fails the test on any error in its console; pictures are not made here."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    with quiet_page(browser, viewport={"width": 1280, "height": 900}) as page:
+        yield page
+
+
+@pytest.fixture
+def phone(browser):
+    """The same on a phone, that has fingers and no mouse."""
+    viewport = {"width": 390, "height": 844}
+    with quiet_page(browser, viewport=viewport, has_touch=True, is_mobile=True) as page:
+        yield page
+
+
+@contextmanager
+def quiet_page(browser, **options):
+    context = browser.new_context(**options)
     context.route("**/*.svg", lambda route: route.fulfill(body="<svg/>"))
     page = context.new_page()
     problems = []

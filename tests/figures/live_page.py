@@ -43,11 +43,12 @@ def write(site, data):
     bundle = vl_convert.javascript_bundle("export default vegaEmbed;", vl_version="6.4")
     store.write_text(site / "assets" / "vega-embed.js", bundle)
     page = f"""<!doctype html><meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="../../assets/figures.css">
 <script type="module" src="../../assets/figures.js"></script>
-<style>body {{ max-width: 720px }}</style>
+<style>html {{ font-size: 125% }} body {{ max-width: 720px; font-family: sans-serif }}</style>
 <body class="md-typeset" data-md-color-scheme="default">{article.passage()}{figures}"""
     store.write_text(site / "articles" / "hand" / "index.html", page)
 

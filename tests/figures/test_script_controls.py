@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.figures.live_page import first_tooltip, go_live, ink, until
+from tests.figures.live_page import TOOLTIP, first_tooltip, go_live, ink, until
 
 pytestmark = pytest.mark.browser
 
@@ -31,6 +31,27 @@ def test_the_address_restores_a_figure_and_clamps_what_it_cannot_show(page, addr
     }
     assert state == {"layer": "2", "head": "1", "sort_idx": "4"}
     assert page.evaluate("document.querySelector('#fig-2').getBoundingClientRect().top") < 450
+
+
+def test_an_address_with_values_that_do_not_exist_changes_nothing(page, address):
+    page.goto(f"{address}#fig-4:source=foo")
+    go_live(page, 4)
+    assert page.locator("#fig-4 input:checked").get_attribute("value") == "passage"
+    before = page.input_value("#fig-1 input[name=layer]")
+    page.goto(f"{address}#fig-1:layer=foo,head=2")
+    until(page, "document.querySelector('#fig-1 input[name=head]').value === '2'")
+    assert page.input_value("#fig-1 input[name=layer]") == before
+
+
+def test_the_link_leads_to_the_data_that_are_shown(page, address, data):
+    page.goto(address)
+    go_live(page, 3)
+    page.locator("#fig-3 input[name=head]").focus()
+    page.keyboard.press("End")
+    layer = page.input_value("#fig-3 input[name=layer]")
+    link = "document.querySelector('#fig-3 .live-figure__links a').href"
+    until(page, f"{link}.endsWith('/{data.path.name}/attention/{layer}/3.json')")
+    assert page.request.get(page.evaluate(link)).json()["head"] == 3
 
 
 def test_linked_figures_go_together(page, address):
@@ -88,6 +109,53 @@ def test_a_token_is_marked_by_pointer_and_pinned_by_focus_until_escape(page, add
     page.wait_for_timeout(100)
     # redrawing a part moves the antialiasing of some pixels; the guide has hundreds
     assert abs(ink(page, 3)[0] - still) < 60 < with_guide - still
+
+
+def test_between_two_layers_no_head_is_ringed(page, address):
+    page.goto(address)
+    for number in (4, 5):
+        go_live(page, number)
+    still = ink(page, 5)
+    page.locator("#fig-4 canvas").scroll_into_view_if_needed()
+    box = page.locator("#fig-4 canvas").bounding_box()
+    for y in range(5, 85):  # crosses every line of the figure
+        page.mouse.move(box["x"] + 0.36 * box["width"], box["y"] + y * box["height"] / 100)
+        assert page.evaluate(TOOLTIP) == {}
+    page.wait_for_timeout(100)
+    assert ink(page, 5) == still
+
+
+@pytest.mark.parametrize("kind", ["line", "area", "trail"])
+def test_an_outline_is_no_token(page, address, kind):
+    page.goto(address)
+    go_live(page, 1)
+    heard = page.evaluate(  # what Vega tells of a line: the data of its first point
+        """kind => import(new URL('../../assets/marks.js', location)).then(marks => {
+        const heard = {};
+        const view = {addEventListener: (type, act) => heard[type] = act};
+        marks.watchFigure({element: document.body, view, report: {}});
+        return [kind, 'symbol'].map(marktype => {
+            heard.pointermove({pointerType: 'mouse'}, {datum: {token: 5}, mark: {marktype}});
+            return document.querySelectorAll('.token--marked').length; }); })""",
+        kind,
+    )
+    assert heard == [0, 1]
+
+
+def test_a_token_tells_its_index_and_id_to_the_keyboard(page, address, data):
+    page.goto(address)
+    page.locator(".token[data-token='0']").focus()
+    page.keyboard.press("ArrowRight")
+    tip = page.locator(".passage__tip")
+    assert tip.is_visible()
+    assert tip.inner_text() == f"token 1, id {data.tokens[1].id}"
+    token = page.locator(".token:focus")
+    assert token.get_attribute("aria-describedby") == tip.get_attribute("id")
+    assert token.get_attribute("title") is None  # it would show twice
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    page.locator(".token[data-token='4']").hover()
+    assert tip.inner_text() == f"token 4, id {data.tokens[4].id}"
 
 
 def test_heads_are_singled_out_by_click_and_return_with_escape(page, address):

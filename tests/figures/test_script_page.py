@@ -88,6 +88,16 @@ def test_views_of_a_left_page_are_finalized_and_new_figures_found(page, address)
     assert page.locator("#fig-4 canvas").count() == 1
 
 
+def test_a_figure_that_left_while_it_was_drawn_is_finalized(page, address):
+    leaving = """export default async box => { box.closest('.live-figure').remove();
+        return {view: {finalize: () => document.title = 'finalized'}}; }"""
+    page.route(
+        "**/vega-embed.js", lambda r: r.fulfill(body=leaving, content_type="text/javascript")
+    )
+    page.goto(address)
+    until(page, "document.title === 'finalized'")
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_nothing_is_wider_than_the_page_and_boxes_keep_their_height(page, address, width):
     page.set_viewport_size({"width": width, "height": 844})
@@ -104,3 +114,8 @@ def test_nothing_is_wider_than_the_page_and_boxes_keep_their_height(page, addres
     )
     assert min(height for _, height in sizes) >= 24
     assert min(width for width, _ in sizes) >= 120
+    rows = page.evaluate(
+        "[...document.querySelectorAll('.live-figure__control > span')]"
+        ".map(label => label.getClientRects().length)"
+    )
+    assert set(rows) == {1}, "the label of a slider has two lines"

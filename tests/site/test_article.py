@@ -27,8 +27,8 @@ def test_a_token_tells_index_and_id_and_is_marked_in_the_figures(visit, model):
     tokens = page.locator(".passage .token")
     assert tokens.count() == model.length
     for index in (0, 1, model.length // 2, model.length - 1):
-        title = f"token {index}, id {model.ids[index]}"
-        assert tokens.nth(index).get_attribute("title") == title
+        tokens.nth(index).hover()
+        assert page.inner_text(".passage__tip") == f"token {index}, id {model.ids[index]}"
     words = [i for i, each in enumerate(model.ids) if model.tokenizer.decode([each]).isalpha()]
     assert tokens.nth(words[0]).text_content() == model.tokenizer.decode([model.ids[words[0]]])
 
@@ -80,3 +80,4 @@ def test_without_javascript_every_figure_is_a_picture_with_links(visit, browser)
             else:
                 assert answer.text().startswith("<svg")
     assert page.locator(".passage .token").count() > 100
+    assert page.get_attribute(".token[data-token='7']", "title").startswith("token 7, id ")
