@@ -1,4 +1,4 @@
-"""Where every token of the passage looks: the scores of one head, with half of each row marked."""
+"""Where every token of the passage looks: the scores of one head, the largest targets marked."""
 
 import base64
 import io
@@ -30,8 +30,8 @@ def caption(data):
         "A row is a current token, from top to bottom; a column is a target token that it may "
         "attend to: itself or an earlier one. Shade is the score, before softmax; the scores of "
         "a row can be compared, those of two rows only roughly, and the shades saturate at the "
-        "2nd and 98th percentile. Markers are on the targets that together hold half of the row’s "
-        "probability, at most 11 a row. Point at a cell, or focus the figure and use the arrow "
+        "2nd and 98th percentile. Markers are on the largest targets of a row, up to half of its "
+        "probability or 11 of them. Point at a cell, or focus the figure and use the arrow "
         "keys, to read both tokens, the score, its terms and the probability."
     )
 
@@ -125,7 +125,7 @@ def _in_empty_triangle(top):
 def _markers(size):
     legend = altair.Legend(
         **_in_empty_triangle(52),
-        title=["half of the row’s", "probability is on"],
+        title=["largest targets, up", "to half of the row"],
         symbolOpacity=1,
     )
     cell = f"width / {size}"
@@ -234,5 +234,6 @@ def alt(data, **state):
     return (
         f"Attention map of layer {layer}, head {head} over {data.length} tokens, a lower triangle. "
         f"On average a token gives {itself:.0%} of its probability to itself and {first:.0%} to "
-        f"the first token, and {marks:.1f} targets hold half of it."
+        f"the first token. On average {marks:.1f} targets a row are marked, the largest up to half "
+        "of its probability or 11 of them."
     )
