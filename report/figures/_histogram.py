@@ -54,7 +54,7 @@ def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binn
     )
     layers = [total, front, _rug(points, measure)]
     if zero_rule:
-        layers.append(_zero())
+        layers.append(_updates.zero_line())
     return _theme.frame(
         altair.layer(*layers),
         name=name,
@@ -115,12 +115,6 @@ def _rug(points, measure):
     )
 
 
-def _zero():
-    return altair.Chart(altair.InlineData([{}])).mark_rule(
-        strokeDash=[4, 3], strokeWidth=1.2, aria=False
-    ).encode(x=_theme.at(0))  # fmt: skip
-
-
 def alt(data, what, measure, state):
     """Alt text: the median of the layer, and the heads with the smallest and largest median."""
     layer = _controls.values(_updates.controls(data), state)["layer"]
@@ -129,6 +123,6 @@ def alt(data, what, measure, state):
     low, high = int(np.argmin(medians)), int(np.argmax(medians))
     return (
         f"Histogram of {what} in layer {layer}, {data.heads} heads stacked. "
-        f"The median over all heads and tokens is {np.median(points[measure]):.2f}; by head it "
-        f"goes from {medians[low]:.2f} (head {low}) to {medians[high]:.2f} (head {high})."
+        f"The median over all heads and tokens is {np.median(points[measure]):.3f}; by head it "
+        f"goes from {medians[low]:.3f} (head {low}) to {medians[high]:.3f} (head {high})."
     )

@@ -1,9 +1,11 @@
 """The terms of a score, by the names that a reader knows them by."""
 
-from report.figures._theme import TERMS
+from report.figures._theme import KINDS, TERMS
 
 POSITION_NAMES = {"target_difference": "ALiBi"}
 """How the position term is stored -> what it is called; only ALiBi is a difference of targets."""
+
+ITSELF, FIRST, ANOTHER = KINDS
 
 
 def names(data):
@@ -18,8 +20,15 @@ def names(data):
 def kind(current_token, target_token):
     """What a target is to the current token: a key of `_theme.KINDS`."""
     if target_token == current_token:
-        return "the token itself"
-    return "the first token" if target_token == 0 else "another token"
+        return ITSELF
+    return FIRST if target_token == 0 else ANOTHER
+
+
+KIND = (
+    f"datum.largest_target === datum.token ? '{ITSELF}' : "
+    f"datum.largest_target === 0 ? '{FIRST}' : '{ANOTHER}'"
+)
+"""The same as an expression over a point of the table "points"."""
 
 
 def quoted(token):

@@ -1,5 +1,7 @@
 """What figures 7 to 10 share: the tables of one layer, what each head adds, token by token."""
 
+import altair
+
 from report.figures import _controls, _theme
 
 MAGNITUDE = "update magnitude |u| / |x|"
@@ -37,11 +39,11 @@ def records(data, table, state):
     return _theme.records(columns)
 
 
-KIND = (
-    "datum.largest_target === datum.token ? 'the token itself' : "
-    "datum.largest_target === 0 ? 'the first token' : 'another token'"
-)
-"""Expression for what `_terms.kind` says of a point."""
+def zero_line():
+    """A dashed vertical line where the horizontal axis is 0."""
+    return altair.Chart(altair.InlineData([{}])).mark_rule(
+        strokeDash=[4, 3], strokeWidth=1.2, aria=False
+    ).encode(x=_theme.at(0))  # fmt: skip
 
 
 def point_size(data):

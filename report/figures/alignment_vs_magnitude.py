@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.figures import _controls, _theme, _updates
+from report.figures import _controls, _terms, _theme, _updates
 from report.figures._updates import controls, rows  # noqa: F401
 
 ASPECT = 1.35
@@ -25,7 +25,7 @@ def caption(data):
 def chart(data, **state):
     points = altair.Chart(altair.NamedData("points")).transform_filter(_updates.AFTER_FIRST)
     return _theme.frame(
-        altair.layer(_zero(), _cloud(data, points), _marked(points)),
+        altair.layer(_updates.zero_line(), _cloud(data, points), _marked(points)),
         name="alignment_vs_magnitude",
         description=f"{title(data)}: a scatter plot, one point a token and head",
         controls=_controls.at_state(controls(data), state),
@@ -45,12 +45,6 @@ def _axes():
     }
 
 
-def _zero():
-    return altair.Chart(altair.InlineData([{}])).mark_rule(
-        strokeDash=[4, 3], strokeWidth=1.2, aria=False
-    ).encode(x=_theme.at(0))  # fmt: skip
-
-
 def _cloud(data, points):
     legend = altair.Legend(title="largest target", orient="top", symbolOpacity=1)
     tooltip = [
@@ -62,7 +56,7 @@ def _cloud(data, points):
     ]
     return (
         points.transform_calculate(
-            kind=_updates.KIND,
+            kind=_terms.KIND,
             label=_theme.token_label("token", "token_text"),
             target_label=_theme.token_label("largest_target", "largest_target_text"),
         )
@@ -90,6 +84,13 @@ def alt(data, **state):
     alignment, magnitude = columns["alignment"][seen], columns["magnitude"][seen]
     return (
         f"Scatter plot of layer {layer}: {seen.sum()} updates, one a token and head. "
-        f"{np.mean(alignment < 0):.0%} point against the hidden state; the correlation of "
-        f"orientation and magnitude is {np.corrcoef(alignment, magnitude)[0, 1]:+.2f}."
+        f"{np.mean(alignment < 0):.0%} point against the hidden state"
+        f"{_correlation(alignment, magnitude)}."
     )
+
+
+def _correlation(alignment, magnitude):
+    if min(np.ptp(alignment), np.ptp(magnitude)) == 0:
+        return ""  # what does not vary has no correlation
+    value = np.corrcoef(alignment, magnitude)[0, 1]
+    return f"; the correlation of orientation and magnitude is {value:+.2f}"

@@ -34,7 +34,7 @@ def controls(data):
     return [
         _controls.layer_control(data),
         _controls.head_control(data),
-        _controls.Control("sort_idx", "Target, by size", 0, 10, 0),
+        _controls.Control("sort_idx", "Rank (0 = largest)", 0, 10, 0),
     ]
 
 

@@ -18,11 +18,12 @@ def title(data):
 def caption(data):
     position = _names(data)["position"]
     return (
-        f"The bias term and the {position} term of a score depend on the target token alone. Each "
-        "line has its mean removed, since a constant changes nothing after softmax: only the "
+        f"The bias term and the {position} term of a score depend on the target token alone; "
+        f"{position} does so up to a constant for each current token, which changes nothing after "
+        "softmax. For the same reason each line has its mean removed: only the "
         f"trend matters. Where the bias falls while {position} rises, the head works against its "
         "pull to the recent past; the dashed line is the straight line that fits the bias best. "
-        "One unit is one unit of score."
+        "Both are in units of score (natural logarithm)."
     )
 
 

@@ -108,7 +108,7 @@ def alt(data, **state):
     first = columns["largest_target"][columns["token"] > 0] == 0
     magnitude = columns["magnitude"][columns["token"] > 0]
     start = (
-        f"Scatter plot of layer {layer}: update magnitude by token position. From "
+        f"Scatter plot of layer {layer}: update magnitude by token position. For "
         f"{np.mean(first):.0%} of the points the largest target is the first token"
     )
     if not first.any() or first.all():

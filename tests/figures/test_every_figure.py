@@ -1,12 +1,14 @@
 """What holds for every figure, found by its file: a new one is tested the moment it exists."""
 
 import json
+from types import SimpleNamespace
 
 import altair
+import numpy as np
 import pytest
 
 from report.errors import ReportError
-from report.figures import _static
+from report.figures import _static, alignment_vs_magnitude
 from report.pages import figure_module, figure_names
 
 every_figure = pytest.mark.parametrize(
@@ -49,6 +51,15 @@ def test_has_words(figure, data):
         assert text
         assert "nan" not in text.split()
     assert figure.__doc__.splitlines()[0].endswith(".")
+
+
+def test_alt_text_names_no_correlation_of_what_does_not_vary():
+    columns = {"token": np.arange(4), "alignment": np.ones(4), "magnitude": np.arange(4.0)}
+    data = SimpleNamespace(layers=1, updates=lambda layer: {"points": columns})
+    text = alignment_vs_magnitude.alt(data)
+    assert text.endswith("one a token and head. 0% point against the hidden state.")
+    columns["alignment"] = np.array([0.0, 0.1, 0.2, 0.3])
+    assert alignment_vs_magnitude.alt(data).endswith("orientation and magnitude is +1.00.")
 
 
 @every_figure
