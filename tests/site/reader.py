@@ -66,10 +66,11 @@ def tooltip_of_cell(page, current, target):
     width = (right[0] - x) / (right[3] - column)
     height = (below[1] - y) / (below[2] - row)
     for _ in range(12):
+        known = x, y
         x, y = x + (target - column) * width, y + (current - row) * height
         shown, at = point(x, y)
-        while at is None:  # above the diagonal
-            y += height / 2
+        while at is None:  # outside the triangle: half the way back to where one was
+            x, y = (x + known[0]) / 2, (y + known[1]) / 2
             shown, at = point(x, y)
         if at == [current, target]:
             return shown
