@@ -56,6 +56,8 @@ def test_serve_shows_the_site_and_its_own_page_for_what_is_missing(site):
         cwd=ROOT,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell's background jobs ignore Ctrl-C, and their children would.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         assert f"Serving http://127.0.0.1:{port}/" in process.stderr.readline()
