@@ -17,12 +17,20 @@ PROBABILITY_ERROR = 0.0005
 STEPS = {"content": 0.002, "bias": 0.001, "position": 0.0001}
 """Unit of the integers of each term, in units of score (natural logarithm)."""
 
-COARSENING = ((0.2, 1), (0.05, 2), (0.01, 5), (0.001, 10), (0.0, 20))
+COARSENING = ((0.1, 1), (0.03, 2), (0.01, 5), (0.001, 20), (0.0, 100))
 """(probability from, multiple of the content step): scores that hardly count are rounded more
 coarsely, since an error of a probability is the probability times the error of the score."""
 
-FINER = (COARSENING, ((0.1, 1), (0.03, 2), (0.01, 4), (0.001, 8), (0.0, 16)), ((0.0, 1),))
+FINER = (
+    COARSENING,
+    ((0.05, 1), (0.02, 2), (0.01, 4), (0.001, 10), (0.0, 50)),
+    ((0.02, 1), (0.01, 2), (0.001, 5), (0.0, 20)),
+    ((0.0, 1),),
+)
 """What `encode` tries in turn until the bound holds."""
+
+TARGET_MULTIPLE = 10
+"""Largest multiple for the largest targets of a row, which figure 2 shows one by one."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ def encode(layer, head, terms, probability, marker_count, largest_targets):
             encoded[term.name] = _encode_term(term)
             others += _decode_term(term.name, encoded[term.name], len(total)).matrix()
     for coarsening in FINER:
-        integers = _round(total - others, probability, coarsening)
+        integers = _round(total - others, probability, coarsening, largest_targets)
         rounded = np.where(_lower(len(total)), integers * STEPS["content"] + others, -np.inf)
         normalizer = _log_normalizer(rounded).round(6)
         error = np.abs(np.exp(rounded - normalizer[:, None]) - probability).max()
@@ -136,15 +144,17 @@ def _lower(length):
     return np.tril(np.ones((length, length), bool))
 
 
-def _round(content, probability, coarsening):
-    integers = np.zeros(content.shape, np.int64)
+def _round(content, probability, coarsening, largest_targets):
+    multiple = np.ones(content.shape, np.int64)
     upper = np.inf
-    for lower, multiple in coarsening:
-        step = STEPS["content"] * multiple
-        here = (probability >= lower) & (probability < upper)
-        integers[here] = np.rint(content[here] / step).astype(np.int64) * multiple
+    for lower, coarse in coarsening:
+        multiple[(probability >= lower) & (probability < upper)] = coarse
         upper = lower
-    return integers
+    targets = np.asarray(largest_targets)
+    rows, ranks = np.nonzero(targets >= 0)
+    cells = rows, targets[rows, ranks]
+    multiple[cells] = np.minimum(multiple[cells], TARGET_MULTIPLE)
+    return np.rint(content / (STEPS["content"] * multiple)).astype(np.int64) * multiple
 
 
 def _log_normalizer(score):

@@ -87,12 +87,13 @@ const fixed = (value, digits) => value.toFixed(digits).replace("-", "−");
 
 function describe(cell, names) {
   const token = (index, text) => `${index}  “${text}”`;
-  const terms = Object.entries(cell.terms).map(([n, v]) => [`${names[n]} term`, fixed(v, 2)]);
+  const digits = cell.probability < 0.01 ? 1 : 2; // such scores are kept less exactly
+  const terms = Object.entries(cell.terms).map(([n, v]) => [`${names[n]} term`, fixed(v, digits)]);
   return {
     "current token": token(cell.current_token, cell.current_text),
     "target token": token(cell.target_token, cell.target_text),
     "tokens in the past": cell.distance,
-    score: fixed(cell.score, 2),
+    score: fixed(cell.score, digits),
     probability: fixed(cell.probability, 3),
     ...Object.fromEntries(terms),
   };

@@ -78,6 +78,17 @@ def test_terms_come_back_within_half_a_step_where_probability_matters():
         assert error[lower & (probability >= probable)].max() <= half + slack
 
 
+def test_the_largest_targets_are_kept_finely_even_where_they_get_little():
+    terms, probability = head(60, 12.0)
+    assert (probability < attention.COARSENING[-2][0]).mean() > 0.4
+    everything = np.tile(np.arange(60), (60, 1))
+    targets = np.where(everything <= np.arange(60)[:, None], everything, -1)
+    shard = attention.encode(0, 0, terms, probability, np.ones(60, int), targets)
+    error = np.abs(attention.decode(shard).terms["content"].values - terms[0].values)
+    half = attention.STEPS["content"] * attention.TARGET_MULTIPLE / 2
+    assert error.max() <= half + 0.0005 + 2 * 0.00005 + 1e-9
+
+
 def test_the_score_is_the_sum_of_its_terms():
     decoded = attention.decode(encoded(30, 1.0)[0])
     total = sum(t.matrix() for t in decoded.terms.values())

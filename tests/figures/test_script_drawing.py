@@ -43,9 +43,10 @@ def test_the_tooltip_of_the_map_has_the_numbers_of_its_cell(page, address, data)
     minus = str.maketrans("-", "−")
     assert shown["current token"] == f"{current}  “{data.tokens[current].label}”"
     assert shown["target token"] == f"{target}  “{data.tokens[target].label}”"
-    assert shown["score"] == f"{attention.score[current, target]:.2f}".translate(minus)
+    digits = 1 if attention.probability[current, target] < 0.01 else 2
+    assert shown["score"] == f"{attention.score[current, target]:.{digits}f}".translate(minus)
     assert shown["probability"] == f"{attention.probability[current, target]:.3f}"
     for name, term in (("bias", "bias"), ("position", "ALiBi"), ("content", "content")):
         value = attention.terms[name].matrix()[current, target]
-        assert shown[f"{term} term"] == f"{value:.2f}".translate(minus)
+        assert shown[f"{term} term"] == f"{value:.{digits}f}".translate(minus)
     assert f"probability {shown['probability']}" in page.inner_text("#fig-1 .live-figure__live")

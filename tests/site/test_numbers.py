@@ -21,14 +21,19 @@ def coarse(probability):
     )
 
 
+def last_digit(shown):
+    """Half of the last digit that is shown: "−1.25" is within 0.005."""
+    return 0.5 * 10 ** -len(shown.partition(".")[2])
+
+
 def assert_terms(shown, truth, cell):
-    """The terms in a tooltip, two digits, against the truth and the stated rounding."""
+    """The terms in a tooltip, as many digits as it shows, against the truth and the rounding."""
     others = {"bias": STEPS["bias"] / 2, "position": STEPS["position"]}
     for name, title in NAMES.items():
         bound = others.get(name, sum(others.values()) + coarse(truth.probability[cell]))
         expected = getattr(truth, name)[cell]
         assert number(shown[f"{title} term"]) == pytest.approx(
-            expected, abs=bound + 0.005 + FLOAT32
+            expected, abs=bound + last_digit(shown[f"{title} term"]) + FLOAT32
         ), f"{name} term of cell {cell}"
 
 
@@ -47,7 +52,8 @@ def assert_cell(page, model, cell):
     assert shown["target token"].startswith(f"{target}  “")
     assert number(shown["tokens in the past"]) == current - target
     assert number(shown["score"]) == pytest.approx(
-        truth.score[cell], abs=coarse(truth.probability[cell]) + 0.005 + FLOAT32
+        truth.score[cell],
+        abs=coarse(truth.probability[cell]) + last_digit(shown["score"]) + FLOAT32,
     ), f"score of cell {cell}"
     assert_probability(shown, truth, cell)
     assert_terms(shown, truth, cell)
