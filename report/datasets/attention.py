@@ -17,17 +17,18 @@ PROBABILITY_ERROR = 0.0005
 STEPS = {"content": 0.002, "bias": 0.001, "position": 0.0001}
 """Unit of the integers of each term, in units of score (natural logarithm)."""
 
-COARSENING = ((0.1, 1), (0.03, 2), (0.01, 5), (0.001, 20), (0.0, 100))
+COARSENING = ((0.2, 1), (0.05, 2), (0.02, 5), (0.01, 10), (0.001, 50), (0.0, 100))
 """(probability from, multiple of the content step): scores that hardly count are rounded more
 coarsely, since an error of a probability is the probability times the error of the score."""
 
 FINER = (
     COARSENING,
+    ((0.1, 1), (0.03, 2), (0.01, 5), (0.001, 20), (0.0, 100)),
     ((0.05, 1), (0.02, 2), (0.01, 4), (0.001, 10), (0.0, 50)),
     ((0.02, 1), (0.01, 2), (0.001, 5), (0.0, 20)),
     ((0.0, 1),),
 )
-"""What `encode` tries in turn until the bound holds."""
+"""What `encode` tries for each row in turn, until the bound holds in it."""
 
 TARGET_MULTIPLE = 10
 """Largest multiple for the largest targets of a row, which figure 2 shows one by one."""
@@ -87,17 +88,20 @@ def encode(layer, head, terms, probability, marker_count, largest_targets):
         if term.name != "content":
             encoded[term.name] = _encode_term(term)
             others += _decode_term(term.name, encoded[term.name], len(total)).matrix()
+    integers = np.zeros(total.shape, np.int64)
+    normalizer = np.zeros(len(total))
+    error = np.full(len(total), np.inf)
     for coarsening in FINER:
-        integers = _round(total - others, probability, coarsening, largest_targets)
-        rounded = np.where(_lower(len(total)), integers * STEPS["content"] + others, -np.inf)
-        normalizer = _log_normalizer(rounded).round(6)
-        error = np.abs(np.exp(rounded - normalizer[:, None]) - probability).max()
-        if error <= PROBABILITY_ERROR:
-            break
-    else:
+        tried = _round(total - others, probability, coarsening, largest_targets)
+        rounded = np.where(_lower(len(total)), tried * STEPS["content"] + others, -np.inf)
+        normalizers = _log_normalizer(rounded).round(6)
+        errors = np.abs(np.exp(rounded - normalizers[:, None]) - probability).max(1)
+        todo = error > PROBABILITY_ERROR
+        integers[todo], normalizer[todo], error[todo] = tried[todo], normalizers[todo], errors[todo]
+    if error.max() > PROBABILITY_ERROR:
         raise ReportError(
-            f"layer {layer} head {head}: rounding moves a probability by {error:.2g}, more than "
-            f"{PROBABILITY_ERROR}; measure in float32 or shorten the passage."
+            f"layer {layer} head {head}: rounding moves a probability by {error.max():.2g}, more "
+            f"than {PROBABILITY_ERROR}; measure in float32 or shorten the passage."
         )
     content = {
         "per": "cell",
