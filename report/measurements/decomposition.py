@@ -1,81 +1,300 @@
 """A score as a sum of terms: content, bias, position and a constant of the row.
 
-With query and key projections q = a_q + b_q, k = a_k + b_k (b = the projection's bias), the scale s
-and ALiBi A, the score of current token i for target token j is
+With query and key as projected, q = a_q + b_q and k = a_k + b_k (b = the projection's bias), the
+scale s, the rotation R of rotary positions (the identity without them) and ALiBi A, the score of
+current token i for target token j is
 
-    score_ij = s q_i . k_j + A_j
-             = content_ij + bias_j + row_constant_i + (A_j - A_i) + A_i
+    score_ij = s (R_i q_i) . (R_j k_j) + A_j
+             = content_ij + bias_j + row_constant_i + position_ij
 
-Softmax runs over j, so row_constant_i and A_i change no probability and are dropped.
+    content_ij     = s a_q,i . a_k,j
+    bias_j         = s b_q . a_k,j
+    row_constant_i = s q_i . b_k  (+ A_i)
+    position_ij    = A_j - A_i                                 with ALiBi (Press et al. 2022)
+                   = s (R_i q_i) . (R_j k_j) - s q_i . k_j     with RoPE (Su et al. 2021)
+
+Positions that are learned and added to the token (GPT-2, BERT) are inside content. Softmax runs
+over j, so the row constant changes no probability and is dropped, except where the scores are
+capped (Gemma 2) or a sink takes part in the softmax (gpt-oss): there it counts.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
+
+from report.measurements.visible import Visible
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term of the scores, with what its values are indexed by.
+
+    name: "content", "bias", "position", "row_constant"; or "score" where nothing is split
+    per: "cell": values [..., T, T], term_ij = values[i, j] (0 where j is not visible);
+        "target": values [..., T], term_ij = values[j];
+        "target_difference": values [..., T], term_ij = values[j] - values[i];
+        "current": values [..., T], term_ij = values[i]
+    """
+
+    name: str
+    per: str
+    values: torch.Tensor
+
+    def matrix(self):
+        """The term of every cell, [..., T, T], whether visible or not."""
+        row, column = self.values[..., None, :], self.values[..., :, None]
+        length = self.values.shape[-1]
+        if self.per == "cell":
+            return self.values
+        if self.per == "target":
+            return row.expand(*row.shape[:-2], length, length)
+        if self.per == "current":
+            return column.expand(*column.shape[:-2], length, length)
+        return row - column
 
 
 @dataclass(frozen=True)
 class Factors:
     """Everything that determines one layer's scores, about 3 * T * hidden_size floats.
 
-    query, key: float [heads, T, head_dim], as projected, biases included, not scaled
-    query_bias, key_bias: float [heads, head_dim], zero for a model without them
-    position: float [heads, T], ALiBi as the model passes it, times the model's scale for it
-    scale: what the product of query and key is multiplied by (1 / sqrt(head_dim) for Falcon)
+    query: float [heads, T, head_dim], as it enters the product (rotated, biases included)
+    key: float [key_heads, T, head_dim]; head h uses key head h // (heads // key_heads)
+    query_bias, key_bias: float [heads or key_heads, head_dim], not rotated; None where there are
+        none, or where they cannot be told from the rest
+    position: float [heads, T], ALiBi as the model passes it, times the model's scale for it, or
+        None without ALiBi
+    scale: what the product of query and key is multiplied by
+    unrotated_query, unrotated_key: as query and key, but every token rotated as token 0; None where
+        nothing is rotated
+    softcap: scores become softcap * tanh(score / softcap), or None
+    sink: float [heads], a score that takes part in every softmax without being a target, or None
+    visible: which targets a token sees; None is causal
+    rotated_query_bias, rotated_key_bias: float [heads or key_heads, T, head_dim], the biases as each
+        token rotates them, for `rotary_terms`; None where there are no biases or no rotation
     """
 
     query: torch.Tensor
     key: torch.Tensor
-    query_bias: torch.Tensor
-    key_bias: torch.Tensor
-    position: torch.Tensor
+    query_bias: torch.Tensor | None
+    key_bias: torch.Tensor | None
+    position: torch.Tensor | None
     scale: float
+    unrotated_query: torch.Tensor | None = None
+    unrotated_key: torch.Tensor | None = None
+    softcap: float | None = None
+    sink: torch.Tensor | None = None
+    visible: Visible | None = None
+    rotated_query_bias: torch.Tensor | None = None
+    rotated_key_bias: torch.Tensor | None = None
+
+    @property
+    def heads(self):
+        """Number of (query) heads."""
+        return self.query.shape[0]
+
+    @property
+    def length(self):
+        """Number of tokens, T."""
+        return self.query.shape[1]
+
+    def range(self):
+        """`visible`, with causal attention filled in."""
+        return self.visible or Visible.causal(self.length, device=self.query.device)
 
     def head(self, head):
         """The factors of one head, in float64 and with a heads axis of length 1."""
-        tensors = (self.query, self.key, self.query_bias, self.key_bias, self.position)
-        return Factors(*(tensor[head : head + 1].double() for tensor in tensors), self.scale)
+        key_head = head // (self.heads // self.key.shape[0])
+        shared = ("key", "unrotated_key", "key_bias", "rotated_key_bias")
+
+        def one(name, value):
+            if not isinstance(value, torch.Tensor):
+                return value
+            start = key_head if name in shared else head
+            return value[start : start + 1].double()
+
+        return Factors(
+            **{field.name: one(field.name, getattr(self, field.name)) for field in fields(self)}
+        )
+
+    def own(self):
+        """The same on the CPU, in memory of its own: no view that keeps other tensors alive."""
+
+        def copied(value):
+            if isinstance(value, torch.Tensor):
+                return value.detach().cpu().clone()
+            return value.cpu() if isinstance(value, Visible) else value
+
+        return Factors(**{field.name: copied(getattr(self, field.name)) for field in fields(self)})
+
+
+@dataclass(frozen=True)
+class Scores:
+    """One layer's scores where nothing but them could be reached (a model's own softmax).
+
+    score: float [heads, T, T], what enters the softmax; whatever it holds at targets that are not
+        visible does not count
+    visible: as in `Factors`
+    """
+
+    score: torch.Tensor
+    visible: Visible
+
+    sink = None
+    softcap = None
+
+    @property
+    def heads(self):
+        """Number of heads."""
+        return self.score.shape[0]
+
+    @property
+    def length(self):
+        """Number of tokens, T."""
+        return self.score.shape[1]
+
+    def range(self):
+        """`visible`."""
+        return self.visible
+
+    def head(self, head):
+        """The scores of one head, in float64 and with a heads axis of length 1."""
+        return Scores(self.score[head : head + 1].double(), self.visible)
+
+    def own(self):
+        """The same on the CPU, in memory of its own."""
+        return Scores(self.score.detach().cpu().clone(), self.visible.cpu())
 
 
 def score(factors):
-    """The scores before softmax, float [heads, T, T]; the half above the diagonal is not masked.
+    """The scores before softcap and softmax, float [heads, T, T], of visible targets or not.
 
     score_ij = s q_i . k_j + A_j
     """
-    product = factors.query @ factors.key.transpose(1, 2)
-    return factors.scale * product + factors.position[:, None, :]
+    if isinstance(factors, Scores):
+        return factors.score
+    product = factors.scale * _product(factors.query, factors.key)
+    return product if factors.position is None else product + factors.position[:, None, :]
+
+
+def probability(factors):
+    """The attention, float [heads, T, T], 0 where a target is not visible.
+
+    Each row sums to 1; with a sink, to what the sink leaves.
+    """
+    scores = score(factors)
+    if factors.softcap is not None:
+        scores = factors.softcap * torch.tanh(scores / factors.softcap)
+    scores = scores.masked_fill(~factors.range().mask(), -torch.inf)
+    if factors.sink is None:
+        return scores.softmax(-1)
+    sink = factors.sink[:, None, None].expand(-1, factors.length, 1)
+    return torch.cat([scores, sink], -1).softmax(-1)[..., :-1]
+
+
+def terms(factors):
+    """The terms whose sum is the score, up to a constant of the row that softmax removes.
+
+    returns: list of Term with values [heads, T, T] or [heads, T]: content always; bias where the
+        query projection has one; position with ALiBi or RoPE; row_constant where it counts. Of
+        `Scores`, the one term "score".
+    """
+    if isinstance(factors, Scores):
+        return [Term("score", "cell", _kept(factors, factors.score))]
+    found = [Term("content", "cell", _kept(factors, content(factors)))]
+    if factors.query_bias is not None:
+        found.append(Term("bias", "target", bias(factors)))
+    if factors.position is not None:
+        found.append(Term("position", "target_difference", factors.position))
+    elif factors.unrotated_query is not None:
+        found.append(Term("position", "cell", _kept(factors, rotary_position(factors))))
+    if factors.softcap is not None or factors.sink is not None:
+        found.append(Term("row_constant", "current", row_constant(factors)))
+    return found
 
 
 def content(factors):
     """The part of the score that both tokens determine together, float [heads, T, T].
 
-    content_ij = s (q_i - b_q) . (k_j - b_k)
+    content_ij = s (q_i - b_q) . (k_j - b_k), not rotated
     """
-    query = factors.query - factors.query_bias[:, None]
-    key = factors.key - factors.key_bias[:, None]
-    return factors.scale * query @ key.transpose(1, 2)
+    query, key = _unrotated(factors)
+    return factors.scale * _product(_less(query, factors.query_bias), _less(key, factors.key_bias))
 
 
 def bias(factors):
     """The part of the score that the target token alone determines, float [heads, T].
 
-    bias_j = s b_q . (k_j - b_k)
+    bias_j = s b_q . (k_j - b_k), not rotated; 0 without a query bias
     """
-    key = factors.key - factors.key_bias[:, None]
-    return factors.scale * torch.einsum("hd,hjd->hj", factors.query_bias, key)
+    _, key = _unrotated(factors)
+    if factors.query_bias is None:
+        return key.new_zeros(factors.heads, factors.length)
+    return factors.scale * _product(
+        factors.query_bias[:, None], _less(key, factors.key_bias)
+    ).squeeze(1)
 
 
-def position(factors):
-    """The part that the distance determines, as A in position_ij = A_j - A_i, float [heads, T].
+def rotary_position(factors):
+    """What the rotation of RoPE adds to the score, float [heads, T, T]; 0 on the diagonal.
 
-    A is the tensor that the model adds (Falcon rounds it to bfloat16), never slope times position.
+    position_ij = s (R_i q_i) . (R_j k_j) - s q_i . k_j
     """
-    return factors.position
+    query, key = _unrotated(factors)
+    rotated = _product(factors.query, factors.key)
+    return factors.scale * (rotated - _product(query, key))
+
+
+def rotary_terms(factors):
+    """The four-way split of a rotated score with query and key biases, all parts rotated.
+
+    score_ij = s (R_i a_q,i).(R_j a_k,j) + s (R_i b_q).(R_j a_k,j) + s (R_i a_q,i).(R_j b_k)
+               + s (R_i b_q).(R_j b_k)
+
+    returns: dict of "content", "query_bias", "key_bias" and "distance" to float [heads, T, T]; the
+        last is a function of i - j alone, what ALiBi is to other models; None where a model has no
+        rotation or not both biases
+    """
+    if factors.rotated_query_bias is None or factors.rotated_key_bias is None:
+        return None
+    query_bias, key_bias = factors.rotated_query_bias, factors.rotated_key_bias
+    query, key = factors.query - query_bias, factors.key - key_bias
+    pairs = {
+        "content": (query, key),
+        "query_bias": (query_bias, key),
+        "key_bias": (query, key_bias),
+        "distance": (query_bias, key_bias),
+    }
+    return {name: _kept(factors, factors.scale * _product(*pair)) for name, pair in pairs.items()}
 
 
 def row_constant(factors):
-    """The part that the current token alone determines, which softmax removes, float [heads, T].
+    """The part that the current token alone determines, float [heads, T].
 
-    row_constant_i = s ((q_i - b_q) . b_k + b_q . b_k) = s q_i . b_k
+    row_constant_i = s q_i . b_k, not rotated, + A_i
     """
-    return factors.scale * torch.einsum("hid,hd->hi", factors.query, factors.key_bias)
+    query, _ = _unrotated(factors)
+    constant = query.new_zeros(factors.heads, factors.length)
+    if factors.key_bias is not None:
+        constant = factors.scale * _product(query, factors.key_bias[:, None]).squeeze(-1)
+    return constant if factors.position is None else constant + factors.position
+
+
+def _unrotated(factors):
+    if factors.unrotated_query is None:
+        return factors.query, factors.key
+    return factors.unrotated_query, factors.unrotated_key
+
+
+def _less(values, bias):
+    return values if bias is None else values - bias[:, None]
+
+
+def _kept(factors, values):
+    return values.masked_fill(~factors.range().mask(), 0)
+
+
+def _product(query, key):
+    """query [heads, n, d] times key [key_heads, m, d], each key head shared by its group."""
+    group = query.shape[0] // key.shape[0]
+    grouped = query.unflatten(0, (key.shape[0], group))  # [key_heads, group, n, d]
+    return (grouped @ key[:, None].transpose(2, 3)).flatten(0, 1)
