@@ -13,12 +13,13 @@ MODULES = {
     path.relative_to(PACKAGE).with_suffix("").as_posix(): path for path in PACKAGE.rglob("*.py")
 }
 
-MAY_USE_TORCH = ("models/", "measurements/", "embedded/")
+MAY_USE_TORCH = ("models/", "measurements/", "embedded/", "families/")
 ALLOWED = {
     "errors": set(),
     "store": {"errors"},
     "measurements/": {"errors", "measurements"},
     "models/": {"errors", "measurements", "models"},
+    "families/": {"errors", "measurements", "models", "families"},
     "datasets/": {"errors", "store", "datasets"},
     "figures/": {"errors", "datasets", "figures"},
     "passages/": {"errors"},
