@@ -1,4 +1,4 @@
-"""How the embedded model is trained: any folder of `.txt` files in, a Falcon-type checkpoint out.
+"""How the embedded models are trained: any folder of `.txt` files in, a checkpoint out.
 
 The recipe in one paragraph: a byte-level BPE tokenizer is fitted to the training books; every
 training sequence starts with the beginning-of-text token, which gives heads a place for surplus
@@ -14,7 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import FalconConfig, FalconForCausalLM, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
+
+from report.embedded.architectures import ARCHITECTURES
+from report.embedded.problems import prompt
 
 BEGINNING_OF_TEXT = "<|begin_of_text|>"
 
@@ -63,7 +66,52 @@ class Recipe:
     largest_alphabet: int = 16
     """Different tokens in a loop of few. There the current token alone does not tell what comes
     next; the one before is needed too."""
+    architecture: str = "falcon"
+    """A key of `architectures.ARCHITECTURES`. What follows is not used by Falcon."""
+    num_key_value_heads: int = 8
+    head_dim: int = 24
+    intermediate_size: int = 768
+    sliding_window: int = 128
+    """Tokens that Gemma 3's sliding layers see: more than the prompts of the study have."""
+    prompts: float = 0.0
+    """Fraction of the text sequences that are generated prompts with word problems."""
     seed: int = 20261120
+
+
+RECIPES = {
+    "falcon-8x8": Recipe(),
+    "llama-5x32": Recipe(
+        architecture="llama",
+        num_hidden_layers=5,
+        num_attention_heads=32,
+        num_key_value_heads=8,
+        head_dim=16,
+        intermediate_size=512,
+        prompts=0.3,
+        steps=1600,
+    ),
+    "qwen2-5x28": Recipe(
+        architecture="qwen2",
+        num_hidden_layers=5,
+        num_attention_heads=28,
+        num_key_value_heads=4,
+        head_dim=16,
+        intermediate_size=512,
+        prompts=0.3,
+        steps=1600,
+    ),
+    "gemma3-6x8": Recipe(
+        architecture="gemma3",
+        num_hidden_layers=6,
+        num_attention_heads=8,
+        num_key_value_heads=4,
+        head_dim=32,
+        intermediate_size=512,
+        prompts=0.3,
+        steps=1600,
+    ),
+}
+"""The embedded models, by name."""
 
 
 def train_tokenizer(texts, vocab_size):
@@ -93,25 +141,8 @@ def train_tokenizer(texts, vocab_size):
 
 
 def random_model(recipe, begin_id):
-    """The untrained Falcon decoder of the recipe (float32), with the geometry of falcon-rw-1b."""
-    return FalconForCausalLM(
-        FalconConfig(
-            vocab_size=recipe.vocab_size,
-            hidden_size=recipe.hidden_size,
-            num_hidden_layers=recipe.num_hidden_layers,
-            num_attention_heads=recipe.num_attention_heads,
-            max_position_embeddings=512,
-            alibi=True,
-            bias=True,
-            multi_query=False,
-            parallel_attn=False,
-            new_decoder_architecture=False,
-            hidden_dropout=recipe.dropout,
-            attention_dropout=0.0,
-            bos_token_id=begin_id,
-            eos_token_id=begin_id,
-        )
-    )
+    """The untrained decoder of the recipe (float32)."""
+    return ARCHITECTURES[recipe.architecture](recipe, begin_id)
 
 
 def drill_fraction(step, recipe):
@@ -119,18 +150,29 @@ def drill_fraction(step, recipe):
     return max(recipe.drill_late, recipe.drill - recipe.drill_slope * step)
 
 
-def sequence(tokens, recipe, begin_id, step, rng):
+def sequence(tokens, recipe, begin_id, step, rng, encode=None):
     """One training sequence [context]: the beginning-of-text token, then text or a drill.
 
-    tokens: int [corpus]
+    tokens: int [corpus]; encode: str to int [tokens], needed by recipes with prompts
     """
     if rng.random() >= drill_fraction(step, recipe):
-        body = text_sequence(tokens, recipe, rng)
+        if recipe.prompts and rng.random() < recipe.prompts:
+            body = prompt_sequence(recipe, rng, encode)
+        else:
+            body = text_sequence(tokens, recipe, rng)
     elif step < recipe.loops_only:
         body = loop_of_random_tokens(tokens, recipe, rng)
     else:
         body = DRILLS[rng.choice(len(DRILLS), p=recipe.drill_kinds)](tokens, recipe, rng)
     return np.concatenate([[begin_id], body])
+
+
+def prompt_sequence(recipe, rng, encode):
+    """A generated prompt with word problems from its start on, int [context - 1]."""
+    length, text = recipe.context - 1, encode(prompt(rng))
+    while len(text) < length:
+        text = np.concatenate([text, encode("\n" + prompt(rng))])
+    return text[:length]
 
 
 def loop_of_random_tokens(tokens, recipe, rng):
@@ -202,10 +244,11 @@ def text_sequence(tokens, recipe, rng):
 def optimizers(model, recipe):
     """Muon for the weight matrices of the layers, AdamW for embeddings, biases and norms."""
     matrices, decayed, plain = [], [], []
-    for name, parameter in model.named_parameters():
+    embedding = model.get_input_embeddings().weight
+    for parameter in model.parameters():
         if parameter.ndim == 1:
             plain.append(parameter)
-        elif "word_embeddings" in name:
+        elif parameter is embedding:
             decayed.append(parameter)
         else:
             matrices.append(parameter)
@@ -238,8 +281,8 @@ def learning_rate_factor(step, recipe):
     return 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done))
 
 
-def training_batch(tokens, recipe, begin_id, step):
+def training_batch(tokens, recipe, begin_id, step, encode=None):
     """The batch of one step, int64 [batch, context]; depends on the seed and the step alone."""
     rng = np.random.default_rng([recipe.seed, step])
-    rows = [sequence(tokens, recipe, begin_id, step, rng) for _ in range(recipe.batch)]
+    rows = [sequence(tokens, recipe, begin_id, step, rng, encode) for _ in range(recipe.batch)]
     return torch.from_numpy(np.stack(rows)).long()

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +78,7 @@ def train(folder, output, recipe, validation=None, progress=None, source=""):
     identity = run_identity(recipe, books, held_out)
     run = start_or_resume(output, recipe, tokenizer.bos_token_id, identity)
     while run.step < recipe.steps:
-        train_step(run, corpus, recipe, tokenizer.bos_token_id)
+        train_step(run, corpus, recipe, tokenizer)
         if progress:
             speed = recipe.batch * recipe.context * run.step / max(run.seconds, 1e-9)
             progress(run.step, recipe.steps, f"loss {run.losses[-1]:.3f}, {speed:,.0f} tokens/s")
@@ -93,21 +94,23 @@ def train(folder, output, recipe, validation=None, progress=None, source=""):
     return facts
 
 
-def train_step(run, corpus, recipe, begin_id):
+def train_step(run, corpus, recipe, tokenizer):
     """One optimizer step on the batch of this step (changes `run`).
 
     corpus: int [tokens of the training books]; the loss is the mean cross entropy of every next
     token of the batch, the text after a beginning-of-text token as well as the repeated spans.
     """
     started = time.perf_counter()
-    batch = training_batch(corpus, recipe, begin_id, run.step)  # [batch, context]
+    to_tokens = partial(encode, tokenizer)
+    # [batch, context]
+    batch = training_batch(corpus, recipe, tokenizer.bos_token_id, run.step, to_tokens)
     factor = learning_rate_factor(run.step, recipe)
     peaks = (recipe.muon_learning_rate, recipe.adamw_learning_rate)
     for optimizer, peak in zip(run.optimizers, peaks, strict=True):
         for group in optimizer.param_groups:
             group["lr"] = peak * factor
     with torch.autocast("cpu", torch.bfloat16):
-        hidden = run.model.transformer(batch, use_cache=False).last_hidden_state
+        hidden = run.model.base_model(batch, use_cache=False).last_hidden_state
         logits = run.model.lm_head(hidden[:, :-1])
     # The softmax over the vocabulary needs more digits than bfloat16 has.
     loss = torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), batch[:, 1:].flatten())
@@ -127,7 +130,7 @@ def train_step(run, corpus, recipe, begin_id):
 
 
 def encode(tokenizer, text):
-    """int64 [tokens] of a whole book, without the beginning-of-text token."""
+    """int64 [tokens] of a text, without the beginning-of-text token."""
     # The backend, because the wrapper warns about every text longer than a model's limit.
     return np.array(tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids, int)
 
@@ -136,7 +139,8 @@ def check_recipe(recipe):
     """Raises ReportError if the numbers of the recipe contradict each other."""
     if recipe.steps < 1 or recipe.batch < 1:
         raise ReportError(f"{recipe.steps} steps of {recipe.batch} sequences; at least 1 of each")
-    if recipe.hidden_size % recipe.num_attention_heads:
+    shared = recipe.architecture == "falcon"  # the others name the size of a head
+    if shared and recipe.hidden_size % recipe.num_attention_heads:
         raise ReportError(
             f"hidden_size {recipe.hidden_size} cannot be shared by {recipe.num_attention_heads} "
             "heads; choose a multiple"

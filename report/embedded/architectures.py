@@ -1,0 +1,93 @@
+"""The untrained decoders that a recipe may ask for, one function each (all float32).
+
+Llama, Qwen2 and Gemma 3 are given the number of heads, and of heads that share keys and values, of
+the large models of the filler-token study, so that a head number means the same place in both.
+"""
+
+from transformers import (
+    FalconConfig,
+    FalconForCausalLM,
+    Gemma3ForCausalLM,
+    Gemma3TextConfig,
+    LlamaConfig,
+    LlamaForCausalLM,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+)
+
+LONGEST_TEXT = 512
+"""Tokens that a model accepts; it is trained on shorter ones."""
+
+
+def falcon(recipe, begin_id):
+    """ALiBi and biases, with the geometry of falcon-rw-1b: every head has its own keys."""
+    return FalconForCausalLM(
+        FalconConfig(
+            vocab_size=recipe.vocab_size,
+            hidden_size=recipe.hidden_size,
+            num_hidden_layers=recipe.num_hidden_layers,
+            num_attention_heads=recipe.num_attention_heads,
+            max_position_embeddings=LONGEST_TEXT,
+            alibi=True,
+            bias=True,
+            multi_query=False,
+            parallel_attn=False,
+            new_decoder_architecture=False,
+            hidden_dropout=recipe.dropout,
+            attention_dropout=0.0,
+            bos_token_id=begin_id,
+            eos_token_id=begin_id,
+        )
+    )
+
+
+def llama(recipe, begin_id):
+    """Rotary positions, grouped queries, no biases, as Llama 3."""
+    return LlamaForCausalLM(LlamaConfig(**_common(recipe, begin_id), rope_parameters=_rope(1e4)))
+
+
+def qwen2(recipe, begin_id):
+    """As Llama, with biases on queries, keys and values, as Qwen 2 and 2.5."""
+    return Qwen2ForCausalLM(Qwen2Config(**_common(recipe, begin_id), rope_parameters=_rope(1e4)))
+
+
+def gemma3(recipe, begin_id):
+    """Normed queries and keys, norms on both sides of attention, sliding and global layers.
+
+    As in Gemma 3, five layers that see a window come before every layer that sees everything.
+    """
+    kinds = ["full_attention" if i % 6 == 5 else "sliding_attention" for i in range(100)]
+    return Gemma3ForCausalLM(
+        Gemma3TextConfig(
+            **_common(recipe, begin_id),
+            layer_types=kinds[: recipe.num_hidden_layers],
+            sliding_window=recipe.sliding_window,
+            query_pre_attn_scalar=recipe.head_dim,
+            rope_parameters={"sliding_attention": _rope(1e4), "full_attention": _rope(1e5)},
+        )
+    )
+
+
+ARCHITECTURES = {"falcon": falcon, "llama": llama, "qwen2": qwen2, "gemma3": gemma3}
+"""What `Recipe.architecture` may be."""
+
+
+def _common(recipe, begin_id):
+    return {
+        "vocab_size": recipe.vocab_size,
+        "hidden_size": recipe.hidden_size,
+        "intermediate_size": recipe.intermediate_size,
+        "num_hidden_layers": recipe.num_hidden_layers,
+        "num_attention_heads": recipe.num_attention_heads,
+        "num_key_value_heads": recipe.num_key_value_heads,
+        "head_dim": recipe.head_dim,
+        "max_position_embeddings": LONGEST_TEXT,
+        "tie_word_embeddings": True,
+        "bos_token_id": begin_id,
+        "eos_token_id": begin_id,
+        "pad_token_id": None,
+    }
+
+
+def _rope(theta):
+    return {"rope_type": "default", "rope_theta": theta}
