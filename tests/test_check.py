@@ -157,7 +157,7 @@ DAMAGES = {
     ),
     "JSON that breaks its schema": (
         replace(f"{DATASETS}/attention/1/1.json", '"layer":1', '"layer":"one"'),
-        rf"{DATASETS}/attention/1/1\.json: does not satisfy schema attention/1",
+        rf"{DATASETS}/attention/1/1\.json: does not satisfy schema attention/2",
     ),
     "broken manifest": (
         replace(f"{DATASETS}/manifest.json", '"seed":0', '"seed":"none"'),

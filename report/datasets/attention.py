@@ -1,37 +1,23 @@
-"""One head's attention over a passage, as a shard of integers (schema attention/1).
+"""One head's attention over a passage, as a shard of integers (schema attention/2).
 
-Figures 1 to 3 need the terms of every score of one head. What depends on the target alone is
-stored once a target; only the content term is stored a cell. Scores are rounded so that every
-probability computed from the file is within `PROBABILITY_ERROR` of the measured one.
+Figures 1 to 3 need the terms of every score of one head. What depends on one token alone is stored
+once a token, the others once a visible cell. Scores are rounded so that every probability computed
+from the file is within `rounding.PROBABILITY_ERROR` of the measured one:
+
+    score_ij = sum of the terms        probability_ij = exp(cap(score_ij) - log_normalizer_i)
+    cap(x) = softcap * tanh(x / softcap), or x in a model without
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from report.datasets import rounding
+from report.datasets.visible import Visible
 from report.errors import ReportError
 
-PROBABILITY_ERROR = 0.0005
-"""Largest |probability from the file - measured probability| that `encode` lets pass."""
-
-STEPS = {"content": 0.002, "bias": 0.001, "position": 0.0001}
-"""Unit of the integers of each term, in units of score (natural logarithm)."""
-
-COARSENING = ((0.2, 1), (0.05, 2), (0.02, 5), (0.01, 10), (0.001, 50), (0.0, 100))
-"""(probability from, multiple of the content step): scores that hardly count are rounded more
-coarsely, since an error of a probability is the probability times the error of the score."""
-
-FINER = (
-    COARSENING,
-    ((0.1, 1), (0.03, 2), (0.01, 5), (0.001, 20), (0.0, 100)),
-    ((0.05, 1), (0.02, 2), (0.01, 4), (0.001, 10), (0.0, 50)),
-    ((0.02, 1), (0.01, 2), (0.001, 5), (0.0, 20)),
-    ((0.0, 1),),
-)
-"""What `encode` tries for each row in turn, until the bound holds in it."""
-
-TARGET_MULTIPLE = 10
-"""Largest multiple for the largest targets of a row, which figure 2 shows one by one."""
+TAKES_UP = ("content", "score")
+"""The cell term that takes up the rounding of the others: the first of these that there is."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +25,23 @@ class DecodedTerm:
     """One summand of a head's scores."""
 
     name: str
+    """"content", "bias", "position", "row_constant"; or "score" where a model tells no more."""
     per: str
-    """What the values belong to: "cell", "target" or "target_difference" (values[j]-values[i])."""
+    """What the values belong to: "cell", "target", "target_difference" (values[j] - values[i]) or
+    "current"."""
     values: np.ndarray
-    """float64 [query, key] for "cell" (0 above the diagonal), [key] otherwise."""
+    """float64 [query, key] for "cell" (0 where nothing is visible), else [T]."""
+    visible: Visible | None = None
+    """None is causal."""
 
     def matrix(self):
-        """The term of every cell, float64 [query, key], 0 above the diagonal."""
+        """The term of every cell, float64 [query, key], 0 where nothing is visible."""
         if self.per == "cell":
             return self.values
-        row = self.values[None, :]
-        full = row - self.values[:, None] if self.per == "target_difference" else row
-        return np.tril(np.broadcast_to(full, (len(self.values),) * 2))
+        values = self.values[:, None] if self.per == "current" else self.values[None, :]
+        full = values - self.values[:, None] if self.per == "target_difference" else values
+        length = len(self.values)
+        return np.where(Visible.of(self.visible, length).mask(), full, 0.0)
 
 
 @dataclass(frozen=True)
@@ -61,127 +52,175 @@ class DecodedAttention:
     head: int
     terms: dict[str, DecodedTerm]
     score: np.ndarray
-    """float64 [query, key], the sum of the terms; -inf above the diagonal."""
+    """float64 [query, key], the sum of the terms; -inf where nothing is visible."""
     probability: np.ndarray
-    """float64 [query, key], in [0, 1]; rows sum to 1."""
+    """float64 [query, key], in [0, 1]; rows sum to 1, or to what the sink leaves."""
     marker_count: np.ndarray
     """int [query]: the fewest largest targets that hold half of the row's probability; 11 where
     that takes more."""
     largest_targets: np.ndarray
     """int [query, 11]: targets by falling probability, -1 where the row has no more."""
+    ranges: Visible | None = None
+    """Which cells are visible; None is causal."""
+    softcap: float | None = None
+    """Bound of the scores, or None."""
+    sink: float | None = None
+    """A score that takes part in every softmax without being a target, or None."""
+
+    @property
+    def visible(self):
+        """`ranges`, with causal attention filled in."""
+        return Visible.of(self.ranges, len(self.score))
+
+    @property
+    def capped(self):
+        """What enters the softmax, float64 [query, key]: `score` within the softcap."""
+        return cap(self.score, self.softcap)
 
 
-def encode(layer, head, terms, probability, marker_count, largest_targets):
-    """The attention/1 dataset of one head.
+def cap(score, softcap):
+    """softcap * tanh(score / softcap), or the score itself where `softcap` is None."""
+    if softcap is None:
+        return score
+    return np.where(np.isneginf(score), -np.inf, softcap * np.tanh(score / softcap))
 
-    terms: list of objects with `name`, `per`, `values` as in `DecodedTerm`; one of them, "content",
-        is a "cell" term and takes up the rounding of the others, so the total is off by at most
-        half a step
+
+def encode(
+    layer,
+    head,
+    terms,
+    probability,
+    marker_count,
+    largest_targets,
+    *,
+    visible=None,
+    softcap=None,
+    sink=None,
+):
+    """The attention/2 dataset of one head.
+
+    terms: list of objects with `name`, `per`, `values` as in `DecodedTerm`; one of them, "content"
+        or "score", is a "cell" term and takes up the rounding of the others, so the total is off
+        by at most half of its own step
     probability: float [query, key], the measured probabilities
+    visible: object with `first` and `last`, or None for causal attention
+    softcap, sink: numbers, or None for a model without
     returns: a dict that satisfies the schema
     raises: ReportError if the rounded probabilities cannot be kept within PROBABILITY_ERROR
     """
-    total = sum(DecodedTerm(t.name, t.per, np.asarray(t.values, float)).matrix() for t in terms)
-    encoded = {}
-    others = np.zeros_like(total)
-    for term in terms:
-        if term.name != "content":
-            encoded[term.name] = _encode_term(term)
-            others += _decode_term(term.name, encoded[term.name], len(total)).matrix()
-    integers = np.zeros(total.shape, np.int64)
-    normalizer = np.zeros(len(total))
-    error = np.full(len(total), np.inf)
-    for coarsening in FINER:
-        tried = _round(total - others, probability, coarsening, largest_targets)
-        rounded = np.where(_lower(len(total)), tried * STEPS["content"] + others, -np.inf)
-        normalizers = _log_normalizer(rounded).round(6)
-        errors = np.abs(np.exp(rounded - normalizers[:, None]) - probability).max(1)
-        todo = error > PROBABILITY_ERROR
-        integers[todo], normalizer[todo], error[todo] = tried[todo], normalizers[todo], errors[todo]
-    if error.max() > PROBABILITY_ERROR:
+    length = len(probability)
+    ranges = Visible.of(visible, length)
+    terms = [DecodedTerm(t.name, t.per, np.asarray(t.values, float), ranges) for t in terms]
+    free = next(name for name in TAKES_UP if any(term.name == name for term in terms))
+    encoded = {term.name: None for term in terms}  # in the order given
+    encoded |= {t.name: _encode_term(t) for t in terms if t.name != free}
+    others = np.zeros((length, length))
+    for name in encoded.keys() - {free}:
+        others += _decode_term(name, encoded[name], ranges).matrix()
+
+    def scored(integers):
+        score = np.where(ranges.mask(), integers * rounding.STEPS[free] + others, -np.inf)
+        return cap(score, softcap), _log_normalizer(cap(score, softcap), sink).round(6)
+
+    total = sum(term.matrix() for term in terms)
+    integers, normalizer, error = _rounded_rows(
+        total - others, rounding.STEPS[free], probability, largest_targets, scored
+    )
+    if not error.max() <= rounding.PROBABILITY_ERROR:
         raise ReportError(
             f"layer {layer} head {head}: rounding moves a probability by {error.max():.2g}, more "
-            f"than {PROBABILITY_ERROR}; measure in float32 or shorten the passage."
+            f"than {rounding.PROBABILITY_ERROR}; measure in float32 or shorten the passage."
         )
-    content = {
-        "per": "cell",
-        "step": STEPS["content"],
-        "values": integers[_lower(len(total))].tolist(),
+    values = integers[ranges.mask()].tolist()
+    encoded[free] = {"per": "cell", "step": rounding.STEPS[free], "values": values}
+    optional = {
+        "visible": None if ranges.is_causal else ranges.as_json(),
+        "softcap": softcap,
+        "sink": sink,
     }
     return {
-        "schema": "attention/1",
+        "schema": "attention/2",
         "layer": layer,
         "head": head,
-        "tokens": len(total),
-        "terms": {"content": content, **encoded},
+        "tokens": length,
+        "terms": encoded,
+        **{name: value for name, value in optional.items() if value is not None},
         "log_normalizer": normalizer.tolist(),
         "marker_count": np.asarray(marker_count).tolist(),
         "largest_targets": np.asarray(largest_targets).ravel().tolist(),
     }
 
 
+def _rounded_rows(values, step, probability, largest_targets, scored):
+    """Each row as coarse as the bound allows: integers [query, key], normalizer and error [query].
+
+    scored: from integers to the scores that enter the softmax, and their normalizers
+    """
+    integers = np.zeros(values.shape, np.int64)
+    normalizer = np.zeros(len(values))
+    error = np.full(len(values), np.inf)
+    for coarsening in rounding.FINER:
+        multiple = rounding.multiples(probability, largest_targets, coarsening)
+        tried = rounding.rounded(values, step, multiple)
+        capped, normalizers = scored(tried)
+        errors = np.abs(np.exp(capped - normalizers[:, None]) - probability).max(1)
+        todo = error > rounding.PROBABILITY_ERROR
+        integers[todo], normalizer[todo], error[todo] = tried[todo], normalizers[todo], errors[todo]
+    return integers, normalizer, error
+
+
 def decode(shard):
-    """The `DecodedAttention` of an attention/1 dataset (a dict); the inverse of `encode`."""
-    length = shard["tokens"]
-    expected = {"cell": length * (length + 1) // 2}
+    """The `DecodedAttention` of an attention/2 dataset (a dict); the inverse of `encode`.
+
+    raises: ReportError if a term has too few or too many values
+    """
+    length, where = shard["tokens"], f"layer {shard['layer']} head {shard['head']}"
+    given = shard.get("visible")
+    ranges = Visible.of(given and Visible(given["first"], given["last"]), length)
     for name, term in shard["terms"].items():
-        if len(term["values"]) != expected.get(term["per"], length):
+        expected = ranges.count if term["per"] == "cell" else length
+        if len(term["values"]) != expected:
             raise ReportError(
-                f"layer {shard['layer']} head {shard['head']}: term {name!r} has "
-                f"{len(term['values'])} values, not {expected.get(term['per'], length)}; "
+                f"{where}: term {name!r} has {len(term['values'])} values, not {expected}; "
                 "delete the dataset and run `make site`."
             )
-    terms = {name: _decode_term(name, term, length) for name, term in shard["terms"].items()}
-    score = np.where(_lower(length), sum(term.matrix() for term in terms.values()), -np.inf)
+    terms = {name: _decode_term(name, term, ranges) for name, term in shard["terms"].items()}
+    score = np.where(ranges.mask(), sum(term.matrix() for term in terms.values()), -np.inf)
+    capped = cap(score, shard.get("softcap"))
     return DecodedAttention(
         layer=shard["layer"],
         head=shard["head"],
         terms=terms,
         score=score,
-        probability=np.exp(score - np.asarray(shard["log_normalizer"])[:, None]),
+        probability=np.exp(capped - np.asarray(shard["log_normalizer"])[:, None]),
         marker_count=np.asarray(shard["marker_count"]),
         largest_targets=np.asarray(shard["largest_targets"]).reshape(length, -1),
+        ranges=ranges,
+        softcap=shard.get("softcap"),
+        sink=shard.get("sink"),
     )
 
 
-def _lower(length):
-    return np.tril(np.ones((length, length), bool))
-
-
-def _round(content, probability, coarsening, largest_targets):
-    multiple = np.ones(content.shape, np.int64)
-    upper = np.inf
-    for lower, coarse in coarsening:
-        multiple[(probability >= lower) & (probability < upper)] = coarse
-        upper = lower
-    targets = np.asarray(largest_targets)
-    rows, ranks = np.nonzero(targets >= 0)
-    cells = rows, targets[rows, ranks]
-    multiple[cells] = np.minimum(multiple[cells], TARGET_MULTIPLE)
-    return np.rint(content / (STEPS["content"] * multiple)).astype(np.int64) * multiple
-
-
-def _log_normalizer(score):
-    largest = score.max(1)
-    return largest + np.log(np.exp(score - largest[:, None]).sum(1))
+def _log_normalizer(score, sink):
+    largest = score.max(1) if sink is None else np.maximum(score.max(1), sink)
+    total = np.exp(score - largest[:, None]).sum(1)
+    return largest + np.log(total if sink is None else total + np.exp(sink - largest))
 
 
 def _encode_term(term):
-    values = np.asarray(term.values, float)
     if term.per == "cell":
-        values = values[_lower(len(values))]
-    step = STEPS[term.name]
-    return {
-        "per": term.per,
-        "step": step,
-        "values": np.rint(values / step).astype(np.int64).tolist(),
-    }
+        step = rounding.CELL_STEP
+        values = rounding.rounded(term.values, step)[term.visible.mask()]
+    else:
+        step = rounding.STEPS[term.name]
+        values = rounding.rounded(term.values, step)
+    return {"per": term.per, "step": step, "values": values.tolist()}
 
 
-def _decode_term(name, term, length):
+def _decode_term(name, term, ranges):
     values = np.asarray(term["values"], float) * term["step"]
     if term["per"] == "cell":
-        cells = np.zeros((length, length))
-        cells[_lower(length)] = values
+        cells = np.zeros((len(ranges.first),) * 2)
+        cells[ranges.mask()] = values
         values = cells
-    return DecodedTerm(name, term["per"], values)
+    return DecodedTerm(name, term["per"], values, ranges)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from report import store
 from report.datasets import attention, tables
+from report.errors import ReportError
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,39 @@ class StudyData:
 
     @property
     def layers(self):
-        """Number of layers."""
-        return self.manifest["model"]["num_hidden_layers"]
+        """Number of layers that were measured, from the first on."""
+        model = self.manifest["model"]
+        return model.get("layers_measured", model["num_hidden_layers"])
 
     @property
     def heads(self):
         """Number of heads a layer."""
         return self.manifest["model"]["num_attention_heads"]
+
+    @property
+    def capabilities(self):
+        """What could be measured of this model, dict: "route", "terms", "probabilities",
+        "updates" ("raw", "effective" or None, see `updates`), "rotary_terms"."""
+        return self.manifest["model"].get("capabilities", {"updates": "raw"})
+
+    @functools.cached_property
+    def terms(self):
+        """The terms that every score is the sum of: dict of name to what its values belong to.
+
+        Names, in this order: content (always), bias, position, row_constant; or "score" alone.
+        Of position, "target_difference" is ALiBi and "cell" the rotation of RoPE; positions that
+        are learned are inside content, as for models without any.
+        """
+        return {name: term.per for name, term in self.attention(0, 0).terms.items()}
+
+    @functools.cached_property
+    def causal(self):
+        """True if no token sees a later one; False for an encoder."""
+        return self.visible(0, 0).backward
+
+    def visible(self, layer, head):
+        """`Visible`: the targets that each current token may attend to in one head."""
+        return self.attention(layer, head).visible
 
     @functools.lru_cache(maxsize=64)  # noqa: B019 (one StudyData an article, as long as the build)
     def attention(self, layer, head):
@@ -72,7 +99,14 @@ class StudyData:
 
     @functools.lru_cache(maxsize=64)  # noqa: B019
     def updates(self, layer):
-        """Tables "points" and "region" of one layer: dict of table to dict of column to array."""
+        """Tables "points" and "region" of one layer: dict of table to dict of column to array.
+
+        raises: ReportError for a model whose updates cannot be measured, or a missing dataset
+        """
+        if self.capabilities["updates"] is None:
+            raise ReportError(
+                "the updates of this model cannot be measured; leave figures of them out."
+            )
         return tables.decode(store.read(self.path / "updates" / f"{layer}.json"))
 
     @functools.cached_property

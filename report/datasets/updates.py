@@ -14,34 +14,28 @@ WINDOW = 15
 """Tokens above and below that one point of the outline looks at."""
 
 
-def encode(layer, magnitude, alignment, largest_target):
+def encode(layer, magnitude, alignment, largest_target, raw=None):
     """The table/1 dataset of one layer.
 
     magnitude: float [head, token], length of the update / length of the hidden state
     alignment: float [head, token], cosine of update and hidden state, in [-1, 1]
     largest_target: int [head, token]
+    raw: magnitude and alignment before a norm that stands between head and hidden state, for models
+        that have one; columns raw_magnitude and raw_alignment
     """
     heads, length = magnitude.shape
     head, token = np.divmod(np.arange(heads * length), length)
     points = {
         "head": Column("head, in the model's order", "index from 0", head),
         "token": Column("current token", "index from 0", token),
-        "magnitude": Column(
-            "length of what the head adds to the hidden state / length of the hidden state",
-            "ratio",
-            magnitude.ravel(),
-            RATIO_STEP,
-        ),
-        "alignment": Column(
-            "cosine of the angle between what the head adds and the hidden state",
-            "-1 to 1",
-            alignment.ravel(),
-            RATIO_STEP,
-        ),
+        **_measures(magnitude, alignment, "what the head adds to the hidden state"),
         "largest_target": Column(
             "target token with the largest probability", "index from 0", largest_target.ravel()
         ),
     }
+    if raw is not None:
+        columns = _measures(*raw, "what the head gives to the norm before the hidden state")
+        points |= {f"raw_{name}": column for name, column in columns.items()}
     outline = crowded_region(magnitude.ravel(), token, largest_target.ravel() == 0)
     region = {
         "order": Column("place of the corner on the outline", "index from 0", outline["order"]),
@@ -54,6 +48,15 @@ def encode(layer, magnitude, alignment, largest_target):
         "token": Column("height of the corner", "index from 0", outline["token"]),
     }
     return tables.encode({"points": points, "region": region}, layer=layer)
+
+
+def _measures(magnitude, alignment, what):
+    length = f"length of {what} / length of the hidden state"
+    cosine = f"cosine of the angle between {what} and the hidden state"
+    return {
+        "magnitude": Column(length, "ratio", magnitude.ravel(), RATIO_STEP),
+        "alignment": Column(cosine, "-1 to 1", alignment.ravel(), RATIO_STEP),
+    }
 
 
 def crowded_region(magnitude, token, first):

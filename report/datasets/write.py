@@ -3,15 +3,15 @@
 from datetime import UTC, datetime
 
 from report import store
-from report.datasets import attention, head_statistics, passage, updates
+from report.datasets import attention, head_statistics, passage, rounding, updates
 
 CONTENT_ERROR = "within {} where the probability is {}; probabilities within {}".format(
     ", ".join(
-        f"{attention.STEPS['content'] * multiple / 2 + 0.0006:.2g}"
-        for _, multiple in attention.COARSENING
+        f"{rounding.STEPS['content'] * multiple / 2 + 0.0006:.2g}"
+        for _, multiple in rounding.COARSENING
     ),
-    ", ".join(f"at least {probable:g}" for probable, _ in attention.COARSENING),
-    attention.PROBABILITY_ERROR,
+    ", ".join(f"at least {probable:g}" for probable, _ in rounding.COARSENING),
+    rounding.PROBABILITY_ERROR,
 )
 
 FIELDS = {
@@ -50,7 +50,7 @@ def write_datasets(folder, measured, provenance, progress=None):
     raises: ReportError if a number is not finite, or the folder cannot be written
     """
     measurement = measured.measurement
-    layers, heads = measurement.magnitude.shape[:2]
+    layers, heads = measurement.largest_targets.shape[:2]
     files = {}
 
     def write(name, data):
@@ -62,15 +62,8 @@ def write_datasets(folder, measured, provenance, progress=None):
     sources = {"passage": measurement.statistics, "corpus": measured.corpus}
     write("head_statistics.json", head_statistics.encode(sources))
     for layer in range(layers):
-        write(
-            f"updates/{layer}.json",
-            updates.encode(
-                layer,
-                measurement.magnitude[layer],
-                measurement.alignment[layer],
-                measurement.largest_targets[layer, :, :, 0],
-            ),
-        )
+        if measurement.magnitude is not None:
+            write(f"updates/{layer}.json", _updates(measurement, layer))
         for head in range(heads):
             write(f"attention/{layer}/{head}.json", _attention(measurement, layer, head))
         if progress:
@@ -86,7 +79,21 @@ def write_datasets(folder, measured, provenance, progress=None):
     store.write(folder / "manifest.json", manifest)
 
 
+def _updates(measurement, layer):
+    raw = None
+    if getattr(measurement, "raw_magnitude", None) is not None:
+        raw = measurement.raw_magnitude[layer], measurement.raw_alignment[layer]
+    return updates.encode(
+        layer,
+        measurement.magnitude[layer],
+        measurement.alignment[layer],
+        measurement.largest_targets[layer, :, :, 0],
+        raw,
+    )
+
+
 def _attention(measurement, layer, head):
+    factors = measurement.factors[layer]
     return attention.encode(
         layer,
         head,
@@ -94,4 +101,7 @@ def _attention(measurement, layer, head):
         measurement.probability(layer, head),
         measurement.marker_count[layer, head],
         measurement.largest_targets[layer, head],
+        visible=factors.visible,
+        softcap=factors.softcap,
+        sink=None if factors.sink is None else float(factors.sink[head]),
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from report import store
-from report.datasets import attention
+from report.datasets import attention, rounding
 from report.errors import ReportError
 
 
@@ -59,7 +59,7 @@ def test_probabilities_are_within_the_bound_and_rows_sum_to_one(length, spread):
     shard, _, probability = encoded(length, spread, seed=length)
     store.check(shard, "test")
     decoded = attention.decode(shard)
-    assert np.abs(decoded.probability - probability).max() <= attention.PROBABILITY_ERROR
+    assert np.abs(decoded.probability - probability).max() <= rounding.PROBABILITY_ERROR
     assert np.abs(decoded.probability.sum(1) - 1).max() < 1e-5
     assert (decoded.probability[np.triu_indices(length, 1)] == 0).all()
 
@@ -73,19 +73,19 @@ def test_terms_come_back_within_half_a_step_where_probability_matters():
     error = np.abs(decoded.terms["content"].values - terms[0].values)
     slack = 0.0005 + 2 * 0.00005 + 1e-9  # content takes up the rounding of bias and position
     lower = np.tril(np.ones((120, 120), bool))
-    for probable, multiple in attention.COARSENING:
-        half = attention.STEPS["content"] * multiple / 2
+    for probable, multiple in rounding.COARSENING:
+        half = rounding.STEPS["content"] * multiple / 2
         assert error[lower & (probability >= probable)].max() <= half + slack
 
 
 def test_the_largest_targets_are_kept_finely_even_where_they_get_little():
     terms, probability = head(60, 12.0)
-    assert (probability < attention.COARSENING[-2][0]).mean() > 0.4
+    assert (probability < rounding.COARSENING[-2][0]).mean() > 0.4
     everything = np.tile(np.arange(60), (60, 1))
     targets = np.where(everything <= np.arange(60)[:, None], everything, -1)
     shard = attention.encode(0, 0, terms, probability, np.ones(60, int), targets)
     error = np.abs(attention.decode(shard).terms["content"].values - terms[0].values)
-    half = attention.STEPS["content"] * attention.TARGET_MULTIPLE / 2
+    half = rounding.STEPS["content"] * rounding.TARGET_MULTIPLE / 2
     assert error.max() <= half + 0.0005 + 2 * 0.00005 + 1e-9
 
 
@@ -114,7 +114,7 @@ def test_coarse_rounding_gives_way_where_it_would_cost_too_much():
     targets = np.zeros((length, 11), int)
     shard = attention.encode(0, 0, terms, probability, np.ones(length, int), targets)
     decoded = attention.decode(shard)
-    assert np.abs(decoded.probability - probability).max() <= attention.PROBABILITY_ERROR
+    assert np.abs(decoded.probability - probability).max() <= rounding.PROBABILITY_ERROR
 
 
 def test_probabilities_that_do_not_belong_to_the_scores_are_refused():

@@ -1,5 +1,9 @@
-"""A small study, made of numbers and not by a model, in the files that a real one has."""
+"""A small study, made of numbers and not by a model, in the files that a real one has.
 
+One kind of study for each way in which models differ: `study(folder, "rotary")`.
+"""
+
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,54 +11,128 @@ import numpy as np
 from report import store
 from report.datasets import attention, head_statistics, passage, updates
 from report.datasets.reader import StudyData
+from report.datasets.visible import Visible
 
 LENGTH, LAYERS, HEADS = 24, 3, 4
 TEXTS = [" lamp", ",", " <b>bold</b>", "\n", " “", "Ann", " \u202e"]
 
 
-def study(folder):
-    """`StudyData` over datasets written into `folder`."""
-    rng = np.random.default_rng(5)
-    pieces = [{"id": 0, "text": "<|begin|>", "special": True}]
-    pieces += [{"id": i, "text": TEXTS[i % len(TEXTS)]} for i in range(1, LENGTH)]
-    about = {"name": "hand", "title": "By hand", "source": "", "licence": "CC0", "language": "en"}
-    store.write(folder / "passage.json", passage.encode(SimpleNamespace(**about), pieces))
+@dataclass(frozen=True)
+class Kind:
+    """What the scores of a kind of model are made of."""
+
+    like: str
+    """A family that is like it."""
+    terms: tuple = ("content",)
+    position: str = "target_difference"
+    """ALiBi; "cell" is RoPE."""
+    softcap: float | None = None
+    sink: float | None = None
+    window: int | None = None
+    """Targets that a token sees in every second layer, the first one included."""
+    causal: bool = True
+    updates: str | None = "raw"
+
+
+KINDS = {
+    "alibi_bias": Kind("falcon", ("content", "bias", "position")),
+    "alibi": Kind("mpt", ("content", "position")),
+    "rotary": Kind("llama", ("content", "position"), "cell"),
+    "rotary_bias": Kind("qwen2", ("content", "bias", "position"), "cell"),
+    "learned_bias": Kind("gpt2", ("content", "bias")),
+    "content": Kind("gpt2 without biases"),
+    "score": Kind("gptj", ("score",)),
+    "no_updates": Kind("gpt_neo without updates", ("score",), updates=None),
+    "softcap": Kind(
+        "gemma2", ("content", "position", "row_constant"), "cell", softcap=4.0, updates="effective"
+    ),
+    "sink": Kind("gpt_oss", ("content", "bias", "position", "row_constant"), "cell", sink=1.5),
+    "window": Kind("mistral", ("content", "position"), "cell", window=7),
+    "encoder": Kind("bert", ("content", "bias"), causal=False),
+    "encoder_rotary": Kind("modernbert", ("content", "position"), "cell", causal=False),
+}
+"""Name -> kind; the first is the embedded model's."""
+
+
+def study(folder, kind="alibi_bias"):
+    """`StudyData` over datasets of a kind of `KINDS`, written into `folder`."""
+    rng, kind = np.random.default_rng(5), KINDS[kind]
+    store.write(folder / "passage.json", encoded_passage(kind))
     for layer in range(LAYERS):
         largest = []
         for head in range(HEADS):
-            shard = one_head(rng, layer, head)
+            shard = one_head(rng, layer, head, kind)
             store.write(folder / "attention" / f"{layer}" / f"{head}.json", shard)
             largest.append(np.reshape(shard["largest_targets"], (LENGTH, 11))[:, 0])
         magnitude = rng.lognormal(-2, 0.5, (HEADS, LENGTH))
         alignment = rng.uniform(-1, 1, (HEADS, LENGTH))
-        data = updates.encode(layer, magnitude, alignment, np.array(largest))
-        store.write(folder / "updates" / f"{layer}.json", data)
+        raw = (2 * magnitude, -alignment) if kind.updates == "effective" else None
+        if kind.updates:
+            data = updates.encode(layer, magnitude, alignment, np.array(largest), raw)
+            store.write(folder / "updates" / f"{layer}.json", data)
     sources = {name: statistics(rng) for name in ("passage", "corpus")}
     store.write(folder / "head_statistics.json", head_statistics.encode(sources))
-    store.write(folder / "manifest.json", manifest())
+    store.write(folder / "manifest.json", manifest(kind))
     return StudyData(folder)
 
 
-def one_head(rng, layer, head):
-    """An attention/1 dataset: random content and bias, ALiBi with a slope of its own."""
-    seen = np.tril(np.ones((LENGTH, LENGTH), bool))
-    content = rng.normal(0, 1.5, (LENGTH, LENGTH)) * seen
-    content[1:, 0] += 3 * (head == 1)
-    bias = rng.normal(0, 0.5, LENGTH)
-    slope = 0.3 / (head + 1) * np.arange(LENGTH)
-    score = np.where(seen, content + bias + slope - slope[:, None], -np.inf)
-    probability = np.exp(score - score.max(1, keepdims=True))
-    probability /= probability.sum(1, keepdims=True)
-    order = np.argsort(-np.where(seen, probability, -1), axis=1)[:, :11]
-    largest = np.where(np.arange(11) <= np.arange(LENGTH)[:, None], order, -1)
+def encoded_passage(kind):
+    pieces = [{"id": i, "text": TEXTS[i % len(TEXTS)]} for i in range(LENGTH)]
+    pieces[0] = {"id": 0, "text": "<|begin|>" if kind.causal else "[CLS]", "special": True}
+    if not kind.causal:
+        pieces[-1] = {"id": 1, "text": "[SEP]", "special": True}
+    about = {"name": "hand", "title": "By hand", "source": "", "licence": "CC0", "language": "en"}
+    return passage.encode(SimpleNamespace(**about), pieces)
+
+
+def one_head(rng, layer, head, kind=KINDS["alibi_bias"]):
+    """An attention/2 dataset: random content and bias, a position term with a slope of its own."""
+    visible = Visible.full(LENGTH)
+    if kind.causal:
+        visible = Visible.causal(LENGTH, kind.window if layer % 2 == 0 else None)
+    seen = visible.mask()
+    terms = [t for t in every_term(rng, head, kind.position, seen) if t.name in kind.terms]
+    score = sum(attention.DecodedTerm(t.name, t.per, t.values, visible).matrix() for t in terms)
+    score = attention.cap(np.where(seen, score, -np.inf), kind.softcap)
+    sink = -np.inf if kind.sink is None else kind.sink + head
+    weight = np.exp(score)
+    probability = weight / (weight.sum(1, keepdims=True) + np.exp(sink))
+    order = np.argsort(-np.where(seen, probability, -1), axis=1, kind="stable")[:, :11]
+    largest = np.where(np.arange(11) < seen.sum(1, keepdims=True), order, -1)
     total = np.cumsum(np.take_along_axis(probability, order, 1), 1)
-    count = np.minimum((total < 0.5).sum(1) + 1, 11)
-    terms = [
-        SimpleNamespace(name="content", per="cell", values=content),
-        SimpleNamespace(name="bias", per="target", values=bias),
-        SimpleNamespace(name="position", per="target_difference", values=slope),
-    ]
-    return attention.encode(layer, head, terms, probability, count, largest)
+    count = np.minimum((total < 0.5).sum(1) + 1, np.minimum(seen.sum(1), 11))
+    return attention.encode(
+        layer,
+        head,
+        terms,
+        probability,
+        count,
+        largest,
+        visible=visible,
+        softcap=kind.softcap,
+        sink=None if kind.sink is None else sink,
+    )
+
+
+def every_term(rng, head, position, seen):
+    """All terms that there are, of which a kind has some; content and score are the same."""
+    content = rng.normal(0, 1.5, seen.shape)
+    content[1:, 0] += 3 * (head == 1)
+    bias, constant = rng.normal(0, 0.5, (2, LENGTH))
+    slope = 0.3 / (head + 1)
+    places = np.arange(LENGTH)
+    past = np.abs(places[:, None] - places)
+    values = {
+        "content": ("cell", content * seen),
+        "score": ("cell", content * seen),
+        "bias": ("target", bias),
+        "position": (position, slope * places),
+        "row_constant": ("current", constant),
+    }
+    if position == "cell":  # more or less falling with the distance, 0 at the token itself
+        rotary = -slope * past * (1 + 0.3 * np.sin(content))
+        values["position"] = ("cell", rotary * seen)
+    return [SimpleNamespace(name=n, per=per, values=v) for n, (per, v) in values.items()]
 
 
 def statistics(rng):
@@ -64,18 +142,27 @@ def statistics(rng):
     )
 
 
-def manifest():
+def manifest(kind):
+    capabilities = {
+        "route": "interface",
+        "terms": list(kind.terms),
+        "probabilities": True,
+        "updates": kind.updates,
+        "rotary_terms": False,
+    }
     model = {
         "name": "hand-made",
-        "family": "falcon",
+        "family": kind.like,
         "weights_sha256": "0" * 64,
         "tokenizer_sha256": "0" * 64,
         "dtype": "float32",
         "num_hidden_layers": LAYERS,
+        "layers_measured": LAYERS,
         "num_attention_heads": HEADS,
         "hidden_size": 32,
         "parameters": 1234,
-        "special_tokens_added": [],
+        "special_tokens_added": ["<|begin|>"] if kind.causal else ["[CLS]", "[SEP]"],
+        "capabilities": capabilities,
     }
     self_check = {
         "tokens": 16,

@@ -1,0 +1,56 @@
+"""How finely scores are kept: an error of a probability is the probability times the score's."""
+
+import numpy as np
+
+PROBABILITY_ERROR = 0.0005
+"""Largest |probability from the file - measured probability| that is let pass."""
+
+STEPS = {
+    "content": 0.002,
+    "score": 0.002,
+    "bias": 0.001,
+    "position": 0.0001,
+    "row_constant": 0.001,
+}
+"""Unit of the integers of each term, in units of score (natural logarithm)."""
+
+CELL_STEP = 0.02
+"""Unit of a cell term whose rounding another one takes up: the position term of RoPE."""
+
+COARSENING = ((0.2, 1), (0.05, 2), (0.02, 5), (0.01, 10), (0.001, 50), (0.0, 100))
+"""(probability from, multiple of the step): scores that hardly count are rounded more coarsely."""
+
+FINER = (
+    COARSENING,
+    ((0.1, 1), (0.03, 2), (0.01, 5), (0.001, 20), (0.0, 100)),
+    ((0.05, 1), (0.02, 2), (0.01, 4), (0.001, 10), (0.0, 50)),
+    ((0.02, 1), (0.01, 2), (0.001, 5), (0.0, 20)),
+    ((0.0, 1),),
+)
+"""What is tried for each row in turn, until the bound holds in it."""
+
+TARGET_MULTIPLE = 10
+"""Largest multiple for the largest targets of a row, which figure 2 shows one by one."""
+
+
+def multiples(probability, largest_targets, coarsening):
+    """How many steps the unit of every cell has, int [query, key].
+
+    probability: float [query, key]; largest_targets: int [query, any number], -1 for none
+    coarsening: as `COARSENING`
+    """
+    multiple = np.ones(probability.shape, np.int64)
+    upper = np.inf
+    for lower, coarse in coarsening:
+        multiple[(probability >= lower) & (probability < upper)] = coarse
+        upper = lower
+    targets = np.asarray(largest_targets)
+    rows, ranks = np.nonzero(targets >= 0)
+    cells = rows, targets[rows, ranks]
+    multiple[cells] = np.minimum(multiple[cells], TARGET_MULTIPLE)
+    return multiple
+
+
+def rounded(values, step, multiple=1):
+    """The integers nearest to `values / step` that are whole multiples of `multiple`."""
+    return np.rint(values / (step * multiple)).astype(np.int64) * multiple
