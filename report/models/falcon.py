@@ -1,36 +1,101 @@
-"""Falcon with ALiBi, as falcon-rw-1b: fused query, key and value per head, ALiBi scaled as scores.
+"""Falcon: query, key and value fused per group of heads; ALiBi (falcon-rw) or rotary (7b, 40b).
 
 The forward of its attention modules is replaced (it does not go through the attention interface of
 transformers). The reference is the plain sdpa forward: asked for attentions, transformers adds
 ALiBi twice, once in the mask and once in the scores. ALiBi is the tensor the model passes, which it
-rounds to bfloat16 even in a float32 model.
+rounds to bfloat16 even in a float32 model; Falcon scales it as it scales the scores.
 """
 
 import math
 
-import torch
+from transformers.models.falcon.modeling_falcon import apply_rotary_pos_emb
 
-from report.errors import ReportError
 from report.measurements.decomposition import Factors
 
 MODEL_TYPE = "falcon"
 
 
-def require_supported(config):
-    """Stop for the variants of Falcon that are not measured yet (rotary, shared keys)."""
-    shared = config.num_kv_heads != config.num_attention_heads
-    variants = {
-        "alibi=False (rotary positions)": not config.alibi,
-        "multi_query=True": config.multi_query,
-        "new_decoder_architecture=True": config.new_decoder_architecture,
-        "num_kv_heads different from num_attention_heads": shared,
-    }
-    found = [name for name, present in variants.items() if present]
-    if found:
-        raise ReportError(
-            f"this Falcon has {', '.join(found)}, which is not measured yet; "
-            "supported: alibi=True with one key and value head per head, as falcon-rw-1b"
-        )
+def has_alibi(config):
+    """Whether positions are ALiBi; otherwise they are rotary."""
+    return config.alibi
+
+
+def measured_forward(module, attention, alibi_factor=1):
+    """A forward for the attention `module` that leaves the attention itself to `attention`.
+
+    attention: called with (Factors, value [key_heads, T, head_dim]); returns the context, float
+        [heads, T, head_dim]
+    alibi_factor: what ALiBi is multiplied by; 2 is what transformers' eager attention computes
+    """
+    scale = 1 / math.sqrt(module.head_dim)
+
+    def forward(hidden_states, alibi=None, position_embeddings=None, **_):
+        parts = _split(module, module.query_key_value(hidden_states)[0])
+        query, key, value = (part.transpose(0, 1) for part in parts)  # [heads, T, head_dim]
+        biases = _biases(module)
+        if alibi is None:
+            factors = _rotated(query, key, biases, position_embeddings, scale)
+        else:
+            position = alibi.reshape(module.num_heads, -1) * (scale * alibi_factor)
+            factors = Factors(query, key, *biases, position, scale)
+        context = attention(factors, value)
+        joined = context.transpose(0, 1).flatten(1)[None]  # [1, T, heads * head_dim]
+        return module.dense(joined), None
+
+    return forward
+
+
+def _split(module, fused):
+    """[..., fused] to query [..., heads, head_dim], key and value [..., key_heads, head_dim].
+
+    A group is some query heads and the key and value that they share: one query head without
+    shared keys, all of them with multi_query.
+    """
+    groups = fused.unflatten(-1, (module.num_kv_heads, -1, module.head_dim))
+    return groups[..., :-2, :].flatten(-3, -2), groups[..., -2, :], groups[..., -1, :]
+
+
+def _biases(module):
+    """The query and key parts of the fused bias, each [heads, head_dim]; or None and None."""
+    bias = module.query_key_value.bias
+    return (None, None) if bias is None else _split(module, bias.detach())[:2]
+
+
+def _rotated(query, key, biases, rotation, scale):
+    """The factors of a rotary Falcon; not rotated means rotated as token 0 is.
+
+    rotation: cosine and sine, each [1, T, head_dim]
+    """
+    first = [part[:, :1] for part in rotation]
+    query_bias = key_bias = rotated_query_bias = rotated_key_bias = None
+    if biases[0] is not None:
+        biases = [bias[:, None] for bias in biases]  # [heads, 1, head_dim]
+        query_bias, key_bias = (bias[:, 0] for bias in _rotate(biases, first))
+        rotated_query_bias, rotated_key_bias = _rotate(biases, rotation)
+    unrotated_query, unrotated_key = _rotate((query, key), first)
+    query, key = _rotate((query, key), rotation)
+    return Factors(
+        query,
+        key,
+        query_bias,
+        key_bias,
+        position=None,
+        scale=scale,
+        unrotated_query=unrotated_query,
+        unrotated_key=unrotated_key,
+        rotated_query_bias=rotated_query_bias,
+        rotated_key_bias=rotated_key_bias,
+    )
+
+
+def _rotate(pair, rotation):
+    """Query and key, each [heads, T or 1, head_dim], rotated as the model does."""
+    rotated = apply_rotary_pos_emb(pair[0][None], pair[1][None], *rotation)
+    return [part[0] for part in rotated]
+
+
+def require_supported(_):
+    """Every variant of Falcon is measured."""
 
 
 def layers(model):
@@ -46,36 +111,3 @@ def attention(layer):
 def output_projection(layer):
     """The linear module after the heads; its weight is [hidden_size, heads * head_dim]."""
     return layer.self_attention.dense
-
-
-def measured_forward(module, record):
-    """A forward for the attention `module` that leaves the attention itself to `record`.
-
-    record: called with (Factors, value [heads, T, head_dim]); returns context of value's shape
-    """
-
-    def forward(hidden_states, alibi=None, **_):
-        heads, head_dim = module.num_heads, module.head_dim
-        # [1, T, heads * 3 * head_dim] to [3, heads, T, head_dim]
-        fused = module.query_key_value(hidden_states)[0].unflatten(1, (heads, 3, head_dim))
-        query, key, value = fused.permute(2, 1, 0, 3)
-        query_bias, key_bias = _biases(module)
-        scale = 1 / math.sqrt(head_dim)
-        position = alibi.reshape(heads, -1) * scale
-        factors = Factors(query, key, query_bias, key_bias, position, scale)
-        context = record(factors, value)
-        joined = context.transpose(0, 1).flatten(1)[None]  # [1, T, heads * head_dim]
-        return module.dense(joined), None
-
-    return forward
-
-
-def _biases(module):
-    """The query and key parts of the fused bias, each [heads, head_dim]; zeros without one."""
-    projection = module.query_key_value
-    shape = (module.num_heads, 3, module.head_dim)
-    fused = projection.bias
-    if fused is None:
-        fused = torch.zeros_like(projection.weight[:, 0])
-    query_bias, key_bias, _ = fused.detach().view(shape).unbind(1)
-    return query_bias, key_bias

@@ -1,0 +1,135 @@
+"""Any model whose attention modules call torch's scaled_dot_product_attention themselves.
+
+That is code outside the attention interface of transformers, as models from the hub bring it along.
+The call is taken over while a module's own forward runs, so nothing is known but its arguments: the
+query and key with positions and biases already inside, and the mask.
+"""
+
+import math
+from dataclasses import replace
+
+import torch
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from report.errors import ReportError
+from report.measurements.decomposition import Factors, Scores, score
+from report.measurements.visible import Visible
+
+HIDDEN = 9000.0
+"""A score this far below its row's largest is masked: -1e4 is the mildest mask that models add."""
+
+
+def measured_forward(module, attention):
+    """A forward for the attention `module`: its own, with its call of sdpa left to `attention`.
+
+    attention: called with (Factors, value [key_heads, T, head_dim]), returns the context, float
+        [heads, T, head_dim]; or, where the mask adds more to the scores than a function of the
+        target, called with (Scores, None): then the module's own sdpa is computed
+    """
+    own = module.forward
+
+    def forward(*args, **kwargs):
+        with _Spy(attention):
+            return own(*args, **kwargs)
+
+    return forward
+
+
+class _Spy(TorchFunctionMode):
+    """While entered, sdpa is computed by `attention`; what `attention` calls itself is not seen."""
+
+    def __init__(self, attention):
+        super().__init__()
+        self.attention = attention
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if function is not functional.scaled_dot_product_attention:
+            return function(*args, **kwargs)
+        factors, value = _arguments(*args, **kwargs)
+        context = self.attention(factors, value)
+        if value is None:
+            return function(*args, **kwargs)
+        query = args[0] if args else kwargs["query"]
+        return context.reshape(*query.shape[:-1], -1)
+
+
+def _arguments(query, key, value, attn_mask=None, _dropout_p=0.0, is_causal=False, **others):
+    """The Factors and value of a call of sdpa, or Scores and None; the parameters are sdpa's.
+
+    query, key, value: float [1, heads, T, head_dim] or without the 1; with fewer key heads than
+        heads, each is shared by a group, as with enable_gqa
+    """
+    lead, length = query.shape[:-2], query.shape[-2]
+    if key.shape[-2] != length:
+        raise ReportError(
+            f"attention from {length} tokens to {key.shape[-2]} is not measured; only that of a "
+            "text to itself is, without a cache"
+        )
+    scale = others.get("scale") or 1 / math.sqrt(query.shape[-1])
+    query, key, value = (part.flatten(0, -3) for part in (query, key, value))
+    factors = Factors(query, key, None, None, None, scale)
+    if attn_mask is None:
+        visible = None if is_causal else Visible.full(length, query.device)
+        return replace(factors, visible=visible), value
+    if math.prod(attn_mask.shape[:-2]) > 1:
+        attn_mask = attn_mask.expand(*lead, -1, -1)
+    mask = attn_mask.reshape(-1, *attn_mask.shape[-2:]).expand(-1, length, -1)  # [heads or 1, T, T]
+    if mask.dtype == torch.bool:
+        return replace(factors, visible=common_targets(mask)), value
+    return _with_added(factors, mask, value)
+
+
+def _with_added(factors, mask, value):
+    """The same with what a float mask [heads or 1, T, T] hides and adds."""
+    factors = replace(factors, visible=seen_targets(mask))
+    hidden = ~factors.visible.mask()
+    added = mask.masked_fill(hidden, 0)
+    if not added.any():
+        return factors, value
+    position = _by_target(added, hidden)
+    if position is None:
+        return Scores(score(factors) + added, factors.visible), None
+    position = position.to(factors.query.dtype).expand(factors.heads, -1)
+    return replace(factors, position=position), value
+
+
+def _by_target(added, hidden):
+    """A function of the target, [heads, T], that is `added` up to constants of rows; or None.
+
+    What neighbouring targets differ by in one row, they must differ by in every row.
+    """
+    added = added.double()
+    steps = added.diagonal(0, 1, 2)[:, 1:] - added.diagonal(-1, 1, 2)
+    position = torch.cat([added[:, 0, :1], steps], 1).cumsum(1)
+    rest = added - position[:, None]
+    largest = rest.masked_fill(hidden, -torch.inf).amax(2)
+    smallest = rest.masked_fill(hidden, torch.inf).amin(2)
+    return position if (largest - smallest).max() <= 1e-6 * added.abs().max() else None
+
+
+def seen_targets(scores):
+    """Which targets scores or an additive mask, float [heads, T, T], leave visible: `Visible`.
+
+    raises: ReportError as `common_targets`
+    """
+    largest = scores.amax(-1, keepdim=True)
+    cells = scores >= largest - HIDDEN
+    if largest.isfinite().all():
+        return common_targets(cells)
+    # NaN or infinity: every target counts as seen, and the recorder names the head
+    return Visible.full(scores.shape[-1], scores.device)
+
+
+def common_targets(cells):
+    """The `Visible` of bool [heads, T, T], true where a head sees a target.
+
+    raises: ReportError where heads see different targets, or a token no unbroken range of them
+    """
+    if (cells != cells[:1]).any():
+        raise ReportError(
+            "the heads of a layer see different targets, which is not measured; "
+            "one mask for all heads of a layer is"
+        )
+    return Visible.of_mask(cells[0])
