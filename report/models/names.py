@@ -1,0 +1,152 @@
+"""What a model's name stands for: an embedded model, a folder, or a model on the hub.
+
+Nothing here needs torch. The hub is asked only for a branch whose commit nobody has recorded yet.
+"""
+
+import functools
+import json
+import re
+import tomllib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from report import store
+from report.errors import ReportError
+
+EMBEDDED = Path(__file__).parents[1] / "embedded"
+PRESETS = Path(__file__).parents[1] / "presets.toml"
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+COMMIT = re.compile(r"[0-9a-f]{40}")
+LOCK = "models.lock.json"
+"""File in a project's folder: the commit of every model from the hub, as first resolved."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model that has been found."""
+
+    name: str
+    """What pages call it: its embedded name, its folder's name, or its id on the hub."""
+    kind: str
+    """"embedded", "folder" or "hub"."""
+    folder: Path | None = None
+    """Where its files are; None on the hub."""
+    revision: str | None = None
+    """Commit on the hub, 40 hex digits; None elsewhere."""
+
+    @property
+    def command_name(self):
+        """The name that finds the same model again, without the folders of this machine."""
+        return f"{self.name}@{self.revision}" if self.kind == "hub" else self.name
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What `presets.toml` says of a model."""
+
+    title: str
+    licence: str
+    gated: bool = False
+    layers: str | None = None
+    chat: bool = False
+
+
+def find(name, lock=None):
+    """The model that a name stands for.
+
+    name: str or Path: an embedded model; else a folder with config.json; else `owner/model` on the
+        hub, with `@branch`, `@tag` or `@commit` if not the commit that was recorded
+    lock: path of a `models.lock.json` in which commits are looked up and recorded, or None
+    returns: Source
+    raises: ReportError if there is none, or its commit must be asked for and the hub cannot be
+    """
+    name = str(name)
+    if (EMBEDDED / name / "config.json").is_file():
+        return Source(name, "embedded", EMBEDDED / name)
+    folder = Path(name).expanduser()
+    if (folder / "config.json").is_file():
+        return Source(folder.resolve().name, "folder", folder.resolve())
+    if folder.is_dir():
+        raise ReportError(
+            f"model folder {name!r} has no config.json; give the folder of a checkpoint saved "
+            f"with save_pretrained, or an embedded model: {', '.join(embedded_models())}."
+        )
+    repository, _, revision = name.partition("@")
+    if not HUB_ID.fullmatch(repository):
+        raise ReportError(
+            f"unknown model {name!r}: neither an embedded model ({', '.join(embedded_models())}) "
+            "nor a folder with a checkpoint (config.json, *.safetensors, tokenizer.json) nor "
+            f"owner/model on the hub.{did_you_mean(name)}"
+        )
+    return Source(repository, "hub", revision=_commit(repository, revision, lock))
+
+
+def embedded_models():
+    """Names of the models that ship inside the package, sorted."""
+    return sorted(path.parent.name for path in EMBEDDED.glob("*/config.json"))
+
+
+def model_folder(name):
+    """Folder of a model that is on this machine; ReportError as `find`."""
+    source = find(name)
+    if source.folder is None:
+        raise ReportError(f"{name!r} is on the hub; give an embedded model or a local folder.")
+    return source.folder
+
+
+@functools.cache
+def presets():
+    """dict of hub id -> Preset."""
+    return {name: Preset(**values) for name, values in tomllib.loads(PRESETS.read_text()).items()}
+
+
+def did_you_mean(name):
+    """ " Did you mean …?" with the nearest known names, or "" if none is near."""
+    known = {known.lower(): known for known in (*embedded_models(), *presets())}
+    short = {known.split("/")[-1].lower(): known for known in presets()}
+    wanted = name.partition("@")[0].lower()
+    near = [known[each] for each in get_close_matches(wanted, known, 2)]
+    near += [short[each] for each in get_close_matches(wanted.split("/")[-1], short, 2)]
+    return f" Did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""
+
+
+def _commit(repository, revision, lock):
+    """The commit to use: the one named, else the one recorded, else the hub's, recorded now."""
+    if COMMIT.fullmatch(revision):
+        return revision
+    wanted = f"{repository}@{revision}" if revision else repository
+    recorded = read_lock(lock) if lock else {}
+    if wanted not in recorded:
+        try:
+            from report.models import hub
+        except ModuleNotFoundError as error:
+            raise ReportError(
+                f"asking the hub for {repository} needs the package {error.name!r}; run "
+                "`make setup` or `pip install -e '.[measure]' -c constraints.txt`."
+            ) from error
+        recorded[wanted] = hub.resolve(repository, revision or "main")
+        if lock:
+            text = json.dumps(dict(sorted(recorded.items())), indent=2) + "\n"
+            store.write_text(lock, text)
+    return recorded[wanted]
+
+
+def read_lock(path):
+    """The commits recorded in a lock file, as dict of name -> 40 hex digits; {} if there is none.
+
+    raises: ReportError if the file holds anything else
+    """
+    path = Path(path)
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        if all(COMMIT.fullmatch(commit) for commit in found.values()):
+            return found
+    except (ValueError, AttributeError, TypeError):
+        pass
+    raise ReportError(
+        f"{path.name} is not a list of models and commits of 40 hex digits; mend or delete it "
+        "(deleting it means that the newest commits are used)."
+    )

@@ -1,0 +1,200 @@
+"""The weight files of a checkpoint folder: which there are, what is in them, and their checksum.
+
+Read with the standard library alone, since a site is rebuilt without torch. A safetensors file is
+eight bytes (the length of its header), the header (JSON: each tensor's dtype, shape and byte
+range), and the tensors. https://huggingface.co/docs/safetensors
+"""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+from report.errors import ReportError
+
+SINGLE = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+PICKLE_SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+
+NOT_TEXT = re.compile(r"(^|\.)(vision|visual|audio|multi_modal|mm_)")
+"""Tensors of the parts of a model that read no text."""
+
+AFTER_LAYERS = re.compile(
+    r"(^|\.)(lm_head|embed_out|ln_f|norm_f|final_norm|final_layer_?norm|pooler|cls|score)\."
+    r"|^((\w*model|transformer)\.)*norm\."
+)
+"""Tensors, outside the layers, that a model uses after its last layer."""
+
+
+def weight_map(folder):
+    """dict of each tensor's name to the name of the file that holds it.
+
+    folder: a checkpoint, as save_pretrained writes it; a single file counts before an index, as
+        transformers has it
+    raises: ReportError if there are no weights, only pickled ones, or the index cannot be read
+    """
+    folder = Path(folder)
+    if (folder / SINGLE).is_file():
+        return dict.fromkeys(read_header(folder / SINGLE), SINGLE)
+    if (folder / INDEX).is_file():
+        return read_index(folder / INDEX)
+    raise no_weights(f"model folder '{folder.name}'", [path.name for path in folder.iterdir()])
+
+
+def no_weights(whose, names):
+    """The ReportError for a checkpoint whose files, of these `names`, hold no usable weights."""
+    pickled = sorted(name for name in names if name.endswith(PICKLE_SUFFIXES))
+    if pickled:
+        return ReportError(
+            f"{whose} has weights only as pickle ({pickled[0]}), which can run code when opened "
+            "and is refused; convert them to safetensors, or name a revision that has them "
+            "(NAME@REVISION; the hub's converter offers them as pull requests, refs/pr/NUMBER)"
+        )
+    return ReportError(f"{whose} has no weights; it needs {SINGLE}, or its shards and {INDEX}")
+
+
+def read_index(path):
+    """The weight map of a sharded checkpoint's index: tensor name -> file name."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
+        plain = [name for name in found.values() if Path(name).name == name]
+        if len(plain) == len(found) > 0:
+            return dict(found)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        pass
+    raise ReportError(
+        f"'{path.parent.name}/{path.name}' has no weight_map of tensors and files beside it; "
+        "copy the whole folder again"
+    )
+
+
+def weight_files(folder, names=None):
+    """Paths of the files that hold the weights, sorted; each is there and has all its bytes.
+
+    names: tensors wanted; None for all
+    raises: ReportError naming the first file that is missing, cut short or damaged
+    """
+    folder = Path(folder)
+    needed = shards_for(weight_map(folder), names)
+    lacking = [name for name in needed if not (folder / name).is_file()]
+    if lacking:
+        raise ReportError(
+            f"model folder '{folder.name}' lacks {len(lacking)} of {len(needed)} weight "
+            f"files, the first is {lacking[0]}; copy the whole folder"
+        )
+    for name in needed:
+        read_header(folder / name)
+    return [folder / name for name in needed]
+
+
+def shards_for(tensor_files, names=None):
+    """Names of the files that hold some tensors, sorted.
+
+    tensor_files: dict as `weight_map` returns it; names: tensors wanted, None for all
+    raises: ReportError if a wanted tensor is in no file
+    """
+    wanted = tensor_files if names is None else names
+    unknown = [name for name in wanted if name not in tensor_files]
+    if unknown:
+        raise ReportError(
+            f"the checkpoint has no tensor {unknown[0]!r} ({len(unknown)} of {len(wanted)} "
+            "wanted are missing); nothing is filled in with random numbers"
+        )
+    return sorted({tensor_files[name] for name in wanted})
+
+
+def layer_of(name):
+    """The index of the layer that a tensor belongs to, or None: 3 for "model.layers.3.mlp.up"."""
+    return next((int(part) for part in name.split(".") if part.isdecimal()), None)
+
+
+def first_layers(names, count):
+    """The tensors needed to reach the attention of layer `count - 1`, of those named.
+
+    names: iterable of the checkpoint's own tensor names
+    Left out: later layers, what comes after the last layer, and towers for images or sound. What is
+    in doubt is kept: too many tensors cost time, too few a wrong model.
+    """
+    return [name for name in names if _is_needed(name, count)]
+
+
+def _is_needed(name, count):
+    layer = layer_of(name)
+    if NOT_TEXT.search(name):
+        return False
+    return not AFTER_LAYERS.search(name) if layer is None else layer < count
+
+
+def read_header(path):
+    """The tensors of a safetensors file, by name.
+
+    returns: dict of name -> {"dtype": "F32", "shape": [...], "span": (start, end)}, the span in
+        bytes from the file's beginning
+    raises: ReportError if the file is no safetensors file or was cut short
+    """
+    path = Path(path)
+    whole = path.stat().st_size
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if not 2 <= length <= min(whole - 8, 100_000_000):
+                raise ValueError("its first bytes are not the length of a header")
+            header = json.loads(file.read(length))
+        tensors = {
+            name: {
+                "dtype": entry["dtype"],
+                "shape": entry["shape"],
+                "span": tuple(8 + length + offset for offset in entry["data_offsets"]),
+            }
+            for name, entry in header.items()
+            if name != "__metadata__"
+        }
+        end = max((tensor["span"][1] for tensor in tensors.values()), default=8 + length)
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ReportError(
+            f"'{path.parent.name}/{path.name}' is not a safetensors file; download or copy it again"
+        ) from error
+    if end != whole:
+        raise ReportError(
+            f"'{path.parent.name}/{path.name}' is damaged: it has {whole:,} bytes and should have "
+            f"{end:,}; download or copy it again"
+        )
+    return tensors
+
+
+def total_bytes(folder, names=None):
+    """Bytes of the tensors of a checkpoint as stored, or of those named."""
+    tensors = {}
+    for path in weight_files(folder, names):
+        tensors |= read_header(path)
+    wanted = tensors if names is None else names
+    return sum(tensors[name]["span"][1] - tensors[name]["span"][0] for name in wanted)
+
+
+def weights_sha256(folder, count=None):
+    """Checksum of a checkpoint's weights, in hexadecimal.
+
+    count: first layers that are measured, None for all
+    returns: for all layers the SHA-256 of the weight files, one after the other; for the first
+        layers that of the tensors that these need, each with its name, dtype and shape, by name
+    """
+    digest = hashlib.sha256()
+    if count is None:
+        for path in weight_files(folder):
+            _add(digest, path, 0, path.stat().st_size)
+        return digest.hexdigest()
+    folder, files = Path(folder), weight_map(folder)
+    names = first_layers(files, count)
+    headers = {path.name: read_header(path) for path in weight_files(folder, names)}
+    for name in sorted(names):
+        tensor = headers[files[name]][name]
+        digest.update(json.dumps([name, tensor["dtype"], tensor["shape"]]).encode())
+        _add(digest, folder / files[name], *tensor["span"])
+    return digest.hexdigest()
+
+
+def _add(digest, path, start, end):
+    with path.open("rb") as file:
+        file.seek(start)
+        while chunk := file.read(min(1 << 20, end - file.tell())):
+            digest.update(chunk)
