@@ -23,12 +23,18 @@ def gelu(values):
     return values * 0.5 * (1 + np.vectorize(math.erf)(values / math.sqrt(2)))
 
 
+def rotate(vector, place, theta):
+    """Turn dimension n and n + half by place * theta^(-2n / size), as one complex number."""
+    half = len(vector) // 2
+    angle = place * theta ** (-np.arange(half) / half)
+    turned = (vector[:half] + 1j * vector[half:]) * np.exp(1j * angle)
+    return np.concatenate([turned.real, turned.imag])
+
+
 def reference(model, token_ids):
     """Logits, and per layer and head everything that is measured, from the weights alone."""
     config = model.config
     weights = {name: tensor.double().numpy() for name, tensor in model.state_dict().items()}
-    heads, size = config.num_attention_heads, config.hidden_size // config.num_attention_heads
-    epsilon = config.layer_norm_epsilon
     hidden = weights["transformer.word_embeddings.weight"][token_ids]
     layers = []
     for layer in range(config.num_hidden_layers):
@@ -37,55 +43,82 @@ def reference(model, token_ids):
             for name, tensor in weights.items()
             if name.startswith(f"transformer.h.{layer}.")
         }
-        normed = layer_norm(
-            hidden, own["input_layernorm.weight"], own["input_layernorm.bias"], epsilon
-        )
-        measured = [one_head(own, normed, hidden, head, heads, size) for head in range(heads)]
+
+        def norm(rows, name, own=own):
+            weight, bias = own[f"{name}.weight"], own[f"{name}.bias"]
+            return layer_norm(rows, weight, bias, config.layer_norm_epsilon)
+
+        two_norms = "ln_attn.weight" in own
+        normed = norm(hidden, "ln_attn" if two_norms else "input_layernorm")
+        heads = range(config.num_attention_heads)
+        measured = [one_head(config, own, normed, hidden, head) for head in heads]
         layers.append(measured)
-        hidden = hidden + sum(head.update for head in measured)
-        hidden = hidden + own.get("self_attention.dense.bias", 0)
-        normed = layer_norm(
-            hidden,
-            own["post_attention_layernorm.weight"],
-            own["post_attention_layernorm.bias"],
-            epsilon,
-        )
+        attended = hidden + sum(head.update for head in measured)
+        attended = attended + own.get("self_attention.dense.bias", 0)
+        if two_norms:
+            normed = norm(hidden, "ln_mlp")
+        elif not config.parallel_attn:
+            normed = norm(attended, "post_attention_layernorm")
         inner = gelu(
             normed @ own["mlp.dense_h_to_4h.weight"].T + own.get("mlp.dense_h_to_4h.bias", 0)
         )
-        hidden = hidden + inner @ own["mlp.dense_4h_to_h.weight"].T
+        hidden = attended + inner @ own["mlp.dense_4h_to_h.weight"].T
         hidden = hidden + own.get("mlp.dense_4h_to_h.bias", 0)
     final = layer_norm(
-        hidden, weights["transformer.ln_f.weight"], weights["transformer.ln_f.bias"], epsilon
+        hidden,
+        weights["transformer.ln_f.weight"],
+        weights["transformer.ln_f.bias"],
+        config.layer_norm_epsilon,
     )
     return SimpleNamespace(logits=final @ weights["lm_head.weight"].T, layers=layers)
 
 
-def one_head(own, normed, hidden, head, heads, size):
-    length = len(normed)
+def rows_of(config, head):
+    """Where the query, key and value of a head are in the fused projection: heads that share a
+    key and value follow each other, then come their key and their value."""
+    size = config.hidden_size // config.num_attention_heads
+    key_heads = 1 if config.multi_query else config.num_attention_heads
+    if config.new_decoder_architecture:
+        key_heads = config.num_kv_heads
+    shared = config.num_attention_heads // key_heads
+    first = (head // shared) * (shared + 2)
+    return [
+        slice(place * size, (place + 1) * size)
+        for place in (first + head % shared, first + shared, first + shared + 1)
+    ]
+
+
+def one_head(config, own, normed, hidden, head):
+    heads = config.num_attention_heads
+    length, size = len(normed), config.hidden_size // heads
     fused = own["self_attention.query_key_value.weight"]
     fused_bias = own.get("self_attention.query_key_value.bias", np.zeros(len(fused)))
-    first = head * 3 * size
-    parts = [slice(first + part * size, first + (part + 1) * size) for part in range(3)]
+    parts = rows_of(config, head)
     (query, key, value) = (normed @ fused[part].T for part in parts)
     (query_bias, key_bias, value_bias) = (fused_bias[part] for part in parts)
     # slopes of Press et al. for a power of two of heads, in bfloat16 as Falcon has them
     slope = bfloat16(2.0 ** (-8 * (head + 1) / heads))
     alibi = [bfloat16(slope * bfloat16(j)) for j in range(length)]
 
-    content = np.zeros((length, length))
+    content, score = np.zeros((length, length)), np.zeros((length, length))
     bias, position = np.zeros(length), np.zeros((length, length))
     probability, context = np.zeros((length, length)), np.zeros((length, size))
     for j in range(length):
         bias[j] = query_bias @ key[j] / math.sqrt(size)
     for i in range(length):
-        row = []
         for j in range(i + 1):
             content[i, j] = query[i] @ key[j] / math.sqrt(size)
-            position[i, j] = (alibi[j] - alibi[i]) / math.sqrt(size)
-            with_bias = (query[i] + query_bias) @ (key[j] + key_bias)
-            row.append((with_bias + alibi[j]) / math.sqrt(size))
-        exponential = np.exp(np.array(row) - max(row))
+            full_query, full_key = query[i] + query_bias, key[j] + key_bias
+            straight = full_query @ full_key / math.sqrt(size)
+            if config.alibi:
+                position[i, j] = (alibi[j] - alibi[i]) / math.sqrt(size)
+                score[i, j] = straight + alibi[j] / math.sqrt(size)
+            else:
+                theta = config.rope_parameters["rope_theta"]
+                turned = rotate(full_query, i, theta) @ rotate(full_key, j, theta)
+                position[i, j] = turned / math.sqrt(size) - straight
+                score[i, j] = turned / math.sqrt(size)
+        exponential = np.exp(score[i, : i + 1] - score[i, : i + 1].max())
         probability[i, : i + 1] = exponential / exponential.sum()
         context[i] = sum(probability[i, j] * (value[j] + value_bias) for j in range(i + 1))
     update = context @ own["self_attention.dense.weight"][:, head * size : (head + 1) * size].T
@@ -94,6 +127,7 @@ def one_head(own, normed, hidden, head, heads, size):
         content=content,
         bias=bias,
         position=position,
+        score=score,
         probability=probability,
         update=update,
         magnitude=norms[0] / norms[1],

@@ -1,42 +1,194 @@
-"""What is peculiar about Falcon, and which variants are refused."""
+"""Every variant of Falcon against loops in float64, and what is peculiar about its ALiBi."""
+
+import math
 
 import numpy as np
 import pytest
-import torch
 
-from report.errors import ReportError
+from report import families
+from report.measurements import decomposition
 from report.models import falcon
 from tests.conftest import falcon_config, random_falcon
-from tests.models.falcon_reference import reference
-
-
-def test_attentions_of_transformers_still_have_alibi_twice(token_ids):
-    """When this fails, transformers was mended: tell the reader so in models/falcon.py."""
-    model = random_falcon()
-    with torch.no_grad():
-        output = model(torch.tensor([token_ids]), use_cache=False, output_attentions=True)
-    for head, truth in enumerate(reference(model, token_ids).layers[0]):
-        score = truth.content + truth.bias[None, :] + 2 * truth.position
-        exponential = np.tril(np.exp(score))
-        doubled = exponential / exponential.sum(1, keepdims=True)
-        found = output.attentions[0][0, head].numpy()
-        np.testing.assert_allclose(found, doubled, atol=1e-5)
-        assert abs(found - truth.probability).max() > 1e-3
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"alibi": False}, r"alibi=False \(rotary positions\)"),
-        ({"multi_query": True}, "multi_query=True"),
-        ({"new_decoder_architecture": True}, "new_decoder_architecture=True"),
-        ({"num_kv_heads": 2}, "num_kv_heads different from num_attention_heads"),
-    ],
+from tests.models.falcon_reference import bfloat16, reference
+from tests.models.recording import (
+    eager,
+    largest_difference,
+    plain,
+    probabilities,
+    recorded,
+    require_terms_sum_to_scores,
+    some_tokens,
 )
-def test_variants_that_are_not_measured_are_refused(changes, message):
-    with pytest.raises(ReportError, match=f"this Falcon has .*{message}.*supported: alibi=True"):
-        falcon.require_supported(falcon_config(**changes))
+
+GROUPED = {"new_decoder_architecture": True, "num_kv_heads": 2, "parallel_attn": True}
+VARIANTS = {
+    "alibi, as falcon-rw-1b": {},
+    "alibi, no biases": {"bias": False},
+    "alibi, one key head": {"multi_query": True},
+    "alibi, two key heads": GROUPED,
+    "rotary": {"alibi": False},
+    "rotary, no biases": {"alibi": False, "bias": False},
+    "rotary, one key head, as falcon-7b": {
+        "alibi": False,
+        "bias": False,
+        "multi_query": True,
+        "parallel_attn": True,
+    },
+    "rotary, one key head and biases": {"alibi": False, "multi_query": True},
+    "rotary, two key heads, as falcon-40b": {"alibi": False, "bias": False, **GROUPED},
+    "rotary, two key heads and biases": {"alibi": False, **GROUPED},
+}
 
 
-def test_the_variant_of_falcon_rw_is_supported():
-    falcon.require_supported(falcon_config())
+def measured(model, token_ids, alibi_factor=1):
+    return recorded(
+        model,
+        token_ids,
+        lambda module, attention: falcon.measured_forward(module, attention, alibi_factor),
+    )
+
+
+@pytest.fixture(scope="module", params=VARIANTS.values(), ids=VARIANTS)
+def compared(request):
+    """A variant's model, what was recorded of it, and the reference, on 27 tokens."""
+    model = random_falcon(**request.param)
+    token_ids = some_tokens(27)
+    return model, token_ids, measured(model, token_ids), reference(model, token_ids)
+
+
+def of_heads(truth, name):
+    return [np.stack([getattr(head, name) for head in layer]) for layer in truth.layers]
+
+
+def test_probabilities_equal_the_reference(compared):
+    _, _, (_, recorder), truth = compared
+    found = probabilities(recorder)
+    assert largest_difference(found, of_heads(truth, "probability")) <= 5e-6
+    largest = [layer.max(2) for layer in of_heads(truth, "probability")]
+    assert np.mean(largest) > 0.4, "heads that spread evenly would prove little"
+
+
+@pytest.mark.parametrize("name", ["content", "position"])
+def test_terms_equal_the_reference(compared, name):
+    _, _, (_, recorder), truth = compared
+    found = []
+    for factors in recorder.factors:
+        (term,) = [term for term in decomposition.terms(factors) if term.name == name]
+        found.append(term.matrix().tril())
+    assert largest_difference(found, of_heads(truth, name)) <= 2e-5
+
+
+def test_the_bias_term_equals_the_reference_and_is_missing_without_biases(compared):
+    model, _, (_, recorder), truth = compared
+    found = [decomposition.bias(factors) for factors in recorder.factors]
+    assert largest_difference(found, of_heads(truth, "bias")) <= 2e-5
+    for factors, bias in zip(recorder.factors, found, strict=True):
+        named = "bias" in [term.name for term in decomposition.terms(factors)]
+        assert named == model.config.bias == bool(bias.any())
+
+
+def test_terms_sum_to_scores(compared):
+    require_terms_sum_to_scores(compared[2][1])
+
+
+def test_logits_equal_those_of_the_sdpa_forward_and_of_the_reference(compared):
+    model, token_ids, (logits, _), truth = compared
+    assert model.config._attn_implementation == "sdpa"
+    assert (logits - plain(model, token_ids).logits[0]).abs().max() <= 5e-6
+    assert largest_difference([logits], [truth.logits]) <= 2e-5
+
+
+def test_keys_are_kept_once_for_the_heads_that_share_them(compared):
+    model, _, (_, recorder), _ = compared
+    expected = {True: 2, False: 1 if model.config.multi_query else 4}
+    key_heads = expected[model.config.new_decoder_architecture]
+    for factors, value in zip(recorder.factors, recorder.values, strict=True):
+        assert factors.key.shape == value.shape == (key_heads, 27, 8)
+        assert factors.query.shape == (4, 27, 8)
+
+
+def test_the_distance_term_of_rotated_biases_depends_on_the_distance_alone():
+    model = random_falcon(alibi=False, **GROUPED)
+    _, recorder = measured(model, list(range(24)))
+    for factors in recorder.factors:
+        distance = decomposition.rotary_terms(factors)["distance"]
+        for offset in range(24):
+            of_offset = distance.diagonal(-offset, 1, 2)
+            assert (of_offset - of_offset[:, :1]).abs().max() <= 1e-5
+        assert distance.abs().max() > 0.1
+
+
+def test_scaled_rotation_is_part_of_content():
+    """With yarn, cosine and sine carry a factor; a rotation by nothing keeps it."""
+    yarn = {
+        "rope_type": "yarn",
+        "rope_theta": 1e4,
+        "factor": 8.0,
+        "original_max_position_embeddings": 64,
+    }
+    model = random_falcon(alibi=False, rope_parameters=yarn, **GROUPED)
+    token_ids = list(range(40))
+    logits, recorder = measured(model, token_ids)
+    assert (logits - plain(model, token_ids).logits[0]).abs().max() <= 5e-6
+    require_terms_sum_to_scores(recorder)
+    for factors in recorder.factors:
+        diagonal = decomposition.rotary_position(factors).diagonal(0, 1, 2)
+        assert diagonal.abs().max() <= 1e-5
+    assert model.transformer.rotary_emb.attention_scaling > 1.1
+
+
+def test_alibi_is_the_bfloat16_one_that_the_model_passes():
+    """Past position 256 it goes in steps; recomputed from slopes it would not."""
+    length = 300
+    _, recorder = measured(random_falcon(), [1] * length)
+    position = recorder.factors[0].position * math.sqrt(8)
+    for head in range(4):
+        slope = bfloat16(2.0 ** (-2 * (head + 1)))
+        expected = [bfloat16(slope * bfloat16(j)) for j in range(length)]
+        np.testing.assert_allclose(position[head].numpy(), expected, rtol=1e-6)
+    steps = position.diff(dim=1)[:, 257:]
+    assert (steps == 0).any()
+    assert (steps != 0).any()
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+def test_attentions_of_transformers_still_have_alibi_twice(token_ids, seed):
+    """The day this fails, transformers was mended: see the messages."""
+    model = random_falcon(seed)
+    returned = plain(eager(model), token_ids, output_attentions=True)
+    truth, once = measured(model, token_ids)
+    logits, twice = measured(model, token_ids, alibi_factor=2)
+    mended = largest_difference(probabilities(once), [a[0] for a in returned.attentions]) < 1e-3
+    assert not mended, (
+        "transformers' eager Falcon now counts ALiBi once, as its sdpa forward does: say in the "
+        "documentation from which version on, and that alibi_factor=2 is only for older figures"
+    )
+    found = [attention[0] for attention in returned.attentions]
+    assert largest_difference(found, probabilities(twice)) <= 2e-6, "eager is not factor 2"
+    assert (returned.logits[0] - logits).abs().max() <= 5e-6, "eager is not factor 2"
+    sdpa = plain(model, token_ids).logits[0]
+    assert (sdpa - truth).abs().max() <= 5e-6, "the sdpa forward is not factor 1"
+    assert (sdpa - logits).abs().max() > 1e-2
+
+
+def test_attentions_asked_of_an_sdpa_model_have_alibi_twice_too(token_ids):
+    model = random_falcon()
+    returned = plain(model, token_ids, output_attentions=True)
+    _, twice = measured(model, token_ids, alibi_factor=2)
+    found = [attention[0] for attention in returned.attentions]
+    assert largest_difference(found, probabilities(twice)) <= 2e-6
+
+
+@pytest.mark.parametrize("name", [n for n in families.variants("falcon") if "rotary" in n])
+def test_rotary_attentions_of_transformers_are_right(name):
+    model = families.tiny(name, seed=3)
+    token_ids = some_tokens(60)
+    returned = plain(eager(model), token_ids, output_attentions=True)
+    _, recorder = measured(model, token_ids)
+    found = [attention[0] for attention in returned.attentions]
+    assert largest_difference(found, probabilities(recorder)) <= 5e-6
+
+
+def test_which_variants_have_alibi():
+    assert falcon.has_alibi(falcon_config())
+    assert not falcon.has_alibi(falcon_config(alibi=False))

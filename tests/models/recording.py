@@ -1,0 +1,109 @@
+"""Attention computed in full, as the definitions have it, with everything kept: for tests only."""
+
+import copy
+
+import numpy as np
+import torch
+
+from report.measurements import decomposition
+from report.measurements.decomposition import Scores
+
+
+class DenseRecorder:
+    """Computes every layer's context from dense probabilities and keeps what it was given."""
+
+    updates = None
+
+    def __init__(self):
+        self.factors, self.values = [], []
+
+    def attention(self, _, factors, value):
+        """See report/models/capture.py."""
+        self.factors.append(factors)
+        self.values.append(value)
+        if isinstance(factors, Scores):
+            return None
+        probability = decomposition.probability(factors)
+        shared = probability.shape[0] // value.shape[0]
+        return probability @ value.repeat_interleave(shared, 0)
+
+
+def recorded(model, token_ids, forward_of):
+    """The logits [T, vocabulary] with every attention module's forward replaced, and the recorder.
+
+    forward_of: called with (module, attention), returns the forward, as `measured_forward` of the
+        files in report/models/ does
+    """
+    recorder = DenseRecorder()
+    modules = attention_modules(model)
+
+    def attention(factors, value):
+        return recorder.attention(None, factors, value)
+
+    for module in modules:
+        module.forward = forward_of(module, attention)
+    try:
+        logits = plain(model, token_ids).logits[0]
+    finally:
+        for module in modules:
+            del module.forward
+    assert len(recorder.factors) == len(modules)
+    return logits, recorder
+
+
+def attention_modules(model):
+    """The modules that compute attention, in order: those with no such module inside."""
+    found = [module for module in model.modules() if "ttention" in type(module).__name__]
+    return [
+        module
+        for module in found
+        if sum("ttention" in type(inner).__name__ for inner in module.modules()) == 1
+    ]
+
+
+def some_tokens(length, seed=1):
+    """Random token ids below 99, which every tiny model knows."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(0, 99, (length,), generator=generator).tolist()
+
+
+def plain(model, token_ids, **options):
+    """The untouched model's output for one text, without gradients and cache."""
+    with torch.no_grad():
+        return model(torch.tensor([token_ids]), use_cache=False, **options)
+
+
+def eager(model):
+    """A copy of the model that computes attention in plain steps, and returns it when asked."""
+    twin = copy.deepcopy(model)
+    twin.config._attn_implementation = "eager"
+    return twin
+
+
+def largest_difference(found, expected):
+    """Of two lists of tensors or arrays, one a layer; lists of different lengths are an error."""
+    return max(
+        float(np.abs(np.asarray(one, np.float64) - np.asarray(other, np.float64)).max())
+        for one, other in zip(found, expected, strict=True)
+    )
+
+
+def probabilities(recorder):
+    """Per layer, float [heads, T, T]."""
+    return [decomposition.probability(factors) for factors in recorder.factors]
+
+
+def require_terms_sum_to_scores(recorder, tolerance=1e-5):
+    """Content, bias, position and the row constant add up to the score wherever a target is seen,
+    and so does the four-way split where there is one."""
+    for factors in recorder.factors:
+        score = decomposition.score(factors)
+        names = [term.name for term in decomposition.terms(factors)]
+        total = sum(term.matrix() for term in decomposition.terms(factors))
+        if "row_constant" not in names:
+            total = total + decomposition.row_constant(factors)[..., None]
+        seen = factors.range().mask()
+        assert (total - score)[:, seen].abs().max() <= tolerance
+        split = decomposition.rotary_terms(factors)
+        if split is not None:
+            assert (sum(split.values()) - score)[:, seen].abs().max() <= tolerance
