@@ -1,109 +1,284 @@
-"""Attach to a model so that every layer's attention is measured, and undo everything afterwards."""
+"""Attach to a model so that every layer's attention is measured, and undo everything afterwards.
 
-from contextlib import contextmanager
+Attention is reached by one of four routes, chosen by what ran in the model's first layer:
+
+    interface    the attention interface of transformers (most families): a function is registered
+                 under a name of our own, together with the mask that belongs to it
+    own forward  families with a file here (falcon, bloom, mpt): `measured_forward(module,
+                 attention, alibi_factor)` makes a new forward for an attention module
+    sdpa         modules that call torch's scaled_dot_product_attention: `sdpa_spy`
+    softmax      modules that call torch's softmax: `softmax_spy`; scores and probabilities only
+
+All but the first replace the forward of the attention modules and offer `measured_forward(module,
+attention, ...)`, where `attention` is called with (Factors, value) and returns the context, or with
+(Scores, None). A recorder is any object with
+
+    attention(layer, factors, value)    layer int; Factors, value float [key_heads, T, value_dim];
+        returns the context, float [heads, T, value_dim]; or Scores and None: returns nothing
+    updates     None, or a function called with (layer, hidden_state, context, attention_output)
+        after the output projection: what enters the layer, float [T, hidden_size], what enters the
+        projection, float [heads, T, value_dim], and what leaves it, float [T, hidden_size]
+    wants_factors    whether biases and unrotated queries and keys are filled in (default True);
+        without, measuring costs no projection and no rotation more than the model's own
+    wants_rotary_terms    whether the rotated biases are filled in too (default False)
+"""
+
+from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import torch
 
 from report.errors import ReportError
-from report.models import falcon
+from report.measurements.decomposition import Factors
+from report.measurements.visible import Visible
+from report.models import bloom, falcon, mpt, sdpa_spy, softmax_spy
+from report.models.kernel import streaming_attention
+from report.models.rotation import Splitter
+from report.models.structure import (
+    architecture,
+    configs,
+    evaluating,
+    interface,
+    route_of,
+    structure,
+    text_config,
+)
 
-FAMILIES = {family.MODEL_TYPE: family for family in (falcon,)}
-"""How to reach a family's tensors, by the model_type of its config. A new family is one file."""
+FAMILIES = {family.MODEL_TYPE: family for family in (falcon, bloom, mpt)}
+"""The families with a forward of their own, by the model_type of their config."""
 
-UNMASKED = "report_measured"
+UNMASKED = "report_unmasked"
 """A name under which transformers knows no mask: the model then builds no [1, heads, T, T] mask."""
 
 
+@contextmanager
+def attached(model, recorder, layers=None, alibi_factor=1):
+    """Within the context, every layer's attention of `model` is computed by `recorder`.
+
+    recorder: see above
+    layers: indices to attach to (others run as they are); None attaches to all
+    alibi_factor: what ALiBi is multiplied by; 2 is what transformers' eager Falcon computes
+    yields: the list of layers measured so far, in the order of the calls
+    The model is as before afterwards, also when an exception passes: forwards, hooks, attention
+    implementation, and every module's training mode (within, the model is in evaluation mode).
+    """
+    parts = structure(model)
+    chosen = {index: parts[index] for index in (range(len(parts)) if layers is None else layers)}
+    calls = []
+    with ExitStack() as undo:
+        undo.enter_context(evaluating(model))
+        splitter = undo.enter_context(Splitter(chosen, recorder))
+
+        def attention(layer, factors, value):
+            factors = splitter.completed(layer, factors)
+            calls.append(layer)
+            return recorder.attention(layer, factors, value)
+
+        if getattr(recorder, "updates", None) is not None:
+            undo.enter_context(_updates(chosen, recorder.updates))
+        undo.enter_context(_ROUTES[route_of(model)](model, chosen, attention, alibi_factor))
+        yield calls
+
+
 def family_of(config):
-    """The family module for a model's config; ReportError if it is not supported."""
+    """Deprecated: until load.py and measure.py use `structure` and `run_texts`."""
     family = FAMILIES.get(config.model_type)
     if family is None:
         raise ReportError(
             f"architecture '{config.model_type}' is not supported; "
             f"supported: {', '.join(sorted(FAMILIES))}"
         )
-    family.require_supported(config)
     return family
 
 
-@contextmanager
-def attached(model, record):
-    """Within the context, every layer's attention of `model` is computed by `record`.
+def run_measured(model, token_ids, record, logits=False):
+    """Deprecated: until measure.py uses `run_texts`."""
+    entering = {}
+    hooks = [
+        part.module.register_forward_pre_hook(
+            lambda _, args, kwargs, index=index: entering.update(
+                {index: (args[0] if args else kwargs["hidden_states"])[0]}
+            ),
+            with_kwargs=True,
+        )
+        for index, part in enumerate(structure(model))
+    ]
 
-    record: called with (layer, hidden_state, factors, value): layer int; hidden_state float
-        [T, hidden_size], what enters the layer; Factors; value float [heads, T, head_dim];
-        returns the context [heads, T, head_dim]
-    yields: the list of layers measured so far, in the order of the calls
-    The model is as before afterwards, also when an exception passes: forwards, hooks, attention
-    implementation, and every module's training mode (within, the model is in evaluation mode).
-    """
-    family = family_of(model.config)
-    calls = []
-    modules = list(model.modules())
-    training = [module.training for module in modules]
-    implementation = model.config._attn_implementation_internal
-    undo = []
+    class Old:
+        updates = None
+
+        def attention(self, layer, factors, value):
+            return record(layer, entering[layer], factors, value)
+
     try:
-        model.eval()
-        model.config._attn_implementation_internal = UNMASKED
-        for index, layer in enumerate(family.layers(model)):
-            undo.append(_attach_layer(family, index, layer, record, calls))
-        yield calls
+        forward = model if logits else model.base_model
+        input_ids = torch.as_tensor(token_ids, device=model.device)[None]
+        with torch.no_grad(), attached(model, Old()):
+            output = forward(input_ids=input_ids, use_cache=False)
     finally:
-        for undo_layer in undo:
-            undo_layer()
-        model.config._attn_implementation_internal = implementation
-        for module, mode in zip(modules, training, strict=True):
-            module.training = mode
+        for hook in hooks:
+            hook.remove()
+    return output.logits[0] if logits else None
 
 
-def _attach_layer(family, index, layer, record, calls):
-    """Hook one layer and replace its attention's forward; returns the function that undoes both."""
+@contextmanager
+def _through_interface(model, chosen, attention, alibi_factor):
+    _require_no_factor(model, alibi_factor)
+    index_of = {part.attention: index for index, part in chosen.items()}
+    ranges = {}  # the layers of a pass share their masks: id to (mask, Visible)
+
+    def function(
+        module,
+        query,
+        key,
+        value,
+        attention_mask,
+        scaling=None,
+        is_causal=None,
+        softcap=None,
+        s_aux=None,
+        position_bias=None,
+        **_,
+    ):
+        if position_bias is not None:
+            raise ReportError(
+                f"architecture {architecture(model)} adds learned position biases to its scores, "
+                "which is not measured"
+            )
+        if is_causal is None:
+            is_causal = getattr(module, "is_causal", True)
+        factors = Factors(
+            query[0],
+            key[0],
+            query_bias=None,
+            key_bias=None,
+            position=None,
+            scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
+            softcap=softcap,
+            sink=s_aux,
+            visible=_visible(attention_mask, is_causal, query, ranges),
+        )
+        if module in index_of:
+            context = attention(index_of[module], factors, value[0])
+        else:
+            context = streaming_attention(factors, value[0], lambda *_: None)
+        return context.transpose(0, 1)[None], None  # [1, T, heads, value_dim]
+
+    with interface(model, function):
+        yield
+
+
+def _visible(mask, is_causal, query, ranges):
+    """What a mask, bool or float [1, 1, T, T] or None, leaves visible; None is causal."""
+    if mask is None:
+        return None if is_causal else Visible.full(query.shape[2], query.device)
+    if id(mask) not in ranges:
+        if mask.dtype != torch.bool:
+            visible = sdpa_spy.seen_targets(mask[0])
+        else:
+            visible = sdpa_spy.common_targets(mask[0])
+        ranges.clear()  # only while `mask` is kept is its id its own
+        ranges[id(mask)] = mask, None if visible.is_causal else visible
+    return ranges[id(mask)][1]
+
+
+@contextmanager
+def _own_forward(model, chosen, attention, alibi_factor):
+    family = FAMILIES[text_config(model).model_type]
+    kept = [(config, config._attn_implementation_internal) for config in configs(model)]
+    make = partial(family.measured_forward, alibi_factor=alibi_factor)
+    with _forwards(chosen, attention, lambda part, record: make(part.attention, record)):
+        try:
+            for config, _ in kept:
+                if getattr(family, "UNMASKED", False):
+                    config._attn_implementation_internal = UNMASKED
+            yield
+        finally:
+            for config, implementation in kept:
+                config._attn_implementation_internal = implementation
+
+
+@contextmanager
+def _sdpa(model, chosen, attention, alibi_factor):
+    _require_no_factor(model, alibi_factor)
+
+    def make(part, record):
+        return sdpa_spy.measured_forward(part.attention, record)
+
+    with _forwards(chosen, attention, make):
+        yield
+
+
+@contextmanager
+def _softmax(model, chosen, attention, alibi_factor):
+    _require_no_factor(model, alibi_factor)
+
+    def make(part, record):
+        return softmax_spy.measured_forward(part.attention, record, part.heads)
+
+    with _forwards(chosen, attention, make):
+        yield
+
+
+_ROUTES = {
+    "interface": _through_interface,
+    "own forward": _own_forward,
+    "sdpa": _sdpa,
+    "softmax": _softmax,
+}
+
+
+@contextmanager
+def _forwards(chosen, attention, make):
+    """Replace the forward of every chosen attention module by make(part, record)."""
+    before = [(part.attention, part.attention.__dict__.get("forward")) for part in chosen.values()]
+    try:
+        for index, part in chosen.items():
+            part.attention.forward = make(part, partial(attention, index))
+        yield
+    finally:
+        for module, forward in before:
+            module.__dict__.pop("forward", None)  # the method of the class is visible again
+            if forward is not None:  # a library had wrapped the instance
+                module.forward = forward
+
+
+def _require_no_factor(model, alibi_factor):
+    if alibi_factor != 1:
+        raise ReportError(
+            f"alibi_factor={alibi_factor:g} is for models with ALiBi reached by a forward of ours "
+            f"({', '.join(sorted(FAMILIES))}), not for {architecture(model)}; leave it at 1"
+        )
+
+
+@contextmanager
+def _updates(chosen, updates):
+    """Tell `updates` what enters each layer, and what enters and leaves its output projection."""
+    hooks = []
     entering = {}
 
-    def remember(_, args, kwargs):
-        hidden_states = args[0] if args else kwargs["hidden_states"]
-        entering["hidden_state"] = hidden_states[0]
-
-    def record_layer(factors, value):
-        calls.append(index)
-        hidden_state = entering.pop("hidden_state")
+    def remember(index, _, args, kwargs):
+        hidden_state = (args[0] if args else kwargs["hidden_states"])[0]
         if not torch.isfinite(hidden_state).all():
             raise ReportError(
                 f"layer {index}, every head: the hidden state that enters the layer is NaN or "
                 "infinite; check the weights, and measure in float32"
             )
-        return record(index, hidden_state, factors, value)
+        entering[index] = hidden_state
 
-    module = family.attention(layer)
-    before = module.__dict__.get("forward")  # set where a library has wrapped the instance
-    hook = layer.register_forward_pre_hook(remember, with_kwargs=True)
-    module.forward = family.measured_forward(module, record_layer)
+    def tell(index, heads, _, args, output):
+        context = args[0].reshape(-1, heads, args[0].shape[-1] // heads).transpose(0, 1)
+        updates(index, entering.pop(index), context, output.reshape(-1, output.shape[-1]))
 
-    def undo():
-        hook.remove()
-        del module.forward  # the method of the class is visible again
-        if before is not None:
-            module.forward = before
-
-    return undo
-
-
-def run_measured(model, token_ids, record, logits=False):
-    """One forward pass over `token_ids` [T] with `record` attached; gradients and cache are off.
-
-    returns: logits float [T, vocabulary] if asked for, otherwise None (the language-model head is
-        not computed)
-    raises: ReportError if not every layer's attention came through `record` exactly once
-    """
-    input_ids = torch.as_tensor(token_ids, device=model.device)[None]
-    forward = model if logits else model.base_model
-    with torch.no_grad(), attached(model, record) as calls:
-        output = forward(input_ids=input_ids, use_cache=False)
-    expected = model.config.num_hidden_layers
-    if calls != list(range(expected)):
-        raise ReportError(
-            f"measured attention was called for layers {calls}, expected each of 0 to "
-            f"{expected - 1} once; this version of transformers reaches attention in another way"
-        )
-    return output.logits[0] if logits else None
+    try:
+        for index, part in chosen.items():
+            hooks.append(
+                part.module.register_forward_pre_hook(partial(remember, index), with_kwargs=True)
+            )
+            hooks.append(
+                part.output_projection.register_forward_hook(partial(tell, index, part.heads))
+            )
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()

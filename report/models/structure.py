@@ -1,10 +1,10 @@
 """Where a model's layers keep their attention, found by running one layer, not by family names.
 
-A forward pass of two tokens is stopped at the end of the first layer. What ran on the way says where
-the parts are: the module that computed attention and by which route it did (see `capture`), the
-first projection after it, and the norm, if any, that took the projection's output as it was. The
-same names are then looked up in every layer. Where weights are not in memory, a twin of the model
-without any (of fake tensors, which have shapes only) is run in place of it.
+A forward pass of two tokens is stopped at the end of the first layer. What ran on the way says
+where the parts are: the module that computed attention and by which route it did (see `capture`),
+the first projection after it, and the norm, if any, that took the projection's output as it was.
+The same names are then looked up in every layer. Where weights are not in memory, a twin of the
+model without any (of fake tensors, which have shapes only) is run in place of it.
 """
 
 import copy
@@ -171,9 +171,7 @@ def evaluating(model):
 
 def _layer(model, index, module, found):
     try:
-        parts = [
-            module.get_submodule(name) for name in (found.attention, found.output_projection)
-        ]
+        parts = [module.get_submodule(name) for name in (found.attention, found.output_projection)]
         norm = None if found.norm_after is None else module.get_submodule(found.norm_after)
     except AttributeError:
         raise ReportError(
@@ -211,7 +209,7 @@ def _probe(model):
     )
 
 
-class _Done(Exception):
+class _EndedError(Exception):
     """The first layer ended."""
 
 
@@ -245,7 +243,7 @@ class _Watch(TorchFunctionMode):
             try:
                 ids = torch.ones(1, 2, dtype=torch.long, device=self.model.device)
                 self.model.base_model(input_ids=ids, use_cache=False)
-            except _Done:
+            except _EndedError:
                 return None
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                 return error
@@ -262,7 +260,9 @@ class _Watch(TorchFunctionMode):
     def _hooked(self, path, layer):
         hooks = []
         for name, module in layer.named_modules():
-            hooks.append(module.register_forward_pre_hook(self._entering(path, name), with_kwargs=True))
+            hooks.append(
+                module.register_forward_pre_hook(self._entering(path, name), with_kwargs=True)
+            )
             hooks.append(module.register_forward_hook(self._leaving(path, name)))
         try:
             yield
@@ -291,7 +291,7 @@ class _Watch(TorchFunctionMode):
             if self.attention and self.projection is None and _is_projection(module):
                 self.projection, self.output = name, output
             if not name:
-                raise _Done
+                raise _EndedError
 
         return leaving
 
