@@ -8,11 +8,8 @@ from transformers.models.bloom.modeling_bloom import dropout_add
 from report.measurements.decomposition import Factors
 
 MODEL_TYPE = "bloom"
-
-
-def has_alibi(_):
-    """Positions are always ALiBi."""
-    return True
+UNMASKED = True
+"""It needs no mask; see falcon."""
 
 
 def measured_forward(module, attention, alibi_factor=1):

@@ -9,11 +9,6 @@ from report.measurements.decomposition import Factors
 MODEL_TYPE = "mpt"
 
 
-def has_alibi(_):
-    """Positions are always ALiBi."""
-    return True
-
-
 def measured_forward(module, attention, alibi_factor=1):
     """A forward for the attention `module` that leaves the attention itself to `attention`.
 

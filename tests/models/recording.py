@@ -73,6 +73,26 @@ def plain(model, token_ids, **options):
         return model(torch.tensor([token_ids]), use_cache=False, **options)
 
 
+def with_doubled(model, token_ids, name):
+    """The untouched model's logits where its attention modules are passed 2 * `name`."""
+
+    def double(_, args, kwargs):
+        return args, kwargs | {name: 2 * kwargs[name]}
+
+    modules = attention_modules(model)
+    hooks = [module.register_forward_pre_hook(double, with_kwargs=True) for module in modules]
+    try:
+        return plain(model, token_ids).logits[0]
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def relative_difference(found, expected):
+    """Largest difference of two tensors, as a fraction of the largest value expected."""
+    return float((found - expected).abs().max() / expected.abs().max())
+
+
 def eager(model):
     """A copy of the model that computes attention in plain steps, and returns it when asked."""
     twin = copy.deepcopy(model)

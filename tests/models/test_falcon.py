@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from report import families
+from report.errors import ReportError
 from report.measurements import decomposition
 from report.models import falcon
-from tests.conftest import falcon_config, random_falcon
+from tests.conftest import random_falcon
 from tests.models.falcon_reference import bfloat16, reference
 from tests.models.recording import (
     eager,
@@ -189,6 +190,7 @@ def test_rotary_attentions_of_transformers_are_right(name):
     assert largest_difference(found, probabilities(recorder)) <= 5e-6
 
 
-def test_which_variants_have_alibi():
-    assert falcon.has_alibi(falcon_config())
-    assert not falcon.has_alibi(falcon_config(alibi=False))
+def test_a_factor_is_refused_where_positions_are_rotary():
+    module = random_falcon(alibi=False).transformer.h[0].self_attention
+    with pytest.raises(ReportError, match=r"alibi_factor=2 is for models with ALiBi.*are rotary"):
+        falcon.measured_forward(module, None, alibi_factor=2)
