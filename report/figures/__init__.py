@@ -10,5 +10,10 @@ height of its box), and
     rows(data, **state) -> dict          what fills each named dataset at that state
     alt(data, **state) -> str            what is to be seen at that state, for those who do not see
 
+and perhaps
+
+    left_out(data) -> str                why it cannot be drawn of a model, "" if it can
+
+
 `data` is a `report.datasets.reader.StudyData`; `state` are values of controls, e.g. layer=3.
 """

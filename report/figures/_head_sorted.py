@@ -6,7 +6,7 @@ A line is no head, and lines never cross; each point knows the real head it stan
 import altair
 import numpy as np
 
-from report.figures import _controls, _theme
+from report.figures import _controls, _theme, _updates
 
 ASPECT = 1.6
 PHONE_ASPECT = 1.05
@@ -17,13 +17,18 @@ def controls(data):
     return [_controls.Switch("source", "Measured on", SOURCES, "passage")]
 
 
-def caption(what):
+def caption(data, what):
     """How to read the lines, after a sentence that says `what` is counted."""
+    joined = ""
+    if data.layers > 1:
+        joined = (
+            ", and a line joins the values of one rank from layer to layer: a line is no head, the "
+            "tooltip names the head at each point"
+        )
     return (
-        f"{what} Token 0, which can only attend to itself, is left out. At each layer the heads "
-        "are sorted by their value, and a line joins the values of one rank from layer to layer: "
-        "a line is no head, the tooltip names the head at each point. Point at one to see where "
-        "that head of that layer stands in the other figures of this section."
+        f"{what} {_updates.without_first(data)} At each layer the heads are sorted by their "
+        f"value{joined}. Point at one to see where that head of that layer stands in the other "
+        "figures of this section."
     )
 
 

@@ -11,12 +11,21 @@ from report.figures import _controls, _theme, _updates
 
 ASPECT = 1.5
 PHONE_ASPECT = 0.92
-CHOOSING = (
-    "Bars of all heads are stacked. Click on a bar or on a head in the legend to single it out: "
-    "it then stands on the base line, in front of the total in grey; with shift, several can be "
-    "compared; a click on the empty part or Esc brings all back. When a token is marked, a small "
-    "line for each head shows where that token is."
-)
+MOST_IN_LEGEND = 64
+"""Heads that a legend has room for beside a chart; of more, only the bars can be clicked."""
+
+
+def choosing(data):
+    """How to single out heads and tokens."""
+    marked = "When a token is marked, a small line for each head shows where that token is."
+    if data.heads == 1:
+        return marked
+    legend = " or on a head in the legend" if data.heads <= MOST_IN_LEGEND else ""
+    return (
+        f"Bars of all heads are stacked. Click on a bar{legend} to single it out: it then stands "
+        "on the base line, in front of the total in grey; with shift, several can be compared; a "
+        f"click on the empty part or Esc brings all back. {marked}"
+    )
 
 
 def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binning):
@@ -27,7 +36,7 @@ def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binn
     singled = altair.selection_point(
         name="singled",
         fields=["head"],
-        bind="legend",
+        **({"bind": "legend"} if data.heads <= MOST_IN_LEGEND else {}),
         on="click",
         clear="window:keydown[event.key === 'Escape']",
     )
@@ -68,23 +77,13 @@ def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binn
 
 
 def _channels(data, measure, x_title):
-    legend = altair.Legend(
-        title="head (click to single out)",
-        orient="top",
-        direction="horizontal",
-        columns=altair.ExprRef("width < 500 ? 8 : 16"),
-        symbolType="square",
-        symbolStrokeWidth=0,
-        symbolLimit=0,
-        columnPadding=8,
-    )
     return {
         "x": altair.X("low:Q", bin="binned", title=x_title)
         .axis(grid=False, tickCount=_theme.ticks_across())
         .scale(zero=True),
         "x2": "high:Q",
         "y": altair.Y("count():Q", title="tokens, over all heads", stack="zero").axis(tickCount=5),
-        "color": altair.Color("head:O", legend=legend).scale(
+        "color": altair.Color("head:O", legend=_legend(data)).scale(
             domain=list(range(data.heads)), range=_theme.head_colours(data.heads)
         ),
         "order": altair.Order("head:O"),
@@ -94,6 +93,21 @@ def _channels(data, measure, x_title):
             altair.Tooltip("count():Q", title="tokens"),
         ],
     }
+
+
+def _legend(data):
+    if data.heads > MOST_IN_LEGEND:
+        return None
+    return altair.Legend(
+        title="head (click to single out)",
+        orient="top",
+        direction="horizontal",
+        columns=altair.ExprRef("width < 500 ? 8 : 16"),
+        symbolType="square",
+        symbolStrokeWidth=0,
+        symbolLimit=0,
+        columnPadding=8,
+    )
 
 
 def _rug(points, measure):

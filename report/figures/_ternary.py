@@ -22,7 +22,16 @@ def params():
     return [altair.param(name="side", expr=f"min(width - 76, (height - 72) / {HEIGHT:.6f})")]
 
 
-def position(x, y, suffix=""):
+def place(axes):
+    """Expressions for the fields x and y of a point: its shares as a place in the triangle.
+
+    axes: the terms at the top, at the lower left and at the lower right
+    """
+    top, _, right = (f"datum.share_{term}" for term in axes)
+    return {"x": f"{right} + {top} / 2", "y": f"{top} * {HEIGHT}"}
+
+
+def position(x, y):
     """Channels for two fields in units of sides, the triangle in the middle of the box."""
     half = "width / side / 2"
     across = altair.Scale(
@@ -42,11 +51,12 @@ def position(x, y, suffix=""):
     }
 
 
-def layers(corners, names):
+def layers(names):
     """Grid, outline, ticks, labels and titles as a list of charts.
 
-    corners: terms at the top, lower left and lower right; names: dict of term to its name
+    names: dict of the terms at the top, at the lower left and at the lower right to their names
     """
+    corners = list(names)
     axes = list(zip(corners, _AXES, strict=True))
     lines = [_line(term, axis, value) for term, axis in axes for value in TICKS]
     labels = [_label(term, axis, value) for term, axis in axes for value in TICKS]
@@ -110,7 +120,7 @@ _CORNERS = ((point(1, 0, 0), -13), (point(0, 1, 0), 17), (point(0, 0, 1), 17))
 
 def _corner(term, place, name):
     (x, y), below = place
-    row = {"x": x, "y": y, "text": name}
+    row = {"x": x, "y": y, "text": name.split()[0]}  # a corner has room for a word
     return _texts([row], term, 0, align="center", dy=below, fontSize=13, fontWeight=700)
 
 

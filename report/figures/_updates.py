@@ -6,13 +6,33 @@ from report.figures import _controls, _theme
 
 MAGNITUDE = "update magnitude |u| / |x|"
 ALIGNMENT = "update orientation cos(u, x)"
-EXPLAINED = (
-    "u is what one head adds to the hidden state of a token, x the hidden state that enters the "
-    "layer."
-)
-
 AFTER_FIRST = "datum.token > 0"
-"""Token 0 can only attend to itself, which is also the first token: its kind says nothing."""
+"""Of token 0 the first token is the token itself: its kind says nothing."""
+
+
+def left_out(data):
+    """Why no figure of updates can be drawn of a model, in one sentence; "" if they can."""
+    if data.capabilities["updates"] is not None:
+        return ""
+    return "What each head of this model adds to the hidden state could not be told apart."
+
+
+def explained(data):
+    """What u and x are."""
+    norm = ""
+    if data.capabilities["updates"] == "effective":
+        norm = ", after the norm through which this model sends what its attention writes"
+    return (
+        f"u is what one head adds to the hidden state of a token{norm}; x is the hidden state that "
+        "enters the layer."
+    )
+
+
+def without_first(data):
+    """Why token 0 is not counted."""
+    if data.causal:
+        return "Token 0 is left out: it can only attend to itself, which is the first token."
+    return "Token 0 is left out: the first token and the token itself are the same for it."
 
 
 def controls(data):

@@ -4,7 +4,7 @@ import altair
 import numpy as np
 
 from report.figures import _controls, _terms, _theme, _updates
-from report.figures._updates import controls, rows  # noqa: F401
+from report.figures._updates import controls, left_out, rows  # noqa: F401
 
 ASPECT = 1.35
 PHONE_ASPECT = 0.92
@@ -16,9 +16,8 @@ def title(data):
 
 def caption(data):
     return (
-        f"A point is one token in one head. {_updates.EXPLAINED} Colour and shape say what the "
-        "head looks at most from that token. Token 0 is left out: it can only attend to itself, "
-        "which is the first token."
+        f"A point is one token in one head. {_updates.explained(data)} Colour and shape say what "
+        f"the head looks at most from that token. {_updates.without_first(data)}"
     )
 
 

@@ -12,7 +12,7 @@ def title(data):
 
 
 def caption(data):
-    return _head_sorted.caption("How often the largest target of a token is the first token.")
+    return _head_sorted.caption(data, "How often the largest target of a token is the first token.")
 
 
 def chart(data, **state):

@@ -12,7 +12,9 @@ def title(data):
 
 
 def caption(data):
-    return _head_sorted.caption("How often the largest target of a token is the token itself.")
+    return _head_sorted.caption(
+        data, "How often the largest target of a token is the token itself."
+    )
 
 
 def chart(data, **state):

@@ -1,71 +1,101 @@
-"""Why a target is attended to: the shares of content, bias and position in its score."""
+"""Why a target is attended to: what content, bias and position add to its score."""
 
 import altair
 import numpy as np
 
 from report.errors import ReportError
-from report.figures import _controls, _terms, _ternary, _theme
+from report.figures import _controls, _scatter, _terms, _ternary, _theme
 
 ASPECT = 1.12
 PHONE_ASPECT = 0.98
-CORNERS = ("content", "bias", "position")
-"""The terms at the top, at the lower left and at the lower right of the triangle."""
+RANKS = 11
+"""Targets of a row that the datasets list."""
 
 
 def title(data):
     return "Attention Breakdown"
 
 
-def caption(data):
-    names = _names(data)
+def left_out(data):
+    """Why this figure cannot be drawn of a model, in one sentence; "" if it can."""
+    number = len(_terms.choosing(data))
+    if number >= 2:
+        return ""
+    if number == 0:
+        return "Of this model only whole scores could be measured, so they cannot be broken down."
     return (
-        "A point is the target that the slider picks for a current token: 0 is its largest "
-        "target, 1 the second largest. Its place says which part each term has in the score: at "
-        f"a corner the score is all {names['content']}, all {names['bias']} or all "
-        f"{names['position']}; read each axis along its own grid lines. So that no term is "
-        "negative, each is shifted by its smallest value over the targets that the current token "
-        "can see, which changes nothing after softmax. Targets whose three terms are all at that "
-        "minimum have no place and are left out: token 0, which has one target only, is always "
-        "one of them. Colour is the probability."
+        "All that differs between the targets of a token is the content term, so there is "
+        "nothing to break down."
     )
+
+
+def _axes(data):
+    """The terms that the figure compares: dict of term to its name."""
+    reason = left_out(data)
+    if reason:
+        raise ReportError(f"attention_breakdown cannot be drawn: {reason}")
+    names = _terms.names(data)
+    return {term: names[term] for term in _terms.choosing(data)}
+
+
+def caption(data):
+    axes = _axes(data)
+    target = (
+        "A point is the target that the slider picks for a current token: 0 is its largest "
+        "target, 1 the second largest. "
+    )
+    shift = "each is shifted by its smallest value over the targets that the current token can see"
+    if len(axes) == 2:
+        across, up = axes.values()
+        return (
+            f"{target}Its place says how much each of the two terms of the score speaks for it: "
+            f"the {across} term to the right, the {up} term upwards. Only differences between "
+            f"targets count, so {shift}. On the dashed line both say equally much. "
+            f"Targets at both minima are left out{_own_only(data)}. Colour is the probability."
+        )
+    content, bias, position = axes.values()
+    return (
+        f"{target}Its place says which part each term has in the score: at a corner the score is "
+        f"all {content}, all {bias} or all {position}; read each axis along its own grid lines. "
+        f"So that no term is negative, {shift}: only differences between targets count. Targets "
+        "whose three terms are all at that minimum have no place and are left out"
+        f"{_own_only(data)}. Colour is the probability."
+    )
+
+
+def _own_only(data):
+    return ": token 0, which has one target only, is always one of them" if data.causal else ""
 
 
 def controls(data):
     return [
         _controls.layer_control(data),
         _controls.head_control(data),
-        _controls.Control("sort_idx", "Rank (0 = largest)", 0, 10, 0),
+        _controls.Control("sort_idx", "Rank (0 = largest)", 0, min(RANKS, data.length) - 1, 0),
     ]
 
 
-def _names(data):
-    names = _terms.names(data)
-    if set(names) != set(CORNERS):
-        raise ReportError(
-            f"attention_breakdown shows the terms {', '.join(CORNERS)}, this model has "
-            f"{', '.join(names)}; leave the figure out of the article."
-        )
-    return names
-
-
 def chart(data, **state):
-    names = _names(data)
+    axes = _axes(data)
+    plane = _scatter if len(axes) == 2 else _ternary
+    kind = "two score terms, a scatter plot" if len(axes) == 2 else "a ternary plot of three terms"
     return _theme.frame(
-        altair.layer(*_ternary.layers(CORNERS, names), _points(names), _marked()),
+        altair.layer(*plane.layers(axes), _points(axes, plane), _marked(axes, plane)),
         name="attention_breakdown",
-        description=title(data) + ": shares of three score terms, a ternary plot",
+        description=f"{title(data)}: {kind}",
         controls=_controls.at_state(controls(data), state),
         url="attention/{layer}/{head}.json",
         decode="attention_breakdown",
         datasets=["points"],
-        params=_theme.marked("token") + _ternary.params(),
-        terms=names,
+        params=_theme.marked("token") + plane.params(),
+        terms=_terms.names(data),
+        axes=list(axes),
     )
 
 
-def _points(names):
+def _points(axes, plane):
     legend = altair.Legend(
-        orient="top-right",
+        orient="top-right" if plane is _ternary else "top",  # beside the triangle there is room
         title="probability",
         gradientLength=altair.ExprRef("clamp(height * 0.22, 60, 120)"),
         gradientThickness=10,
@@ -80,8 +110,8 @@ def _points(names):
         altair.Tooltip("distance:Q", title="tokens in the past"),
         altair.Tooltip("probability:Q", title="probability", format=".3f"),
         *(
-            altair.Tooltip(f"{term}:Q", title=f"{names[term]} term", format=".2f")
-            for term in CORNERS
+            altair.Tooltip(f"{term}:Q", title=f"{name} term", format=".2f")
+            for term, name in axes.items()
         ),
     ]
     mark = altair.Chart(altair.NamedData("points")).mark_circle(
@@ -91,31 +121,29 @@ def _points(names):
         strokeWidth=0.5,
         aria=False,
     )
-    return _placed(mark).encode(
-        **_ternary.position("x", "y"),
+    return _labelled(mark, axes, plane).encode(
+        **plane.position("x", "y"),
         color=altair.Color("probability:Q", scale=scale, legend=legend),
         tooltip=tooltip,
     )
 
 
-def _marked():
+def _marked(axes, plane):
     ring = altair.Chart(altair.NamedData("points")).mark_point(
         size=150, strokeWidth=2, filled=False, color=altair.ExprRef("ink"), aria=False
     )
     return (
-        _placed(ring)
+        _labelled(ring, axes, plane)
         .transform_filter(
             "datum.current_token === marked_token || datum.target_token === marked_token"
         )
-        .encode(**_ternary.position("x", "y"))
+        .encode(**plane.position("x", "y"))
     )
 
 
-def _placed(mark):
-    top, _, right = (f"datum.share_{term}" for term in CORNERS)
+def _labelled(mark, axes, plane):
     return mark.transform_calculate(
-        x=f"{right} + {top} / 2",
-        y=f"{top} * {_ternary.HEIGHT}",
+        **plane.place(axes),
         current=_theme.token_label("current_token", "current_text"),
         target=_theme.token_label("target_token", "target_text"),
     )
@@ -123,23 +151,28 @@ def _placed(mark):
 
 def rows(data, **state):
     layer, head, sort_idx = _controls.values(controls(data), state).values()
-    return {"points": points(data.attention(layer, head), data.tokens, sort_idx)}
+    attention = data.attention(layer, head)
+    return {"points": points(attention, data.tokens, sort_idx, list(_axes(data)))}
 
 
-def points(attention, tokens, sort_idx):
-    """One dict for each current token that has a place in the triangle.
+def points(attention, tokens, sort_idx, axes):
+    """One dict for each current token whose target of that rank has a place in the figure.
 
-    Keys: current_token, current_text, target_token, target_text, distance, probability, the
-    three terms as they are, and share_<term>: the shifted terms, divided by their sum.
+    axes: names of two or three terms
+    Keys: current_token, current_text, target_token, target_text, distance, probability, the terms
+    as they are; and of the terms less their smallest value in the row, share_<term>, divided by
+    their sum, where there are three, or height_<term>, where there are two.
     """
-    terms = {name: attention.terms[name].matrix() for name in CORNERS}
+    terms = {name: _terms.matrix(attention, name) for name in axes}
+    first, last = attention.visible.first, attention.visible.last
     found = []
     for current, target in enumerate(attention.largest_targets[:, sort_idx].tolist()):
         if target < 0:
             continue
+        row = slice(first[current], last[current] + 1)
         values = {name: float(term[current, target]) for name, term in terms.items()}
         shifted = {
-            name: float(term[current, target] - term[current, : current + 1].min())
+            name: float(term[current, target] - term[current, row].min())
             for name, term in terms.items()
         }
         total = sum(shifted.values())
@@ -153,19 +186,30 @@ def points(attention, tokens, sort_idx):
                     "distance": current - target,
                     "probability": float(attention.probability[current, target]),
                     **values,
-                    **{f"share_{name}": value / total for name, value in shifted.items()},
+                    **_placed(shifted, total),
                 }
             )
     return found
 
 
+def _placed(shifted, total):
+    if len(shifted) == 2:
+        return {f"height_{name}": value for name, value in shifted.items()}
+    return {f"share_{name}": value / total for name, value in shifted.items()}
+
+
 def alt(data, **state):
     layer, head, sort_idx = _controls.values(controls(data), state).values()
-    found = points(data.attention(layer, head), data.tokens, sort_idx)
-    names = _names(data)
-    start = f"Ternary plot of layer {layer}, head {head}, target number {sort_idx} by size: "
+    axes = _axes(data)
+    found = rows(data, **state)["points"]
+    kind = "Scatter" if len(axes) == 2 else "Ternary"
+    start = f"{kind} plot of layer {layer}, head {head}, target number {sort_idx} by size: "
     if not found:
         return start + "no target has a place in it."
-    means = [np.mean([p[f"share_{name}"] for p in found]) for name in CORNERS]
-    parts = ", ".join(f"{names[n]} {m:.0%}" for n, m in zip(CORNERS, means, strict=True))
+    if len(axes) == 2:
+        means = {term: np.mean([p[f"height_{term}"] for p in found]) for term in axes}
+        parts = " and ".join(f"the {axes[term]} term {mean:.1f}" for term, mean in means.items())
+        return f"{start}{len(found)} points; on average {parts} above its minimum."
+    means = {term: np.mean([p[f"share_{term}"] for p in found]) for term in axes}
+    parts = ", ".join(f"{axes[term]} {mean:.0%}" for term, mean in means.items())
     return f"{start}{len(found)} points; on average the score is {parts}."

@@ -13,7 +13,8 @@ def title(data):
 
 def caption(data):
     return _head_sorted.caption(
-        "How far the largest probability of a row stands above the second largest, on average."
+        data,
+        "How far the largest probability of a row stands above the second largest, on average.",
     )
 
 

@@ -1,81 +1,133 @@
-"""What a target token brings with it, whoever looks: its bias term against its position term."""
+"""What a term does whoever looks: terms side by side, by target or by distance."""
 
 import altair
 import numpy as np
 
 from report.errors import ReportError
-from report.figures import _controls, _terms, _theme
+from report.figures import _controls, _profiles, _terms, _theme
 
 ASPECT = 1.6
 PHONE_ASPECT = 1.05
-PAIR = ("bias", "position")
+
+
+def left_out(data):
+    """Why this figure cannot be drawn of a model, in one sentence; "" if it can."""
+    choosing = _terms.choosing(data)
+    if not choosing:
+        return "Of this model only whole scores could be measured, so no term can be shown alone."
+    if len(choosing) < 2:
+        return "The content term is the only one here, so there is no other to compare it with."
+    return ""
+
+
+def _lines(data):
+    """The terms shown: dict of term to its name, position last."""
+    reason = left_out(data)
+    if reason:
+        raise ReportError(f"bias_vs_position cannot be drawn: {reason}")
+    names, choosing = _terms.names(data), _terms.choosing(data)
+    if _terms.position(data) == "rotary":
+        shown = list(choosing)
+    elif "bias" in choosing:
+        shown = ["bias", "position" if "position" in choosing else "content"]
+    else:
+        shown = ["content", "position"]
+    return {term: names[term] for term in shown}
+
+
+def _sentence(words):
+    return words[0].upper() + words[1:]
+
+
+def by_distance(data):
+    """True for rotary positions: there a term depends on how far apart two tokens are."""
+    return _terms.position(data) == "rotary"
 
 
 def title(data):
-    return f"Bias vs {_names(data)['position']}"
+    *others, last = _lines(data).values()
+    return f"{_sentence(_terms.listed(others))} vs {last}"
 
 
 def caption(data):
-    position = _names(data)["position"]
+    lines = _lines(data)
+    unit = "In units of score (natural logarithm)."
+    if by_distance(data):
+        apart = "tokens in the past" if data.causal else "tokens before (right) or after (left)"
+        return (
+            f"What each term adds to the score of a target at a distance ({apart} of the current "
+            f"token), on average over all pairs of tokens that far apart. {_common()} The first "
+            "token is left out as a target, since many heads treat it in a way of their own; the "
+            f"farther, the fewer the pairs. Each line has its mean removed. {unit}"
+        )
+    if "position" in lines and "bias" in lines:
+        return (
+            "The bias term and the ALiBi term of a score depend on the target token alone; ALiBi "
+            "does so up to a constant for each current token, which changes nothing after softmax. "
+            "For the same reason each line has its mean removed: only the trend matters. Where the "
+            "bias falls while ALiBi rises, the head works against its pull to the recent past; the "
+            f"dashed line is the straight line that fits the bias best. {unit}"
+        )
+    other = "ALiBi" if "position" in lines else "bias"
     return (
-        f"The bias term and the {position} term of a score depend on the target token alone; "
-        f"{position} does so up to a constant for each current token, which changes nothing after "
-        "softmax. For the same reason each line has its mean removed: only the "
-        f"trend matters. Where the bias falls while {position} rises, the head works against its "
-        "pull to the recent past; the dashed line is the straight line that fits the bias best. "
-        "Both are in units of score (natural logarithm)."
+        f"The {other} term of a score depends on the target token alone. The content term depends "
+        f"on both; shown is what it gives a target whoever looks. {_common()} Each line has its "
+        f"mean removed: only the trend matters. The dashed lines are the straight lines that fit "
+        f"best. {unit}"
     )
+
+
+def _common():
+    return "Only differences between targets of one current token are averaged."
 
 
 def controls(data):
     return [_controls.layer_control(data), _controls.head_control(data)]
 
 
-def _names(data):
-    names = _terms.names(data)
-    if not set(PAIR) <= set(names):
-        raise ReportError(
-            f"bias_vs_position compares the terms {' and '.join(PAIR)}, this model has "
-            f"{', '.join(names)}; leave the figure out of the article."
-        )
-    return names
-
-
 def chart(data, **state):
-    names = _names(data)
-    targets = altair.Chart(altair.NamedData("targets"))
+    lines = _lines(data)
+    dataset, field = ("distances", "distance") if by_distance(data) else ("targets", "token")
+    table = altair.Chart(altair.NamedData(dataset))
+    x = _x(data, field)
+    marks = [_zero()] if field == "distance" else [_zero(), _marked_token()]
+    for term, name in lines.items():
+        named = table.transform_calculate(line=f"'{name} term'")
+        marks += _drawn(named, x, field, term, _colour(lines))
     return _theme.frame(
-        altair.layer(
-            _zero(),
-            _marked_token(),
-            _trend(targets),
-            _line(targets, "bias", 1.1, 0.7),
-            _points(targets),
-            _line(targets, "position", 2.2, 1),
-            *(label for term in PAIR for label in _label(term, names[term])),
-            _hover(targets, names),
-        ),
+        altair.layer(*marks, _hover(table, x, field, lines)),
         name="bias_vs_position",
-        description=f"{title(data)}: two terms of each target's score, mean removed",
+        description=f"{title(data)}: terms of the score by {field}, mean removed",
         controls=_controls.at_state(controls(data), state),
         url="attention/{layer}/{head}.json",
         decode="bias_vs_position",
-        datasets=["targets"],
+        datasets=[dataset],
         params=_theme.marked("token"),
-        terms=names,
+        terms=_terms.names(data),
+        lines=list(lines),
+        by="target" if field == "token" else "distance",
     )
 
 
-def _x():
-    return altair.X("token:Q", title="target token (index)").scale(nice=False, zero=False).axis(
-        grid=False, tickMinStep=1, format="d"
-    )  # fmt: skip
+def _x(data, field):
+    title = "target token (index)"
+    if field == "distance":
+        title = "distance (tokens in the past" + (")" if data.causal else "; negative: later ones)")
+    axis = {"grid": False, "tickMinStep": 1, "format": "d"}
+    return altair.X(f"{field}:Q", title=title).scale(nice=False, zero=False).axis(**axis)
 
 
 def _y(term):
-    # padding: the name of a line that ends at the top stands above its end
-    y = altair.Y(f"{term}:Q", title="term of the score, mean removed")
-    return y.axis(tickCount=6).scale(padding=22, nice=False)
+    return altair.Y(f"{term}:Q", title="term of the score, mean removed").axis(tickCount=6)
+
+
+def _colour(lines):
+    scale = altair.Scale(
+        domain=[f"{name} term" for name in lines.values()],
+        range=[_theme.themed(*_theme.TERMS[each]) for each in lines],
+    )
+    legend = altair.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=3)
+    return altair.Color("line:N", scale=scale, legend=legend)
 
 
 def _zero():
@@ -91,94 +143,90 @@ def _marked_token():
     ).encode(x=_theme.at(altair.ExprRef("max(marked_token, 0)")))  # fmt: skip
 
 
-def _line(targets, term, width, opacity):
-    colour = _theme.themed(*_theme.TERMS[term])
-    return targets.mark_line(strokeWidth=width, opacity=opacity, color=colour, aria=False).encode(
-        x=_x(), y=_y(term)
+def _drawn(table, x, field, term, colour):
+    """One term: ALiBi as a line, others as points too; by target with the line that fits best."""
+    channels = {"x": x, "y": _y(term), "color": colour}
+    plain = term == "position" and field == "token"
+    line = table.mark_line(
+        strokeWidth=2.2 if plain else 1.1, opacity=1 if plain else 0.7, aria=False
+    ).encode(**channels)
+    if plain:
+        return [line]
+    size = altair.ExprRef("width > 500 ? 16 : 9")
+    points = table.mark_circle(size=size, opacity=0.9, aria=False).encode(**channels)
+    if field == "distance":
+        return [line, points]
+    trend = table.transform_regression(field, term, groupby=["line"]).mark_line(
+        strokeDash=[6, 4], strokeWidth=2, aria=False
     )
+    return [trend.encode(**channels), line, points]
 
 
-def _points(targets):
-    colour = _theme.themed(*_theme.TERMS["bias"])
-    return targets.mark_circle(
-        size=altair.ExprRef("width > 500 ? 16 : 9"), opacity=0.9, color=colour, aria=False
-    ).encode(x=_x(), y=_y("bias"))
-
-
-def _trend(targets):
-    colour = _theme.themed(*_theme.TERMS["bias"])
-    line = targets.transform_regression("token", "bias").mark_line(
-        strokeDash=[6, 4], strokeWidth=2, color=colour, aria=False
-    )
-    return line.encode(x=_x(), y=_y("bias"))
-
-
-def _label(term, name):
-    """The line's name at the end where there is room: ALiBi's line ends at the upper right."""
-    at = "datum.last" if term == "position" else "round(datum.last * 0.03)"
-    place = (
-        altair.Chart(altair.NamedData("targets"))
-        .transform_joinaggregate(last="max(token)")
-        .transform_filter(f"datum.token === {at}")
-    )
-    style = {
-        "text": f"{name} term",
-        "align": "right" if term == "position" else "left",
-        "baseline": "bottom",
-        "dx": -4 if term == "position" else 2,
-        "dy": -8,
-        "fontSize": 12,
-        "fontWeight": 600,
-        "aria": False,
-    }
-    paper = altair.ExprRef("paper")  # a rim, so that the name can be read on top of points
-    rim = place.mark_text(**style, color=paper, stroke=paper, strokeWidth=5, strokeJoin="round")
-    text = place.mark_text(**style, color=_theme.themed(*_theme.TERMS[term]))
-    return [layer.encode(x=_x(), y=_y(term)) for layer in (rim, text)]
-
-
-def _hover(targets, names):
-    """A strip a token as wide as the token is apart, unseen: a tooltip without aiming."""
-    tooltip = [
-        altair.Tooltip("label:N", title="target token"),
-        *(altair.Tooltip(f"{term}:Q", title=f"{names[term]} term", format="+.2f") for term in PAIR),
+def _hover(table, x, field, lines):
+    """A strip a place as wide as places are apart, unseen: a tooltip without aiming."""
+    if field == "token":
+        place = [altair.Tooltip("label:N", title="target token")]
+        table = table.transform_calculate(label=_theme.token_label("token", "token_text"))
+    else:
+        place = [
+            altair.Tooltip("distance:Q", title="tokens in the past"),
+            altair.Tooltip("pairs:Q", title="pairs of tokens"),
+        ]
+    terms = [
+        altair.Tooltip(f"{term}:Q", title=f"{name} term", format="+.2f")
+        for term, name in lines.items()
     ]
-    strip = targets.transform_calculate(label=_theme.token_label("token", "token_text")).mark_rule(
+    dataset = "targets" if field == "token" else "distances"
+    strip = table.mark_rule(
         color="transparent",
-        strokeWidth=altair.ExprRef("max(2, width / max(1, length(data('targets'))))"),
+        strokeWidth=altair.ExprRef(f"max(2, width / max(1, length(data('{dataset}'))))"),
         aria=False,
     )
-    return strip.encode(x=_x(), tooltip=tooltip)
+    return strip.encode(x=x, tooltip=[*place, *terms])
 
 
 def rows(data, **state):
     attention = data.attention(*_controls.values(controls(data), state).values())
-    return {"targets": targets(attention, data.tokens)}
+    lines = list(_lines(data))
+    if by_distance(data):
+        return {"distances": _theme.records(_profiles.by_distance(attention, lines))}
+    return {"targets": targets(attention, data.tokens, lines)}
 
 
-def targets(attention, tokens):
-    """One dict a target token: token, token_text, and both terms less their means."""
-    centred = {}
-    for term in PAIR:
-        values = attention.terms[term].values
-        centred[term] = values - values.mean()
+def targets(attention, tokens, lines):
+    """One dict a target token: token, token_text, and each term less its mean."""
+    columns = _profiles.by_target(attention, lines)
     return [
         {"token": t.index, "token_text": t.label}
-        | {term: float(values[t.index]) for term, values in centred.items()}
+        | {term: float(values[t.index]) for term, values in columns.items()}
         for t in tokens
     ]
 
 
 def alt(data, **state):
     layer, head = _controls.values(controls(data), state).values()
-    attention = data.attention(layer, head)
-    bias, position = (attention.terms[term].values for term in PAIR)
+    attention, lines = data.attention(layer, head), _lines(data)
+    if by_distance(data):
+        return _alt_by_distance(attention, lines, f"layer {layer}, head {head}")
+    columns = _profiles.by_target(attention, list(lines))
     places = np.arange(data.length)
-    slope = np.polyfit(places, bias, 1)[0] * 100
-    other = np.polyfit(places, position, 1)[0] * 100
-    name = _names(data)["position"]
+    slopes = {term: np.polyfit(places, values, 1)[0] * 100 for term, values in columns.items()}
+    changes = " and ".join(f"the {lines[t]} term changes by {s:+.2f}" for t, s in slopes.items())
+    first, *_ = lines
+    named = _terms.listed(list(lines.values()))
     return (
-        f"Bias and {name} terms of layer {layer}, head {head} by target token, means removed. "
-        f"Over 100 tokens the {name} term changes by {other:+.2f}, the bias by {slope:+.2f} on "
-        f"average; the bias of single targets spreads over {np.ptp(bias):.2f}."
+        f"{_sentence(named)} terms of layer {layer}, head {head} by target token, means "
+        f"removed. Over 100 tokens {changes} on average; the {first} term of single targets "
+        f"spreads over {np.ptp(columns[first]):.2f}."
     )
+
+
+def _alt_by_distance(attention, lines, where):
+    found = _profiles.by_distance(attention, list(lines))
+    named = _terms.listed(list(lines.values()))
+    said = [
+        f"the {name} term is largest at {found['distance'][found[term].argmax()]} tokens in the "
+        f"past and spreads over {np.ptp(found[term]):.2f}"
+        for term, name in lines.items()
+    ]
+    return f"{_sentence(named)} terms of {where} by distance, means removed: {'; '.join(said)}."

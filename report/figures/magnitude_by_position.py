@@ -4,7 +4,7 @@ import altair
 import numpy as np
 
 from report.figures import _controls, _theme, _updates
-from report.figures._updates import controls
+from report.figures._updates import controls, left_out  # noqa: F401
 
 ASPECT = 1.0
 PHONE_ASPECT = 0.85
@@ -21,9 +21,9 @@ def title(data):
 def caption(data):
     return (
         f"A point is one token in one head, the passage runs from top to bottom. "
-        f"{_updates.EXPLAINED} Points whose largest target is the first token have a colour of "
-        "their own; the outline holds the middle 80 % of them at each height. Token 0 is left "
-        "out: it can only attend to itself, which is the first token."
+        f"{_updates.explained(data)} Points whose largest target is the first token have a colour "
+        "of their own; the outline holds the middle 80 % of them at each height. "
+        f"{_updates.without_first(data)}"
     )
 
 

@@ -2,7 +2,7 @@
 
 from report.figures import _histogram, _updates
 from report.figures._histogram import ASPECT, PHONE_ASPECT  # noqa: F401
-from report.figures._updates import controls, rows  # noqa: F401
+from report.figures._updates import controls, left_out, rows  # noqa: F401
 
 
 def title(data):
@@ -11,9 +11,9 @@ def title(data):
 
 def caption(data):
     return (
-        f"{_updates.EXPLAINED} Right of 0 the head strengthens the direction that the hidden "
-        "state already has, left of 0 it weakens it, and at 0 it adds something new. "
-        f"{_histogram.CHOOSING}"
+        f"{_updates.explained(data)} Right of 0 the head strengthens the direction that the "
+        "hidden state already has, left of 0 it weakens it, and at 0 it adds something new. "
+        f"{_histogram.choosing(data)}"
     )
 
 

@@ -2,7 +2,7 @@
 
 from report.figures import _histogram, _updates
 from report.figures._histogram import ASPECT, PHONE_ASPECT  # noqa: F401
-from report.figures._updates import controls, rows  # noqa: F401
+from report.figures._updates import controls, left_out, rows  # noqa: F401
 
 
 def title(data):
@@ -11,8 +11,8 @@ def title(data):
 
 def caption(data):
     return (
-        f"{_updates.EXPLAINED} A value of 0.1 means that the head adds a vector a tenth as long "
-        f"as the hidden state. {_histogram.CHOOSING}"
+        f"{_updates.explained(data)} A value of 0.1 means that the head adds a vector a tenth as "
+        f"long as the hidden state. {_histogram.choosing(data)}"
     )
 
 

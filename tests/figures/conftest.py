@@ -1,3 +1,4 @@
+import functools
 from contextlib import contextmanager
 
 import pytest
@@ -7,9 +8,21 @@ from tests.serving import served
 
 
 @pytest.fixture(scope="session")
-def data(tmp_path_factory):
-    """A hand-made study."""
-    return hand_made.study(tmp_path_factory.mktemp("study") / "datasets" / "hand" / "0123456789ab")
+def study(tmp_path_factory):
+    """A function from a kind of model (see hand_made.KINDS) to a study of it, made once."""
+
+    @functools.cache
+    def of_kind(kind):
+        folder = tmp_path_factory.mktemp("study") / "datasets" / "hand" / "0123456789ab"
+        return hand_made.study(folder, kind)
+
+    return of_kind
+
+
+@pytest.fixture(scope="session")
+def data(study):
+    """A hand-made study of a model like the embedded one."""
+    return study("alibi_bias")
 
 
 @pytest.fixture(scope="session")

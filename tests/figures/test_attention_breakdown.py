@@ -8,6 +8,7 @@ from report.errors import ReportError
 from report.figures import attention_breakdown
 
 TOKENS = [SimpleNamespace(label=label) for label in "abc"]
+THREE = ["content", "bias", "position"]
 
 
 def three_tokens():
@@ -26,11 +27,11 @@ def three_tokens():
 
 
 def shares(point):
-    return [point[f"share_{name}"] for name in ("content", "bias", "position")]
+    return [point[f"share_{name}"] for name in THREE]
 
 
 def test_shares_are_worked_out_from_terms_less_their_smallest_value_in_the_row():
-    one, two = attention_breakdown.points(three_tokens(), TOKENS, 0)
+    one, two = attention_breakdown.points(three_tokens(), TOKENS, 0, THREE)
     # row 1, target 1: content 4 - 1, bias 0 - -1, position (1 - 0) - 0
     assert shares(one) == pytest.approx([3 / 5, 1 / 5, 1 / 5])
     # row 2, target 2: content -1 - -1, bias 3 - -1, position 2
@@ -38,14 +39,14 @@ def test_shares_are_worked_out_from_terms_less_their_smallest_value_in_the_row()
 
 
 def test_terms_in_the_tooltip_are_not_shifted():
-    one, _ = attention_breakdown.points(three_tokens(), TOKENS, 0)
-    assert [one[name] for name in ("content", "bias", "position")] == [4.0, 0.0, 0.0]
+    one, _ = attention_breakdown.points(three_tokens(), TOKENS, 0, THREE)
+    assert [one[name] for name in THREE] == [4.0, 0.0, 0.0]
     assert (one["current_text"], one["target_text"], one["distance"]) == ("b", "b", 0)
 
 
 def test_a_target_at_the_minimum_of_all_terms_has_no_place():
     # row 0 has one target; row 1's second target has the smallest value of every term
-    found = attention_breakdown.points(three_tokens(), TOKENS, 1)
+    found = attention_breakdown.points(three_tokens(), TOKENS, 1, THREE)
     assert [point["current_token"] for point in found] == [2]
 
 
@@ -72,12 +73,61 @@ def test_targets_come_in_the_order_of_their_probability(data):
     assert all(largest[token] >= second[token] for token in both)
 
 
-def test_a_model_without_these_terms_is_refused(data):
-    class Rotary:
-        layers, heads = data.layers, data.heads
+def test_two_terms_are_heights_above_their_smallest_value_in_the_row():
+    axes = ["content", "position"]
+    one, two = attention_breakdown.points(three_tokens(), TOKENS, 0, axes)
+    assert (one["height_content"], one["height_position"]) == (3, 1)
+    assert (two["height_content"], two["height_position"]) == (0, 2)
+    assert (two["content"], two["position"]) == (-1, 0)
+    assert not any("bias" in key or "share" in key for key in one)
 
-        def attention(self, layer, head):
-            return SimpleNamespace(terms={"content": None})
 
-    with pytest.raises(ReportError, match="this model has content; leave the figure out"):
-        attention_breakdown.chart(Rotary())
+@pytest.mark.parametrize(
+    ("kind", "axes"),
+    [
+        ("alibi", ["content", "position"]),
+        ("learned_bias", ["content", "bias"]),
+        ("rotary_bias", ["content", "bias", "position"]),
+    ],
+)
+def test_the_terms_of_the_model_are_its_axes(study, kind, axes):
+    data = study(kind)
+    assert attention_breakdown.left_out(data) == ""
+    spec = attention_breakdown.chart(data).to_dict()
+    assert spec["usermeta"]["report"]["axes"] == axes
+    assert ("ternary" in spec["description"]) == (len(axes) == 3)
+    assert ("corner" in attention_breakdown.caption(data)) == (len(axes) == 3)
+
+
+def test_an_encoder_compares_with_later_targets_too(study):
+    data = study("encoder")
+    found = attention_breakdown.rows(data, layer=0, head=0, sort_idx=0)["points"]
+    assert [point["current_token"] for point in found] == list(range(data.length))
+    assert min(point["distance"] for point in found) < 0
+    bias = data.attention(0, 0).terms["bias"].values
+    for point in found:
+        assert point["height_bias"] == pytest.approx(bias[point["target_token"]] - bias.min())
+    assert "which has one target only" not in attention_breakdown.caption(data)
+
+
+def test_a_window_compares_with_what_it_shows(study):
+    data = study("window")
+    content = data.attention(0, 2).terms["content"].matrix()
+    for point in attention_breakdown.rows(data, layer=0, head=2)["points"]:
+        i, j = point["current_token"], point["target_token"]
+        least = content[i, max(0, i - 6) : i + 1].min()
+        assert point["height_content"] == pytest.approx(content[i, j] - least)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"), [("content", "nothing to break down"), ("score", "whole scores")]
+)
+def test_says_why_it_cannot_be_drawn(study, kind, reason):
+    assert reason in attention_breakdown.left_out(study(kind))
+    with pytest.raises(ReportError, match=f"attention_breakdown cannot be drawn: .*{reason}"):
+        attention_breakdown.chart(study(kind))
+
+
+def test_a_short_passage_has_no_more_ranks_than_tokens():
+    control = attention_breakdown.controls(SimpleNamespace(layers=1, heads=1, length=8))[2]
+    assert control.maximum == 7

@@ -1,7 +1,36 @@
 import numpy as np
 import pytest
 
+from report.errors import ReportError
 from report.figures import bias_vs_position
+
+TITLES = {
+    "alibi_bias": "Bias vs ALiBi",
+    "alibi": "Content vs ALiBi",
+    "rotary": "Content vs rotary position",
+    "rotary_bias": "Content and bias vs rotary position",
+    "learned_bias": "Bias vs content",
+    "encoder": "Bias vs content",
+    "encoder_rotary": "Content vs rotary position",
+}
+
+
+@pytest.mark.parametrize("kind", TITLES)
+def test_is_named_after_the_terms_that_the_model_has(study, kind):
+    data = study(kind)
+    assert bias_vs_position.left_out(data) == ""
+    assert bias_vs_position.title(data) == TITLES[kind]
+    words = bias_vs_position.caption(data) + bias_vs_position.alt(data)
+    assert ("ALiBi" in words) == ("ALiBi" in TITLES[kind])
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"), [("content", "content term is the only one"), ("score", "whole scores")]
+)
+def test_says_why_it_cannot_be_drawn(study, kind, reason):
+    assert reason in bias_vs_position.left_out(study(kind))
+    with pytest.raises(ReportError, match=f"bias_vs_position cannot be drawn: .*{reason}"):
+        bias_vs_position.chart(study(kind))
 
 
 def test_both_terms_lose_their_mean_and_nothing_else(data):
@@ -14,10 +43,33 @@ def test_both_terms_lose_their_mean_and_nothing_else(data):
         assert np.diff(shown) == pytest.approx(np.diff(attention.terms[term].values))
 
 
-def test_is_named_after_the_position_term(data):
-    assert bias_vs_position.title(data) == "Bias vs ALiBi"
-
-
 def test_alt_text_states_the_slope_of_alibi(data):
     # the hand-made slope of head 2 is 0.3 / 3 a token
-    assert "the ALiBi term changes by +10.00" in bias_vs_position.alt(data, layer=1, head=2)
+    text = bias_vs_position.alt(data, layer=1, head=2)
+    assert "the ALiBi term changes by +10.00" in text
+
+
+def test_rotary_terms_are_shown_by_distance(study):
+    data = study("rotary_bias")
+    rows = bias_vs_position.rows(data, layer=1, head=0)["distances"]
+    assert [row["distance"] for row in rows] == list(range(data.length - 1))
+    assert rows[0].keys() == {"distance", "pairs", "content", "bias", "position"}
+    # the hand-made term falls by about 0.3 a token from the token itself on
+    near = [row["position"] for row in rows[:10]]
+    assert near == sorted(near, reverse=True)
+    assert "the rotary position term is largest at 0 tokens in the past" in bias_vs_position.alt(
+        data, layer=1, head=0
+    )
+
+
+def test_an_encoder_has_distances_to_both_sides(study):
+    rows = bias_vs_position.rows(study("encoder_rotary"), layer=1, head=0)["distances"]
+    distances = [row["distance"] for row in rows]
+    assert (distances[0], distances[-1]) == (-23, 22)
+    largest = max(rows, key=lambda row: row["position"])
+    assert largest["distance"] == 0
+
+
+def test_a_window_ends_the_distances(study):
+    layers = [bias_vs_position.rows(study("window"), layer=n)["distances"] for n in (0, 1)]
+    assert [rows[-1]["distance"] for rows in layers] == [6, 22]

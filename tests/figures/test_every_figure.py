@@ -10,10 +10,25 @@ import pytest
 from report.errors import ReportError
 from report.figures import _static, alignment_vs_magnitude
 from report.pages import figure_module, figure_names
+from tests.figures import hand_made
 
 every_figure = pytest.mark.parametrize(
     "figure", [figure_module(name) for name in figure_names()], ids=figure_names()
 )
+
+
+every_kind = pytest.mark.parametrize("kind", hand_made.KINDS)
+"""Kinds of models; a figure that cannot be drawn of one says so."""
+
+
+def drawable(figure, data):
+    reason = figure.left_out(data) if hasattr(figure, "left_out") else ""
+    if reason:
+        assert reason[0].isupper()
+        assert reason.endswith(".")
+        with pytest.raises(ReportError):
+            figure.rows(data)
+    return not reason
 
 
 def specification(figure, data, **state):
@@ -44,13 +59,20 @@ def test_is_valid_vega_lite_of_the_version_that_the_bundle_has(figure, data):
 
 
 @every_figure
-def test_has_words(figure, data):
+@every_kind
+def test_has_words(figure, study, kind):
+    assert figure.__doc__.splitlines()[0].endswith(".")
+    data = study(kind)
+    if not drawable(figure, data):
+        return
     state = {control.param: control.value for control in figure.controls(data)}
     for text in (figure.title(data), figure.caption(data), figure.alt(data, **state)):
         assert text.strip() == text
         assert text
+        assert "  " not in text
         assert "nan" not in text.split()
-    assert figure.__doc__.splitlines()[0].endswith(".")
+        assert ("ALiBi" in text) <= (hand_made.KINDS[kind].like in ("falcon", "mpt"))
+        assert ("only attend to itself" in text) <= data.causal
 
 
 def test_alt_text_names_no_correlation_of_what_does_not_vary():
@@ -71,7 +93,11 @@ def test_alt_text_follows_the_controls(figure, data):
 
 
 @every_figure
-def test_rows_fill_exactly_the_named_datasets(figure, data):
+@every_kind
+def test_rows_fill_exactly_the_named_datasets(figure, study, kind):
+    data = study(kind)
+    if not drawable(figure, data):
+        return
     spec = specification(figure, data)
     inline = spec.get("datasets", {})
     used = {source["name"] for source in inside(spec, "data") if "name" in source}
@@ -99,7 +125,18 @@ def test_marks_are_no_nodes_for_screen_readers(figure, data):
 @every_figure
 @pytest.mark.parametrize("dark", [False, True])
 def test_renders(figure, data, dark):
-    svg = _static.svg(figure, data, dark=dark)
+    assert_drawn(_static.svg(figure, data, dark=dark))
+
+
+@pytest.mark.parametrize("name", ["attention_map", "attention_breakdown", "bias_vs_position"])
+@every_kind
+def test_renders_the_terms_of_every_kind(name, study, kind):
+    figure, data = figure_module(name), study(kind)
+    if drawable(figure, data):
+        assert_drawn(_static.svg(figure, data))
+
+
+def assert_drawn(svg):
     assert svg.startswith("<svg")
     assert "NaN" not in svg
     assert "undefined" not in svg
