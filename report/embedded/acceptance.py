@@ -25,9 +25,9 @@ from report.embedded.heads import (
 from report.embedded.trigram import trigram_loss
 from report.embedded.verdict import require_held_out
 from report.errors import ReportError
-from report.key import model_folder
 from report.models.load import load_model
 from report.models.measure import measure_passage
+from report.models.names import model_folder
 from report.models.tokens import encode
 from report.passages import corpus
 
@@ -51,7 +51,7 @@ def acceptance(model, texts=None, progress=None):
     facts = read_facts(folder)
     books = matching_books(facts, texts) if texts else None
     loaded = load_model(folder)
-    weights = loaded.identity["weights_sha256"]
+    weights = loaded.weights_sha256
     return {
         "weights_sha256": weights,
         "limits": LIMITS,

@@ -9,7 +9,7 @@ from jinja2 import Environment, StrictUndefined
 from report import store
 from report.embedded.verdict import require_held_out, verdicts
 from report.errors import ReportError
-from report.key import model_folder
+from report.models.names import model_folder
 
 TEMPLATE = Path(__file__).with_name("_card.md.j2")
 

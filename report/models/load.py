@@ -1,214 +1,246 @@
-"""Load a causal language model from a local folder, and say exactly what was loaded."""
+"""Load a language model, or the part of it that a study needs, and say exactly what was loaded."""
 
-import hashlib
 import json
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from transformers import (
-    CONFIG_MAPPING,
-    MODEL_FOR_CAUSAL_LM_MAPPING,
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    PreTrainedModel,
-)
+from transformers import AutoConfig, AutoTokenizer, PreTrainedModel
 from transformers.utils import logging
 
 from report.errors import ReportError
-from report.models.capture import FAMILIES, family_of
-from report.models.tokens import is_byte_level
+from report.models import names, weights
+from report.models.classes import model_class, require_known
+from report.models.identity import identity, tokenizer_files
+from report.models.memory import enough_memory, is_lack_of_memory
+from report.models.structure import structure
 
-EMBEDDED = Path(__file__).parents[1] / "embedded"
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt")
-PICKLE_SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
+FAILURES = (OSError, ValueError, TypeError, KeyError, RuntimeError, ImportError, SafetensorError)
 
 
 @dataclass
 class LoadedModel:
-    """A model in float32 and evaluation mode, its tokenizer, and what identifies both.
+    """A model in evaluation mode, its tokenizer, and what identifies both.
 
-    identity: name, family, revision, weights_sha256, tokenizer_sha256, dtype, num_hidden_layers,
-        num_attention_heads, hidden_size, head_dim, parameters, context (most tokens a text may
-        have), special_tokens_added (their texts, in the order of the passage); never a path
+    identity: name, source ("embedded", "folder" or "hub"), revision (40 hex digits or None),
+        family, tokenizer_sha256, dtype, device, num_hidden_layers, layers_measured,
+        num_attention_heads, hidden_size, head_dim, vocabulary (rows of the embedding), parameters,
+        context (most tokens a text may have, None without a limit), alibi_factor,
+        special_tokens_added (their texts, in the order of the passage); never a path
+    folder: where its files are
+    partial: what runs a model whose weights are not all in memory (see partial.py), or None
     checked: the numbers of the self-check once it ran
     """
 
     model: PreTrainedModel
     tokenizer: Any
     identity: dict
+    folder: Path
+    partial: Any = None
     checked: dict | None = None
 
+    @property
+    def measured_layers(self):
+        """How many layers, from the first, are measured."""
+        return self.identity["layers_measured"]
 
-def embedded_models():
-    """Names of the models that ship inside the package, sorted."""
-    return sorted(path.parent.name for path in EMBEDDED.glob("*/config.json"))
+    @cached_property
+    def structure(self):
+        """The layers, first to last: list of LayerStructure."""
+        return structure(self.model)
+
+    @cached_property
+    def weights_sha256(self):
+        """Checksum of the weights as stored; it reads all that is measured, so only on demand."""
+        all_measured = self.measured_layers == self.identity["num_hidden_layers"]
+        return weights.weights_sha256(self.folder, None if all_measured else self.measured_layers)
 
 
-def load_model(name_or_folder):
-    """Load an embedded model by its name, or any model of a supported family from a folder.
+@dataclass(frozen=True)
+class _Checkpoint:
+    """A model whose config and tokenizer have been read, and how its weights are to be."""
 
-    name_or_folder: str or Path; a folder needs config.json, *.safetensors and tokenizer.json
+    source: names.Source
+    own_code: bool
+    config: Any
+    model_class: type
+    renamed: dict
+    tokenizer: Any
+
+
+def load_model(
+    name,
+    *,
+    layers=None,
+    dtype="float32",
+    device="auto",
+    trust_remote_code=None,
+    alibi_factor=1,
+    layer_by_layer=None,
+    lock=None,
+    announce=print,
+):
+    """Load a model: an embedded one, one in a folder, or one on the hub (see names.find).
+
+    layers: how many layers, from the first, are measured; only what these need is read; None: all
+    dtype: "float32", whatever the checkpoint is stored in, or "bfloat16"
+    device: "cpu", "cuda", "cuda:1", or "auto": CUDA where there is one, several if one is too small
+    trust_remote_code: the name of the model whose own code may run; other models' is refused
+    alibi_factor: how often ALiBi counts; 2 recreates figures made through a bug of transformers
+    layer_by_layer: keep the weights of one layer in memory at a time; None: if all would not fit
+    lock: path of models.lock.json, or None
+    announce: called with one sentence before anything is downloaded
     returns: LoadedModel
-    raises: ReportError if there is no such model, something is missing from its folder, its weights
-        exist only in pickle files, are incomplete or do not fit, or its architecture is unsupported
-    Nothing is read from a network and no code from the folder is run.
+    raises: ReportError if there is no such model, something is missing from it, its weights exist
+        only in pickle files, are incomplete, damaged or do not fit, or its architecture is unknown
     """
-    folder = _folder(name_or_folder)
-    _require_causal(_read_config(folder), folder.name)
-    weights = _weight_files(folder)
-    config = _load(folder, "its config.json", AutoConfig.from_pretrained)
-    family_of(config)
-    tokenizer = _load_tokenizer(folder)
-    model = _load_weights(folder, config)
-    if len(tokenizer) > config.vocab_size:
+    if dtype not in DTYPES:
+        raise ReportError(f"dtype {dtype!r} is not known; choose {' or '.join(DTYPES)}")
+    where = _device(device)
+    source = names.find(name, lock)
+    checkpoint = _read_checkpoint(source, trust_remote_code)
+    number = _number_of_layers(checkpoint, layers)
+    folder = source.folder or _fetch(checkpoint, number, announce)
+    weights.weight_files(folder)
+    with enough_memory("loading the weights"):
+        model = _load_weights(checkpoint, folder, DTYPES[dtype]).to(where)
+    facts = identity(source, folder, model, checkpoint.tokenizer)
+    _require_same_vocabulary(checkpoint, facts["vocabulary"])
+    facts |= {"device": str(where), "layers_measured": number, "alibi_factor": alibi_factor}
+    return LoadedModel(model.eval(), checkpoint.tokenizer, facts, folder)
+
+
+def _device(name):
+    """The torch.device that a name stands for, one that is there."""
+    if not DEVICE.fullmatch(name):
+        raise ReportError(f"device {name!r} is not known; choose auto, cpu, cuda, or cuda:1")
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise ReportError(
-            f"model '{folder.name}': the tokenizer has {len(tokenizer)} tokens, the model "
-            f"{config.vocab_size}; use the tokenizer that belongs to the model"
+            f"device {name!r} is not there: torch sees {torch.cuda.device_count()} CUDA devices; "
+            "choose auto or cpu"
         )
-    return LoadedModel(model.eval(), tokenizer, _identity(folder, model, tokenizer, weights))
+    return device
 
 
-def _folder(name_or_folder):
-    name = str(name_or_folder)
-    known = embedded_models()
-    if name in known:
-        return EMBEDDED / name
-    folder = Path(name).expanduser()
-    if not folder.is_dir():
-        raise ReportError(
-            f"unknown model '{name}'; known: {', '.join(known) or 'none'}; or give a folder with "
-            "config.json, *.safetensors and tokenizer.json"
-        )
-    return folder.resolve()
+def _read_checkpoint(source, trust_remote_code):
+    """Config, class and tokenizer of a model; of one on the hub these files are fetched first."""
+    folder = source.folder
+    trusted = trust_remote_code == source.name
+    if folder is None:
+        from report.models import hub
+
+        folder = hub.fetch_settings(source.name, source.revision, code=trusted)
+    own_code = require_known(_read_config(folder, source.name), source.name, trust_remote_code)
+    config = _load(source.name, "its config.json", AutoConfig, folder, trust_remote_code=own_code)
+    cls, config, renamed = model_class(config, source.name, own_code)
+    tokenizer = _load_tokenizer(source.name, folder, own_code)
+    return _Checkpoint(source, own_code, config, cls, renamed, tokenizer)
 
 
-def _read_config(folder):
+def _read_config(folder, name):
     path = folder / "config.json"
-    if not path.is_file():
-        raise ReportError(
-            f"model folder '{folder.name}' has no config.json; give a folder written by "
-            "save_pretrained"
-        )
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ReportError(f"'{folder.name}/config.json' is not JSON: {error}") from error
+        raise ReportError(f"'{name}/config.json' is not JSON: {error}") from error
     if not isinstance(config, dict) or "model_type" not in config:
         raise ReportError(
-            f"'{folder.name}/config.json' names no model_type; supported: {_supported()}"
+            f"'{name}/config.json' names no model_type; give a folder written by save_pretrained"
         )
     return config
 
 
-def _require_causal(config, name):
-    """Tell a model that does not predict the next token from one that is only not supported."""
-    model_type = config["model_type"]
-    architectures = config.get("architectures") or []
-    causal = {cls.__name__ for cls in MODEL_FOR_CAUSAL_LM_MAPPING.values()}
-    if architectures and not causal.intersection(architectures) and model_type in _model_types():
+def _number_of_layers(checkpoint, layers):
+    there = checkpoint.config.get_text_config(decoder=True).num_hidden_layers
+    if layers is not None and not 1 <= layers <= there:
         raise ReportError(
-            f"model '{name}' is a {architectures[0]}, not a causal language model; supported: "
-            f"causal models of the families {_supported()}"
+            f"model '{checkpoint.source.name}' has {there} layers (0 to {there - 1}), asked for "
+            f"were the first {layers}; ask for fewer, or leave `layers` out"
         )
-    if model_type not in FAMILIES:
-        raise ReportError(
-            f"model '{name}' has the architecture '{model_type}', which is not supported; "
-            f"supported: {_supported()}"
-        )
+    return layers or there
 
 
-def _model_types():
-    return CONFIG_MAPPING.keys()
+def _fetch(checkpoint, number, announce):
+    """The folder of a model on the hub, with the shards that its first layers need."""
+    from report.models import hub
 
-
-def _supported():
-    return ", ".join(sorted(FAMILIES))
-
-
-def _weight_files(folder):
-    """The safetensors files of a folder, sorted; all shards of the index must be there."""
-    found = sorted(folder.glob("*.safetensors"))
-    index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        listed = _listed_files(index)
-        lacking = sorted(listed - {path.name for path in found})
-        if lacking:
-            raise ReportError(
-                f"model folder '{folder.name}' lacks {len(lacking)} of {len(listed)} weight "
-                f"files, the first is {lacking[0]}; copy the whole folder"
-            )
-        return [path for path in found if path.name in listed]
-    if found:
-        return found
-    pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLE_SUFFIXES)
-    if pickled:
-        raise ReportError(
-            f"model folder '{folder.name}' has weights only as pickle ({pickled[0]}), which can "
-            "run code when opened and is refused; convert them to safetensors"
-        )
-    raise ReportError(
-        f"model folder '{folder.name}' has no weights; *.safetensors files are needed"
+    there = checkpoint.config.get_text_config(decoder=True).num_hidden_layers
+    wanted = None if number == there else partial(weights.first_layers, count=number)
+    return hub.fetch_weights(
+        checkpoint.source.name, checkpoint.source.revision, wanted, checkpoint.own_code, announce
     )
 
 
-def _listed_files(index):
-    """Names of the weight files that the index of a sharded checkpoint lists."""
-    try:
-        return set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ReportError(
-            f"'{index.parent.name}/{index.name}' has no weight_map; copy the whole folder again"
-        ) from error
+def _load_tokenizer(name, folder, own_code):
+    if not tokenizer_files(folder):
+        raise ReportError(f"model folder '{name}' has no tokenizer; it needs tokenizer.json")
+    return _load(name, "its tokenizer", AutoTokenizer, folder, trust_remote_code=own_code)
 
 
-def _load_tokenizer(folder):
-    if not any((folder / name).is_file() for name in TOKENIZER_FILES):
-        raise ReportError(f"model folder '{folder.name}' has no tokenizer; it needs tokenizer.json")
-    tokenizer = _load(folder, "its tokenizer", AutoTokenizer.from_pretrained)
-    if not is_byte_level(tokenizer):
+def _require_same_vocabulary(checkpoint, rows):
+    """Stop for a tokenizer whose own tokens, added ones aside, the embedding has no rows for."""
+    if checkpoint.tokenizer.vocab_size > rows:
         raise ReportError(
-            f"the tokenizer of '{folder.name}' is not byte-level, which is not supported yet; "
-            "supported: byte-level BPE in tokenizer.json"
+            f"model '{checkpoint.source.name}': the tokenizer has "
+            f"{checkpoint.tokenizer.vocab_size} tokens, the model {rows}; use the tokenizer that "
+            "belongs to the model"
         )
-    return tokenizer
 
 
-def _load_weights(folder, config):
-    # sdpa, because the other implementation adds Falcon's ALiBi twice
+def _load_weights(checkpoint, folder, dtype):
+    name = checkpoint.source.name
+    supports_sdpa = getattr(checkpoint.model_class, "_supports_sdpa", True)
     model, info = _load(
-        folder,
+        name,
         "its weights",
-        AutoModelForCausalLM.from_pretrained,
-        config=config,
-        dtype=torch.float32,
+        checkpoint.model_class,
+        folder,
+        config=checkpoint.config,
+        dtype=dtype,
         use_safetensors=True,
-        attn_implementation="sdpa",
+        # eager would add Falcon's ALiBi twice
+        attn_implementation="sdpa" if supports_sdpa else "eager",
+        trust_remote_code=checkpoint.own_code,
         output_loading_info=True,
+        **({"key_mapping": checkpoint.renamed} if checkpoint.renamed else {}),
     )
-    missing = sorted(info["missing_keys"])
+    missing = sorted(name for name in info["missing_keys"] if not _is_counter(model, name))
     if missing:
         raise ReportError(
-            f"the weights of '{folder.name}' lack {len(missing)} tensors, the first is "
+            f"the weights of '{name}' lack {len(missing)} tensors, the first is "
             f"{missing[0]}; nothing is filled in with random numbers"
         )
     return model
 
 
-def _load(folder, what, from_pretrained, **options):
+def _is_counter(model, name):
+    """Whether a tensor is no weight but a buffer of whole numbers (position_ids, a mask), which
+    every model makes for itself."""
+    buffer = dict(model.named_buffers()).get(name)
+    return buffer is not None and not buffer.is_floating_point()
+
+
+def _load(name, what, loader, folder, **options):
     """Call a loader of transformers on local files only, its errors said in one sentence."""
     try:
         with _quiet():
-            return from_pretrained(
-                str(folder), local_files_only=True, trust_remote_code=False, **options
-            )
-    except (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
+            return loader.from_pretrained(str(folder), local_files_only=True, **options)
+    except FAILURES as error:
+        if is_lack_of_memory(error):
+            raise
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        raise ReportError(f"model '{folder.name}': {what} cannot be loaded: {reason}") from error
+        reason = reason.replace(f"{folder}", name)  # no path of this machine
+        raise ReportError(f"model '{name}': {what} cannot be loaded: {reason}") from error
 
 
 @contextmanager
@@ -223,44 +255,3 @@ def _quiet():
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
-
-
-def _identity(folder, model, tokenizer, weights):
-    config = model.config
-    tokenizer_files = [folder / name for name in TOKENIZER_FILES if (folder / name).is_file()]
-    # tokenizer.json holds everything; the other files count only where it is absent
-    if tokenizer_files[0].name == "tokenizer.json":
-        tokenizer_files = tokenizer_files[:1]
-    encoded = tokenizer("a", return_special_tokens_mask=True)
-    added = [
-        token_id
-        for token_id, is_special in zip(
-            encoded["input_ids"], encoded["special_tokens_mask"], strict=True
-        )
-        if is_special
-    ]
-    return {
-        "name": folder.name,
-        "family": config.model_type,
-        "revision": getattr(config, "_commit_hash", None),
-        "weights_sha256": sha256(weights),
-        "tokenizer_sha256": sha256(tokenizer_files),
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "num_hidden_layers": config.num_hidden_layers,
-        "num_attention_heads": config.num_attention_heads,
-        "hidden_size": config.hidden_size,
-        "head_dim": config.hidden_size // config.num_attention_heads,
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "context": config.max_position_embeddings,
-        "special_tokens_added": tokenizer.convert_ids_to_tokens(added),
-    }
-
-
-def sha256(files):
-    """Checksum of the contents of `files`, one after the other, in hexadecimal."""
-    digest = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as stream:
-            while chunk := stream.read(1 << 20):
-                digest.update(chunk)
-    return digest.hexdigest()

@@ -62,7 +62,7 @@ def find(name, lock=None):
     raises: ReportError if there is none, or its commit must be asked for and the hub cannot be
     """
     name = str(name)
-    if (EMBEDDED / name / "config.json").is_file():
+    if name in embedded_models():
         return Source(name, "embedded", EMBEDDED / name)
     folder = Path(name).expanduser()
     if (folder / "config.json").is_file():

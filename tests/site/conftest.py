@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from report import key
+from report.models import names
 from report.study import read_studies
 from tests.commands import copy_project, report
 from tests.serving import served
@@ -53,7 +53,7 @@ def model(built):
     """What a plain computation says about the article's model and passage."""
     studies = read_studies(built.project / "templates" / "articles")
     study = next(study for study in studies if study.name == "attention-focus-plots")
-    return Independent(key.model_folder(study.front_matter.model), study.front_matter.passage)
+    return Independent(names.model_folder(study.front_matter.model), study.front_matter.passage)
 
 
 @pytest.fixture

@@ -1,0 +1,80 @@
+"""Which class of transformers loads a checkpoint: the one that saved it, so nothing is missing.
+
+Code that a checkpoint brings along is run only for a model whose name was given for this.
+"""
+
+import transformers
+from transformers import (
+    CONFIG_MAPPING,
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    AutoModel,
+    AutoModelForCausalLM,
+    PreTrainedModel,
+)
+
+from report.errors import ReportError
+
+TEXT_PART = {
+    "Gemma3ForConditionalGeneration": (
+        "Gemma3ForCausalLM",
+        {r"^(model\.)?language_model\.(model\.)?": "model."},
+    ),
+}
+"""Wrappers of a text model and an image tower -> the class of the text model alone, and how the
+names of the wrapper's tensors become its own. Without this its weights would be random."""
+
+
+def require_known(raw, name, trusted):
+    """Stop for an architecture that only code inside the checkpoint, or nothing here, can build.
+
+    raw: dict, the content of config.json; name: of the model; trusted: the model name that the user
+        gave for running its code, or None
+    returns: whether the checkpoint's own code is to be run
+    """
+    own_code = raw.get("auto_map") or {}
+    if own_code and trusted == name:
+        return True
+    model_type = raw["model_type"]
+    if model_type in CONFIG_MAPPING:
+        return False
+    if own_code:
+        named = f", which was given for {trusted!r}" if trusted else ""
+        raise ReportError(
+            f"model '{name}' ({model_type}) brings its own code ({next(iter(own_code.values()))}), "
+            f"which would run on this machine{named}; read it, then allow it by name: "
+            f"--trust-remote-code {name}, or trust_remote_code: {name} in the front matter"
+        )
+    raise ReportError(
+        f"model '{name}' has the architecture '{model_type}', which transformers "
+        f"{transformers.__version__} does not know; a newer transformers may, or a model with an "
+        "architecture listed by `python -m report models`"
+    )
+
+
+def model_class(config, name, own_code=False):
+    """The class that loads a checkpoint, the config it takes, and how names of tensors change.
+
+    config: as AutoConfig reads it; name: of the model, for messages; own_code: whether the
+        checkpoint's own code is run
+    returns: (class, config, dict of pattern -> replacement); the class is one of transformers'
+        automatic ones where the checkpoint does not say what saved it, or brings its own
+    raises: ReportError for an architecture that has no single stack of layers
+    """
+    architectures = config.architectures or []
+    if config.is_encoder_decoder:
+        raise ReportError(
+            f"model '{name}' is a {next(iter(architectures), config.model_type)}, an encoder and a "
+            "decoder; measured are models with one stack of layers: decoders (GPT, Llama, …) and "
+            "encoders (BERT, …)"
+        )
+    for architecture in [] if own_code else architectures:
+        if architecture in TEXT_PART:
+            alone, renamed = TEXT_PART[architecture]
+            return getattr(transformers, alone), config.get_text_config(), dict(renamed)
+        found = getattr(transformers, architecture, None)
+        if isinstance(found, type) and issubclass(found, PreTrainedModel):
+            return found, config, {}
+    causal = "AutoModelForCausalLM" in (getattr(config, "auto_map", None) or {})
+    if (own_code and causal) or type(config) in MODEL_FOR_CAUSAL_LM_MAPPING:
+        return AutoModelForCausalLM, config, {}
+    return AutoModel, config, {}
