@@ -72,13 +72,13 @@ def measure(model, text, texts, progress):
         ) from error
     loaded = load.load_model(str(model))
     checked = self_check.checked(loaded)
-    token_ids = tokens.encode(loaded, text.text)
+    read = tokens.tokenize(loaded, text.text)
     corpus_ids = [tokens.encode(loaded, one.text) for one in texts]
     measured = Measured(
         passage=text,
-        pieces=tokens.token_pieces(loaded, token_ids),
+        pieces=read.pieces,
         measurement=measure.measure_passage(
-            loaded, token_ids, progress=lambda *n: progress("Passage", *n)
+            loaded, read.token_ids, progress=lambda *n: progress("Passage", *n)
         ),
         corpus=measure.measure_corpus(
             loaded, corpus_ids, progress=lambda *n: progress("Corpus", *n)

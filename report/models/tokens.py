@@ -1,90 +1,131 @@
-"""Text to token ids and back to the exact text of each token, special tokens included."""
+"""Text to tokens, exactly as the model's tokenizer does it, special tokens included."""
 
-from tokenizers import pre_tokenizers
+from dataclasses import dataclass
+
+from jinja2 import TemplateError
 
 from report.errors import ReportError
+from report.models.pieces import pieces
+
+FIXED_DATE = """{%- macro strftime_now(format) -%}
+{{ format | replace("%Y", "2024") | replace("%m", "07") | replace("%B", "July")
+          | replace("%b", "Jul") | replace("%d", "26") }}
+{%- endmacro -%}
+"""
+"""Some chat templates write today's date; the same passage shall give the same tokens every day."""
 
 
-def encode(loaded, text):
-    """The token ids of a passage, with the special tokens that the model's tokenizer adds.
+@dataclass(frozen=True)
+class TokenizedText:
+    """A text as the model reads it.
 
-    text: str, tokenised whole and as it is
-    returns: list of int, at least 2 of them from the text itself
-    raises: ReportError if the passage is empty, has one token, or is longer than the model allows
+    text: what was tokenised: the passage, or the chat around it
+    token_ids: [T], with the special tokens that the tokenizer adds
+    pieces: [T], what each token is, see `report.models.pieces.pieces`
     """
+
+    text: str
+    token_ids: list[int]
+    pieces: list[dict]
+
+
+def encode(loaded, text, chat=False):
+    """The token ids of a passage; see `tokenize`."""
+    return tokenize(loaded, text, chat).token_ids
+
+
+def tokenize(loaded, text, chat=False):
+    """The tokens of a passage, with the special tokens that the model's tokenizer adds.
+
+    loaded: LoadedModel
+    text: str, tokenised whole and as it is: what looks like a special token in it is plain text
+    chat: whether the passage is put into the model's chat template, as a message of the user
+    returns: TokenizedText with at least 2 tokens that were not added
+    raises: ReportError if the passage is empty, has one token, is longer than the model allows, or
+        holds what the tokenizer cannot but read as a special token; if the model has no chat
+        template; or if its tokenizer does not say where its tokens lie in the text
+    """
+    tokenizer = loaded.tokenizer
+    _require_offsets(tokenizer)
     if not text.strip():
         raise ReportError("the passage is empty; give a text of at least 2 tokens")
-    encoded = loaded.tokenizer(text, return_special_tokens_mask=True, verbose=False)
-    token_ids = encoded["input_ids"]
-    from_text = encoded["special_tokens_mask"].count(0)
+    whole = _chat(tokenizer, text) if chat else text
+    encoded = tokenizer(
+        whole,
+        add_special_tokens=not chat,  # a chat template writes them itself
+        split_special_tokens=not chat,
+        return_special_tokens_mask=True,
+        return_offsets_mapping=True,
+        verbose=False,
+    )
+    found = pieces(
+        tokenizer,
+        whole,
+        encoded["input_ids"],
+        encoded["offset_mapping"],
+        encoded["special_tokens_mask"],
+    )
+    if not chat:
+        _require_plain(found, encoded["special_tokens_mask"])
+    _require_length(found, loaded.identity["context"])
+    return TokenizedText(whole, list(encoded["input_ids"]), found)
+
+
+def _require_offsets(tokenizer):
+    if not getattr(tokenizer, "is_fast", False):
+        raise ReportError(
+            f"the tokenizer is a {type(tokenizer).__name__}, which does not say where its tokens "
+            "lie in a text; give a model with a tokenizer.json"
+        )
+
+
+def _chat(tokenizer, text):
+    """The model's chat template filled with one message of the user, up to the end of it."""
+    try:
+        template = tokenizer.get_chat_template()
+    except ValueError as error:
+        raise ReportError(
+            "the model's tokenizer has no chat template; leave the option chat out, or choose a "
+            "model that was trained for chats"
+        ) from error
+    for token in tokenizer.added_tokens_decoder.values():
+        if token.special and token.content in text:
+            raise ReportError(
+                f"the passage contains '{token.content}', a special token of the model, which "
+                "would end or change the chat; remove it, or leave the option chat out"
+            )
+    if "strftime_now" in template:
+        template = FIXED_DATE + template
+    try:
+        return tokenizer.apply_chat_template(
+            [{"role": "user", "content": text}], chat_template=template, tokenize=False
+        )
+    except (TemplateError, TypeError) as error:
+        raise ReportError(
+            f"the model's chat template does not take a single message of the user: {error}; "
+            "leave the option chat out"
+        ) from error
+
+
+def _require_plain(found, added):
+    """Stop where the text itself became a special token: some vocabularies contain "<s>"."""
+    for piece, was_added in zip(found, added, strict=True):
+        if piece["special"] and not was_added:
+            raise ReportError(
+                f"the passage contains '{piece['text'].strip()}', which the model's tokenizer "
+                "cannot tell from its special token; write it differently"
+            )
+
+
+def _require_length(found, context):
+    from_text = sum(not piece["special"] for piece in found)
     if from_text < 2:
         raise ReportError(
             f"the passage has {from_text} token; give a text of at least 2 tokens, "
             "so that there is something to attend to"
         )
-    context = loaded.identity["context"]
-    if len(token_ids) > context:
+    if context is not None and len(found) > context:
         raise ReportError(
-            f"the passage has {len(token_ids)} tokens, the model takes at most {context}; "
+            f"the passage has {len(found)} tokens, the model takes at most {context}; "
             "shorten the passage"
         )
-    return token_ids
-
-
-def token_pieces(loaded, token_ids):
-    """The exact text of each token, for showing it.
-
-    token_ids: ids of the tokenizer's vocabulary
-    returns: list of {"id": int, "text": str, "special": bool}, a leading space kept; a token whose
-        bytes are not whole characters has U+FFFD in its text for what is missing and "bytes", its
-        bytes in hexadecimal ("e2 80")
-    raises: ReportError for an id that the tokenizer does not know
-    """
-    tokenizer = loaded.tokenizer
-    byte_of = _byte_alphabet()
-    added = {index: token.content for index, token in tokenizer.added_tokens_decoder.items()}
-    special = set(tokenizer.all_special_ids)
-    return [
-        _piece(token_id, tokenizer, byte_of, added, token_id in special) for token_id in token_ids
-    ]
-
-
-def _piece(token_id, tokenizer, byte_of, added, special):
-    piece = {"id": int(token_id), "text": added.get(token_id), "special": special}
-    if piece["text"] is None:
-        symbols = _symbols(tokenizer, int(token_id))
-        raw = b"".join(byte_of.get(symbol, symbol.encode()) for symbol in symbols)
-        piece["text"] = raw.decode("utf-8", errors="replace")
-        if piece["text"].encode() != raw:
-            piece["bytes"] = raw.hex(" ")
-    return piece
-
-
-def _symbols(tokenizer, token_id):
-    """The vocabulary's spelling of a token; ReportError for an id that is in no vocabulary."""
-    symbols = tokenizer.convert_ids_to_tokens(token_id) if token_id >= 0 else None
-    if symbols is None:
-        raise ReportError(
-            f"token id {token_id} is not in the tokenizer, which has {len(tokenizer)} tokens; "
-            "use the tokenizer that belongs to the model"
-        )
-    return symbols
-
-
-def _byte_alphabet():
-    """Which byte each symbol of a byte-level vocabulary stands for.
-
-    Printable Latin-1 characters stand for themselves, the other bytes for the characters from
-    U+0100 on, in order (Radford et al. 2019).
-    """
-    alphabet = set(pre_tokenizers.ByteLevel.alphabet())
-    byte_of = {chr(byte): bytes([byte]) for byte in range(256) if chr(byte) in alphabet}
-    others = [byte for byte in range(256) if chr(byte) not in byte_of]
-    byte_of.update((chr(256 + place), bytes([byte])) for place, byte in enumerate(others))
-    return byte_of
-
-
-def is_byte_level(tokenizer):
-    """Whether the tokenizer's vocabulary is made of bytes, so that every piece is exact."""
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    return backend is not None and "ByteLevel(" in repr(backend.decoder)
