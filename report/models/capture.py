@@ -67,7 +67,7 @@ def attached(model, recorder, layers=None, alibi_factor=1):
     calls = []
     with ExitStack() as undo:
         undo.enter_context(evaluating(model))
-        splitter = undo.enter_context(Splitter(chosen, recorder))
+        splitter = undo.enter_context(_splitter(model, chosen, recorder))
 
         def attention(layer, factors, value):
             factors = splitter.completed(layer, factors)
@@ -121,6 +121,12 @@ def run_measured(model, token_ids, record, logits=False):
     return output.logits[0] if logits else None
 
 
+def _splitter(model, chosen, recorder):
+    """What fills in the factors: not for scores, nor where a forward of ours has them already."""
+    wanted = getattr(recorder, "wants_factors", True) and route_of(model) in ("interface", "sdpa")
+    return Splitter(chosen if wanted else {}, getattr(recorder, "wants_rotary_terms", False))
+
+
 @contextmanager
 def _through_interface(model, chosen, attention, alibi_factor):
     _require_no_factor(model, alibi_factor)
@@ -155,7 +161,7 @@ def _through_interface(model, chosen, attention, alibi_factor):
             position=None,
             scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
             softcap=softcap,
-            sink=s_aux,
+            sink=None if s_aux is None else s_aux.detach(),
             visible=_visible(attention_mask, is_causal, query, ranges),
         )
         if module in index_of:
