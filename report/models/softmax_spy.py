@@ -45,9 +45,9 @@ class _Spy(TorchFunctionMode):
         return function(*args, **kwargs)
 
 
-def _scores(input, dim=None, *_, dtype=None, **__):
-    """What a call of softmax with these arguments normalises, as [heads, T, T]; or None."""
+def _scores(input, dim=None, *_, **__):
+    """What a call of softmax with these arguments normalises, float32 [heads, T, T]; or None."""
     square = input.dim() > 2 and input.shape[-1] == input.shape[-2]
     if not square or dim not in (-1, input.dim() - 1):
         return None
-    return input.flatten(0, -3).to(dtype or input.dtype)
+    return input.flatten(0, -3).to(torch.promote_types(input.dtype, torch.float32))
