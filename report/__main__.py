@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from report import __version__
 from report.errors import ReportError
+from report.options import Options, with_options
 from report.project import HERE, project
 
 app = typer.Typer(
@@ -26,20 +27,15 @@ console = Console(stderr=True, highlight=False)
 Root = Annotated[
     Path, typer.Option("--project", help="Folder of the publication.", show_default="this one")
 ]
-Model = Annotated[
-    str | None, typer.Option(help="Embedded model or checkpoint folder, for every article.")
-]
-Passage = Annotated[
-    str | None, typer.Option(help="Passage by name, or a .md or .txt file, for every article.")
-]
 Force = Annotated[bool, typer.Option("--force", help="Measure again even if nothing changed.")]
 SiteFolder = Annotated[Path, typer.Argument(help="Folder of the built site.", show_default="site")]
 
 
 @app.command()
-def site(model: Model = None, passage: Passage = None, force: Force = False, root: Root = HERE):
+@with_options
+def site(options: Options, force: Force = False, root: Root = HERE):
     """Measure what changed, write all pages, and build the site into site/."""
-    render(model, passage, force, root)
+    _render(options, force, root)
     from report.publish import build
 
     where = project(root)
@@ -48,35 +44,17 @@ def site(model: Model = None, passage: Passage = None, force: Force = False, roo
 
 
 @app.command()
-def render(model: Model = None, passage: Passage = None, force: Force = False, root: Root = HERE):
+@with_options
+def render(options: Options, force: Force = False, root: Root = HERE):
     """Measure what changed and write Markdown, data, figures and assets into site_src/."""
-    from report.assets import write_assets
-    from report.datasets.reader import StudyData
-    from report.pages import remove_departed, render_article, render_lists
-    from report.study import read_studies
-
-    where = project(root)
-    studies = read_studies(where.articles, model=model, passage=passage)
-    datas = [StudyData(path) for path in _measure(studies, where.site_src / "datasets", force)]
-    pages = []
-    with _progress() as bar:
-        task = bar.add_task("Writing pages", total=len(studies))
-        for study, data in zip(studies, datas, strict=True):
-            pages.append(render_article(study, data, where.site_src))
-            bar.advance(task)
-    render_lists(pages, datas, where.site_src)
-    remove_departed([study.name for study in studies], where.site_src)
-    write_assets(where.site_src)
+    _render(options, force, root)
 
 
 @app.command()
-def measure(model: Model = None, passage: Passage = None, force: Force = False, root: Root = HERE):
+@with_options
+def measure(options: Options, force: Force = False, root: Root = HERE):
     """Run the models where something changed and write the datasets."""
-    from report.study import read_studies
-
-    where = project(root)
-    studies = read_studies(where.articles, model=model, passage=passage)
-    _measure(studies, where.site_src / "datasets", force)
+    _measure(project(root), options, force)
 
 
 @app.command()
@@ -173,10 +151,32 @@ def _measuring_packages():
         ) from error
 
 
-def _measure(studies, where, force):
-    """Folders of the datasets, one a study; says which were measured now."""
-    from report.measuring import datasets
+def _render(options, force, root):
+    """All pages of a project, and what they show, from datasets measured where needed."""
+    from report.assets import write_assets
+    from report.datasets.reader import StudyData
+    from report.pages import remove_departed, render_article, render_lists
 
+    where = project(root)
+    studies, folders = _measure(where, options, force)
+    datas = [StudyData(path) for path in folders]
+    pages = []
+    with _progress() as bar:
+        task = bar.add_task("Writing pages", total=len(studies))
+        for study, data in zip(studies, datas, strict=True):
+            pages.append(render_article(study, data, where.site_src))
+            bar.advance(task)
+    render_lists(pages, datas, where.site_src)
+    remove_departed([study.name for study in studies], where.site_src)
+    write_assets(where.site_src)
+
+
+def _measure(where, options, force):
+    """The studies of a project and the folders of their datasets; says which were measured now."""
+    from report.measuring import datasets
+    from report.study import read_studies
+
+    studies = read_studies(where.articles, **options.given)
     folders = []
     for study in studies:
         with _progress() as bar:
@@ -187,11 +187,11 @@ def _measure(studies, where, force):
                     tasks[what] = bar.add_task(what, total=total)
                 bar.update(tasks[what], completed=done, total=total)
 
-            folder, ran = datasets(study, where, show, force)
+            folder, ran = datasets(study, where, show, force, announce=_say)
         state = "measured" if ran else "unchanged, not measured again"
         _say(f"{study.name}: {state} ({folder.name})")
         folders.append(folder)
-    return folders
+    return studies, folders
 
 
 def _say(text):

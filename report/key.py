@@ -10,51 +10,36 @@ from importlib import metadata
 from pathlib import Path
 
 from report import store
-from report.errors import ReportError
+from report.models.weights import INDEX, weights_sha256
 
 PACKAGE = Path(__file__).parent
-EMBEDDED = PACKAGE / "embedded"
 
 MEASURING_CODE = ("models", "measurements", "datasets", "schemas", "store.py", "measuring.py")
 """The parts of this package that can change a number in a dataset."""
 
-MODEL_FILES = (".json", ".model", ".safetensors", ".txt")
-"""Endings of the files of a checkpoint that hold its weights, settings and tokenizer."""
+SETTINGS = (".jinja", ".json", ".model", ".py", ".txt")
+"""Endings of the files of a checkpoint that hold settings, tokenizer or code."""
+
+ABOUT_TRAINING = ("training.json", "acceptance.json", "generation_config.json", INDEX)
+"""Files that do not change a measurement, nor does an index of weights that are the same."""
 
 LIBRARIES = ("numpy", "tokenizers", "torch", "transformers")
 """Libraries that can change a number in a dataset."""
 
 
-def model_folder(name):
-    """Folder of a model: an embedded one by its name, else the folder itself.
-
-    raises: ReportError if neither exists; lists the embedded models
-    """
-    for folder in (EMBEDDED / name, Path(name).expanduser()):
-        if (folder / "config.json").is_file():
-            return folder
-    known = ", ".join(sorted(path.parent.name for path in EMBEDDED.glob("*/config.json")))
-    if Path(name).expanduser().is_dir():
-        raise ReportError(
-            f"model folder {name!r} has no config.json; give the folder of a checkpoint saved "
-            f"with save_pretrained, or an embedded model: {known}."
-        )
-    raise ReportError(
-        f"unknown model {name!r}: neither an embedded model ({known}) nor a folder with a "
-        "checkpoint (config.json, *.safetensors, tokenizer.json)."
-    )
-
-
-def determined_by(model, passage, corpus):
+def determined_by(source, passage, corpus, settings=None):
     """Everything the datasets of an article depend on, as a dict of short strings.
 
-    model: folder; passage: `Passage`; corpus: sequence of `Passage`
+    source: `names.Source`; passage: `Passage`; corpus: sequence of `Passage`
+    settings: dict of how it is measured, e.g. {"dtype": "bfloat16"}; its "layers", a number or
+        None, says which weights count
+    raises: ReportError if a weight file is missing or damaged
     """
-    folder = Path(model)
-    files = sorted(path for path in folder.glob("*") if path.suffix in MODEL_FILES)
+    settings = settings or {}
     return {
-        "model": {path.name: store.sha256(path) for path in files if _matters(path)},
-        "model_name": folder.resolve().name,
+        "model": _model(source, settings.get("layers")),
+        "model_name": source.name,
+        "settings": settings,
         "passage": _hash(asdict(passage)),
         "corpus": _hash([text.text for text in corpus]),
         "code": _code_hash(),
@@ -75,9 +60,15 @@ def version(library):
         return "not installed"
 
 
-def _matters(path):
-    # What describes the training run does not change a measurement.
-    return path.name not in ("training.json", "acceptance.json", "generation_config.json")
+def _model(source, layers):
+    """What identifies a model's files: a commit on the hub, or checksums."""
+    if source.folder is None:
+        return {"hub": source.name, "revision": source.revision}
+    files = sorted(path for path in source.folder.iterdir() if path.suffix in SETTINGS)
+    return {
+        **{path.name: store.sha256(path) for path in files if path.name not in ABOUT_TRAINING},
+        "weights": weights_sha256(source.folder, layers),
+    }
 
 
 def _code_hash():

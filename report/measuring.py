@@ -1,6 +1,7 @@
 """From an article's front matter to its folder of datasets; runs the model only when needed."""
 
 import platform
+import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +10,9 @@ from report import key as keys
 from report import store
 from report.datasets.write import write_datasets
 from report.errors import ReportError
+from report.models import names
 from report.passages import corpus, passage
+from report.study import FrontMatter, number_of_layers
 
 
 @dataclass(frozen=True)
@@ -26,75 +29,117 @@ class Measured:
     """`HeadStatistics` over the corpus."""
 
 
-def datasets(study, folder, progress, force=False):
+def datasets(study, project, progress, force=False, announce=print):
     """Folder with the datasets of one article; measures them if none fits.
 
-    study: `Study`; folder: where the datasets of all articles live
+    study: `Study`; project: `Project`, in whose site_src/datasets they live
     progress: called as progress(what, done, total)
+    announce: called with a sentence about what is going to be downloaded
     returns: (path, True if the model was run)
     raises: ReportError for everything wrong with model, passage or disk
     """
-    text, texts = passage(study.front_matter.passage), corpus()
-    model = keys.model_folder(study.front_matter.model)
-    parts = keys.determined_by(model, text, texts)
+    wanted = study.front_matter
+    text, texts = passage(wanted.passage), corpus()
+    source = names.find(wanted.model, project.root / names.LOCK)
+    settings = measuring_settings(wanted, source)
+    parts = keys.determined_by(source, text, texts, settings)
     key = keys.key(parts)
-    target = folder / study.name / key
+    target = project.site_src / "datasets" / study.name / key
     if not force and (target / "manifest.json").is_file():
         _remove_others(target)  # what a killed build may have left
         return target, False
     with store.new_folder(target) as temporary:
-        measured, facts = measure(model, text, texts, progress)
+        loading = {"layer_by_layer": wanted.layer_by_layer, "announce": announce}
+        measured, facts = measure(source, text, texts, progress, settings | loading)
         provenance = {
             "key": key,
             "determined_by": parts,
             **facts,
             "versions": _versions(),
-            # By names: where the model or the passage is a path, it is nobody else's.
-            "command": f"python -m report measure --model {model.name} --passage {text.name}",
+            "command": _command(source, text, settings),
         }
         write_datasets(temporary, measured, provenance, lambda *n: progress("Writing", *n))
     _remove_others(target)
     return target, True
 
 
-def measure(model, text, texts, progress):
+def measuring_settings(wanted, source):
+    """How an article's model is measured, as dict for its key: the article's word, else the
+    preset's, else everything in float32.
+
+    wanted: `FrontMatter`; source: `names.Source`
+    """
+    preset = names.presets().get(source.name) if source.kind == "hub" else None
+    layers = wanted.layers or (number_of_layers(preset.layers) if preset else None)
+    return {
+        "layers": None if layers == "all" else layers,
+        "dtype": wanted.dtype,
+        "device": wanted.device,
+        "trust_remote_code": wanted.trust_remote_code,
+        "alibi_factor": wanted.alibi_factor,
+        "chat": wanted.chat,
+    }
+
+
+def measure(source, text, texts, progress, options):
     """Run a model over a passage and a corpus.
 
-    model: name or folder; text: `Passage`; texts: sequence of `Passage`
+    source: `names.Source`; text: `Passage`; texts: sequence of `Passage`
+    options: dict, those of `load_model` and "chat" (the passage only; a corpus is read as it is)
     returns: (`Measured`, dict of the manifest's model, corpus, self_check and seed)
     """
     try:
         from report.models import load, measure, self_check, tokens
+        from report.models.memory import enough_memory
     except ModuleNotFoundError as error:
         raise ReportError(
             f"measuring needs the package {error.name!r}; run `make setup` or "
             "`pip install -e '.[measure]' -c constraints.txt`."
         ) from error
-    loaded = load.load_model(str(model))
-    checked = self_check.checked(loaded)
-    read = tokens.tokenize(loaded, text.text)
+    options = dict(options)
+    chat = options.pop("chat")
+    loaded = load.load_model(source, **options)
+    tokenized = tokens.tokenize(loaded, text.text, chat)
     corpus_ids = [tokens.encode(loaded, one.text) for one in texts]
-    measured = Measured(
-        passage=text,
-        pieces=read.pieces,
-        measurement=measure.measure_passage(
-            loaded, read.token_ids, progress=lambda *n: progress("Passage", *n)
-        ),
-        corpus=measure.measure_corpus(
-            loaded, corpus_ids, progress=lambda *n: progress("Corpus", *n)
-        ),
-    )
+    with enough_memory(f"measuring {len(tokenized.token_ids)} tokens"):
+        checked = self_check.checked(loaded)
+        measured = Measured(
+            passage=text,
+            pieces=tokenized.pieces,
+            measurement=measure.measure_passage(
+                loaded, tokenized.token_ids, progress=lambda *n: progress("Passage", *n)
+            ),
+            corpus=measure.measure_corpus(
+                loaded, corpus_ids, progress=lambda *n: progress("Corpus", *n)
+            ),
+        )
     return measured, {
-        "model": loaded.identity,
+        "model": loaded.identity | {"weights_sha256": loaded.weights_sha256},
         "corpus": {"texts": len(corpus_ids), "tokens": sum(map(len, corpus_ids))},
         "self_check": checked,
         "seed": self_check.SEED,
     }
 
 
+def _command(source, text, settings):
+    """The command that measures this again, by names: a path is of this machine."""
+    options = {"model": source.command_name, "passage": text.name}
+    if settings["layers"]:
+        options["layers"] = f"0-{settings['layers'] - 1}"
+    elif source.kind == "hub" and source.name in names.presets():
+        options["layers"] = "all"
+    for name in ("dtype", "device", "trust_remote_code", "alibi_factor"):
+        if settings[name] != FrontMatter.model_fields[name].default:
+            options[name] = settings[name]
+    words = ["python -m report measure"]
+    for name, value in options.items():
+        words += [f"--{name.replace('_', '-')}", shlex.quote(str(value))]
+    return " ".join([*words, *["--chat"] * settings["chat"]])
+
+
 def _versions():
-    names = ("attention-focus-plots", *keys.LIBRARIES)
-    return {"python": platform.python_version()} | {name: keys.version(name) for name in names}
+    libraries = ("attention-focus-plots", *keys.LIBRARIES)
+    return {"python": platform.python_version()} | {name: keys.version(name) for name in libraries}
 
 
 def _remove_others(target):

@@ -1,16 +1,40 @@
 """An article's front matter: which model, which passage, who wrote it and when."""
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from report.errors import ReportError
 
 MARK = "---"
+
+
+def number_of_layers(value):
+    """How many layers, from the first, a text asks for: 4 for "0-3" and for "4"; or "all".
+
+    raises: ValueError saying what is allowed
+    """
+    text = str(value).strip()
+    if value is None or text == "all":
+        return value
+    spoken = re.fullmatch(r"(?:(\d+)\s*-\s*)?(\d+)", text)
+    if not spoken:
+        raise ValueError('must be a number of layers such as 4, a range such as 0-3, or "all"')
+    start, end = spoken.groups()
+    if start is None and int(end) > 0:
+        return int(end)
+    if start is None or int(start) != 0:
+        raise ValueError(
+            "must begin at layer 0, since a layer works on what those before it computed; "
+            f"0-{end} takes them all"
+        )
+    return int(end) + 1
 
 
 class FrontMatter(BaseModel):
@@ -24,9 +48,24 @@ class FrontMatter(BaseModel):
     summary: str = Field(min_length=1)
     tags: list[str] = []
     model: str = "falcon-8x8"
-    """Name of an embedded model, or a folder with a checkpoint."""
+    """Name of an embedded model, a folder with a checkpoint, or owner/model on the hub, with
+    `@revision` if not the recorded commit."""
     passage: str = "the-lamp-on-the-hill"
     """Name of a passage that ships with the project, or a text file."""
+    layers: Annotated[int | Literal["all"] | None, BeforeValidator(number_of_layers)] = None
+    """The first layers to measure: a number, a range from 0, or all; default: the preset's."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """What it is computed in, whatever the checkpoint is stored in."""
+    device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
+    """Where it is computed; auto: CUDA where there is one."""
+    trust_remote_code: str | None = None
+    """The model's name, if code that its folder brings along may run."""
+    alibi_factor: float = Field(1, ge=0)
+    """How often ALiBi counts; 2 recreates figures made through a bug of transformers."""
+    chat: bool = False
+    """Whether the passage is put into the model's chat template."""
+    layer_by_layer: bool | None = None
+    """Keep one layer's weights in memory at a time; default: if the model would not fit."""
     cover: str = "attention_map"
     """The figure whose picture stands for the article on the home page."""
 
@@ -80,7 +119,7 @@ def read_study(path, **replaced):
     except ValidationError as error:
         # an unknown key first: it is often a missing one, misspelt
         problem = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
-        raise ReportError(_explain(problem, header, path)) from error
+        raise ReportError(_explain(problem, header, path, replaced)) from error
     return Study(path.name.removesuffix(".md.j2"), front_matter, path, body)
 
 
@@ -96,8 +135,10 @@ def _parse(header, path):
     return values
 
 
-def _explain(problem, header, path):
+def _explain(problem, header, path, replaced):
     key = str(problem["loc"][0])
+    if replaced.get(key) is not None:
+        return f"--{key.replace('_', '-')}: {_reason(problem)}"
     starts = (number for number, line in enumerate(header, 2) if line.startswith(f"{key}:"))
     line = next(starts, 1)
     known = list(FrontMatter.model_fields)
@@ -107,4 +148,9 @@ def _explain(problem, header, path):
         return f"{path}, line {line}: unknown key {key!r}; {hint}"
     if problem["type"] == "missing":
         return f"{path}, line 1: the key {key!r} is missing from the front matter; add it."
-    return f"{path}, line {line}: {key!r}: {problem['msg']} (got {problem['input']!r})."
+    return f"{path}, line {line}: {key!r}: {_reason(problem)}"
+
+
+def _reason(problem):
+    said = problem["msg"].removeprefix("Value error, ")
+    return f"{said} (got {problem['input']!r})."

@@ -43,6 +43,10 @@ SETTINGS = (
 """Files besides the weights that loading a model may need; all small."""
 
 
+TIMEOUT = 15
+"""Seconds to wait for the hub to answer a question; downloads have their own."""
+
+
 def resolve(repository, revision="main"):
     """The commit, 40 hex digits, that a branch or tag of a model on the hub is at.
 
@@ -51,7 +55,7 @@ def resolve(repository, revision="main"):
     """
     with _said(repository, revision):
         try:
-            return HfApi().model_info(repository, revision=revision).sha
+            return HfApi().model_info(repository, revision=revision, timeout=TIMEOUT).sha
         except (HTTPError, OfflineModeIsEnabled) as error:
             cached = try_to_load_from_cache(repository, "config.json", revision=revision)
             if _answered(error) or not isinstance(cached, str):
@@ -66,7 +70,9 @@ def files(repository, commit):
         return json.loads(record.read_text("utf-8"))
     with _said(repository, commit):
         try:
-            info = HfApi().model_info(repository, revision=commit, files_metadata=True)
+            info = HfApi().model_info(
+                repository, revision=commit, files_metadata=True, timeout=TIMEOUT
+            )
         except (HTTPError, OfflineModeIsEnabled) as error:
             cached = try_to_load_from_cache(repository, "config.json", revision=commit)
             if _answered(error) or not isinstance(cached, str):

@@ -84,18 +84,17 @@ def load_model(
     trust_remote_code=None,
     alibi_factor=1,
     layer_by_layer=None,
-    lock=None,
     announce=print,
 ):
-    """Load a model: an embedded one, one in a folder, or one on the hub (see names.find).
+    """Load a model: an embedded one, one in a folder, or one on the hub.
 
+    name: str or Path as `names.find` takes it, or the Source that it returned
     layers: how many layers, from the first, are measured; only what these need is read; None: all
     dtype: "float32", whatever the checkpoint is stored in, or "bfloat16"
     device: "cpu", "cuda", "cuda:1", or "auto": CUDA where there is one, several if one is too small
     trust_remote_code: the name of the model whose own code may run; other models' is refused
     alibi_factor: how often ALiBi counts; 2 recreates figures made through a bug of transformers
     layer_by_layer: keep the weights of one layer in memory at a time; None: if all would not fit
-    lock: path of models.lock.json, or None
     announce: called with one sentence before anything is downloaded
     returns: LoadedModel
     raises: ReportError if there is no such model, something is missing from it, its weights exist
@@ -104,7 +103,7 @@ def load_model(
     if dtype not in DTYPES:
         raise ReportError(f"dtype {dtype!r} is not known; choose {' or '.join(DTYPES)}")
     where = _device(device)
-    source = names.find(name, lock)
+    source = name if isinstance(name, names.Source) else names.find(name)
     checkpoint = _read_checkpoint(source, trust_remote_code)
     number = _number_of_layers(checkpoint, layers)
     folder = source.folder or _fetch(checkpoint, number, announce)

@@ -1,0 +1,61 @@
+"""The options of the command line that stand in for an article's front matter."""
+
+import functools
+import inspect
+from dataclasses import dataclass, fields
+from typing import Annotated
+
+import typer
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says for every article; None leaves it to the article."""
+
+    model: Annotated[
+        str | None,
+        typer.Option(help="Embedded model, checkpoint folder, or owner/model[@revision]."),
+    ] = None
+    passage: Annotated[str | None, typer.Option(help="Passage by name, or a .md or .txt file.")] = (
+        None
+    )
+    layers: Annotated[
+        str | None, typer.Option(help="First layers to measure: 4, or 0-3, or all.")
+    ] = None
+    dtype: Annotated[str | None, typer.Option(help="float32 (default) or bfloat16.")] = None
+    device: Annotated[str | None, typer.Option(help="auto (default), cpu, cuda or cuda:1.")] = None
+    trust_remote_code: Annotated[
+        str | None, typer.Option(help="Name of the model whose own code may run.")
+    ] = None
+    alibi_factor: Annotated[
+        float | None, typer.Option(help="How often ALiBi counts; 2 recreates a known bug.")
+    ] = None
+    chat: Annotated[
+        bool | None, typer.Option(help="Put the passage into the model's chat template.")
+    ] = None
+    layer_by_layer: Annotated[
+        bool | None, typer.Option(help="Keep one layer's weights in memory at a time.")
+    ] = None
+
+    @property
+    def given(self):
+        """dict of those that were given."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def with_options(command):
+    """A command whose first parameter is `Options`, as one that typer reads option by option."""
+    _, *others = inspect.signature(command).parameters.values()
+    ours = inspect.signature(Options).parameters
+
+    @functools.wraps(command)
+    def run(**arguments):
+        options = Options(**{name: arguments.pop(name) for name in ours})
+        return command(options, **arguments)
+
+    kinds = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*ours.values(), *others)
+    ]
+    run.__signature__ = inspect.Signature(kinds)
+    return run
