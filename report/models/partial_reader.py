@@ -80,6 +80,15 @@ class Checkpoint:
             )
         return _entry(path, name, stated)
 
+    def require_shape(self, name, shape):
+        """Stop for a tensor that is missing or has another shape than a model wants."""
+        stored = self.entry(name).shape
+        if stored != tuple(shape):
+            raise ReportError(
+                f"the weights of '{self.folder.name}' hold '{name}' as {list(stored)}, the config "
+                f"asks for {list(shape)}; config.json belongs to other weights"
+            )
+
     def total_bytes(self):
         """Bytes of all tensors; where shards are missing what the index says, or None."""
         paths = {self.folder / file for file in self.files.values()}
@@ -98,11 +107,7 @@ class Checkpoint:
         entry = self.entry(name)
         if out is None:
             out = torch.empty(entry.shape, dtype=dtype or entry.dtype)
-        if tuple(out.shape) != entry.shape:
-            raise ReportError(
-                f"the weights of '{self.folder.name}' hold '{name}' as {list(entry.shape)}, the "
-                f"config asks for {list(out.shape)}; config.json belongs to other weights"
-            )
+        self.require_shape(name, out.shape)
         self._fill(entry, [(0, out.view(-1))])
         return out
 

@@ -1,0 +1,87 @@
+"""Under which names a checkpoint stores the tensors of a model, as transformers has it.
+
+Checkpoints of one family differ in prefixes (saved with a head or without, as a part of a larger
+model) and some store in pieces what the model holds as one tensor (experts). The rules are those of
+transformers, so that a part of a model is read exactly as from_pretrained would read it.
+"""
+
+import copy
+from dataclasses import dataclass, field
+
+from transformers.conversion_mapping import get_model_conversion_mapping
+from transformers.core_model_loading import (
+    WeightConverter,
+    WeightRenaming,
+    dot_natural_key,
+    rename_source_key,
+)
+
+from report.errors import ReportError
+
+
+@dataclass
+class Stored:
+    """How a checkpoint holds one tensor of a model, or several that come out of the same pieces.
+
+    pieces: list of (name in the checkpoint, pattern of the converter that it matches)
+    converter: what makes the tensors out of the pieces; None where the one piece is the tensor
+    """
+
+    converter: WeightConverter | None = None
+    pieces: list = field(default_factory=list)
+
+    @property
+    def names(self):
+        """The names in the checkpoint."""
+        return [name for name, _ in self.pieces]
+
+
+def stored_names(model, names, renamed=None):
+    """Where a checkpoint holds the tensors of a model.
+
+    model: may be a skeleton; names: of all tensors of the checkpoint
+    renamed: dict of pattern to replacement, as the key_mapping of from_pretrained
+    returns: dict of the model's own names to `Stored`; those made of the same pieces share one
+    """
+    rules = get_model_conversion_mapping(model, renamed)
+    renamings = [rule for rule in rules if isinstance(rule, WeightRenaming)]
+    converters = [rule for rule in rules if isinstance(rule, WeightConverter)]
+    own = dict.fromkeys(model.state_dict(), True)
+    found = {}
+
+    def own_name(name, *transforms):
+        return rename_source_key(name, *transforms, model.base_model_prefix, own)
+
+    for name in sorted(names, key=dot_natural_key):  # experts in the order of their numbers
+        target, pattern = own_name(name, renamings, converters)
+        if target not in own:
+            target, pattern = own_name(name, [], [])
+        if pattern is None:
+            found[target] = Stored(None, [(name, None)])
+            continue
+        converter = next(one for one in converters if pattern in one.source_patterns)
+        stored = found.setdefault(target, Stored(converter))
+        stored.pieces.append((name, pattern))
+        for other in converter.target_patterns[1:]:
+            found[target.replace(converter.target_patterns[0], other)] = stored
+    return {name: stored for name, stored in found.items() if name in own}
+
+
+def converted(model, name, stored, tensors):
+    """The model's tensors that come out of the pieces of one that is stored in pieces.
+
+    name: one of the model's names for it; tensors: the pieces, in the order of `stored.names`
+    returns: dict of the model's own names to tensors
+    raises: ReportError if transformers cannot convert them
+    """
+    converter = copy.deepcopy(stored.converter)
+    for (piece, pattern), tensor in zip(stored.pieces, tensors, strict=True):
+        converter.add_tensor(name, piece, pattern, lambda tensor=tensor: tensor)
+    try:
+        made = converter.convert(name, model=model, config=model.config)
+    except Exception as error:  # whatever its many conversions raise
+        raise ReportError(
+            f"'{name}' is stored in {len(tensors)} pieces that transformers cannot join "
+            f"({type(error).__name__}: {error}); load the whole model"
+        ) from error
+    return {key: one[0] if isinstance(one, list) else one for key, one in made.items()}

@@ -1,0 +1,81 @@
+"""Which weights the first layers of a model need, found by running shapes, not by family names."""
+
+import copy
+
+import torch
+from torch._subclasses import FakeTensorMode
+from transformers.initialization import no_init_weights
+
+from report.errors import ReportError
+from report.models.structure import architecture, structure
+
+
+def needs(model, layers):
+    """The tensors that it takes to measure the first layers of a model.
+
+    model: may be a skeleton; layers: how many layers are measured
+    returns: (names used before the first layer, list of the names used in each layer), in the
+        model's own names. Of the last layer only its attention counts: what runs before the output
+        projection ends, and the norm after it, if any.
+    """
+    parts = structure(model)[:layers]
+    path_of = {module: path for path, module in model.named_modules()}
+    first, last = path_of[parts[0].module] + ".", path_of[parts[-1].module] + "."
+    called = _called_until(model, path_of[parts[0].output_projection])
+    for kept in filter(None, (parts[0].attention, parts[0].norm_after)):
+        called |= {path_of[module] for module in kept.modules()}
+    # Layers may differ in what is in a module (an empty norm, another kind of feed-forward).
+    in_last = {last + path.removeprefix(first) for path in called if path.startswith(first)}
+    names = list(model.state_dict())
+    whole = [
+        [name for name in names if name.startswith(path_of[part.module] + ".")]
+        for part in parts[:-1]
+    ]
+    before = [name for name in names if _module(name) in called and not name.startswith(first)]
+    return before, [*whole, [name for name in names if _module(name) in in_last]]
+
+
+def _module(name):
+    """The path of the module that a tensor belongs to."""
+    return name.rpartition(".")[0]
+
+
+class _ReachedError(Exception):
+    """The forward pass has come far enough."""
+
+
+def _called_until(model, projection):
+    """Paths of the modules that two tokens go through until `projection` has returned."""
+    called = set()
+
+    def enter(path):
+        return lambda *_: called.add(path)
+
+    def stop(*_):
+        raise _ReachedError
+
+    with FakeTensorMode(), no_init_weights(), torch.no_grad():
+        twin = type(model)(_with_one_layer(model.config)).eval()
+        for path, module in twin.named_modules():
+            module.register_forward_pre_hook(enter(path))
+        twin.get_submodule(projection).register_forward_hook(stop)
+        try:
+            twin.base_model(input_ids=torch.ones(1, 2, dtype=torch.long), use_cache=False)
+        except _ReachedError:
+            return called
+    raise ReportError(
+        f"architecture {architecture(model)}: '{projection}' is not called, so its first layers "
+        "cannot be loaded alone; load the whole model"
+    )
+
+
+def _with_one_layer(config):
+    """A copy of a config whose text model has one layer; lists with an entry a layer are cut."""
+    config = copy.deepcopy(config)
+    text = config.get_text_config(decoder=True)
+    number = text.num_hidden_layers
+    for name, value in list(vars(text).items()):
+        if isinstance(value, list | tuple) and len(value) == number:
+            setattr(text, name, value[:1])
+    text.num_hidden_layers = 1
+    return config
