@@ -6,9 +6,11 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM
 
 from report import key as keys
-from report.errors import ReportError
+from report.models import names
 from report.passages import Passage
 
 PASSAGE = Passage("a", "A title", "us", "CC0-1.0", "en", "The lamp on the hill.")
@@ -21,8 +23,9 @@ def folder(falcon_folder, tmp_path):
     return shutil.copytree(falcon_folder, tmp_path / "tiny")
 
 
-def key(folder, passage=PASSAGE, corpus=CORPUS):
-    return keys.key(keys.determined_by(folder, passage, corpus))
+def key(model, passage=PASSAGE, corpus=CORPUS, settings=None):
+    source = model if isinstance(model, names.Source) else names.find(model)
+    return keys.key(keys.determined_by(source, passage, corpus, settings))
 
 
 def change_json(path, **values):
@@ -33,6 +36,13 @@ def flip_last_byte(path):
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
+
+
+def save_elsewhere(folder):
+    """The same tensors in several files."""
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32")
+    (folder / "model.safetensors").unlink()
+    model.save_pretrained(folder, max_shard_size="50KB")
 
 
 def test_a_key_is_twelve_hex_digits_and_the_same_each_time(folder):
@@ -62,9 +72,10 @@ def test_the_texts_of_the_corpus_and_their_order_count_and_not_their_names(folde
         lambda folder: change_json(folder / "config.json", layer_norm_epsilon=1e-4),
         lambda folder: change_json(folder / "tokenizer.json", added=1),
         lambda folder: (folder / "merges.txt").write_text("a b"),
-        lambda folder: (folder / "model-2.safetensors").write_bytes(b""),
+        lambda folder: (folder / "chat_template.jinja").write_text("{{ messages }}"),
+        save_elsewhere,
     ],
-    ids=["weights", "config", "tokenizer", "merges", "another shard"],
+    ids=["weights", "config", "tokenizer", "merges", "chat template", "shards"],
 )
 def test_what_changes_the_model_counts(folder, change):
     before = key(folder)
@@ -83,6 +94,37 @@ def test_how_a_model_was_trained_does_not_count(folder, name):
     assert key(folder) == before
 
 
+def test_a_model_on_the_hub_is_its_commit_and_needs_no_file(monkeypatch):
+    sources = [
+        names.Source(name, "hub", revision=digit * 40)
+        for name, digit in (("a/b", "1"), ("a/b", "2"), ("a/c", "1"))
+    ]
+    assert len({key(source) for source in sources}) == 3
+    assert key(sources[0]) == key(names.find(f"a/b@{'1' * 40}"))
+    parts = keys.determined_by(sources[0], PASSAGE, CORPUS)
+    assert parts["model"] == {"hub": "a/b", "revision": "1" * 40}
+
+
+@pytest.mark.parametrize(
+    "settings", [{"layers": 2}, {"dtype": "bfloat16"}, {"chat": True}, {"alibi_factor": 2.0}]
+)
+def test_how_a_model_is_measured_counts(folder, settings):
+    usual = {"layers": None, "dtype": "float32", "chat": False, "alibi_factor": 1.0}
+    assert key(folder, settings=usual | settings) != key(folder, settings=usual)
+
+
+def test_of_the_first_layers_only_their_own_weights_count(folder):
+    before = key(folder, settings={"layers": 2})
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    tensors["transformer.h.2.mlp.dense_4h_to_h.weight"] += 1
+    save_file(tensors, path)
+    assert key(folder, settings={"layers": 2}) == before
+    tensors["transformer.h.1.mlp.dense_4h_to_h.weight"] += 1
+    save_file(tensors, path)
+    assert key(folder, settings={"layers": 2}) != before
+
+
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """A copy of the package's files, whose code may be changed."""
@@ -98,7 +140,7 @@ def package(tmp_path, monkeypatch):
         "models/falcon.py",
         "measurements/targets.py",
         "datasets/attention.py",
-        "schemas/attention-1.json",
+        "schemas/attention-2.json",
         "measuring.py",
         "store.py",
     ],
@@ -133,17 +175,3 @@ def test_the_version_of_a_measuring_library_counts(folder, monkeypatch):
 def test_a_library_that_is_not_there_has_no_version():
     assert keys.version("no-such-library-anywhere") == "not installed"
     assert re.match(r"\d+\.", keys.version("numpy"))
-
-
-def test_a_model_is_found_by_name_or_folder(folder):
-    (embedded, *_) = sorted(path.parent for path in keys.EMBEDDED.glob("*/config.json"))
-    assert keys.model_folder(embedded.name) == embedded
-    assert keys.model_folder(str(folder)) == folder
-
-
-def test_a_model_that_is_none_is_refused(folder):
-    with pytest.raises(ReportError, match=r"unknown model 'nobody': .*embedded model \(falcon"):
-        keys.model_folder("nobody")
-    (folder / "config.json").unlink()
-    with pytest.raises(ReportError, match=r"has no config\.json"):
-        keys.model_folder(str(folder))

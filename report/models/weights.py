@@ -152,7 +152,8 @@ def read_header(path):
         end = max((tensor["span"][1] for tensor in tensors.values()), default=8 + length)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise ReportError(
-            f"'{path.parent.name}/{path.name}' is not a safetensors file; download or copy it again"
+            f"'{path.parent.name}/{path.name}' is not a safetensors file; download or copy it "
+            "again (in a clone, `git lfs pull` brings the files themselves)"
         ) from error
     if end != whole:
         raise ReportError(
