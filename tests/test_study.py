@@ -3,7 +3,7 @@
 import pytest
 
 from report.errors import ReportError
-from report.study import read_studies, read_study
+from report.study import number_of_layers, read_studies, read_study
 
 GOOD = """---
 title: "A: title"
@@ -68,3 +68,65 @@ def test_no_article_and_no_text(tmp_path):
     (tmp_path / "b.md.j2").write_bytes(b"\xff\xfe")
     with pytest.raises(ReportError, match="cannot be read as UTF-8"):
         read_studies(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("said", "number"),
+    [
+        ("0-3", 4),
+        (4, 4),
+        ("4", 4),
+        ("0-0", 1),
+        (1, 1),
+        ("0 - 11", 12),
+        ("all", "all"),
+        (None, None),
+    ],
+)
+def test_layers_are_a_number_a_range_from_0_or_all(said, number):
+    assert number_of_layers(said) == number
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("2-3", "must begin at layer 0, since a layer works on what those before it computed; 0-3"),
+        (0, "must begin at layer 0"),
+        ("1,2", "must be a number of layers such as 4, a range such as 0-3"),
+        (-1, "must be a number of layers"),
+        ("none", "must be a number of layers"),
+        (2.5, "must be a number of layers"),
+        ("", "must be a number of layers"),
+    ],
+)
+def test_layers_that_are_none_are_refused_with_file_line_and_reason(tmp_path, said, reason):
+    article = GOOD.replace("tags: [one]", f"layers: {said!r}")
+    with pytest.raises(ReportError) as refused:
+        read_study(write(tmp_path, article))
+    assert f"a.md.j2, line 6: 'layers': {reason}" in str(refused.value)
+    assert f"(got {said!r})" in str(refused.value)
+
+
+def test_measuring_is_asked_for_in_front_matter(tmp_path):
+    asked = "layers: 0-3\ndtype: bfloat16\ndevice: cuda:1\nalibi_factor: 2\nchat: true"
+    found = read_study(write(tmp_path, GOOD.replace("tags: [one]", asked))).front_matter
+    assert (found.layers, found.dtype, found.device) == (4, "bfloat16", "cuda:1")
+    assert (found.alibi_factor, found.chat, found.trust_remote_code) == (2.0, True, None)
+    usual = read_study(write(tmp_path, GOOD)).front_matter
+    assert (usual.layers, usual.dtype, usual.device) == (None, "float32", "auto")
+    assert (usual.alibi_factor, usual.chat, usual.layer_by_layer) == (1.0, False, None)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("dtype", "float16", "--dtype: Input should be 'float32' or 'bfloat16' (got 'float16')"),
+        ("device", "gpu", "--device: "),
+        ("layers", "1-2", "--layers: must begin at layer 0"),
+        ("alibi_factor", -1.0, "--alibi-factor: "),
+    ],
+)
+def test_what_the_command_line_got_wrong_is_not_blamed_on_the_article(tmp_path, key, value, said):
+    with pytest.raises(ReportError) as refused:
+        read_study(write(tmp_path, GOOD), **{key: value})
+    assert str(refused.value).startswith(said)
