@@ -12,9 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.datasets import rounding
+from report.datasets import packing, rounding
 from report.datasets.visible import Visible
 from report.errors import ReportError
+
+TERMS = ("content", "bias", "position", "row_constant", "score")
+"""The names that terms have, in the order of a tooltip."""
 
 TAKES_UP = ("content", "score")
 """The cell term that takes up the rounding of the others: the first of these that there is."""
@@ -113,7 +116,8 @@ def encode(
     terms = [DecodedTerm(t.name, t.per, np.asarray(t.values, float), ranges) for t in terms]
     free = next(name for name in TAKES_UP if any(term.name == name for term in terms))
     encoded = {term.name: None for term in terms}  # in the order given
-    encoded |= {t.name: _encode_term(t) for t in terms if t.name != free}
+    coarse = rounding.multiples(probability, largest_targets, rounding.CELL_COARSENING)
+    encoded |= {t.name: _encode_term(t, coarse) for t in terms if t.name != free}
     others = np.zeros((length, length))
     for name in encoded.keys() - {free}:
         others += _decode_term(name, encoded[name], ranges).matrix()
@@ -131,8 +135,7 @@ def encode(
             f"layer {layer} head {head}: rounding moves a probability by {error.max():.2g}, more "
             f"than {rounding.PROBABILITY_ERROR}; measure in float32 or shorten the passage."
         )
-    values = integers[ranges.mask()].tolist()
-    encoded[free] = {"per": "cell", "step": rounding.STEPS[free], "values": values}
+    encoded[free] = _encoded_cells(integers, rounding.STEPS[free], ranges)
     optional = {
         "visible": None if ranges.is_causal else ranges.as_json(),
         "softcap": softcap,
@@ -174,17 +177,12 @@ def decode(shard):
 
     raises: ReportError if a term has too few or too many values
     """
-    length, where = shard["tokens"], f"layer {shard['layer']} head {shard['head']}"
-    given = shard.get("visible")
-    ranges = Visible.of(given and Visible(given["first"], given["last"]), length)
-    for name, term in shard["terms"].items():
-        expected = ranges.count if term["per"] == "cell" else length
-        if len(term["values"]) != expected:
-            raise ReportError(
-                f"{where}: term {name!r} has {len(term['values'])} values, not {expected}; "
-                "delete the dataset and run `make site`."
-            )
-    terms = {name: _decode_term(name, term, ranges) for name, term in shard["terms"].items()}
+    length, given = shard["tokens"], shard.get("visible")
+    try:
+        ranges = Visible.of(given and Visible(given["first"], given["last"]), length)
+        terms = {name: _decode_term(name, term, ranges) for name, term in shard["terms"].items()}
+    except ReportError as error:
+        raise ReportError(f"layer {shard['layer']} head {shard['head']}: {error}") from error
     score = np.where(ranges.mask(), sum(term.matrix() for term in terms.values()), -np.inf)
     capped = cap(score, shard.get("softcap"))
     return DecodedAttention(
@@ -207,19 +205,29 @@ def _log_normalizer(score, sink):
     return largest + np.log(total if sink is None else total + np.exp(sink - largest))
 
 
-def _encode_term(term):
+def _encode_term(term, multiple):
     if term.per == "cell":
-        step = rounding.CELL_STEP
-        values = rounding.rounded(term.values, step)[term.visible.mask()]
-    else:
-        step = rounding.STEPS[term.name]
-        values = rounding.rounded(term.values, step)
-    return {"per": term.per, "step": step, "values": values.tolist()}
+        integers = rounding.rounded(term.values, rounding.CELL_STEP, multiple)
+        return _encoded_cells(integers, rounding.CELL_STEP, term.visible)
+    step = rounding.STEPS[term.name]
+    return {"per": term.per, "step": step, "values": rounding.rounded(term.values, step).tolist()}
+
+
+def _encoded_cells(integers, step, ranges):
+    return {"per": "cell", "step": step, "packed": packing.pack(integers[ranges.mask()])}
 
 
 def _decode_term(name, term, ranges):
-    values = np.asarray(term["values"], float) * term["step"]
-    if term["per"] == "cell":
+    is_cell = term["per"] == "cell"
+    integers = packing.unpack(term["packed"]) if is_cell else np.asarray(term["values"])
+    expected = ranges.count if is_cell else len(ranges.first)
+    if len(integers) != expected:
+        raise ReportError(
+            f"term {name!r} has {len(integers)} values, not {expected}; "
+            "delete the dataset and run `make site`."
+        )
+    values = integers * term["step"]
+    if is_cell:
         cells = np.zeros((len(ranges.first),) * 2)
         cells[ranges.mask()] = values
         values = cells

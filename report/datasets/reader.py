@@ -78,12 +78,20 @@ class StudyData:
         Of position, "target_difference" is ALiBi and "cell" the rotation of RoPE; positions that
         are learned are inside content, as for models without any.
         """
-        return {name: term.per for name, term in self.attention(0, 0).terms.items()}
+        found = {}
+        for layer in range(self.layers):  # some models have layers without positions
+            found |= {name: term.per for name, term in self.attention(layer, 0).terms.items()}
+        return {name: found[name] for name in attention.TERMS if name in found}
 
     @functools.cached_property
     def causal(self):
         """True if no token sees a later one; False for an encoder."""
         return self.visible(0, 0).backward
+
+    @functools.cached_property
+    def windows(self):
+        """Per layer, the most targets that a token sees through its sliding window, or None."""
+        return [self.visible(layer, 0).window for layer in range(self.layers)]
 
     def visible(self, layer, head):
         """`Visible`: the targets that each current token may attend to in one head."""

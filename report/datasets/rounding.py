@@ -14,8 +14,11 @@ STEPS = {
 }
 """Unit of the integers of each term, in units of score (natural logarithm)."""
 
-CELL_STEP = 0.02
+CELL_STEP = 0.0005
 """Unit of a cell term whose rounding another one takes up: the position term of RoPE."""
+
+CELL_COARSENING = ((0.01, 10), (0.0, 100))
+"""As COARSENING, for such a term: it takes no part in the error of a probability."""
 
 COARSENING = ((0.2, 1), (0.05, 2), (0.02, 5), (0.01, 10), (0.001, 50), (0.0, 100))
 """(probability from, multiple of the step): scores that hardly count are rounded more coarsely."""

@@ -3,42 +3,7 @@
 from datetime import UTC, datetime
 
 from report import store
-from report.datasets import attention, head_statistics, passage, rounding, updates
-
-CONTENT_ERROR = "within {} where the probability is {}; probabilities within {}".format(
-    ", ".join(
-        f"{rounding.STEPS['content'] * multiple / 2 + 0.0006:.2g}"
-        for _, multiple in rounding.COARSENING
-    ),
-    ", ".join(f"at least {probable:g}" for probable, _ in rounding.COARSENING),
-    rounding.PROBABILITY_ERROR,
-)
-
-FIELDS = {
-    "terms.content": (
-        "query times key, both without their bias, scaled: what the two tokens say to each other; "
-        + CONTENT_ERROR,
-        "score, natural logarithm",
-    ),
-    "terms.bias": (
-        "query bias times key, scaled: depends on the target token alone; within 0.0005",
-        "score, natural logarithm",
-    ),
-    "terms.position": (
-        "what the distance of the two tokens adds (ALiBi: the tensor the model passes, scaled); "
-        "within 0.0001",
-        "score, natural logarithm",
-    ),
-    "log_normalizer": (
-        "logarithm of the sum of exp(score) over the targets of a current token",
-        "natural logarithm",
-    ),
-    "marker_count": (
-        "largest targets that make up half of the probability, or 11 where that takes more",
-        "targets, 1 to 11",
-    ),
-    "largest_targets": ("targets of a current token by falling probability", "index from 0 or -1"),
-}
+from report.datasets import attention, fields, head_statistics, passage, updates
 
 
 def write_datasets(folder, measured, provenance, progress=None):
@@ -51,7 +16,7 @@ def write_datasets(folder, measured, provenance, progress=None):
     """
     measurement = measured.measurement
     layers, heads = measurement.largest_targets.shape[:2]
-    files = {}
+    files, shards = {}, []
 
     def write(name, data):
         path = folder / name
@@ -65,7 +30,9 @@ def write_datasets(folder, measured, provenance, progress=None):
         if measurement.magnitude is not None:
             write(f"updates/{layer}.json", _updates(measurement, layer))
         for head in range(heads):
-            write(f"attention/{layer}/{head}.json", _attention(measurement, layer, head))
+            shard = _attention(measurement, layer, head)
+            write(f"attention/{layer}/{head}.json", shard)
+        shards.append(shard)  # one a layer tells which fields there are
         if progress:
             progress(layer + 1, layers)
     manifest = {
@@ -73,7 +40,7 @@ def write_datasets(folder, measured, provenance, progress=None):
         **provenance,
         "passage": {"name": measured.passage.name, "tokens": len(measured.pieces)},
         "date": datetime.now(UTC).date().isoformat(),
-        "fields": {name: {"description": d, "unit": u} for name, (d, u) in FIELDS.items()},
+        "fields": fields.described(shards),
         "files": files,
     }
     store.write(folder / "manifest.json", manifest)

@@ -25,15 +25,53 @@ def title(data):
     return "Attention Map"
 
 
+def left_out(data):
+    """Why this figure cannot be drawn of a model, in one sentence; "" if it can, as always."""
+    return ""
+
+
 def caption(data):
     return (
         "A row is a current token, from top to bottom; a column is a target token that it may "
-        "attend to: itself or an earlier one. Shade is the score, before softmax; the scores of "
+        f"attend to: {_reach(data)} Shade is the score, {_score(data)}; the scores of "
         "a row can be compared, those of two rows only roughly, and the shades saturate at the "
         "2nd and 98th percentile. Markers are on the largest targets of a row, up to half of its "
-        "probability or 11 of them. Point at a cell, or focus the figure and use the arrow "
-        "keys, to read both tokens, the score, its terms and the probability."
+        f"probability or 11 of them.{_sink(data)} Point at a cell, or focus the figure and use the "
+        f"arrow keys, to read both tokens, the score{_terms_too(data)} and the probability."
     )
+
+
+def _reach(data):
+    if not data.causal:
+        return "every token of the passage, itself, earlier and later ones alike."
+    windows = sorted({window for window in data.windows if window})
+    if not windows:
+        return "itself or an earlier one."
+    *others, last = (str(window) for window in windows)
+    tokens = f"{', '.join(others)} or {last}" if others else last
+    if None in data.windows:
+        return f"itself or an earlier one; in some layers only the last {tokens}, itself included."
+    return f"itself or an earlier one, only the last {tokens} of them."
+
+
+def _score(data):
+    softcap = data.attention(0, 0).softcap
+    if softcap is None:
+        return "before softmax"
+    return f"as it enters softmax, where the model keeps it between −{softcap:g} and {softcap:g}"
+
+
+def _sink(data):
+    if data.attention(0, 0).sink is None:
+        return ""
+    return (
+        " The probabilities of a row sum to less than 1: the rest goes to a sink, a score of the "
+        "head's own that belongs to no token."
+    )
+
+
+def _terms_too(data):
+    return ", its terms" if len(data.terms) > 1 else ""
 
 
 def controls(data):
@@ -48,9 +86,9 @@ def chart(data, **state):
     return _theme.frame(
         altair.layer(
             _map(),
-            _score_legend(),
-            _guides(size),
-            _markers(size),
+            _score_legend(data.causal),
+            _guides(size, data.causal),
+            _markers(size, data.causal),
             _cursor(),
         ).resolve_scale(color="independent", shape="independent"),
         name="attention_map",
@@ -91,14 +129,14 @@ def _map():
     ).encode(url="image:N", x=altair.value(0), y=altair.value(0))  # fmt: skip
 
 
-def _score_legend():
+def _score_legend(causal):
     colour = altair.Color("score:Q").scale(
         domain=[altair.ExprRef("score_low"), altair.ExprRef("score_high")],
         range=_theme.ramp(_theme.SCORE_RAMP),
         clamp=True,
     )
     legend = altair.Legend(
-        **_in_empty_triangle(0),
+        **_legend_place(causal, 0),
         direction="horizontal",
         title="score",
         gradientLength=altair.ExprRef("legend_width"),
@@ -113,8 +151,11 @@ def _score_legend():
     return nothing.mark_point(aria=False).encode(color=colour.legend(legend))
 
 
-def _in_empty_triangle(top):
-    """Place of a legend above the diagonal, `top` pixels below the upper edge."""
+def _legend_place(causal, top):
+    """A legend's place: `top` pixels below the upper edge, in the triangle that later tokens leave
+    empty; above the map where there is none."""
+    if not causal:
+        return {"orient": "top"}
     return {
         "orient": "none",
         "legendX": altair.ExprRef("width - legend_width - 12"),
@@ -122,12 +163,9 @@ def _in_empty_triangle(top):
     }
 
 
-def _markers(size):
-    legend = altair.Legend(
-        **_in_empty_triangle(52),
-        title=["largest targets, up", "to half of the row"],
-        symbolOpacity=1,
-    )
+def _markers(size, causal):
+    title = ["largest targets, up", "to half of the row"]
+    legend = altair.Legend(**_legend_place(causal, 52), title=title, symbolOpacity=1)
     cell = f"width / {size}"
     mark = altair.Chart(altair.NamedData("markers")).mark_point(
         filled=True,
@@ -142,17 +180,19 @@ def _markers(size):
     ).encode(**_axes(size), **_theme.kind_scales(legend))
 
 
-def _guides(size):
-    """Thin lines through the marked token: its row to the left, its column downwards."""
+def _guides(size, causal):
+    """Thin lines through the marked token: its row to the left, its column downwards; in an
+    encoder from edge to edge."""
     one = altair.Chart(altair.InlineData([{}]))
     style = {"strokeWidth": 1, "strokeDash": [3, 2], "aria": False}
     shown = _theme.only("marked_token >= 0")
     middle, edge = altair.ExprRef("marked_token + 0.5"), altair.ExprRef("marked_token + 1")
+    end, start = (edge, altair.ExprRef("marked_token")) if causal else (size, 0)
     row = one.mark_rule(opacity=shown, **style).encode(
-        x=_theme.at(0), x2=_theme.at(edge), y=_theme.at(middle)
+        x=_theme.at(0), x2=_theme.at(end), y=_theme.at(middle)
     )
     column = one.mark_rule(opacity=shown, **style).encode(
-        x=_theme.at(middle), y=_theme.at(altair.ExprRef("marked_token")), y2=_theme.at(size)
+        x=_theme.at(middle), y=_theme.at(start), y2=_theme.at(size)
     )
     return row + column
 
@@ -175,7 +215,7 @@ def rows(data, *, dark=False, **state):
     attention = data.attention(*_controls.values(controls(data), state).values())
     low, high = score_range(attention)
     shades = "dark" if dark else "light"
-    picture = raster(attention.score, low, high, _theme.SCORE_RAMP[shades])
+    picture = raster(attention.capped, low, high, _theme.SCORE_RAMP[shades])
     return {
         "map": [{"image": data_url(picture)}],
         "markers": markers(attention),
@@ -199,18 +239,18 @@ def markers(attention):
 
 def score_range(attention):
     """(low, high): the scores between which the colours run."""
-    scores = attention.score[np.tril_indices(len(attention.score))]
+    scores = attention.capped[attention.visible.mask()]
     scores = np.sort(scores[:: -(-len(scores) // SAMPLE)])
     low, high = (float(scores[int(part * (len(scores) - 1))]) for part in QUANTILES)
     return low, max(high, low + 1e-6)
 
 
 def raster(score, low, high, ramp):
-    """One pixel a cell: uint8 [query, key, 4], transparent above the diagonal.
+    """One pixel a cell: uint8 [query, key, 4], transparent where nothing is visible.
 
-    score: float [query, key]; low, high: scores of the ramp's first and last colour
+    score: float [query, key], -inf there; low, high: scores of the ramp's first and last colour
     """
-    seen = np.tril(np.ones(score.shape, bool))
+    seen = ~np.isneginf(score)
     part = (np.where(seen, score, low) - low) / (high - low)
     opaque = np.full((*score.shape, 1), 255, np.uint8)
     return np.concatenate([_theme.shades(ramp, part), opaque], -1) * seen[..., None]
@@ -232,8 +272,17 @@ def alt(data, **state):
     first = attention.probability[1:, 0].mean()
     marks = attention.marker_count[1:].mean()
     return (
-        f"Attention map of layer {layer}, head {head} over {data.length} tokens, a lower triangle. "
+        f"Attention map of layer {layer}, head {head} over {data.length} tokens, "
+        f"{_shape(attention.visible)}. "
         f"On average a token gives {itself:.0%} of its probability to itself and {first:.0%} to "
         f"the first token. On average {marks:.1f} targets a row are marked, the largest up to half "
         "of its probability or 11 of them."
     )
+
+
+def _shape(visible):
+    if not visible.backward:
+        return "a square"
+    if visible.window:
+        return f"a band of {visible.window} tokens below the diagonal"
+    return "a lower triangle"

@@ -23,12 +23,12 @@ export function watchCells(figure, box) {
   const point = (event) => {
     if (!figure.shown) return;
     const [i, j] = cellAt(view, event);
-    if (!(j >= 0 && j <= i && i < figure.shown.size)) hide(event);
-    else show(i, j, event);
+    if (figure.shown.map.sees(i, j)) show(i, j, event);
+    else hide(event);
   };
   const press = (event) => {
     if (!figure.shown) return;
-    const next = step(event.key, at ?? [figure.shown.size - 1, 0], figure.shown.size - 1);
+    const next = step(event.key, at, figure.shown.map);
     if (!next) return;
     event.preventDefault();
     const lines = Object.entries(show(...next, eventAt(view, ...next)));
@@ -47,15 +47,21 @@ export function watchCells(figure, box) {
   return hide;
 }
 
-// The cell that a key leads to, or undefined for other keys.
-function step(key, [i, j], last) {
+// The cell that a key leads to, or undefined for other keys. At first: the beginning of the last
+// row. A row that does not see the target is entered at the nearest one that it sees.
+function step(key, at, { size, first, last }) {
+  const [i, j] = at ?? [size - 1, first[size - 1]];
+  const nearest = (row) => {
+    const i = Math.min(Math.max(row, 0), size - 1);
+    return [i, Math.min(Math.max(j, first[i]), last[i])];
+  };
   return {
-    ArrowUp: [Math.max(i - 1, j), j],
-    ArrowDown: [Math.min(i + 1, last), j],
-    ArrowLeft: [i, Math.max(j - 1, 0)],
-    ArrowRight: [i, Math.min(j + 1, i)],
-    Home: [i, 0],
-    End: [i, i],
+    ArrowUp: nearest(i - 1),
+    ArrowDown: nearest(i + 1),
+    ArrowLeft: [i, Math.max(j - 1, first[i])],
+    ArrowRight: [i, Math.min(j + 1, last[i])],
+    Home: [i, first[i]],
+    End: [i, last[i]],
   }[key];
 }
 
@@ -85,16 +91,23 @@ function eventAt(view, i, j) {
 
 const fixed = (value, digits) => value.toFixed(digits).replace("-", "−");
 
+// What a tooltip says of a cell; names: {term: what a reader calls it}.
 function describe(cell, names) {
   const token = (index, text) => `${index}  “${text}”`;
   const digits = cell.probability < 0.01 ? 1 : 2; // such scores are kept less exactly
-  const terms = Object.entries(cell.terms).map(([n, v]) => [`${names[n]} term`, fixed(v, digits)]);
+  const known = Object.entries(cell.terms).filter(([name]) => names[name]);
   return {
     "current token": token(cell.current_token, cell.current_text),
     "target token": token(cell.target_token, cell.target_text),
-    "tokens in the past": cell.distance,
+    [apart(cell)]: Math.abs(cell.distance),
     score: fixed(cell.score, digits),
     probability: fixed(cell.probability, 3),
-    ...Object.fromEntries(terms),
+    ...(cell.uncapped === undefined ? {} : { "score before the cap": fixed(cell.uncapped, digits) }),
+    ...Object.fromEntries(known.map(([n, value]) => [`${names[n]} term`, fixed(value, digits)])),
   };
+}
+
+function apart({ distance, backward }) {
+  if (backward) return "tokens in the past";
+  return distance < 0 ? "tokens after" : "tokens before";
 }

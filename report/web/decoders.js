@@ -1,28 +1,27 @@
 // From dataset files to the rows of a chart. Pure functions, the twins of `rows()` in
 // report/figures: tests compare the two number by number.
+//
+// `decode` in a figure's usermeta.report.data names one of them. It is called with the file, the
+// labels of the tokens, the values of the controls and usermeta.report, and returns
+//   datasets  {name: rows} for the chart
+//   signals   params of the chart to set (optional)
+// and for the attention map also its picture and a look-up of single cells.
+//
+// attention_map        markers {current_token, target_token, kind}
+// attention_breakdown  points: a target a row, by `sort_idx`; report.axes names two or three terms;
+//                      each as it is under its name, and less its smallest value in the row as
+//                      height_<term> (two) or, divided by the sum of them, share_<term> (three)
+// bias_vs_position     report.lines names the terms; report.by "target": targets {token, token_text,
+//                      <term>...}; "distance": distances {distance, pairs, <term>...}; means removed
+// tables               every table of a table/1 file
 
-// attention/1 -> the terms and probability of every cell (current token i, target token j <= i)
-export function attention(shard) {
-  const terms = {};
-  for (const [name, { per, step, values }] of Object.entries(shard.terms)) {
-    terms[name] =
-      per === "cell" ? (i, j) => values[(i * (i + 1)) / 2 + j] * step
-      : per === "target" ? (i, j) => values[j] * step
-      : (i, j) => values[j] * step - values[i] * step;
-  }
-  const each = Object.values(terms);
-  const score = (i, j) => each.reduce((sum, term) => sum + term(i, j), 0);
-  const probability = (i, j) => Math.exp(score(i, j) - shard.log_normalizer[i]);
-  const target = (i, k) => shard.largest_targets[i * 11 + k];
-  return { shard, size: shard.tokens, terms, score, probability, target };
-}
+import { byDistance, byTarget } from "./profiles.js";
+import { attention } from "./shard.js";
 
-// What a figure's usermeta calls `decode`. Each returns {datasets: {name: rows}, ...}:
-// signals to set, and for the attention map its picture and a look-up of single cells.
 export const decoders = {
   attention_map: (shard, tokens) => {
     const map = attention(shard);
-    const scores = lowerTriangle(map);
+    const scores = visibleScores(map);
     const [low, high] = scoreRange(scores);
     const markers = [];
     shard.marker_count.forEach((count, i) => {
@@ -34,42 +33,42 @@ export const decoders = {
     return {
       datasets: { markers, cursor: [] },
       signals: { score_low: low, score_high: high },
-      picture: (ramp) => raster(scores, map.size, low, high, ramp),
+      picture: (ramp) => raster(map, scores, low, high, ramp),
       cell: (i, j) => cell(map, tokens, i, j),
-      size: map.size,
+      map,
     };
   },
 
-  attention_breakdown: (shard, tokens, { sort_idx: k }) => {
-    const { size, terms, probability, target } = attention(shard);
-    const names = ["content", "bias", "position"];
+  attention_breakdown: (shard, tokens, { sort_idx: k }, { axes }) => {
+    const map = attention(shard);
+    const terms = axes.map((name) => map.terms[name] ?? (() => 0));
     const points = [];
-    for (let i = 0; i < size; i++) {
-      const j = target(i, k);
+    for (let i = 0; i < map.size; i++) {
+      const j = map.target(i, k);
       if (j < 0) continue;
-      const shifted = names.map((name) => terms[name](i, j) - smallest(terms[name], i));
+      const shifted = terms.map((term) => term(i, j) - smallest(map, term, i));
       const total = shifted.reduce((sum, value) => sum + value, 0);
       if (total <= 0) continue;
       const point = {
         current_token: i, current_text: tokens[i],
         target_token: j, target_text: tokens[j],
-        distance: i - j, probability: probability(i, j),
+        distance: i - j, probability: map.probability(i, j),
       };
-      for (const name of names) point[name] = terms[name](i, j);
-      names.forEach((name, n) => (point[`share_${name}`] = shifted[n] / total));
+      axes.forEach((name, n) => (point[name] = terms[n](i, j)));
+      axes.forEach((name, n) => {
+        if (axes.length === 2) point[`height_${name}`] = shifted[n];
+        else point[`share_${name}`] = shifted[n] / total;
+      });
       points.push(point);
     }
     return { datasets: { points } };
   },
 
-  bias_vs_position: (shard, tokens) => {
-    const targets = tokens.map((token_text, token) => ({ token, token_text }));
-    for (const name of ["bias", "position"]) {
-      const { step, values } = shard.terms[name];
-      const mean = values.reduce((sum, value) => sum + value * step, 0) / values.length;
-      targets.forEach((row) => (row[name] = values[row.token] * step - mean));
-    }
-    return { datasets: { targets } };
+  bias_vs_position: (shard, tokens, state, { by, lines }) => {
+    const map = attention(shard);
+    if (by === "distance") return { datasets: { distances: rows(byDistance(map, lines)) } };
+    const token = tokens.map((_, n) => n);
+    return { datasets: { targets: rows({ token, token_text: tokens, ...byTarget(map, lines) }) } };
   },
 
   tables: (file, tokens) => ({
@@ -78,6 +77,13 @@ export const decoders = {
     ),
   }),
 };
+
+// Columns of equal length as a list of objects.
+function rows(columns) {
+  const [one] = Object.values(columns);
+  const names = Object.keys(columns);
+  return one.map((_, n) => Object.fromEntries(names.map((name) => [name, columns[name][n]])));
+}
 
 // A table of columns as a list of objects; token indices get their text as a companion.
 function records({ rows, columns }, tokens) {
@@ -97,23 +103,28 @@ export function kind(current, target) {
   return target === 0 ? "the first token" : "another token";
 }
 
-function smallest(term, i) {
+function smallest({ first, last }, term, i) {
   let low = Infinity;
-  for (let j = 0; j <= i; j++) low = Math.min(low, term(i, j));
+  for (let j = first[i]; j <= last[i]; j++) low = Math.min(low, term(i, j));
   return low;
 }
 
-function cell({ terms, score, probability }, tokens, i, j) {
+function cell(map, tokens, i, j) {
+  const { terms, score, capped, probability, backward } = map;
   const values = Object.fromEntries(Object.entries(terms).map(([n, term]) => [n, term(i, j)]));
   return {
     current_token: i, current_text: tokens[i], target_token: j, target_text: tokens[j],
-    distance: i - j, score: score(i, j), probability: probability(i, j), terms: values,
+    distance: i - j, backward, score: capped(i, j), probability: probability(i, j), terms: values,
+    uncapped: map.shard.softcap ? score(i, j) : undefined,
   };
 }
 
-function lowerTriangle({ size, score }) {
-  const scores = new Float64Array((size * (size + 1)) / 2);
-  for (let i = 0, n = 0; i < size; i++) for (let j = 0; j <= i; j++) scores[n++] = score(i, j);
+// What enters the softmax, of all visible cells, row by row.
+function visibleScores({ size, first, last, cells, capped }) {
+  const scores = new Float64Array(cells);
+  for (let i = 0, n = 0; i < size; i++) {
+    for (let j = first[i]; j <= last[i]; j++) scores[n++] = capped(i, j);
+  }
   return scores;
 }
 
@@ -125,12 +136,12 @@ function scoreRange(scores) {
   return [low, Math.max(high, low + 1e-6)];
 }
 
-// One pixel a cell, RGBA, transparent above the diagonal.
-export function raster(scores, size, low, high, ramp) {
+// One pixel a cell, RGBA, transparent where nothing is visible.
+function raster({ size, first, last }, scores, low, high, ramp) {
   const shades = Array.from({ length: 256 }, (_, n) => shade(ramp, n / 255));
   const pixels = new Uint8ClampedArray(4 * size * size);
   for (let i = 0, n = 0; i < size; i++) {
-    for (let j = 0; j <= i; j++, n++) {
+    for (let j = first[i]; j <= last[i]; j++, n++) {
       const part = Math.min(1, Math.max(0, (scores[n] - low) / (high - low)));
       pixels.set(shades[Math.round(part * 255)], 4 * (i * size + j));
     }

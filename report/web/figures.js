@@ -107,7 +107,7 @@ class Figure {
         loadTokens(this.datasets),
       ]);
       if (!this.element.isConnected) return;
-      const shown = decoders[decode](file, tokens, state);
+      const shown = decoders[decode](file, tokens, state, this.report);
       if (!this.view) await this.embed(spec, shown.datasets);
       else for (const name of datasets) this.view.data(name, shown.datasets[name] ?? []);
       if (!this.view) return;
@@ -133,7 +133,7 @@ class Figure {
     const shade = !printing && document.body.dataset.mdColorScheme === "slate" ? "dark" : "light";
     this.view.signal("ink", this.report.ink[shade]);
     if (!this.shown?.picture) return;
-    const size = this.shown.size;
+    const { size } = this.shown.map;
     const canvas = Object.assign(document.createElement("canvas"), { width: size, height: size });
     const pixels = this.shown.picture(this.report.ramp[shade]);
     canvas.getContext("2d").putImageData(new ImageData(pixels, size, size), 0, 0);

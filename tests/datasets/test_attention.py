@@ -1,5 +1,7 @@
 """A shard gives back every probability within the stated bound, and says how."""
 
+import gzip
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 from report import store
 from report.datasets import attention, rounding
+from report.datasets.visible import Visible
 from report.errors import ReportError
 
 
@@ -89,6 +92,120 @@ def test_the_largest_targets_are_kept_finely_even_where_they_get_little():
     assert error.max() <= half + 0.0005 + 2 * 0.00005 + 1e-9
 
 
+RANGES = {
+    "causal": Visible.causal(40),
+    "window": Visible.causal(40, window=6),
+    "chunks": Visible(np.arange(40) // 8 * 8, np.arange(40)),
+    "full": Visible.full(40),
+}
+
+
+def any_head(ranges, softcap=None, sink=None, seed=1, spread=2.0):
+    """Every kind of term, and probabilities in plain loops, apart from `encode`."""
+    rng, length = np.random.default_rng(seed), len(ranges.first)
+    content, position = rng.normal(0, spread, (2, length, length))
+    bias, slope, constant = rng.normal(0, spread, (3, length))
+    probability = np.zeros((length, length))
+    for i in range(length):
+        weight = {}
+        for j in range(ranges.first[i], ranges.last[i] + 1):
+            score = content[i, j] + position[i, j] + bias[j] + slope[j] - slope[i] + constant[i]
+            weight[j] = math.exp(score if softcap is None else softcap * math.tanh(score / softcap))
+        total = sum(weight.values()) + (0 if sink is None else math.exp(sink))
+        for j, value in weight.items():
+            probability[i, j] = value / total
+    terms = [
+        term("content", "cell", content * ranges.mask()),
+        term("bias", "target", bias),
+        term("position", "cell", position * ranges.mask()),
+        term("slope", "target_difference", slope),
+        term("row_constant", "current", constant),
+    ]
+    return terms, probability
+
+
+def largest(probability, ranges):
+    order = np.argsort(-np.where(ranges.mask(), probability, -1), axis=1, kind="stable")[:, :11]
+    return np.where(np.arange(11) < ranges.mask().sum(1, keepdims=True), order, -1)
+
+
+@pytest.mark.parametrize("name", RANGES)
+@pytest.mark.parametrize(("softcap", "sink"), [(None, None), (3.0, None), (None, 2.5), (5.0, -1.0)])
+def test_any_mask_cap_and_sink_come_back(name, softcap, sink, monkeypatch):
+    monkeypatch.setitem(rounding.STEPS, "slope", 0.001)  # a second term by targets
+    ranges = RANGES[name]
+    terms, probability = any_head(ranges, softcap, sink)
+    shard = attention.encode(
+        3,
+        5,
+        terms,
+        probability,
+        np.ones(40, int),
+        largest(probability, ranges),
+        visible=ranges,
+        softcap=softcap,
+        sink=sink,
+    )
+    assert store.check(shard, "test").get("sink") == sink
+    assert ("visible" in shard) == (name != "causal")
+    decoded = attention.decode(shard)
+    assert np.abs(decoded.probability - probability).max() <= rounding.PROBABILITY_ERROR
+    mask = ranges.mask()
+    assert (decoded.probability[~mask] == 0).all()
+    assert np.isneginf(decoded.score[~mask]).all()
+    assert decoded.visible.as_json() == ranges.as_json()
+    left = np.exp(sink - np.array(shard["log_normalizer"])) if sink is not None else 0
+    assert np.abs(decoded.probability.sum(1) + left - 1).max() < 1e-5
+    for given in terms:
+        values, kept = given.values, decoded.terms[given.name].values
+        assert np.abs(kept - values).max() <= (0.15 if given.per == "cell" else 0.0005) + 1e-9
+    assert (decoded.terms["content"].values[~mask] == 0).all()
+    capped = decoded.score if softcap is None else softcap * np.tanh(decoded.score / softcap)
+    assert np.allclose(decoded.capped[mask], capped[mask])
+
+
+def test_a_second_term_of_the_cells_is_as_exact_as_stated():
+    ranges = Visible.causal(90)
+    terms, _ = any_head(ranges, spread=1.5)
+    one = [t for t in terms if t.name in ("content", "position")]
+    score = np.where(ranges.mask(), one[0].values + one[1].values, -1e9)
+    probability = softmax_rows(score)
+    targets = largest(probability, ranges)
+    shard = attention.encode(0, 0, one, probability, np.ones(90, int), targets)
+    error = np.abs(attention.decode(shard).terms["position"].values - one[1].values)
+    assert error.max() <= 100 * rounding.CELL_STEP / 2 + 1e-9
+    shown = np.arange(90)[:, None].repeat(11, 1)[targets >= 0], targets[targets >= 0]
+    assert error[shown].max() <= 10 * rounding.CELL_STEP / 2 + 1e-9
+    assert error[probability >= 0.01].max() <= 10 * rounding.CELL_STEP / 2 + 1e-9
+
+
+def test_a_model_that_tells_only_scores_has_one_term():
+    terms, probability = head(50, 2.0)
+    score = sum(attention.DecodedTerm(t.name, t.per, t.values).matrix() for t in terms)
+    whole = [term("score", "cell", score)]
+    shard = attention.encode(0, 0, whole, probability, np.ones(50, int), np.zeros((50, 11), int))
+    decoded = attention.decode(store.check(shard, "test"))
+    assert list(decoded.terms) == ["score"]
+    assert np.abs(decoded.probability - probability).max() <= rounding.PROBABILITY_ERROR
+
+
+@pytest.mark.parametrize(("rotary", "kilobytes"), [(False, 27), (True, 40)])
+def test_a_shard_of_170_tokens_is_small(rotary, kilobytes):
+    rng = np.random.default_rng(4)
+    content, position = np.tril(rng.normal(0, 2.5, (2, 170, 170)))
+    terms = [term("content", "cell", content), term("position", "cell", position)]
+    if not rotary:
+        terms[1:] = [
+            term("bias", "target", rng.normal(0, 1, 170)),
+            term("position", "target_difference", 0.1 * np.arange(170)),
+        ]
+    total = sum(attention.DecodedTerm(t.name, t.per, t.values).matrix() for t in terms)
+    probability = softmax_rows(total)
+    targets = largest(probability, Visible.causal(170))
+    shard = attention.encode(0, 0, terms, probability, np.ones(170, int), targets)
+    assert len(gzip.compress(store.dumps(shard).encode(), 6)) <= 1024 * kilobytes
+
+
 def test_the_score_is_the_sum_of_its_terms():
     decoded = attention.decode(encoded(30, 1.0)[0])
     total = sum(t.matrix() for t in decoded.terms.values())
@@ -98,8 +215,16 @@ def test_the_score_is_the_sum_of_its_terms():
 
 
 def test_a_target_difference_is_the_targets_value_minus_the_current_tokens():
-    matrix = attention.DecodedTerm("position", "target_difference", np.array([0.0, 1.0, 3.0]))
-    assert matrix.matrix().tolist() == [[0, 0, 0], [-1, 0, 0], [-3, -2, 0]]
+    values = np.array([0.0, 1.0, 3.0])
+    term = attention.DecodedTerm("position", "target_difference", values)
+    assert term.matrix().tolist() == [[0, 0, 0], [-1, 0, 0], [-3, -2, 0]]
+    term = attention.DecodedTerm("position", "target_difference", values, Visible.full(3))
+    assert term.matrix().tolist() == [[0, 1, 3], [-1, 0, 2], [-3, -2, 0]]
+
+
+def test_a_constant_of_the_row_is_the_current_tokens():
+    term = attention.DecodedTerm("row_constant", "current", np.array([4.0, 5.0]))
+    assert term.matrix().tolist() == [[4, 0], [5, 5]]
 
 
 def test_coarse_rounding_gives_way_where_it_would_cost_too_much():
@@ -127,8 +252,23 @@ def test_probabilities_that_do_not_belong_to_the_scores_are_refused():
 def test_a_shortened_column_is_refused_by_name():
     shard = encoded(12, 1.0)[0]
     shard["terms"]["bias"]["values"].pop()
-    with pytest.raises(ReportError, match=r"term 'bias' has 11 values, not 12"):
+    with pytest.raises(ReportError, match=r"layer 3 head 5: term 'bias' has 11 values, not 12"):
         attention.decode(shard)
+
+
+def test_a_cut_off_text_is_refused_by_name():
+    shard = encoded(12, 1.0)[0]
+    shard["terms"]["content"]["packed"] += "?"
+    with pytest.raises(ReportError, match=r"term 'content' has 79 values, not 78"):
+        attention.decode(shard)
+
+
+@pytest.mark.parametrize("text", ["c?", "? ?", '?"', "?\\"])
+def test_the_schema_knows_the_characters(text):
+    shard = encoded(1, 1.0)[0]
+    shard["terms"]["content"]["packed"] = text
+    with pytest.raises(ReportError, match="does not satisfy schema attention/2"):
+        store.check(shard, "test")
 
 
 def test_the_inputs_are_left_as_they_were():

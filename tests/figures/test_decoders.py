@@ -1,38 +1,52 @@
-"""The script's decoders in a browser: number by number what Python gives."""
+"""The script's decoders in a browser: number by number what Python gives, of any kind of model."""
 
+import json
 import math
 
 import pytest
 
+from report.datasets import packing
 from report.figures import attention_map
 from report.pages import figure_module
-from tests.figures import live_page
+from tests.figures import hand_made, live_page
 
 pytestmark = pytest.mark.browser
 
+DECODE = """async ([decode, file, tokens, state, report]) => {
+    const { decoders } = await import('/assets/decoders.js');
+    const shown = decoders[decode](file, tokens, state, report);
+    return { datasets: shown.datasets, signals: shown.signals ?? null }; }"""
 
-def test_decoders_give_the_rows_that_python_gives(page, address, data):
+every_kind = pytest.mark.parametrize("kind", hand_made.KINDS)
+
+
+def decoded(page, data, figure, state):
+    """What the script makes of the file that the figure names at a state."""
+    report = figure.chart(data, **state).to_dict()["usermeta"]["report"]
+    file = json.loads((data.path / report["data"]["url"].format(**state)).read_text("utf-8"))
+    labels = [token.label for token in data.tokens]
+    return page.evaluate(DECODE, [report["data"]["decode"], file, labels, state, report])
+
+
+def drawable(data):
+    """The modules of the figures that this kind of model has."""
+    figures = [figure_module(name) for name in live_page.ORDER]
+    return [figure for figure in figures if not getattr(figure, "left_out", lambda _: "")(data)]
+
+
+@every_kind
+def test_decoders_give_the_rows_that_python_gives(page, address, study, kind):
     page.goto(address)
-    for name in live_page.ORDER:
-        figure = figure_module(name)
+    data = study(kind)
+    figures = drawable(data)
+    assert attention_map in figures
+    for figure in figures:
         state = {control.param: control.value for control in figure.controls(data)}
         state |= {"sort_idx": 2} if "sort_idx" in state else {}
-        report = figure.chart(data, **state).to_dict()["usermeta"]["report"]
-        decoded = page.evaluate(
-            """async ([decode, url, state]) => {
-            const { decoders } = await import('/assets/decoders.js');
-            const { loadJson, loadTokens } = await import('/assets/loading.js');
-            const base = document.querySelector('.live-figure').dataset.datasets;
-            const folder = new URL(base, location.href);
-            const file = await loadJson(new URL(url, folder).href);
-            const shown = decoders[decode](file, await loadTokens(folder), state);
-            return { datasets: shown.datasets, signals: shown.signals ?? null }; }""",
-            [report["data"]["decode"], report["data"]["url"].format(**state), state],
-        )
+        found = decoded(page, data, figure, state)["datasets"]
         expected = figure.rows(data, **state)
-        painted = {"map", "no_score"}  # a canvas, and always empty
-        for dataset in set(expected) - painted:
-            assert_same(decoded["datasets"][dataset], expected[dataset], f"{name}.{dataset}")
+        for dataset in set(expected) - {"map", "no_score"}:  # a canvas, and always empty
+            assert_same(found[dataset], expected[dataset], f"{figure.__name__}.{dataset}")
 
 
 def assert_same(found, expected, where):
@@ -46,22 +60,62 @@ def assert_same(found, expected, where):
                 assert one[key] == value, (where, key)
 
 
-def test_the_picture_of_the_map_has_the_colours_that_python_gives(page, address, data):
+@every_kind
+def test_every_cell_has_the_numbers_that_python_gives(page, address, study, kind):
     page.goto(address)
-    attention = data.attention(1, 2)
+    data = study(kind)
+    for layer in (0, 1):  # with and without a window
+        attention = data.attention(layer, 1)
+        file = json.loads((data.path / f"attention/{layer}/1.json").read_text("utf-8"))
+        cells = page.evaluate(
+            """async file => {
+            const { decoders } = await import('/assets/decoders.js');
+            const { map, cell } = decoders.attention_map(file, Array(file.tokens).fill(''));
+            const targets = Array.from({ length: map.size }, (_, n) => n);
+            return targets.map(i => targets.map(j => map.sees(i, j) ? cell(i, j) : null)); }""",
+            file,
+        )
+        mask = attention.visible.mask()
+        assert mask.sum() == sum(cell is not None for row in cells for cell in row)
+        for i, j in zip(*mask.nonzero(), strict=True):
+            cell = cells[i][j]
+            assert cell["distance"] == i - j
+            assert cell["probability"] == pytest.approx(attention.probability[i, j], abs=1e-12)
+            assert cell["score"] == pytest.approx(attention.capped[i, j], abs=1e-9)
+            uncapped = None if attention.softcap is None else attention.score[i, j]
+            assert cell.get("uncapped") == pytest.approx(uncapped, abs=1e-9)
+            assert cell["terms"].keys() == attention.terms.keys()
+            for name, value in cell["terms"].items():
+                term = attention.terms[name].matrix()[i, j]
+                assert value == pytest.approx(term, abs=1e-9), name
+
+
+@pytest.mark.parametrize("kind", ["alibi_bias", "softcap", "window", "encoder"])
+def test_the_picture_of_the_map_has_the_colours_that_python_gives(page, address, study, kind):
+    page.goto(address)
+    data = study(kind)
+    attention = data.attention(2, 2)
     low, high = attention_map.score_range(attention)
     ramp = ["#101010", "#ff0000", "#00ff80"]
     pixels, signals = page.evaluate(
-        """async ramp => {
+        """async ([file, ramp]) => {
         const { decoders } = await import('/assets/decoders.js');
-        const base = new URL(document.querySelector('.live-figure').dataset.datasets, location);
-        const shard = await (await fetch(new URL('attention/1/2.json', base))).json();
-        const shown = decoders.attention_map(shard, Array(shard.tokens).fill(''));
+        const shown = decoders.attention_map(file, Array(file.tokens).fill(''));
         return [[...shown.picture(ramp)], shown.signals]; }""",
-        ramp,
+        [json.loads((data.path / "attention/2/2.json").read_text("utf-8")), ramp],
     )
-    expected = attention_map.raster(attention.score, low, high, ramp)
+    expected = attention_map.raster(attention.capped, low, high, ramp)
     worst = max(abs(a - b) for a, b in zip(pixels, expected.ravel().tolist(), strict=True))
     assert worst <= 2  # the script rounds to 256 shades
     assert signals["score_low"] == pytest.approx(low)
     assert signals["score_high"] == pytest.approx(high)
+
+
+def test_packed_integers_are_read_as_python_writes_them(page, address):
+    page.goto(address)
+    numbers = [*range(-6000, 6000, 7), 0, 1, -1, 10**6, -(10**6)]
+    read = page.evaluate(
+        "text => import('/assets/shard.js').then(({ unpack }) => [...unpack(text)])",
+        packing.pack(numbers),
+    )
+    assert read == numbers

@@ -1,0 +1,72 @@
+// attention/2, the file of one head, as functions of a cell: current token i, target token j.
+// The twin of report/datasets/attention.py and packing.py.
+
+// A cell that i cannot see has no value: ask `sees` first.
+export function attention(shard) {
+  const size = shard.tokens;
+  const { first, last } = shard.visible ?? causal(size);
+  const start = startOfRows(first, last);
+  const terms = {};
+  for (const [name, term] of Object.entries(shard.terms)) terms[name] = termOf(term, start);
+  const each = Object.values(terms);
+  const { softcap, log_normalizer } = shard;
+  const score = (i, j) => each.reduce((sum, term) => sum + term(i, j), 0);
+  // what enters the softmax
+  const capped = softcap
+    ? (i, j) => softcap * Math.tanh(score(i, j) / softcap)
+    : score;
+  return {
+    shard, size, first, last, terms, score, capped,
+    cells: start[size],
+    cell: (i, j) => start[i] + j, // its place in a list of all visible cells
+    sees: (i, j) => i >= 0 && i < size && j >= first[i] && j <= last[i],
+    probability: (i, j) => Math.exp(capped(i, j) - log_normalizer[i]),
+    target: (i, k) => shard.largest_targets[i * 11 + k],
+    backward: last.every((target, i) => target <= i), // no token sees a later one
+  };
+}
+
+function causal(size) {
+  const last = Array.from({ length: size }, (_, i) => i);
+  return { first: last.map(() => 0), last };
+}
+
+// What to add to a target for its place among the visible cells; at the end how many there are.
+function startOfRows(first, last) {
+  const start = [];
+  let cells = 0;
+  for (let i = 0; i < first.length; i++) {
+    start.push(cells - first[i]);
+    cells += last[i] - first[i] + 1;
+  }
+  return [...start, cells];
+}
+
+function termOf({ per, step, values, packed }, start) {
+  if (per === "cell") {
+    const cells = unpack(packed);
+    return (i, j) => cells[start[i] + j] * step;
+  }
+  if (per === "current") return (i) => values[i] * step;
+  if (per === "target") return (i, j) => values[j] * step;
+  return (i, j) => values[j] * step - values[i] * step;
+}
+
+// What each character adds to a number; # to [ begin one.
+const VALUE = new Int32Array(128);
+const kinds = [["#", 57, 100, 28], ["]", 11, 10, 5], ["h", 11, 1, 5], ["s", 6, 5700, 6]];
+for (const [from, count, unit, middle] of [...kinds, ["y", 6, 5700, -1]]) {
+  for (let n = 0; n < count; n++) VALUE[from.charCodeAt(0) + n] = unit * (n - middle);
+}
+const FIRST_ADDED = "]".charCodeAt(0);
+
+export function unpack(text) {
+  const numbers = new Int32Array(text.length);
+  let count = 0;
+  for (let n = 0; n < text.length; n++) {
+    const code = text.charCodeAt(n);
+    if (code < FIRST_ADDED) numbers[count++] = VALUE[code];
+    else numbers[count - 1] += VALUE[code];
+  }
+  return numbers.subarray(0, count);
+}
