@@ -1,10 +1,10 @@
 """Load a language model, or the part of it that a study needs, and say exactly what was loaded."""
 
+import functools
 import json
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,11 @@ from report.models import names, weights
 from report.models.classes import model_class, require_known
 from report.models.identity import identity, tokenizer_files
 from report.models.memory import enough_memory, is_lack_of_memory
+from report.models.partial import open_partial
+from report.models.placement import device_named, placement
 from report.models.structure import structure
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
 FAILURES = (OSError, ValueError, TypeError, KeyError, RuntimeError, ImportError, SafetensorError)
 
 
@@ -102,33 +103,38 @@ def load_model(
     """
     if dtype not in DTYPES:
         raise ReportError(f"dtype {dtype!r} is not known; choose {' or '.join(DTYPES)}")
-    where = _device(device)
+    where = device_named(device)
     source = name if isinstance(name, names.Source) else names.find(name)
     checkpoint = _read_checkpoint(source, trust_remote_code)
     number = _number_of_layers(checkpoint, layers)
-    folder = source.folder or _fetch(checkpoint, number, announce)
-    weights.weight_files(folder)
+    wanted = None if layers is None else functools.partial(weights.first_layers, count=number)
+    folder = source.folder or _fetch(checkpoint, wanted, announce)
+    size = weights.parameters(folder, wanted) * DTYPES[dtype].itemsize
+    how = placement(size, device, where, layer_by_layer)
     with enough_memory("loading the weights"):
-        model = _load_weights(checkpoint, folder, DTYPES[dtype]).to(where)
+        if how == "layer by layer" or layers is not None:
+            opened = _open_partial(
+                checkpoint, folder, number, how == "layer by layer", DTYPES[dtype], where
+            )
+            model = opened.model
+        else:
+            opened = None
+            model = _load_weights(checkpoint, folder, DTYPES[dtype], how)
+            model = model if how == "several devices" else model.to(where)
     facts = identity(source, folder, model, checkpoint.tokenizer)
     _require_same_vocabulary(checkpoint, facts["vocabulary"])
-    facts |= {"device": str(where), "layers_measured": number, "alibi_factor": alibi_factor}
-    return LoadedModel(model.eval(), checkpoint.tokenizer, facts, folder)
+    facts |= {
+        "device": ", ".join(sorted({str(each) for each in _devices(model, where)})),
+        "layers_measured": number,
+        "alibi_factor": alibi_factor,
+    }
+    return LoadedModel(model.eval(), checkpoint.tokenizer, facts, folder, opened)
 
 
-def _device(name):
-    """The torch.device that a name stands for, one that is there."""
-    if not DEVICE.fullmatch(name):
-        raise ReportError(f"device {name!r} is not known; choose auto, cpu, cuda, or cuda:1")
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    device = torch.device(name)
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ReportError(
-            f"device {name!r} is not there: torch sees {torch.cuda.device_count()} CUDA devices; "
-            "choose auto or cpu"
-        )
-    return device
+def _devices(model, device):
+    """The devices that a model's weights are on: those of its map, if it was spread over some."""
+    spread = getattr(model, "hf_device_map", None)
+    return [torch.device(each) for each in spread.values()] if spread else [device]
 
 
 def _read_checkpoint(source, trust_remote_code):
@@ -169,12 +175,10 @@ def _number_of_layers(checkpoint, layers):
     return layers or there
 
 
-def _fetch(checkpoint, number, announce):
-    """The folder of a model on the hub, with the shards that its first layers need."""
+def _fetch(checkpoint, wanted, announce):
+    """The folder of a model on the hub, with the shards that the wanted tensors are in."""
     from report.models import hub
 
-    there = checkpoint.config.get_text_config(decoder=True).num_hidden_layers
-    wanted = None if number == there else partial(weights.first_layers, count=number)
     return hub.fetch_weights(
         checkpoint.source.name, checkpoint.source.revision, wanted, checkpoint.own_code, announce
     )
@@ -196,9 +200,31 @@ def _require_same_vocabulary(checkpoint, rows):
         )
 
 
-def _load_weights(checkpoint, folder, dtype):
+def _open_partial(checkpoint, folder, layers, layer_by_layer, dtype, device):
+    return open_partial(
+        folder,
+        checkpoint.model_class,
+        checkpoint.config,
+        layers=layers,
+        layer_by_layer=layer_by_layer,
+        dtype=dtype,
+        device=device,
+        renamed=checkpoint.renamed,
+        **_build_options(checkpoint),
+    )
+
+
+def _build_options(checkpoint):
+    """How transformers builds the model: with sdpa, as eager would add Falcon's ALiBi twice."""
+    options = {"trust_remote_code": True} if checkpoint.own_code else {}
+    supported = getattr(checkpoint.model_class, "_supports_sdpa", None)
+    if supported is not None:  # transformers' automatic classes find out by themselves
+        options["attn_implementation"] = "sdpa" if supported else "eager"
+    return options
+
+
+def _load_weights(checkpoint, folder, dtype, how):
     name = checkpoint.source.name
-    supports_sdpa = getattr(checkpoint.model_class, "_supports_sdpa", True)
     model, info = _load(
         name,
         "its weights",
@@ -207,10 +233,9 @@ def _load_weights(checkpoint, folder, dtype):
         config=checkpoint.config,
         dtype=dtype,
         use_safetensors=True,
-        # eager would add Falcon's ALiBi twice
-        attn_implementation="sdpa" if supports_sdpa else "eager",
-        trust_remote_code=checkpoint.own_code,
         output_loading_info=True,
+        **_build_options(checkpoint),
+        **({"device_map": "auto"} if how == "several devices" else {}),
         **({"key_mapping": checkpoint.renamed} if checkpoint.renamed else {}),
     )
     missing = sorted(name for name in info["missing_keys"] if not _is_counter(model, name))

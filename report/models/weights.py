@@ -7,6 +7,7 @@ range), and the tensors. https://huggingface.co/docs/safetensors
 
 import hashlib
 import json
+import math
 import re
 from pathlib import Path
 
@@ -163,13 +164,15 @@ def read_header(path):
     return tensors
 
 
-def total_bytes(folder, names=None):
-    """Bytes of the tensors of a checkpoint as stored, or of those named."""
-    tensors = {}
-    for path in weight_files(folder, names):
-        tensors |= read_header(path)
-    wanted = tensors if names is None else names
-    return sum(tensors[name]["span"][1] - tensors[name]["span"][0] for name in wanted)
+def parameters(folder, wanted=None):
+    """How many numbers a checkpoint's tensors hold.
+
+    wanted: function of the names of all tensors -> the names that count; None for all
+    """
+    names = None if wanted is None else wanted(list(weight_map(folder)))
+    headers = [read_header(path) for path in weight_files(folder, names)]
+    tensors = {name: tensor for header in headers for name, tensor in header.items()}
+    return sum(math.prod(tensors[name]["shape"]) for name in (names or tensors))
 
 
 def weights_sha256(folder, count=None):
