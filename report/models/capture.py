@@ -23,29 +23,20 @@ attention, ...)`, where `attention` is called with (Factors, value) and returns 
     wants_rotary_terms    whether the rotated biases are filled in too (default False)
 """
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 
 import torch
 
 from report.errors import ReportError
-from report.measurements.decomposition import Factors
+from report.measurements.decomposition import Factors, Scores, probability, score
 from report.measurements.visible import Visible
-from report.models import bloom, falcon, mpt, sdpa_spy, softmax_spy
+from report.models import sdpa_spy, softmax_spy
 from report.models.kernel import streaming_attention
+from report.models.modes import evaluating, implementation, interface
+from report.models.probe import architecture, text_config
 from report.models.rotation import Splitter
-from report.models.structure import (
-    architecture,
-    configs,
-    evaluating,
-    interface,
-    route_of,
-    structure,
-    text_config,
-)
-
-FAMILIES = {family.MODEL_TYPE: family for family in (falcon, bloom, mpt)}
-"""The families with a forward of their own, by the model_type of their config."""
+from report.models.structure import OWN_FORWARDS, route_of, structure
 
 UNMASKED = "report_unmasked"
 """A name under which transformers knows no mask: the model then builds no [1, heads, T, T] mask."""
@@ -70,9 +61,12 @@ def attached(model, recorder, layers=None, alibi_factor=1):
         splitter = undo.enter_context(_splitter(model, chosen, recorder))
 
         def attention(layer, factors, value):
-            factors = splitter.completed(layer, factors)
+            completed = splitter.completed(layer, factors)
             calls.append(layer)
-            return recorder.attention(layer, factors, value)
+            if isinstance(completed, Factors):
+                return recorder.attention(layer, completed, value)
+            recorder.attention(layer, completed, None)
+            return None if value is None else _context(completed, value)
 
         if getattr(recorder, "updates", None) is not None:
             undo.enter_context(_updates(chosen, recorder.updates))
@@ -82,11 +76,11 @@ def attached(model, recorder, layers=None, alibi_factor=1):
 
 def family_of(config):
     """Deprecated: until load.py and measure.py use `structure` and `run_texts`."""
-    family = FAMILIES.get(config.model_type)
+    family = OWN_FORWARDS.get(config.model_type)
     if family is None:
         raise ReportError(
             f"architecture '{config.model_type}' is not supported; "
-            f"supported: {', '.join(sorted(FAMILIES))}"
+            f"supported: {', '.join(sorted(OWN_FORWARDS))}"
         )
     return family
 
@@ -122,9 +116,11 @@ def run_measured(model, token_ids, record, logits=False):
 
 
 def _splitter(model, chosen, recorder):
-    """What fills in the factors: not for scores, nor where a forward of ours has them already."""
-    wanted = getattr(recorder, "wants_factors", True) and route_of(model) in ("interface", "sdpa")
-    return Splitter(chosen if wanted else {}, getattr(recorder, "wants_rotary_terms", False))
+    """What fills in the factors that a route has found."""
+    if not getattr(recorder, "wants_factors", True):
+        return nullcontext(Splitter({}))
+    given = route_of(model) == "own forward"
+    return Splitter(chosen, getattr(recorder, "wants_rotary_terms", False), given)
 
 
 @contextmanager
@@ -146,11 +142,6 @@ def _through_interface(model, chosen, attention, alibi_factor):
         position_bias=None,
         **_,
     ):
-        if position_bias is not None:
-            raise ReportError(
-                f"architecture {architecture(model)} adds learned position biases to its scores, "
-                "which is not measured"
-            )
         if is_causal is None:
             is_causal = getattr(module, "is_causal", True)
         factors = Factors(
@@ -164,14 +155,24 @@ def _through_interface(model, chosen, attention, alibi_factor):
             sink=None if s_aux is None else s_aux.detach(),
             visible=_visible(attention_mask, is_causal, query, ranges),
         )
+        if position_bias is not None:  # learned, one for every pair of tokens and every head
+            factors = Scores(score(factors) + position_bias[0], factors.range())
         if module in index_of:
             context = attention(index_of[module], factors, value[0])
+        elif position_bias is None:
+            context = streaming_attention(factors, value[0])
         else:
-            context = streaming_attention(factors, value[0], lambda *_: None)
+            context = _context(factors, value[0])
         return context.transpose(0, 1)[None], None  # [1, T, heads, value_dim]
 
     with interface(model, function):
         yield
+
+
+def _context(scores, value):
+    """The context of `Scores`, float [heads, T, value_dim]; value as of `Factors`."""
+    shared = scores.heads // value.shape[0]
+    return probability(scores).to(value.dtype) @ value.repeat_interleave(shared, 0)
 
 
 def _visible(mask, is_causal, query, ranges):
@@ -190,18 +191,14 @@ def _visible(mask, is_causal, query, ranges):
 
 @contextmanager
 def _own_forward(model, chosen, attention, alibi_factor):
-    family = FAMILIES[text_config(model).model_type]
-    kept = [(config, config._attn_implementation_internal) for config in configs(model)]
-    make = partial(family.measured_forward, alibi_factor=alibi_factor)
-    with _forwards(chosen, attention, lambda part, record: make(part.attention, record)):
-        try:
-            for config, _ in kept:
-                if getattr(family, "UNMASKED", False):
-                    config._attn_implementation_internal = UNMASKED
-            yield
-        finally:
-            for config, implementation in kept:
-                config._attn_implementation_internal = implementation
+    family = OWN_FORWARDS[text_config(model).model_type]
+
+    def make(part, record):
+        return family.measured_forward(part.attention, record, alibi_factor=alibi_factor)
+
+    unmasked = implementation(model, UNMASKED) if hasattr(family, "UNMASKED") else nullcontext()
+    with unmasked, _forwards(chosen, attention, make):
+        yield
 
 
 @contextmanager
@@ -253,7 +250,7 @@ def _require_no_factor(model, alibi_factor):
     if alibi_factor != 1:
         raise ReportError(
             f"alibi_factor={alibi_factor:g} is for models with ALiBi reached by a forward of ours "
-            f"({', '.join(sorted(FAMILIES))}), not for {architecture(model)}; leave it at 1"
+            f"({', '.join(sorted(OWN_FORWARDS))}), not for {architecture(model)}; leave it at 1"
         )
 
 

@@ -16,12 +16,14 @@ from functools import partial
 import torch
 
 from report.errors import ReportError
-from report.measurements.decomposition import Scores
+from report.measurements.decomposition import Scores, score
 
 ANGLES = ("cos", "sin", "freqs_cis", "freqs_ci")
 """How rotary functions name what they rotate by, [..., T, size]."""
 POSITIONS = ("position_embeddings", "position_ids", *ANGLES)
 """How attention modules name what tells them the positions of the tokens."""
+LINEAR = 1e-3
+"""Projections further from linear than this, relatively, have a norm after them."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,16 @@ class Learned:
         none, or where it cannot be told from the rest (a norm comes after it)
     rotation: "none"; "beside" (the rotary function is called once more); "again" (the module is
         called once more); "unknown" (positions are inside, and neither takes them out)
+    entangled: whether there are biases that cannot be told from the rest
+    bias_difference: how far from linear the projections are beyond the biases, relative to the
+        largest query or key; None where no bias was found
     """
 
     query_bias: torch.Tensor | None
     key_bias: torch.Tensor | None
     rotation: str
+    entangled: bool
+    bias_difference: float | None
 
 
 class Splitter:
@@ -44,11 +51,13 @@ class Splitter:
 
     chosen: dict of layer index to LayerStructure, those whose factors are filled in
     wants_rotary_terms: whether rotated biases are, too
+    given: whether a forward of ours has filled in everything: then it is checked only, once
     """
 
-    def __init__(self, chosen, wants_rotary_terms=False):
+    def __init__(self, chosen, wants_rotary_terms=False, given=False):
         self.chosen = chosen
         self.wants_rotary_terms = wants_rotary_terms
+        self.given = given
         self.arguments = {}  # of the attention module that runs, by layer and name
         self.rotated = []  # pairs (rotated, not rotated), from the rotary functions
         self.asking = False
@@ -74,11 +83,16 @@ class Splitter:
         if layer not in self.chosen or isinstance(factors, Scores):
             return factors
         ask = partial(self._ask, self.chosen[layer].attention, self.arguments.pop(layer))
-        if self.chosen[layer].learned is None:
-            self.chosen[layer].learned = _learned(ask, factors, rotated)
         learned = self.chosen[layer].learned
+        if learned is None:
+            learned = _given(ask, factors) if self.given else _learned(ask, factors, rotated)
+            self.chosen[layer].learned = learned
+        if self.given:
+            return factors
+        if learned.rotation == "unknown":
+            return Scores(_scores(factors), factors.range())
         factors = replace(factors, query_bias=learned.query_bias, key_bias=learned.key_bias)
-        if learned.rotation in ("none", "unknown"):
+        if learned.rotation == "none":
             return factors
         query, key = _beside(factors, rotated) or _again(ask)
         factors = replace(factors, unrotated_query=query, unrotated_key=key)
@@ -151,22 +165,34 @@ class _CaughtError(Exception):
 
 
 def _learned(ask, factors, rotated):
-    query_bias, key_bias = _biases(ask, factors)
-    return Learned(query_bias, key_bias, _rotation(ask, factors, rotated))
-
-
-def _biases(ask, factors):
-    """What zeros are projected to, where the projection is linear beyond it; else None.
-
-    Read at token 0, which is never rotated.
-    """
-    zero, double = ask(torch.zeros_like)[0], ask(lambda hidden: 2 * hidden)[0]
-    found = []
+    """What the answers of a module say about it."""
+    zero, twice = ask(torch.zeros_like)[0], ask(lambda hidden: 2 * hidden)[0]
+    found, differences, entangled = [], [], False
     for name in ("query", "key"):
-        once, twice, bias = (getattr(one, name)[:, 0] for one in (factors, double, zero))
-        linear = _close(twice - once, once - bias)
-        found.append(bias.detach().clone() if linear and bias.any() else None)
-    return found
+        # of token 0, which is never rotated; each [heads, head_dim]
+        once, double, bias = (getattr(one, name)[:, 0] for one in (factors, twice, zero))
+        difference = _relative(double - once, once - bias)
+        if not bias.any():
+            found.append(None)
+        elif difference <= LINEAR:
+            found.append(bias.detach().clone())
+            differences.append(difference)
+        else:
+            found.append(None)
+            entangled = True
+    rotation = _rotation(ask, factors, rotated)
+    return Learned(*found, rotation, entangled, max(differences, default=None))
+
+
+def _given(ask, factors):
+    """The same of a forward of ours, whose factors hold everything: its biases are compared."""
+    zero, _ = ask(torch.zeros_like)
+    pairs = (zero.query[:, 0], factors.query_bias), (zero.key[:, 0], factors.key_bias)
+    differences = [
+        _relative(true, torch.zeros_like(true) if bias is None else bias, floor=1.0)
+        for true, bias in pairs
+    ]
+    return Learned(factors.query_bias, factors.key_bias, "given", False, max(differences))
 
 
 def _rotation(ask, factors, rotated):
@@ -183,6 +209,18 @@ def _rotation(ask, factors, rotated):
     if beside_right and again_right:
         beside_right = all(map(_close, _beside(factors, rotated), _again(ask)))
     return "beside" if beside_right else "again" if again_right else "unknown"
+
+
+def _scores(factors):
+    """What enters the softmax, float [heads, T, T]."""
+    if factors.sink is not None:
+        raise ReportError(
+            "this model has attention sinks, and positions inside its queries and keys that cannot "
+            "be taken out, which is not measured"
+        )
+    scores = score(factors)
+    cap = factors.softcap
+    return scores if cap is None else cap * torch.tanh(scores / cap)
 
 
 def _again(ask, change=lambda hidden: hidden):
@@ -231,5 +269,10 @@ def _rows_alike(*values):
 
 
 def _close(one, other):
-    limit = 64 * torch.finfo(one.dtype).eps * max(one.abs().max(), other.abs().max())
-    return bool((one - other).abs().max() <= limit)
+    return _relative(one, other) <= 64 * torch.finfo(one.dtype).eps
+
+
+def _relative(one, other, floor=0.0):
+    """Largest difference, as a fraction of the largest value of both."""
+    largest = max(float(one.abs().max()), float(other.abs().max()), floor)
+    return float((one - other).abs().max()) / largest if largest > 0 else 0.0

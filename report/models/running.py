@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-import torch
-
 from report.errors import ReportError
 from report.models.capture import attached
-from report.models.structure import architecture, evaluating, structure
+from report.models.modes import evaluating, run_base
+from report.models.probe import architecture
+from report.models.structure import require_layers, structure
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ def run_texts(loaded, runs, progress=None):
     """
     if loaded.partial is not None:
         return loaded.partial.run_texts(loaded, runs, progress)
+    require_layers(loaded.model, loaded.measured_layers)
     number = len(runs) if hasattr(runs, "__len__") else None
     outputs = []
     for run in runs:
@@ -69,9 +70,8 @@ def forward(model, token_ids, measured_layers):
     # Registered after those of `attached`, so a recorder hears of the projection first.
     hook = projection.register_forward_hook(stop)
     try:
-        input_ids = torch.as_tensor(token_ids, device=model.device)[None]
-        with torch.no_grad(), evaluating(model):
-            model.base_model(input_ids=input_ids, use_cache=False)
+        with evaluating(model):
+            run_base(model, token_ids)
     except _StopError:
         return outputs[0]
     finally:
