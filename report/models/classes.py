@@ -38,7 +38,7 @@ def require_known(raw, name, trusted):
     if model_type in CONFIG_MAPPING:
         return False
     if own_code:
-        named = f", which was given for {trusted!r}" if trusted else ""
+        named = f", given for {trusted!r}" if trusted else ""
         raise ReportError(
             f"model '{name}' ({model_type}) brings its own code ({next(iter(own_code.values()))}), "
             f"which would run on this machine{named}; read it, then allow it by name: "

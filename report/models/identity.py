@@ -3,6 +3,7 @@
 from torch import nn
 
 from report import store
+from report.models.structure import structure, text_config
 from report.models.weights import NOT_TEXT
 
 TOKENIZER_FILES = (
@@ -29,7 +30,6 @@ def identity(source, folder, model, tokenizer):
     returns: dict, see `LoadedModel`; nothing in it is a path
     """
     config = text_config(model)
-    heads = config.num_attention_heads
     return {
         "name": source.name,
         "source": source.kind,
@@ -38,19 +38,22 @@ def identity(source, folder, model, tokenizer):
         "tokenizer_sha256": store.sha256(*tokenizer_files(folder)),
         "dtype": str(model.dtype).removeprefix("torch."),
         "num_hidden_layers": config.num_hidden_layers,
-        "num_attention_heads": heads,
+        "num_attention_heads": structure(model)[0].heads,
         "hidden_size": config.hidden_size,
         "head_dim": head_dim(config),
-        "vocabulary": model.get_input_embeddings().weight.shape[0],
+        "vocabulary": vocabulary(model),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "context": context(model),
         "special_tokens_added": special_tokens_added(tokenizer),
     }
 
 
-def text_config(model):
-    """The config of the part of a model that reads text."""
-    return model.config.get_text_config(decoder=True)
+def vocabulary(model):
+    """How many tokens a model has embeddings for."""
+    try:
+        return model.get_input_embeddings().weight.shape[0]
+    except NotImplementedError:  # code of the checkpoint's own may not tell
+        return text_config(model).vocab_size
 
 
 def head_dim(config):

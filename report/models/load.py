@@ -201,17 +201,23 @@ def _require_same_vocabulary(checkpoint, rows):
 
 
 def _open_partial(checkpoint, folder, layers, layer_by_layer, dtype, device):
-    return open_partial(
-        folder,
-        checkpoint.model_class,
-        checkpoint.config,
-        layers=layers,
-        layer_by_layer=layer_by_layer,
-        dtype=dtype,
-        device=device,
-        renamed=checkpoint.renamed,
-        **_build_options(checkpoint),
-    )
+    try:
+        return open_partial(
+            folder,
+            checkpoint.model_class,
+            checkpoint.config,
+            layers=layers,
+            layer_by_layer=layer_by_layer,
+            dtype=dtype,
+            device=device,
+            renamed=checkpoint.renamed,
+            **_build_options(checkpoint),
+        )
+    except NotImplementedError as error:
+        raise ReportError(
+            f"model '{checkpoint.source.name}' does not say which of its parts is the embedding of "
+            "tokens, so it cannot be loaded in part; leave out --layers and --layer-by-layer"
+        ) from error
 
 
 def _build_options(checkpoint):
