@@ -10,13 +10,14 @@ from report.errors import ReportError
 from report.measurements import decomposition
 from report.models import falcon
 from tests.conftest import random_falcon
-from tests.models.falcon_reference import bfloat16, reference
+from tests.models.falcon_reference import bfloat16, reference, rotate, rows_of
 from tests.models.recording import (
     eager,
     largest_difference,
     plain,
     probabilities,
     recorded,
+    relative_difference,
     require_terms_sum_to_scores,
     some_tokens,
 )
@@ -108,19 +109,23 @@ def test_keys_are_kept_once_for_the_heads_that_share_them(compared):
         assert factors.query.shape == (4, 27, 8)
 
 
-def test_the_distance_term_of_rotated_biases_depends_on_the_distance_alone():
+def test_the_distance_term_is_that_of_the_rotated_biases():
+    """A function of the distance alone: b_q turned by i times b_k turned by j."""
     model = random_falcon(alibi=False, **GROUPED)
-    _, recorder = measured(model, list(range(24)))
-    for factors in recorder.factors:
-        distance = decomposition.rotary_terms(factors)["distance"]
-        for offset in range(24):
-            of_offset = distance.diagonal(-offset, 1, 2)
-            assert (of_offset - of_offset[:, :1]).abs().max() <= 1e-5
-        assert distance.abs().max() > 0.1
+    _, recorder = measured(model, some_tokens(24))
+    for layer, factors in enumerate(recorder.factors):
+        bias = model.transformer.h[layer].self_attention.query_key_value.bias.detach().numpy()
+        found = decomposition.rotary_terms(factors)["distance"]
+        for head in range(4):
+            query_bias, key_bias, _ = (bias[rows] for rows in rows_of(model.config, head))
+            for i, j in ((0, 0), (5, 0), (11, 6), (23, 2)):
+                turned = rotate(query_bias, i, 1e4) @ rotate(key_bias, j, 1e4)
+                assert abs(float(found[head, i, j]) - turned / math.sqrt(8)) <= 1e-5
+        assert found.abs().max() > 0.1
 
 
-def test_scaled_rotation_is_part_of_content():
-    """With yarn, cosine and sine carry a factor; a rotation by nothing keeps it."""
+def test_a_factor_of_the_rotation_is_part_of_content_and_bias():
+    """With yarn, cosine and sine carry one: rotating by nothing keeps it, in queries and keys."""
     yarn = {
         "rope_type": "yarn",
         "rope_theta": 1e4,
@@ -128,14 +133,17 @@ def test_scaled_rotation_is_part_of_content():
         "original_max_position_embeddings": 64,
     }
     model = random_falcon(alibi=False, rope_parameters=yarn, **GROUPED)
-    token_ids = list(range(40))
+    factor = model.transformer.rotary_emb.attention_scaling
+    assert factor > 1.1
+    token_ids = some_tokens(40)
     logits, recorder = measured(model, token_ids)
-    assert (logits - plain(model, token_ids).logits[0]).abs().max() <= 5e-6
+    assert relative_difference(logits, plain(model, token_ids).logits[0]) <= 5e-6
     require_terms_sum_to_scores(recorder)
-    for factors in recorder.factors:
-        diagonal = decomposition.rotary_position(factors).diagonal(0, 1, 2)
-        assert diagonal.abs().max() <= 1e-5
-    assert model.transformer.rotary_emb.attention_scaling > 1.1
+    first, truth = recorder.factors[0], reference(model, token_ids)
+    found = decomposition.content(first).tril(), decomposition.bias(first)
+    for term, name in zip(found, ("content", "bias"), strict=True):
+        expected = factor**2 * of_heads(truth, name)[0]
+        assert largest_difference([term], [expected]) <= 2e-5, name
 
 
 def test_alibi_is_the_bfloat16_one_that_the_model_passes():
