@@ -63,6 +63,28 @@ def tiny(name, seed=0):
     return model
 
 
+def loaded(name, seed=0):
+    """The same tiny model as `load_model` would give it, but without a tokenizer or files.
+
+    returns: LoadedModel
+    """
+    from report.models import identity
+    from report.models.load import LoadedModel
+
+    model = tiny(name, seed)
+    config = identity.text_config(model)
+    facts = {
+        "name": name,
+        "num_hidden_layers": config.num_hidden_layers,
+        "num_attention_heads": getattr(config, "num_attention_heads", None),
+        "vocabulary": model.get_input_embeddings().weight.shape[0],
+        "context": identity.context(model),
+        "layers_measured": config.num_hidden_layers,
+        "alibi_factor": 1,
+    }
+    return LoadedModel(model, None, facts, FOLDER)
+
+
 def randomise(model, gain, generator):
     """Fill every parameter of `model` with random values that suit what it is (in place)."""
     filled = set()

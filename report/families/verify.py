@@ -1,0 +1,173 @@
+"""Whether what is measured on a family's tiny random model is what transformers computes."""
+
+from collections import defaultdict
+from dataclasses import replace
+
+import torch
+
+from report import families
+from report.families.reference import plain_logits, reference
+from report.measurements import decomposition
+from report.measurements.decomposition import Scores
+from report.models.capture import attached
+from report.models.kernel import streaming_attention
+from report.models.measure import measure_passage
+from report.models.structure import structure
+
+LIMIT = 2e-5
+TOKENS = 24
+"""More than the windows, and than the length from which long contexts are rotated differently."""
+ROWS = 10
+"""In a block of the kernel: the text takes three, the last of them smaller."""
+QUANTITIES = {
+    "attention": "probabilities, as the kernel uses them and as a page is drawn from, against "
+    "transformers' eager attentions (Falcon's without the ALiBi that they count twice)",
+    "terms": "softmax of the sum of the terms against the same attentions",
+    "scores": "sum of all terms against what enters the softmax of the eager code",
+    "updates": "sum of the heads' updates and the bias against what leaves the output projection "
+    "of the eager code",
+    "added": "hidden state and all effective updates against the next hidden state of the eager "
+    "code",
+    "lengths": "magnitudes and alignments, raw and effective, against updates written out in "
+    "float64",
+    "output": "logits while everything is measured against those of the model as it comes",
+}
+"""What is compared with what. Each is the largest difference over all layers, heads and tokens,
+relative to the largest value where that is above 1."""
+
+
+def differences(name, seed=0):
+    """How far measurements of a tiny model are from what transformers computes.
+
+    name: of a variant, "falcon/alibi"
+    returns: dict of the names in QUANTITIES to float; without those that cannot be measured
+    raises: ReportError if the model cannot be measured at all
+    """
+    generator = torch.Generator().manual_seed(seed)
+    token_ids = torch.randint(3, 99, (TOKENS,), generator=generator).tolist()
+    twice = families.read(name.partition("/")[0]).get("counts_alibi_twice", False)
+    truth = reference(families.tiny(name, seed), token_ids, twice)
+    loaded = families.loaded(name, seed)
+    passage = measure_passage(loaded, token_ids)
+    recorder = _Recorder()
+    with attached(loaded.model, recorder):
+        logits = plain_logits(loaded.model, token_ids)
+    worst = _Worst()
+    worst.note("output", logits, plain_logits(families.tiny(name, seed), token_ids))
+    for index, layer in enumerate(truth):
+        part = structure(loaded.model)[index]
+        worst.note("attention", recorder.probabilities[index], layer.probability)
+        _compare_scores(worst, passage, index, layer)
+        _compare_updates(worst, passage, index, layer, part, recorder.updates_of[index])
+    return worst.differences
+
+
+class _Worst:
+    """The largest difference of each quantity so far."""
+
+    def __init__(self):
+        self.differences = defaultdict(float)
+
+    def note(self, quantity, measured, expected):
+        """Compare two tensors of one shape."""
+        assert measured.shape == expected.shape, (quantity, measured.shape, expected.shape)
+        difference = (measured.double() - expected.double()).abs().max()
+        relative = float(difference / expected.abs().max().clamp(min=1))
+        before = self.differences[quantity]
+        # NaN is larger than anything, and stays
+        self.differences[quantity] = before if before != before or before > relative else relative
+
+
+class _Recorder:
+    """Keeps the probabilities that the kernel uses, and what enters the updates."""
+
+    def __init__(self):
+        self.probabilities, self.updates_of = [], []
+
+    def attention(self, layer, factors, value):
+        """See report/models/capture.py."""
+        probability = torch.zeros(factors.heads, factors.length, factors.length)
+        self.probabilities.append(probability)
+
+        def observe(block):
+            keys = slice(block.first_key, block.first_key + block.probability.shape[-1])
+            probability[block.heads, block.rows, keys] = block.probability
+
+        return streaming_attention(factors, value, observe, layer, rows=ROWS)
+
+    def updates(self, layer, hidden_state, context, attention_output):
+        """See report/models/capture.py."""
+        self.updates_of.append((hidden_state, context, attention_output))
+
+
+def _compare_scores(worst, passage, index, layer):
+    """The measured terms and probabilities of each head of a layer against the eager ones."""
+    for head in range(len(layer.probability)):
+        factors = passage.factors[index].head(head)
+        probability = torch.as_tensor(passage.probability(index, head))
+        worst.note("attention", probability, layer.probability[head])
+        terms = [
+            replace(term, values=torch.as_tensor(term.values))
+            for term in passage.terms(index, head)
+        ]
+        total = sum(term.matrix() for term in terms)
+        seen = factors.range().mask()
+        worst.note("terms", _softmax(total, seen, factors), layer.probability[head])
+        if not isinstance(factors, Scores) and "row_constant" not in [t.name for t in terms]:
+            total = total + decomposition.row_constant(factors)[0, :, None]
+        total, score = _capped(total, factors), layer.score[head]
+        if score.shape[1] > TOKENS:  # softmax knows scores only up to a constant: use the sink's
+            total, score = total - factors.sink, score[:, :TOKENS] - score[:, TOKENS:]
+        worst.note("scores", total[seen], score[seen])
+
+
+def _softmax(total, seen, factors):
+    scores = _capped(total, factors).masked_fill(~seen, -torch.inf)
+    if factors.sink is None:
+        return scores.softmax(-1)
+    sink = factors.sink.expand(TOKENS, 1)
+    return torch.cat([scores, sink], 1).softmax(-1)[:, :TOKENS]
+
+
+def _capped(scores, factors):
+    cap = factors.softcap
+    return scores if cap is None else cap * torch.tanh(scores / cap)
+
+
+def _compare_updates(worst, passage, index, layer, part, measured):
+    """The heads' updates, as they are and as they are added to the hidden state."""
+    if passage.magnitude is None:
+        return
+    _, context, output = (tensor.double() for tensor in measured)
+    weight = part.output_weight().double().unflatten(1, (part.heads, -1))  # [hidden, heads, d]
+    update = torch.einsum("htd,mhd->htm", context, weight)
+    bias = part.output_projection.bias
+    bias = 0 if bias is None else bias.detach().double()
+    worst.note("updates", update.sum(0) + bias, layer.attention_output)
+    factor = torch.tensor(part.residual_multiplier, dtype=torch.float64)
+    if part.norm_after is not None:
+        factor = factor * part.norm_scale(output.float())[:, None] * part.norm_weight()
+        factor = factor.detach().double()
+    effective, added = update * factor, (update.sum(0) + bias) * factor
+    _compare_with_any(worst, "added", layer.hidden_state + added, layer.states)
+    raw = (passage.magnitude, passage.alignment)
+    if passage.raw_magnitude is not None:
+        raw = (passage.raw_magnitude, passage.raw_alignment)
+    _compare_lengths(worst, (passage.magnitude, passage.alignment), index, effective, layer)
+    _compare_lengths(worst, raw, index, update, layer)
+
+
+def _compare_lengths(worst, measured, index, update, layer):
+    """Magnitude and alignment of the updates [heads, T, hidden_size] of a layer."""
+    magnitude, alignment = (torch.as_tensor(values[index]) for values in measured)
+    state = layer.hidden_state.double()
+    length, of_state = update.norm(dim=-1), state.norm(dim=-1)
+    worst.note("lengths", magnitude, length / of_state)
+    worst.note("lengths", alignment, (update @ state[..., None])[..., 0] / (length * of_state))
+
+
+def _compare_with_any(worst, quantity, measured, states):
+    """The hidden state with attention added is one of `states`: the one that is closest."""
+    states = [state for state in states if state.shape == measured.shape]
+    closest = min(states, key=lambda state: float((measured - state).abs().max()))
+    worst.note(quantity, measured, closest)
