@@ -2,15 +2,38 @@
 
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 
 from report import measuring, store
 from report.datasets.reader import StudyData
 from report.errors import ReportError
+from report.models import names
+from report.project import project as project_in
 from report.study import read_study
-from tests.commands import contents, without_date
+from tests.commands import ROOT, contents, without_date
+from tests.models.hub_server import Repository, hub_in_place
 from tests.small import CORPUS, write_publication
+
+PASSAGE = "--passage passage"
+WITHOUT_TORCH = """
+import sys
+hidden = ("torch", "transformers", "safetensors", "tokenizers", "huggingface_hub")
+sys.modules.update(dict.fromkeys(hidden))
+from report import measuring
+from report.project import project
+from report.study import read_study
+from tests.small import CORPUS
+places = PLACES
+measuring.corpus = lambda: CORPUS
+study = read_study(places["article"], model="someone/tiny", passage=places["passage"])
+print(measuring.datasets(study, project(places["root"]), print)[1])
+"""
+"""Asks for the datasets of an article where nothing that measures is installed."""
+
+COMMIT = "c0ffee" * 6 + "c0de"
 
 
 @pytest.fixture(autouse=True)
@@ -19,24 +42,33 @@ def short_corpus(monkeypatch):
 
 
 @pytest.fixture
-def study(falcon_folder, tmp_path):
-    project = write_publication(tmp_path / "project")
-    return read_study(
-        project / "templates" / "articles" / "small.md.j2",
-        model=str(falcon_folder),
-        passage=str(project / "passage.md"),
-    )
+def project(tmp_path):
+    return project_in(write_publication(tmp_path / "project"))
 
 
 @pytest.fixture
-def datasets(study, tmp_path):
+def asked(project, falcon_folder):
+    """A function that gives the small article with some keys of its front matter replaced."""
+
+    def asked(**keys):
+        usual = {"model": str(falcon_folder), "passage": str(project.root / "passage.md")}
+        return read_study(project.articles / "small.md.j2", **usual | keys)
+
+    return asked
+
+
+@pytest.fixture
+def study(asked):
+    return asked()
+
+
+@pytest.fixture
+def datasets(study, project):
     """Calls `measuring.datasets` for the small article; says what was measured."""
 
     def datasets(study=study, **options):
         steps = []
-        found = measuring.datasets(
-            study, tmp_path / "datasets", lambda *s: steps.append(s), **options
-        )
+        found = measuring.datasets(study, project, lambda *s: steps.append(s), **options)
         return *found, steps
 
     return datasets
@@ -68,6 +100,8 @@ def test_the_manifest_says_where_the_numbers_are_from(datasets, study, falcon_fo
     assert manifest["passage"] == {"name": "passage", "tokens": StudyData(folder).length}
     assert manifest["corpus"]["texts"] == 2
     assert manifest["self_check"]["layers_called"] == manifest["model"]["num_hidden_layers"] == 3
+    assert manifest["model"]["capabilities"]["terms"] == ["content", "bias", "position"]
+    assert manifest["command"] == f"python -m report measure --model {falcon_folder.name} {PASSAGE}"
     assert str(falcon_folder.parent) not in json.dumps(manifest)
     written = {name for name in contents(folder) if name != "manifest.json"}
     assert manifest["files"].keys() == written
@@ -85,9 +119,9 @@ def test_forced_measurements_are_equal_byte_for_byte(datasets):
     assert without_date(contents(again)) == without_date(before)
 
 
-def test_a_change_measures_again_and_only_the_newest_datasets_stay(datasets, study, tmp_path):
+def test_a_change_measures_again_and_only_the_newest_datasets_stay(datasets, study):
     first, _, _ = datasets()
-    other = shutil.copytree(first, tmp_path / "datasets" / "another-article" / first.name)
+    other = shutil.copytree(first, first.parents[1] / "another-article" / first.name)
     left = shutil.copytree(first, first.with_name(f".{first.name}.0123.tmp"))
     change_passage(study)
     second, ran, _ = datasets()
@@ -120,3 +154,98 @@ def test_an_error_while_writing_keeps_the_old_datasets_and_leaves_nothing(
     with pytest.raises(ReportError, match="not finite"):
         datasets()
     assert contents(folder.parent) == before
+
+
+def test_how_a_model_is_measured_is_done_and_recorded(datasets, asked):
+    study = asked(layers="0-1", dtype="bfloat16", device="cpu", alibi_factor=2.0)
+    folder, _, _ = datasets(study)
+    manifest = StudyData(folder).manifest
+    assert manifest["model"]["layers_measured"] == 2
+    assert manifest["model"]["dtype"] == "bfloat16"
+    assert manifest["model"]["alibi_factor"] == 2
+    assert manifest["self_check"]["layers_called"] == 2
+    assert manifest["command"].endswith(
+        f"{PASSAGE} --layers 0-1 --dtype bfloat16 --device cpu --alibi-factor 2.0"
+    )
+    assert sorted(path.name for path in (folder / "attention").iterdir()) == ["0", "1"]
+
+
+def test_the_same_layers_said_otherwise_are_not_measured_again(datasets, asked):
+    folder, ran, _ = datasets(asked(layers="0-1"))
+    assert ran
+    assert datasets(asked(layers="2")) == (folder, False, [])
+    assert datasets(asked(layers="2", layer_by_layer=True)) == (folder, False, [])
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "preset", "layers", "command"),
+    [
+        (None, None, None, ""),
+        ("all", None, None, ""),
+        (None, "0-3", 4, " --layers 0-3"),
+        ("1", "0-3", 1, " --layers 0-0"),
+        ("all", "0-3", None, " --layers all"),
+    ],
+)
+def test_a_preset_says_the_layers_unless_the_article_does(
+    asked, monkeypatch, asked_for, preset, layers, command
+):
+    known = {"a/b": names.Preset("B", "MIT", layers=preset)} if preset else {}
+    monkeypatch.setattr(names, "presets", lambda: known)
+    source = names.Source("a/b", "hub", revision=COMMIT)
+    settings = measuring.measuring_settings(asked(layers=asked_for).front_matter, source)
+    assert settings["layers"] == layers
+    (said,) = (measuring._command(source, passage, settings) for passage in CORPUS[:1])
+    assert said == f"python -m report measure --model a/b@{COMMIT} --passage 0{command}"
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path, falcon_folder):
+    with hub_in_place(monkeypatch, tmp_path / "home") as hub:
+        hub.repositories["someone/tiny"] = Repository({COMMIT: falcon_folder}, {"main": COMMIT})
+        yield hub
+
+
+def test_a_model_from_the_hub_is_recorded_and_then_needs_neither_network_nor_torch(
+    hub, datasets, asked, project
+):
+    said = []
+    study = asked(model="someone/tiny")
+    folder, ran, _ = datasets(study, announce=said.append)
+    assert ran
+    assert len(said) == 1
+    assert json.loads((project.root / "models.lock.json").read_text()) == {"someone/tiny": COMMIT}
+    manifest = StudyData(folder).manifest
+    assert (manifest["model"]["name"], manifest["model"]["source"]) == ("someone/tiny", "hub")
+    assert manifest["model"]["revision"] == COMMIT
+    assert f"--model someone/tiny@{COMMIT} " in manifest["command"]
+    hub.requests.clear()
+    assert datasets(study) == (folder, False, [])
+    assert hub.requests == []
+    places = {"article": study.template, "passage": study.front_matter.passage}
+    places = {name: str(place) for name, place in places.items()} | {"root": str(project.root)}
+    code = WITHOUT_TORCH.replace("PLACES", repr(places))
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+def test_memory_that_runs_out_while_measuring_says_what_to_reduce(datasets, monkeypatch):
+    from report.models import measure
+
+    def fail(*_, **__):
+        raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")
+
+    monkeypatch.setattr(measure, "measure_passage", fail)
+    with pytest.raises(ReportError, match=r"out of memory while measuring \d+ tokens: take"):
+        datasets()
+
+
+def test_a_chat_is_measured_with_the_model_s_own_marks(datasets, asked, tmp_path, falcon_folder):
+    chatty = shutil.copytree(falcon_folder, tmp_path / "chatty")
+    template = "{% for message in messages %}[{{ message.content | trim }}]{% endfor %}"
+    (chatty / "chat_template.jinja").write_text(template)
+    folder, _, _ = datasets(asked(model=str(chatty), chat=True))
+    text = "".join(piece["text"] for piece in StudyData(folder).tokens)
+    assert (text[0], text[-1]) == ("[", "]")
+    assert StudyData(folder).manifest["command"].endswith(" --chat")
+    assert datasets(asked(model=str(chatty)))[1]

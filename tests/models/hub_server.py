@@ -14,6 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from huggingface_hub import constants
+
 TOKEN = "hf_a_token_that_nobody_may_see"
 
 
@@ -62,6 +64,21 @@ def running_hub():
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def hub_in_place(monkeypatch, home):
+    """A Hub that this process takes for the real one, with an empty cache below `home`."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    with running_hub() as hub:
+        template = hub.url + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(constants, "HF_HOME", str(home))
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(home / "hub"))
+        monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(home / "token"))
+        yield hub
 
 
 class _Handler(BaseHTTPRequestHandler):

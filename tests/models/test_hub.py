@@ -14,7 +14,7 @@ from report.models import hub, names
 from report.models.load import load_model
 from report.models.weights import INDEX, SINGLE, first_layers
 from tests.conftest import byte_level_tokenizer, random_falcon
-from tests.models.hub_server import TOKEN, Repository, running_hub
+from tests.models.hub_server import TOKEN, Repository, hub_in_place
 
 COMMIT, NEWER = "0123456789abcdef" * 2 + "01234567", "f" * 40
 NAME = "someone/tiny-falcon"
@@ -36,15 +36,7 @@ def sharded(tmp_path_factory):
 @pytest.fixture
 def server(sharded, tmp_path, monkeypatch):
     """The stand-in with the tiny Falcon, in the place of the hub; an empty cache."""
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.delenv("HF_TOKEN", raising=False)
-    with running_hub() as server:
-        template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr(constants, "ENDPOINT", server.url)
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr(constants, "HF_HOME", str(tmp_path / "home"))
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "home" / "hub"))
-        monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "home" / "token"))
+    with hub_in_place(monkeypatch, tmp_path / "home") as server:
         server.repositories[NAME] = Repository({COMMIT: sharded}, {"main": COMMIT})
         yield server
 
