@@ -4,6 +4,8 @@ import copy
 
 import torch
 from torch._subclasses import FakeTensorMode
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
 from transformers.initialization import no_init_weights
 
 from report.errors import ReportError
@@ -44,25 +46,42 @@ class _ReachedError(Exception):
     """The forward pass has come far enough."""
 
 
+class _Watch(TorchFunctionMode):
+    """Notes which modules of a model are called, and which others' tensors are computed with."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.called = set()
+        self.path_of = {
+            id(tensor): path
+            for path, module in model.named_modules()
+            for tensor in (*module.parameters(recurse=False), *module.buffers(recurse=False))
+        }
+        for path, module in model.named_modules():
+            module.register_forward_pre_hook(lambda *_, path=path: self.called.add(path))
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if function.__name__ != "__get__":  # asking a tensor for its dtype or device is no use
+            used = (self.path_of.get(id(leaf)) for leaf in tree_leaves((args, kwargs)))
+            self.called.update(path for path in used if path is not None)
+        return function(*args, **kwargs)
+
+
 def _called_until(model, projection):
     """Paths of the modules that two tokens go through until `projection` has returned."""
-    called = set()
-
-    def enter(path):
-        return lambda *_: called.add(path)
 
     def stop(*_):
         raise _ReachedError
 
     with FakeTensorMode(), no_init_weights(), torch.no_grad():
         twin = type(model)(_with_one_layer(model.config)).eval()
-        for path, module in twin.named_modules():
-            module.register_forward_pre_hook(enter(path))
         twin.get_submodule(projection).register_forward_hook(stop)
-        try:
-            twin.base_model(input_ids=torch.ones(1, 2, dtype=torch.long), use_cache=False)
-        except _ReachedError:
-            return called
+        with _Watch(twin) as watch:
+            try:
+                twin.base_model(input_ids=torch.ones(1, 2, dtype=torch.long), use_cache=False)
+            except _ReachedError:
+                return watch.called
     raise ReportError(
         f"architecture {architecture(model)}: '{projection}' is not called, so its first layers "
         "cannot be loaded alone; load the whole model"
