@@ -2,15 +2,23 @@
 PYTHON ?= python3
 VENV ?= .venv
 PORT ?= 8000
+# What every article is measured on, in place of what it says itself; `make site ARGS=--chat` and
+# the like give any option that `python -m report site --help` lists.
 MODEL ?=
 PASSAGE ?=
+LAYERS ?=
+DTYPE ?=
+DEVICE ?=
+ARGS ?=
 # On Linux the registry's torch brings CUDA, several GB. For the CPU build alone:
 # make site TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 INDEX := $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
-OPTIONS := $(if $(MODEL),--model "$(MODEL)") $(if $(PASSAGE),--passage "$(PASSAGE)")
+OPTIONS := $(if $(MODEL),--model "$(MODEL)") $(if $(PASSAGE),--passage "$(PASSAGE)") \
+  $(if $(LAYERS),--layers "$(LAYERS)") $(if $(DTYPE),--dtype "$(DTYPE)") \
+  $(if $(DEVICE),--device "$(DEVICE)") $(ARGS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup site serve check test lint format clean browser
@@ -26,7 +34,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[measure,dev]"
 	@touch $@
 
-site: $(READY) ## Measure what changed and build the site into site/ (MODEL=, PASSAGE=)
+site: $(READY) ## Measure what changed and build the site into site/ (MODEL=, PASSAGE=, LAYERS=, DTYPE=, DEVICE=)
 	$(BIN)/python -m report site $(OPTIONS)
 
 serve: export SITE_URL ?= http://127.0.0.1:$(PORT)/

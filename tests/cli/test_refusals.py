@@ -6,10 +6,11 @@ import sys
 
 import pytest
 import torch
-from transformers import BertConfig, BertForMaskedLM
+from transformers import MambaConfig, MambaForCausalLM, T5Config, T5ForConditionalGeneration
 
 from tests.cli.saying import assert_matches
 from tests.commands import ROOT, contents
+from tests.models.hub_server import hub_in_place
 from tests.small import SENTENCE
 
 
@@ -36,10 +37,19 @@ def without_tokenizer(folder):
     (folder / "tokenizer.json").unlink()
 
 
-def of_another_kind(folder):
-    sizes = {"hidden_size": 16, "intermediate_size": 16, "vocab_size": 320}
-    config = BertConfig(num_hidden_layers=1, num_attention_heads=2, **sizes)
-    BertForMaskedLM(config).save_pretrained(folder)
+def with_an_encoder(folder):
+    sizes = {"d_model": 16, "d_ff": 16, "d_kv": 8, "num_heads": 2, "num_layers": 1}
+    T5ForConditionalGeneration(T5Config(vocab_size=320, **sizes)).save_pretrained(folder)
+
+
+def without_attention(folder):
+    config = MambaConfig(vocab_size=320, hidden_size=16, num_hidden_layers=2, state_size=4)
+    MambaForCausalLM(config).save_pretrained(folder)
+
+
+def of_an_unknown_kind(folder):
+    path = folder / "config.json"
+    path.write_text(path.read_text().replace('"falcon"', '"falconet"'))
 
 
 def cut_short(folder):
@@ -52,11 +62,13 @@ def cut_short(folder):
     [
         (shutil.rmtree, "unknown model '.*tiny'.*embedded model"),
         (without_config, r"model folder '.*tiny' has no config\.json"),
-        (without_weights, r"model folder 'tiny' has no weights; \*\.safetensors files are needed"),
+        (without_weights, r"model folder 'tiny' has no weights; it needs model\.safetensors"),
         (pickle_only, r"weights only as pickle \(pytorch_model\.bin\).*refused; convert"),
         (without_tokenizer, r"model folder 'tiny' has no tokenizer"),
-        (of_another_kind, r"a BertForMaskedLM, not a causal language model; supported"),
-        (cut_short, r"model 'tiny': its weights cannot be loaded"),
+        (with_an_encoder, "a T5ForConditionalGeneration, an encoder and a decoder; measured are"),
+        (without_attention, r"architecture 'mamba' \(MambaForCausalLM\) is not supported"),
+        (of_an_unknown_kind, "the architecture 'falconet', which transformers .* does not know"),
+        (cut_short, r"'tiny/model\.safetensors' is (damaged|not a safetensors file)"),
     ],
 )
 def test_a_model_that_cannot_be_measured(run, project, tiny, options, damage, said):
@@ -86,6 +98,43 @@ def test_a_passage_that_cannot_be_measured(run, project, options, text, said):
     done = run("site", *options)
     assert done.code == 1
     assert_matches(said, done.error)
+    assert contents(project) == before
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        (
+            "--layers",
+            "0-3",
+            r"model 'tiny-falcon' has 3 layers \(0 to 2\), asked for were the first 4",
+        ),
+        ("--layers", "1-2", r"--layers: must begin at layer 0, since a layer works on what those"),
+        ("--layers", "few", r"--layers: must be a number of layers such as 4, a range such as 0-3"),
+        ("--dtype", "float16", r"--dtype: Input should be 'float32' or 'bfloat16' \(got 'float16'"),
+        ("--device", "cuda:7", r"device 'cuda:7' is not there: torch sees \d CUDA devices; choose"),
+        ("--model", "gpt2", r"unknown model 'gpt2': .* Did you mean openai-community/gpt2"),
+    ],
+)
+def test_an_option_that_cannot_be_met(run, project, options, option, value, said):
+    before = contents(project)
+    done = run("site", *options, option, value)
+    assert done.code == 1
+    assert_matches(said, done.error)
+    assert contents(project) == before
+
+
+def test_a_model_on_a_hub_out_of_reach(run, project, options, monkeypatch, tmp_path):
+    before = contents(project)
+    with hub_in_place(monkeypatch, tmp_path / "home") as hub:
+        unknown = run("site", *options, "--model", "someone/gpt-2")
+        hub.failing = 503
+        failing = run("site", *options, "--model", "someone/tiny")
+    nowhere = run("site", *options, "--model", "someone/tiny")
+    assert (unknown.code, failing.code, nowhere.code) == (1, 1, 1)
+    assert_matches("unknown model 'someone/gpt-2'.*Did you mean openai-comm", unknown.error)
+    assert_matches("the hub answered 503 for 'someone/tiny'", failing.error)
+    assert_matches("'someone/tiny' is not on this machine, and http://.* cannot", nowhere.error)
     assert contents(project) == before
 
 

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from huggingface_hub import constants
+from huggingface_hub import close_session, constants
 
 TOKEN = "hf_a_token_that_nobody_may_see"
 
@@ -78,7 +78,10 @@ def hub_in_place(monkeypatch, home):
         monkeypatch.setattr(constants, "HF_HOME", str(home))
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(home / "hub"))
         monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(home / "token"))
-        yield hub
+        try:
+            yield hub
+        finally:
+            close_session()  # its open connections would still be answered
 
 
 class _Handler(BaseHTTPRequestHandler):
