@@ -140,6 +140,21 @@ def accept(
     require_accepted(result)
 
 
+@app.command()
+def models(
+    family: Annotated[str | None, typer.Option(help="One family, or one of its variants.")] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare with what transformers computes instead.")
+    ] = False,
+):
+    """Show what is measured for each family of models, tried on tiny random ones."""
+    with _measuring_packages():
+        from report.families.tables import overview, parity
+
+    for line in (parity if verify else overview)(family):
+        typer.echo(line)
+
+
 @contextmanager
 def _measuring_packages():
     """Say what to install where torch or transformers is missing."""
