@@ -61,7 +61,7 @@ def _arguments(query, key, value, attn_mask=None, _dropout_p=0.0, is_causal=Fals
     query, key, value: float [1, heads, T, head_dim] or without the 1; with fewer key heads than
         heads, each is shared by a group, as with enable_gqa
     """
-    lead, length = query.shape[:-2], query.shape[-2]
+    length = query.shape[-2]
     if key.shape[-2] != length:
         raise ReportError(
             f"attention from {length} tokens to {key.shape[-2]} is not measured; only that of a "
@@ -73,39 +73,40 @@ def _arguments(query, key, value, attn_mask=None, _dropout_p=0.0, is_causal=Fals
     if attn_mask is None:
         visible = None if is_causal else Visible.full(length, query.device)
         return replace(factors, visible=visible), value
-    if math.prod(attn_mask.shape[:-2]) > 1:
-        attn_mask = attn_mask.expand(*lead, -1, -1)
     mask = attn_mask.reshape(-1, *attn_mask.shape[-2:]).expand(-1, length, -1)  # [heads or 1, T, T]
     if mask.dtype == torch.bool:
-        return replace(factors, visible=common_targets(mask)), value
+        return _with_visible(factors, common_targets(mask)), value
     return _with_added(factors, mask, value)
+
+
+def _with_visible(factors, visible):
+    """The same with what is visible, None for causal: the kernel knows that case best."""
+    return replace(factors, visible=None if visible.is_causal else visible)
 
 
 def _with_added(factors, mask, value):
     """The same with what a float mask [heads or 1, T, T] hides and adds."""
-    factors = replace(factors, visible=seen_targets(mask))
-    hidden = ~factors.visible.mask()
-    added = mask.masked_fill(hidden, 0)
-    if not added.any():
+    visible = seen_targets(mask)
+    factors, hidden = _with_visible(factors, visible), ~visible.mask()
+    positions = [_by_target(of_head.double().masked_fill(hidden, 0), hidden) for of_head in mask]
+    if any(position is None for position in positions):
+        return Scores(score(factors) + mask, visible), None
+    position = torch.stack(positions).to(factors.query.dtype)
+    if not position.any():
         return factors, value
-    position = _by_target(added, hidden)
-    if position is None:
-        return Scores(score(factors) + added, factors.visible), None
-    position = position.to(factors.query.dtype).expand(factors.heads, -1)
-    return replace(factors, position=position), value
+    return replace(factors, position=position.expand(factors.heads, -1)), value
 
 
 def _by_target(added, hidden):
-    """A function of the target, [heads, T], that is `added` up to constants of rows; or None.
+    """A function of the target, [T], that is `added` [T, T] up to constants of rows; or None.
 
     What neighbouring targets differ by in one row, they must differ by in every row.
     """
-    added = added.double()
-    steps = added.diagonal(0, 1, 2)[:, 1:] - added.diagonal(-1, 1, 2)
-    position = torch.cat([added[:, 0, :1], steps], 1).cumsum(1)
-    rest = added - position[:, None]
-    largest = rest.masked_fill(hidden, -torch.inf).amax(2)
-    smallest = rest.masked_fill(hidden, torch.inf).amin(2)
+    steps = added.diagonal()[1:] - added.diagonal(-1)
+    position = torch.cat([added[0, :1], steps]).cumsum(0)
+    rest = added - position
+    largest = rest.masked_fill(hidden, -torch.inf).amax(1)
+    smallest = rest.masked_fill(hidden, torch.inf).amin(1)
     return position if (largest - smallest).max() <= 1e-6 * added.abs().max() else None
 
 

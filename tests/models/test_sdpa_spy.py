@@ -64,6 +64,12 @@ CALLS = {
         ALIBI[:, 0],
         CAUSAL,
     ),
+    "ALiBi and a constant of each row": (
+        ALL_KEYS,
+        {"attn_mask": hidden(ALIBI + random(1, LENGTH, 1))[None]},
+        ALIBI[:, 0],
+        CAUSAL,
+    ),
     "ALiBi in a window": (
         ALL_KEYS,
         {"attn_mask": hidden(ALIBI, CAUSAL.triu(-5), -1e9)[None]},
@@ -105,6 +111,7 @@ def test_a_call_becomes_factors(key, arguments, position, mask):
     assert isinstance(factors, Factors)
     assert factors.key.shape == key.shape[1:], "keys are kept once"
     assert torch.equal(factors.range().mask(), mask)
+    assert (factors.visible is None) == torch.equal(mask, CAUSAL)
     if position is None:
         assert factors.position is None
     else:
@@ -228,9 +235,11 @@ def test_remote_code_is_reached_by_this_route_without_being_asked(alibi, window)
     assert relative_difference(found, expected) <= 1e-13
     assert torch.equal(plain(model, token_ids).last_hidden_state, expected)
     for factors in recorder.factors:
-        assert factors.key.shape == (2, 70, 8)
-        assert (factors.position is not None) == alibi
+        # rotated in a way that nobody knows, scores are left in one piece
+        assert isinstance(factors, Factors if alibi else Scores)
         assert factors.range().mask()[60].sum() == (window or 61)
-    names = [term.name for term in decomposition.terms(recorder.factors[0])]
-    assert names == (["content", "bias", "position"] if alibi else ["content"])
+        names = [term.name for term in decomposition.terms(factors)]
+        assert names == (["content", "bias", "position"] if alibi else ["score"])
+        if alibi:
+            assert factors.key.shape == (2, 70, 8)
     assert np.mean([layer.amax(2).mean() for layer in probabilities(recorder)]) > 0.4
