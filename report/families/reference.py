@@ -55,24 +55,35 @@ def reference(model, token_ids, alibi_twice=False):
     raises: ReportError if the eager pass is not what the model computes otherwise
     """
     plain = plain_logits(model, token_ids)
-    model.config._attn_implementation = "eager"
     layers = [Layer() for _ in structure(model)]
-    spy = _Softmax(len(token_ids), structure(model)[0].heads)
     with ExitStack() as undo:
         for layer, part in zip(layers, structure(model), strict=True):
             _watch(layer, part, undo)
-            if alibi_twice:
-                hook = part.attention.register_forward_pre_hook(_without_alibi, with_kwargs=True)
-                undo.callback(hook.remove)
-        undo.enter_context(spy)
-        with torch.no_grad():
-            ids = torch.tensor([token_ids])
-            output = model(input_ids=ids, use_cache=False, output_attentions=True)
+        output, scores = eager_pass(model, token_ids, alibi_twice, output_attentions=True)
     if (output.logits[0] - plain).abs().max() > SAME * plain.abs().max().clamp(min=1):
         raise ReportError("transformers' eager pass differs from its plain one; no reference")
-    for layer, score, attention in zip(layers, spy.scores, output.attentions, strict=True):
+    for layer, score, attention in zip(layers, scores, output.attentions, strict=True):
         layer.score, layer.probability = score, attention[0]
     return layers
+
+
+def eager_pass(model, token_ids, alibi_twice=False, **options):
+    """What transformers' eager code returns, and what enters the softmax of each layer.
+
+    options: more arguments for the model
+    returns: (output of the model, list of float [heads, T, T], or T + 1 targets with a sink)
+    """
+    model.config._attn_implementation = "eager"
+    parts = structure(model)
+    with ExitStack() as undo:
+        if alibi_twice:
+            for part in parts:
+                hook = part.attention.register_forward_pre_hook(_without_alibi, with_kwargs=True)
+                undo.callback(hook.remove)
+        spy = undo.enter_context(_Softmax(len(token_ids), parts[0].heads))
+        undo.enter_context(torch.no_grad())
+        ids = torch.tensor([token_ids])
+        return model(input_ids=ids, use_cache=False, **options), spy.scores
 
 
 class _Softmax(TorchFunctionMode):

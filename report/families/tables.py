@@ -35,15 +35,18 @@ def overview(family=None):
         updates = found["updates"] or "no"
         yield OVERVIEW.format(name, found["route"], terms, probable, updates, four_way).rstrip()
         for what, reason in found["reasons"].items():
-            missing.setdefault((what, reason), []).append(name)
+            missing.setdefault(what, {}).setdefault(reason, []).append(name)
     yield ""
     yield from _paragraph(
         "prob.: every head's probabilities. updates: what each head adds to the hidden state, as "
         'the output projection leaves it ("raw") or as a norm after it does ("effective", with the '
-        "raw ones beside). 4-way: the rotated score split by the biases of query and key."
+        "raw ones beside). 4-way: rotated scores split by the biases of query and key too, where "
+        "there are both."
     )
-    for (what, reason), names in missing.items():
-        yield from _paragraph(f"No {what.replace('_', ' ')}, as {reason}: {', '.join(names)}.")
+    missing.pop("rotary_terms", None)
+    for what, reasons in missing.items():
+        for reason, names in reasons.items():
+            yield from _paragraph(f"No {what} ({reason}): {', '.join(names)}.")
     _require_none(failed)
 
 
@@ -54,7 +57,7 @@ def parity(family=None):
     raises: ReportError for an unknown family, or, at the end, naming all that is off by more than
         LIMIT or could not be measured
     """
-    yield f"{'model':25}" + "".join(f"{quantity:>10}" for quantity in QUANTITIES)
+    yield f"{'model':25}" + "".join(f"{quantity:>9}" for quantity in QUANTITIES)
     failed, number = [], 0
     for name in _variants(family):
         found = _run(name, lambda loaded: differences(loaded.identity["name"]), failed)
@@ -63,7 +66,7 @@ def parity(family=None):
             continue
         number += 1
         off = [quantity for quantity, value in found.items() if not value <= LIMIT]
-        cells = (f"{found[one]:10.1e}" if one in found else f"{'-':>10}" for one in QUANTITIES)
+        cells = (f"{found[one]:9.1e}" if one in found else f"{'-':>9}" for one in QUANTITIES)
         yield f"{name:25}{''.join(cells)}{' <' if off else ''}"
         failed += [f"{name}: {quantity} is off by {found[quantity]:.1e}" for quantity in off]
     yield ""
@@ -115,7 +118,7 @@ def _not_measured(name, reason):
 
 
 def _paragraph(text, indent=2):
-    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent)
+    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
 def _yes(value):

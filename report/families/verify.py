@@ -7,6 +7,7 @@ import torch
 
 from report import families
 from report.families.reference import plain_logits, reference
+from report.families.split import split_pairs
 from report.measurements import decomposition
 from report.measurements.decomposition import Scores
 from report.models.capture import attached
@@ -20,10 +21,12 @@ TOKENS = 24
 ROWS = 10
 """In a block of the kernel: the text takes three, the last of them smaller."""
 QUANTITIES = {
-    "attention": "probabilities, as the kernel uses them and as a page is drawn from, against "
+    "prob.": "probabilities, as the kernel uses them and as a page is drawn from, against "
     "transformers' eager attentions (Falcon's without the ALiBi that they count twice)",
     "terms": "softmax of the sum of the terms against the same attentions",
     "scores": "sum of all terms against what enters the softmax of the eager code",
+    "split": "content alone, and all but position, of the first layer against the eager code's "
+    "scores without biases, and with every token at position 0; the four-way split against scores",
     "updates": "sum of the heads' updates and the bias against what leaves the output projection "
     "of the eager code",
     "added": "hidden state and all effective updates against the next hidden state of the eager "
@@ -54,9 +57,11 @@ def differences(name, seed=0):
         logits = plain_logits(loaded.model, token_ids)
     worst = _Worst()
     worst.note("output", logits, plain_logits(families.tiny(name, seed), token_ids))
+    for pair in split_pairs(name, seed, token_ids, passage.factors[0], twice):
+        worst.note("split", *pair)
     for index, layer in enumerate(truth):
         part = structure(loaded.model)[index]
-        worst.note("attention", recorder.probabilities[index], layer.probability)
+        worst.note("prob.", recorder.probabilities[index], layer.probability)
         _compare_scores(worst, passage, index, layer)
         _compare_updates(worst, passage, index, layer, part, recorder.updates_of[index])
     return worst.differences
@@ -105,7 +110,7 @@ def _compare_scores(worst, passage, index, layer):
     for head in range(len(layer.probability)):
         factors = passage.factors[index].head(head)
         probability = torch.as_tensor(passage.probability(index, head))
-        worst.note("attention", probability, layer.probability[head])
+        worst.note("prob.", probability, layer.probability[head])
         terms = [
             replace(term, values=torch.as_tensor(term.values))
             for term in passage.terms(index, head)
@@ -119,6 +124,12 @@ def _compare_scores(worst, passage, index, layer):
         if score.shape[1] > TOKENS:  # softmax knows scores only up to a constant: use the sink's
             total, score = total - factors.sink, score[:, :TOKENS] - score[:, TOKENS:]
         worst.note("scores", total[seen], score[seen])
+        four = passage.rotary_terms(index, head)
+        if four is not None:
+            total = sum(torch.as_tensor(values) for values in four.values())
+            if factors.sink is not None:
+                total = total - factors.sink
+            worst.note("split", total[seen], score[seen])
 
 
 def _softmax(total, seen, factors):
@@ -163,7 +174,7 @@ def _compare_lengths(worst, measured, index, update, layer):
     state = layer.hidden_state.double()
     length, of_state = update.norm(dim=-1), state.norm(dim=-1)
     worst.note("lengths", magnitude, length / of_state)
-    worst.note("lengths", alignment, (update @ state[..., None])[..., 0] / (length * of_state))
+    worst.note("lengths", alignment, (update * state).sum(-1) / (length * of_state))
 
 
 def _compare_with_any(worst, quantity, measured, states):
