@@ -43,6 +43,9 @@ SETTINGS = (
 """Files besides the weights that loading a model may need; all small."""
 
 
+CONVERTER = "SFconvertbot"
+"""Account on the hub that converts pickled weights and offers the result as a pull request."""
+
 TIMEOUT = 15
 """Seconds to wait for the hub to answer a question; downloads have their own."""
 
@@ -111,7 +114,8 @@ def fetch_weights(repository, commit, wanted=None, code=False, announce=print):
     shards, index = [SINGLE], None
     if SINGLE not in sizes:
         if INDEX not in sizes:
-            raise no_weights(f"'{repository}' on the hub", list(sizes))
+            instead = _conversion(repository)
+            raise no_weights(f"'{repository}' on the hub", list(sizes), instead)
         index = read_index(fetch_settings(repository, commit, code) / INDEX)
         shards = shards_for(index, None if wanted is None else list(wanted(list(index))))
     names = _settings(sizes, code) + shards
@@ -124,6 +128,24 @@ def fetch_weights(repository, commit, wanted=None, code=False, announce=print):
         )
     found = {name: _download(repository, commit, name) for name in names}
     return _linked(repository, commit, found, index, shards)
+
+
+def _conversion(repository):
+    """What to do about a model on the hub that has pickled weights only.
+
+    The hub's converter offers safetensors as a pull request. It is named and not taken: weights
+    that are not the owner's are for the reader to choose.
+    """
+    try:
+        offered = HfApi().get_repo_discussions(
+            repository, author=CONVERTER, discussion_type="pull_request"
+        )
+        found = next((each for each in offered if each.author == CONVERTER), None)
+    except (HTTPError, OSError, KeyError, ValueError):
+        found = None
+    if found is None:
+        return "convert them to safetensors in a local folder"
+    return f"the hub's converter offers safetensors: {repository}@{found.git_reference}"
 
 
 def _linked(repository, commit, found, index, shards):

@@ -42,14 +42,16 @@ def weight_map(folder):
     raise no_weights(f"model folder '{folder.name}'", [path.name for path in folder.iterdir()])
 
 
-def no_weights(whose, names):
-    """The ReportError for a checkpoint whose files, of these `names`, hold no usable weights."""
+def no_weights(whose, names, instead="convert them to safetensors"):
+    """The ReportError for a checkpoint whose files, of these `names`, hold no usable weights.
+
+    instead: what to do where there are weights, but pickled ones
+    """
     pickled = sorted(name for name in names if name.endswith(PICKLE_SUFFIXES))
     if pickled:
         return ReportError(
             f"{whose} has weights only as pickle ({pickled[0]}), which can run code when opened "
-            "and is refused; convert them to safetensors, or name a revision that has them "
-            "(NAME@REVISION; the hub's converter offers them as pull requests, refs/pr/NUMBER)"
+            f"and is refused; {instead}"
         )
     return ReportError(f"{whose} has no weights; it needs {SINGLE}, or its shards and {INDEX}")
 

@@ -27,6 +27,8 @@ class Repository:
     """Commit, 40 hex digits -> folder."""
     branches: dict
     gated: bool = False
+    pull_requests: list = field(default_factory=list)
+    """Authors of its pull requests, the first of number 1."""
 
 
 @dataclass
@@ -104,16 +106,35 @@ class _Handler(BaseHTTPRequestHandler):
             return self.refuse(self.hub.failing, "")
         storage, api = path.startswith("/storage/"), path.startswith("/api/models/")
         path = path.removeprefix("/storage").removeprefix("/api/models").lstrip("/")
-        found = re.fullmatch(r"([^/]+/[^/]+)/(?:revision|resolve)/(.+)", path)
+        found = re.fullmatch(r"([^/]+/[^/]+)/(?:(?:revision|resolve)/(.+)|discussions)", path)
         repository = found and self.hub.repositories.get(found[1])
         if not repository:
             return self.refuse(401 if not self.logged_in() else 404, "RepoNotFound")
+        if api and found[2] is None:
+            return self.discuss(found[1], repository)
         if api:
             return self.tell(found[1], repository, found[2])
         if repository.gated and not self.logged_in() and not storage:
             return self.refuse(401, "GatedRepo")
         revision, _, name = found[2].partition("/")
         return self.send_file(repository, revision, name, storage)
+
+    def discuss(self, name, repository):
+        """What /api/models/…/discussions says."""
+        discussions = [
+            {
+                "num": number,
+                "title": "Adding `safetensors` variant of this model",
+                "author": {"name": author},
+                "isPullRequest": True,
+                "status": "open",
+                "createdAt": "2023-03-07T12:00:00.000Z",
+                "repo": {"name": name, "type": "model"},
+            }
+            for number, author in enumerate(repository.pull_requests, 1)
+        ]
+        answer = {"discussions": discussions, "count": len(discussions), "start": 0}
+        self.reply(200, json.dumps(answer).encode(), {"Content-Type": "application/json"})
 
     def tell(self, name, repository, revision):
         """What /api/models/…/revision/… says."""

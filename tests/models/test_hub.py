@@ -127,17 +127,31 @@ def test_a_model_in_one_file_comes_whole(server, falcon_folder):
     assert all(torch.equal(original[k], v) for k, v in load_file(folder / SINGLE).items())
 
 
+@pytest.mark.parametrize(
+    ("authors", "said"),
+    [
+        ([], "convert them to safetensors in a local folder"),
+        (["somebody"], "convert them to safetensors in a local folder"),
+        (
+            ["somebody", hub.CONVERTER],
+            "the hub's converter offers safetensors: someone/old@refs/pr/2",
+        ),
+    ],
+)
 def test_weights_only_in_pickle_are_refused_before_anything_is_downloaded(
-    server, sharded, tmp_path
+    server, sharded, tmp_path, authors, said
 ):
     pickled = shutil.copytree(sharded, tmp_path / "pickled")
     for path in pickled.glob("model*"):
         path.unlink()
-    server.repositories["someone/old"] = Repository({COMMIT: pickled}, {"main": COMMIT})
-    with pytest.raises(
-        ReportError, match=r"weights only as pickle \(pytorch_model\.bin\).*refs/pr"
-    ):
+    repository = Repository({COMMIT: pickled}, {"main": COMMIT}, pull_requests=authors)
+    server.repositories["someone/old"] = repository
+    with pytest.raises(ReportError) as refused:
         hub.fetch_weights("someone/old", COMMIT)
+    assert str(refused.value).startswith(
+        "'someone/old' on the hub has weights only as pickle (pytorch_model.bin), which can run"
+    )
+    assert str(refused.value).endswith(said)
     assert server.downloaded() == []
 
 
