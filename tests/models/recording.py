@@ -7,6 +7,8 @@ import torch
 
 from report.measurements import decomposition
 from report.measurements.decomposition import Scores
+from report.models.capture import attached
+from report.models.kernel import streaming_attention
 
 
 class DenseRecorder:
@@ -26,6 +28,22 @@ class DenseRecorder:
         probability = decomposition.probability(factors)
         shared = probability.shape[0] // value.shape[0]
         return probability @ value.repeat_interleave(shared, 0)
+
+
+class KernelRecorder:
+    """Computes every layer's context as measuring does, in blocks of rows."""
+
+    updates = None
+
+    def attention(self, layer, factors, value):
+        """See report/models/capture.py."""
+        return streaming_attention(factors, value, lambda *_: None, layer)
+
+
+def through_kernel(model, token_ids):
+    """The logits [T, vocabulary] of a measured model."""
+    with attached(model, KernelRecorder()):
+        return plain(model, token_ids).logits[0]
 
 
 def recorded(model, token_ids, forward_of):

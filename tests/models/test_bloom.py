@@ -8,6 +8,7 @@ from transformers import BloomConfig, BloomForCausalLM
 from report.families import randomise
 from report.measurements import decomposition
 from report.models import bloom
+from report.models.capture import attached
 from tests.models.recording import (
     largest_difference,
     plain,
@@ -16,6 +17,7 @@ from tests.models.recording import (
     relative_difference,
     require_terms_sum_to_scores,
     some_tokens,
+    through_kernel,
     with_doubled,
 )
 
@@ -128,3 +130,26 @@ def test_a_factor_multiplies_alibi_in_the_forward_pass(model):
     expected = with_doubled(model, token_ids, "alibi")
     assert relative_difference(twice[0], expected) <= 2e-6
     assert relative_difference(once[0], expected) > 1e-2
+
+
+def test_texts_longer_than_a_block_of_the_kernel(model):
+    token_ids = some_tokens(150)
+    found, expected = through_kernel(model, token_ids), plain(model, token_ids).logits[0]
+    assert relative_difference(found, expected) <= 5e-6
+
+
+def test_the_model_is_as_before_after_an_exception(model):
+    class Failing:
+        updates = None
+
+        def attention(self, layer, *_):
+            assert model.config._attn_implementation == "report_unmasked", "a mask is built"
+            raise KeyboardInterrupt(layer)
+
+    token_ids = some_tokens(9)
+    before = plain(model, token_ids).logits
+    with pytest.raises(KeyboardInterrupt), attached(model, Failing()):
+        plain(model, token_ids)
+    assert model.config._attn_implementation == "eager"
+    assert not any("forward" in module.__dict__ for module in model.modules())
+    assert torch.equal(plain(model, token_ids).logits, before)

@@ -4,14 +4,17 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from report import families
 from report.errors import ReportError
 from report.measurements import decomposition
 from report.models import falcon
+from report.models.capture import attached
 from tests.conftest import random_falcon
 from tests.models.falcon_reference import bfloat16, reference, rotate, rows_of
 from tests.models.recording import (
+    DenseRecorder,
     eager,
     largest_difference,
     plain,
@@ -20,6 +23,7 @@ from tests.models.recording import (
     relative_difference,
     require_terms_sum_to_scores,
     some_tokens,
+    through_kernel,
 )
 
 GROUPED = {"new_decoder_architecture": True, "num_kv_heads": 2, "parallel_attn": True}
@@ -202,3 +206,23 @@ def test_a_factor_is_refused_where_positions_are_rotary():
     module = random_falcon(alibi=False).transformer.h[0].self_attention
     with pytest.raises(ReportError, match=r"alibi_factor=2 is for models with ALiBi.*are rotary"):
         falcon.measured_forward(module, None, alibi_factor=2)
+
+
+@pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
+def test_texts_longer_than_a_block_of_the_kernel(changes):
+    model = random_falcon(**changes)
+    token_ids = some_tokens(150)
+    found, expected = through_kernel(model, token_ids), plain(model, token_ids).logits[0]
+    assert relative_difference(found, expected) <= 5e-6
+
+
+def test_the_factor_acts_on_the_model_only_while_attached(token_ids):
+    model = random_falcon()
+    before = plain(model, token_ids).logits
+    returned = plain(eager(model), token_ids, output_attentions=True)
+    recorder = DenseRecorder()
+    with attached(model, recorder, alibi_factor=2):
+        assert relative_difference(plain(model, token_ids).logits, returned.logits) <= 2e-6
+    found = [attention[0] for attention in returned.attentions]
+    assert largest_difference(found, probabilities(recorder)) <= 2e-6
+    assert torch.equal(plain(model, token_ids).logits, before)

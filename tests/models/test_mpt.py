@@ -18,6 +18,7 @@ from tests.models.recording import (
     relative_difference,
     require_terms_sum_to_scores,
     some_tokens,
+    through_kernel,
     with_doubled,
 )
 
@@ -123,3 +124,9 @@ def test_alibi_stays_in_float32_where_the_weights_are_bfloat16(model):
     found, expected = probabilities(recorder)[0], output.attentions[0][0].float()
     assert (found - expected).abs().max() < 0.03
     assert logits.dtype == torch.bfloat16
+
+
+def test_texts_longer_than_a_block_of_the_kernel(model):
+    token_ids = some_tokens(150)
+    found, expected = through_kernel(model, token_ids), plain(model, token_ids).logits[0]
+    assert relative_difference(found, expected) <= 5e-6
