@@ -14,7 +14,7 @@ def measured_forward(module, attention, alibi_factor=1):
 
     attention: called with (Factors, value [heads, T, head_dim]); returns the context, of value's
         shape
-    alibi_factor: what ALiBi is multiplied by
+    alibi_factor: what ALiBi is multiplied by; transformers itself always counts it once here
     """
 
     def forward(hidden_states, position_bias, **_):
