@@ -69,8 +69,8 @@ class Factors:
     softcap: scores become softcap * tanh(score / softcap), or None
     sink: float [heads], a score that takes part in every softmax without being a target, or None
     visible: which targets a token sees; None is causal
-    rotated_query_bias, rotated_key_bias: float [heads or key_heads, T, head_dim], the biases as each
-        token rotates them, for `rotary_terms`; None where there are no biases or no rotation
+    rotated_query_bias, rotated_key_bias: float [heads or key_heads, T, head_dim], the biases as
+        each token rotates them, for `rotary_terms`; None where there are no biases or no rotation
     """
 
     query: torch.Tensor
@@ -254,6 +254,8 @@ def rotary_terms(factors):
         last is a function of i - j alone, what ALiBi is to other models; None where a model has no
         rotation or not both biases
     """
+    if isinstance(factors, Scores):
+        return None
     if factors.rotated_query_bias is None or factors.rotated_key_bias is None:
         return None
     query_bias, key_bias = factors.rotated_query_bias, factors.rotated_key_bias

@@ -6,12 +6,14 @@ import numpy as np
 import torch
 
 from report.errors import ReportError
-from report.measurements.targets import two_largest
 
 
 @dataclass
 class HeadStatistics:
-    """Sums over the rows of any number of texts; row 0 of a text, which has no choice, is left out.
+    """Sums over the rows of any number of texts; row 0 of a text is left out.
+
+    In a decoder it has no choice. In an encoder it has, but its "itself" and "first token" are one
+    target; it is left out to keep one definition.
 
     itself_rows, first_token_rows: int64 [layers, heads], rows whose largest target is the current
         token itself, or token 0
@@ -31,14 +33,14 @@ class HeadStatistics:
         shape = (layers, heads)
         return cls(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape))
 
-    def add_block(self, layer, sums):
-        """Add the three sums of `block_sums` over some rows of one layer (in place)."""
+    def add_layer(self, layer, sums):
+        """Add the three sums of `row_sums` over one text in one layer (in place)."""
         totals = (self.itself_rows, self.first_token_rows, self.difference_sum)
-        for total, block in zip(totals, sums, strict=True):
-            total[layer] += block.cpu().numpy()
+        for total, part in zip(totals, sums, strict=True):
+            total[layer] += part.cpu().numpy()
 
     def add_text(self, tokens):
-        """Count a text of `tokens` tokens, all of whose blocks were added (in place)."""
+        """Count a text of `tokens` tokens, all of whose layers were added (in place)."""
         self.rows += tokens - 1
         self.texts += 1
 
@@ -81,16 +83,14 @@ class HeadStatistics:
         return self.rows
 
 
-def block_sums(probability, start):
-    """The sums of `HeadStatistics` over one block of rows.
+def row_sums(targets, probability):
+    """The sums of `HeadStatistics` over one text in one layer.
 
-    probability: float [heads, rows, keys]; row r is current token start + r, the last key the last
-        row's current token at least; rows sum to 1
-    returns: itself int64 [heads], first token int64 [heads], difference float64 [heads]; token 0's
-        own row is left out of all three
+    targets, probability: [heads, T, at least 2] as `LargestTargets` finds them
+    returns: itself int64 [heads], first token int64 [heads], difference float64 [heads]; row 0 is
+        left out of all three
     """
-    skipped = 1 if start == 0 else 0
-    largest, target, second = two_largest(probability[:, skipped:])
-    current = torch.arange(start + skipped, start + probability.shape[1], device=target.device)
-    difference = (largest - second).sum(-1, dtype=torch.float64)
+    target, probability = targets[:, 1:, 0], probability[:, 1:, :2].double()
+    current = torch.arange(1, targets.shape[1], device=target.device)
+    difference = (probability[..., 0] - probability[..., 1]).sum(-1)
     return (target == current).sum(-1), (target == 0).sum(-1), difference

@@ -1,68 +1,66 @@
 """What is measured on one passage: its statistics, and the factors from which any map follows."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-import torch
 
 from report.measurements import decomposition
-from report.measurements.decomposition import Factors
+from report.measurements.decomposition import Factors, Scores
 from report.measurements.head_statistics import HeadStatistics
-
-
-@dataclass(frozen=True)
-class Term:
-    """One term of a head's scores, with what its values are indexed by.
-
-    name: "content", "bias" or "position"
-    per: "cell": values float64 [T, T], term_ij = values[i, j], 0 above the diagonal;
-        "target": values [T], term_ij = values[j];
-        "target_difference": values [T], term_ij = values[j] - values[i]
-    """
-
-    name: str
-    per: str
-    values: np.ndarray
 
 
 @dataclass
 class PassageMeasurement:
-    """One passage through one model (L layers, H heads, T tokens).
+    """One passage through one model (L measured layers, H heads, T tokens).
 
     token_ids: [T], the special tokens that the tokenizer adds included
     largest_targets: int32 [L, H, T, 11], by descending probability, -1 where a row has fewer
     marker_count: int32 [L, H, T], fewest largest targets that reach half of the row's probability
-    magnitude: float32 [L, H, T], |u| / |x|, a ratio
-    alignment: float32 [L, H, T], cos(u, x), in [-1, 1]
     statistics: the same sums as over a corpus, for this passage
     factors: per layer, what `terms` and `probability` are computed from, on the CPU
+    magnitude: float32 [L, H, T], |u| / |x|, a ratio, of the updates as they reach the hidden state;
+        None where updates cannot be measured
+    alignment: float32 [L, H, T], cos(u, x), in [-1, 1]; or None likewise
+    raw_magnitude, raw_alignment: the same before the norm that follows the attention; None in
+        models without one, where they are equal to the others
     """
 
     token_ids: list[int]
     largest_targets: np.ndarray
     marker_count: np.ndarray
-    magnitude: np.ndarray
-    alignment: np.ndarray
     statistics: HeadStatistics
-    factors: list[Factors] = field(repr=False)
+    factors: list[Factors | Scores] = field(repr=False)
+    magnitude: np.ndarray | None = None
+    alignment: np.ndarray | None = None
+    raw_magnitude: np.ndarray | None = None
+    raw_alignment: np.ndarray | None = None
+
+    def visible(self, layer):
+        """Which targets each token sees in a layer, a `Visible`."""
+        return self.factors[layer].range()
 
     def terms(self, layer, head):
         """The terms of one head's scores, whose sum gives the model's attention after softmax.
 
-        returns: list of Term (content, bias, position), float64; the row constant is dropped
+        returns: list of `Term` with values as float64 arrays of one head, [T, T] or [T]
         """
-        factors = self.factors[layer].head(head)
-        return [
-            Term("content", "cell", _array(decomposition.content(factors).tril())),
-            Term("bias", "target", _array(decomposition.bias(factors))),
-            Term("position", "target_difference", _array(decomposition.position(factors))),
-        ]
+        found = decomposition.terms(self.factors[layer].head(head))
+        return [replace(term, values=_array(term.values)) for term in found]
 
     def probability(self, layer, head):
-        """The attention of one head, float64 [T, T]: 0 above the diagonal, each row sums to 1."""
-        score = decomposition.score(self.factors[layer].head(head))
-        later = torch.ones(score.shape[1:], dtype=torch.bool).triu(1)
-        return _array(score.masked_fill(later, -torch.inf).softmax(-1))
+        """The attention of one head, float64 [T, T]: 0 where a target is not visible.
+
+        Each row sums to 1; with a sink, to what the sink leaves.
+        """
+        return _array(decomposition.probability(self.factors[layer].head(head)))
+
+    def rotary_terms(self, layer, head):
+        """The four-way split of a rotated score with biases: dict of name to float64 [T, T].
+
+        None where the model has no such scores, see `decomposition.rotary_terms`.
+        """
+        found = decomposition.rotary_terms(self.factors[layer].head(head))
+        return found and {name: _array(values) for name, values in found.items()}
 
 
 def _array(tensor):

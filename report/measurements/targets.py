@@ -6,45 +6,73 @@ SHOWN_TARGETS = 11
 """Targets a row that the figures show at most."""
 MARKED_PROBABILITY = 0.5
 """The marked targets of a row are the fewest whose probability together reaches this."""
+CHUNKS = 64
+"""A long row is looked through in about this many chunks."""
 
 
-def largest_targets(score, probability, start, count=SHOWN_TARGETS):
-    """The `count` most probable targets of each row, and how many of them reach half of it.
+class LargestTargets:
+    """Finds the `count` most probable targets of every row of one layer, block by block."""
 
-    score, probability: float [heads, rows, keys]; row r is current token start + r and may attend
-        to targets 0 .. start + r; later targets have the lowest score and probability 0
-    returns: targets int64 [heads, rows, count], by descending probability, -1 where the row has
-        fewer; marker_count int64 [heads, rows], the fewest largest targets whose probability
-        reaches 0.5, at most `count`
-    Sorted by score, which orders as probability does and still tells apart what underflows to 0.
+    def __init__(self, visible, heads, count=SHOWN_TARGETS):
+        """visible: the layer's `Visible`; heads: how many it has"""
+        shape = (heads, len(visible.first), count)
+        device = visible.first.device
+        self.visible = visible
+        self.target = torch.full(shape, -1, device=device)
+        self.probability = torch.zeros(shape, device=device)
+
+    def add(self, block):
+        """Look at one `Block`."""
+        index = largest(block.score, self.target.shape[-1])  # [heads, rows, at most count]
+        where = block.heads, block.rows, slice(index.shape[-1])
+        self.target[where] = index + block.first_key
+        last_key = block.probability.shape[-1] - 1  # beyond it there is nothing that is visible
+        self.probability[where] = block.probability.gather(-1, index.clamp(max=last_key)).float()
+
+    def found(self):
+        """Once all blocks were added: what was found.
+
+        returns: targets int64 [heads, T, count], by descending probability, -1 where the row sees
+            fewer; probability float32 [heads, T, count], 0 there
+        """
+        first, last = self.visible.first[:, None], self.visible.last[:, None]
+        seen = (self.target >= first) & (self.target <= last)
+        return self.target.where(seen, -1), self.probability * seen
+
+
+def marker_count(targets, probability):
+    """How many of the largest targets are marked: the fewest that together reach 0.5.
+
+    targets, probability: [heads, T, count] as `LargestTargets` finds them
+    returns: int64 [heads, T]; all the targets there are where they do not reach 0.5, because the
+        attention is spread over more than `count` or a sink takes it
     """
-    heads, rows, keys = score.shape
-    chosen = min(count, keys)
-    targets = score.topk(chosen, dim=-1).indices  # [heads, rows, chosen]
-    reached = probability.gather(-1, targets).double().cumsum(-1)
-    marker_count = ((reached < MARKED_PROBABILITY).sum(-1) + 1).clamp(max=chosen)
-    current = torch.arange(start, start + rows, device=score.device)[:, None]
-    padded = targets.new_full((heads, rows, count), -1)
-    padded[..., :chosen] = targets.where(targets <= current, -1)
-    # row i has i + 1 targets; rounding must not ask for more
-    return padded, torch.minimum(marker_count, current[:, 0] + 1)
+    reached = probability.double().cumsum(-1)
+    enough = (reached < MARKED_PROBABILITY).sum(-1) + 1
+    return torch.minimum(enough, (targets >= 0).sum(-1))
 
 
-def two_largest(probability, width=64):
-    """The largest and second largest probability of each row, and where the largest is.
+def largest(score, count):
+    """Where the `count` largest values of each row are, in descending order.
 
-    probability: float [..., keys], at least 0
-    returns: largest [...], its index int64 [...], second [...] (0 where there is one target only)
-    Two levels (chunks of `width`, then inside the winning chunk) read the rows once at half the
-    cost of argmax: the second largest is in the same chunk or is the maximum of another one.
+    score: float [..., keys]
+    returns: int64 [..., min(count, keys)]; the index of a value that is the dtype's minimum may lie
+        beyond the row's end
+    The largest values are in the chunks with the largest maxima, where they are looked for in the
+    same way: so a long row is read once, and about 200 of its values are sorted.
     """
-    keys = probability.shape[-1]
-    # at least two chunks of two, so that there always is a second; no probability is below 0
-    chunks = max(2, -(-keys // width))
-    padded = torch.nn.functional.pad(probability, (0, chunks * width - keys))
-    split = padded.unflatten(-1, (chunks, width))  # [..., chunks, width]
-    of_chunk, order = split.amax(-1).topk(2, dim=-1)
-    winner = order[..., :1, None].expand(*order.shape[:-1], 1, width)
-    inside, place = split.gather(-2, winner).squeeze(-2).topk(2, dim=-1)
-    index = order[..., 0] * width + place[..., 0]
-    return of_chunk[..., 0], index, torch.maximum(inside[..., 1], of_chunk[..., 1])
+    keys = score.shape[-1]
+    if keys <= CHUNKS + count:
+        return score.topk(min(count, keys), dim=-1).indices
+    width = -(-keys // CHUNKS)
+    chunks = -(-keys // width)
+    if chunks * width != keys:
+        lowest = torch.finfo(score.dtype).min
+        score = torch.nn.functional.pad(score, (0, chunks * width - keys), value=lowest)
+    # Chunk c is every chunks-th value from c on: maxima over neighbouring values are slow.
+    split = score.unflatten(-1, (width, chunks))
+    chosen = split.amax(-2, keepdim=True).topk(count, dim=-1, sorted=False).indices
+    candidates = split.gather(-1, chosen.expand(*split.shape[:-1], count)).flatten(-2)
+    place = largest(candidates, count)  # in [width, count]
+    chunk = chosen.squeeze(-2).gather(-1, place % count)
+    return place // count * chunks + chunk

@@ -3,6 +3,10 @@
 The update of head h at token i is u_h,i = W_h c_h,i: its context through its slice of the output
 projection. Norm and cosine need no [token, head, hidden] tensor: |W c| = |R c| for the QR
 factorisation W = QR, and u . x = c . (W^T x).
+
+Where a norm follows before the sum is added to the hidden state, norm(y)_i = t_i * g * y_i with g
+its weight and t_i what it scales token i by (for RMSNorm 1 / rms). As that is linear in y once t is
+known, what arrives of a head is exactly t_i * g * u_h,i: its effective update.
 """
 
 from dataclasses import dataclass
@@ -14,32 +18,47 @@ import torch
 class HeadUpdate:
     """One layer's output projection, prepared once for any number of tokens.
 
-    weight: float [hidden_size, heads * head_dim], its columns in the order of the heads
-    triangle: float [heads, head_dim, head_dim], R of the QR factorisation of each head's slice
+    weight: float [hidden_size, heads * value_dim], its columns in the order of the heads
+    triangle: float [heads, value_dim, value_dim], R of the QR factorisation of each head's slice,
+        with `gain` applied
+    gain: float [hidden_size], what each dimension is multiplied by afterwards; None for 1
     """
 
     weight: torch.Tensor
     triangle: torch.Tensor
+    gain: torch.Tensor | None = None
 
     @classmethod
-    def of_projection(cls, weight, heads):
-        """Prepare the output projection `weight` [hidden_size, heads * head_dim]."""
-        slices = weight.unflatten(1, (heads, -1)).transpose(0, 1)  # [heads, hidden, head_dim]
-        # QR, not Gram and Cholesky: a head whose slice lacks full rank is measured too.
-        return cls(weight, torch.linalg.qr(slices, mode="r").R)
+    def of_projection(cls, weight, heads, gain=None):
+        """Prepare the output projection `weight` [hidden_size, heads * value_dim]."""
+        return cls(weight, triangle(weight, heads, gain), gain)
 
-    def magnitude_and_alignment(self, context, hidden_state):
+    def magnitude_and_alignment(self, context, hidden_state, scale=1.0):
         """Length and direction of every head's update, against the hidden state before the layer.
 
-        context: float [heads, T, head_dim]
+        context: float [heads, T, value_dim]
         hidden_state: float [T, hidden_size], what enters the layer, before its layer norm
+        scale: what the update of each token is multiplied by, float [T] or a number, above 0
         returns: magnitude |u| / |x| and alignment cos(u, x) in [-1, 1], float [heads, T];
             the alignment of an update of length 0 is 0
         """
         length = (context @ self.triangle.transpose(1, 2)).norm(dim=-1)  # |R c|, [heads, T]
         hidden_length = hidden_state.norm(dim=-1)  # [T]
-        seen_by_head = (hidden_state @ self.weight).unflatten(1, (context.shape[0], -1))
+        gained = hidden_state if self.gain is None else hidden_state * self.gain
+        seen_by_head = (gained @ self.weight).unflatten(1, (context.shape[0], -1))
         product = torch.einsum("htd,thd->ht", context, seen_by_head)  # u . x
         alignment = product / (length * hidden_length)
         alignment = alignment.where(length > 0, torch.zeros_like(alignment)).clamp(-1, 1)
-        return length / hidden_length, alignment
+        return scale * length / hidden_length, alignment
+
+
+def triangle(weight, heads, gain=None):
+    """R of the QR factorisation of every head's slice, float [heads, value_dim, value_dim].
+
+    weight, gain: as `HeadUpdate` holds them
+    """
+    if gain is not None:
+        weight = gain[:, None] * weight
+    slices = weight.unflatten(1, (heads, -1)).transpose(0, 1)  # [heads, hidden, value_dim]
+    # QR, not Gram and Cholesky: a head whose slice lacks full rank is measured too.
+    return torch.linalg.qr(slices, mode="r").R

@@ -1,49 +1,55 @@
-"""Attention computed block by block of rows, so that every score is seen and none is kept."""
+"""Attention computed in blocks of heads and rows, so that every score is seen and none is kept."""
+
+from dataclasses import dataclass
 
 import torch
 
 from report.errors import ReportError
+from report.measurements.block import Block
+from report.measurements.decomposition import Scores
 
-BLOCK = 64
-"""Rows at a time; 32 to 64 are fastest, and fit the cache at 2048 tokens."""
+ROWS = 64
+"""Rows in a block."""
+CELLS = 2**18
+"""Scores in a block at most, for each thread of a CPU: the 1 MB that a core's cache holds."""
+CELLS_ELSEWHERE = 2**24
+"""The same on any other device, which is to have work for all its threads."""
 
 
-def streaming_attention(factors, value, observe, layer=0, block=BLOCK):
-    """Causal attention of one layer; every block of rows is shown to `observe` on the way.
+def streaming_attention(factors, value, observe=None, layer=0, rows=ROWS):
+    """Attention of one layer; every block of it is shown to `observe` on the way.
 
-    factors: Factors (query, key [heads, T, head_dim], position [heads, T])
-    value: float [heads, T, head_dim]
-    observe: called with (start, score, probability), both [heads, rows, keys]; row r is current
-        token start + r, keys end with the block; score is the dtype's minimum and probability 0
-        at later targets. The tensors are the kernel's own and must not be changed.
+    factors: Factors; or Scores, where the model computes the context itself
+    value: float [key_heads, T, value_dim]; None with Scores
+    observe: called with a `Block`, whose tensors it must neither change nor keep; every cell that
+        is visible is in one of the blocks. None: nothing is shown
     layer: only for the error message
-    returns: context, float [heads, T, head_dim]
-    raises: ReportError naming layer and head where a score, probability or context is NaN or
-        infinite
+    rows: of a block; changes speed, not results
+    returns: context, float [heads, T, value_dim] in value's dtype; None with Scores
+    raises: ReportError naming layer and head where a score or a context is NaN or infinite
+    Half precision is computed in float32, as torch's own attention does inside.
     """
-    query, key = factors.query, factors.key.transpose(1, 2)  # [heads, T, d], [heads, d, T]
-    heads, length, _ = query.shape
-    context = torch.empty_like(value)
-    total = query.new_zeros(heads)
-    later = torch.ones(block, block, dtype=torch.bool, device=query.device).triu(1)
-    lowest = torch.finfo(query.dtype).min
-    for start in range(0, length, block):
-        end = min(start + block, length)
-        rows = end - start
-        score = torch.baddbmm(
-            factors.position[:, None, :end].expand(heads, rows, end),
-            query[:, start:end],
-            key[:, :, :end],
-            alpha=factors.scale,
-        )
-        total += score.sum((1, 2))  # finite only if every score is
-        score[:, :, start:].masked_fill_(later[:rows, :rows], lowest)
-        probability = torch.softmax(score, dim=-1)
-        context[:, start:end] = probability @ value[:, :end]
-        observe(start, score, probability)
+    dense = isinstance(factors, Scores)
+    part = _GivenScores(factors) if dense else _Products(factors, value)
+    sink, total = wide(factors.sink), 0
+    for span in _spans(factors.range(), rows):
+        sums = []
+        for heads in _head_slices(factors.heads, part.group, span):
+            score = part.score(heads, span)  # [heads, rows, keys]
+            sums.append(score.sum((1, 2)))  # finite only if every score is
+            if factors.softcap is not None:
+                score.div_(factors.softcap).tanh_().mul_(factors.softcap)
+            span.hide(score, torch.finfo(score.dtype).min)
+            probability = _softmax(score, None if sink is None else sink[heads])
+            part.weigh(probability, heads, span)
+            if observe is not None:
+                observe(span.block(heads.start, score, probability))
+        total = total + torch.cat(sums)
     require_finite(total[:, None], layer, "attention score")
-    require_finite(context, layer, "context")
-    return context
+    if dense:
+        return None
+    require_finite(part.context, layer, "context")
+    return part.context.to(value.dtype)
 
 
 def require_finite(values, layer, what):
@@ -56,3 +62,126 @@ def require_finite(values, layer, what):
             f"layer {layer}, head {heads[0]}{others}: the {what} is NaN or infinite; "
             "check the weights, and measure in float32"
         )
+
+
+def wide(tensor):
+    """The tensor, in float32 if it was in half precision; None stays None."""
+    if tensor is None or tensor.dtype in (torch.float32, torch.float64):
+        return tensor
+    return tensor.float()
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Neighbouring rows, and the targets that any of them sees.
+
+    rows, keys: slices of the tokens
+    first, last: int64 [rows], the first and the last target of each row
+    edges: list of (columns, bool [rows, columns]), true where a row does not see a column
+    """
+
+    rows: slice
+    keys: slice
+    first: torch.Tensor
+    last: torch.Tensor
+    edges: list
+
+    @property
+    def cells(self):
+        """Number of rows times number of targets."""
+        return len(self.first) * (self.keys.stop - self.keys.start)
+
+    def hide(self, score, lowest):
+        """Set the scores [heads, rows, keys] of targets that a row does not see (in place)."""
+        for columns, unseen in self.edges:
+            score[:, :, columns].masked_fill_(unseen, lowest)
+
+    def block(self, first_head, score, probability):
+        """What an observer is shown."""
+        start, first_key = self.rows.start, self.keys.start
+        return Block(first_head, start, first_key, score, probability, self.first, self.last)
+
+
+def _spans(visible, rows):
+    """The rows of a layer from top to bottom, `rows` of them at a time."""
+    firsts, lasts = visible.first.tolist(), visible.last.tolist()
+    for start in range(0, len(firsts), rows):
+        part = slice(start, min(start + rows, len(firsts)))
+        first, last = visible.first[part, None], visible.last[part, None]
+        keys = slice(min(firsts[part]), max(lasts[part]) + 1)
+        targets = torch.arange(keys.start, keys.stop, device=first.device)
+        # Every row sees what lies between the last beginning and the first end.
+        begun, ended = max(firsts[part]) - keys.start, min(lasts[part]) + 1 - keys.start
+        edges = [
+            (slice(0, begun), targets[:begun] < first),
+            (slice(ended, None), targets[ended:] > last),
+        ]
+        edges = [(columns, unseen) for columns, unseen in edges if unseen.numel()]
+        yield _Span(part, keys, first[:, 0], last[:, 0], edges)
+
+
+def _head_slices(heads, group, span):
+    """Slices of the heads, whole groups that share a key head, as many as a block may have."""
+    cells = CELLS_ELSEWHERE
+    if span.first.device.type == "cpu":
+        cells = CELLS * torch.get_num_threads()
+    step = group * max(1, cells // (group * span.cells))
+    return [slice(start, min(start + step, heads)) for start in range(0, heads, step)]
+
+
+class _Products:
+    """Scores from queries and keys, and contexts from values, each key head shared by a group."""
+
+    def __init__(self, factors, value):
+        self.query, self.key = wide(factors.query), wide(factors.key)
+        self.position, self.value = wide(factors.position), wide(value)
+        self.scale, self.group = factors.scale, factors.heads // len(factors.key)
+        self.context = self.value.new_empty(factors.heads, factors.length, value.shape[-1])
+
+    def score(self, heads, span):
+        """float [heads, rows, keys], a new tensor."""
+        query = self._grouped(self.query[heads, span.rows])  # [key_heads, group * rows, head_dim]
+        key = self.key[self._shared(heads), span.keys].transpose(1, 2)
+        if self.position is None:
+            score = torch.baddbmm(query.new_empty(1), query, key, beta=0, alpha=self.scale)
+        else:  # the product adds it at no cost
+            position = self.position[heads, None, span.keys].expand(-1, len(span.first), -1)
+            score = torch.baddbmm(self._grouped(position), query, key, alpha=self.scale)
+        return score.view(-1, len(span.first), score.shape[-1])
+
+    def weigh(self, probability, heads, span):
+        """Fill in the context of some heads and rows."""
+        context = self._grouped(probability) @ self.value[self._shared(heads), span.keys]
+        self.context[heads, span.rows] = context.view(*probability.shape[:2], -1)
+
+    def _shared(self, heads):
+        return slice(heads.start // self.group, heads.stop // self.group)
+
+    def _grouped(self, tensor):
+        return tensor.unflatten(0, (-1, self.group)).flatten(1, 2)
+
+
+class _GivenScores:
+    """Scores that the model computed, and will weigh itself."""
+
+    group, context = 1, None
+
+    def __init__(self, scores):
+        self.scores = scores.score
+
+    def score(self, heads, span):
+        """float [heads, rows, keys], a new tensor; 0 where a target is not visible."""
+        score = self.scores[heads, span.rows, span.keys].to(torch.float32, copy=True)
+        span.hide(score, 0)
+        return score
+
+    def weigh(self, *_):
+        """Nothing to do."""
+
+
+def _softmax(score, sink):
+    """Probabilities of the rows of scores; a sink (float [heads]) takes part and is left out."""
+    if sink is None:
+        return torch.softmax(score, -1)
+    column = sink[:, None, None].expand(-1, score.shape[1], 1)
+    return torch.softmax(torch.cat([score, column], -1), -1)[..., :-1]

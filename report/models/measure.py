@@ -1,76 +1,75 @@
-"""Measure a passage (factors, largest targets, updates) or a corpus (sums only) with one kernel."""
+"""Measure a passage (factors, largest targets, updates) and a corpus (sums only)."""
 
 import numpy as np
 
 from report.errors import ReportError
-from report.measurements.decomposition import Factors
-from report.measurements.head_statistics import HeadStatistics, block_sums
+from report.measurements.head_statistics import HeadStatistics, row_sums
 from report.measurements.passage import PassageMeasurement
-from report.measurements.targets import SHOWN_TARGETS, largest_targets
-from report.measurements.updates import HeadUpdate
-from report.models.capture import family_of, run_measured
-from report.models.kernel import BLOCK, require_finite, streaming_attention
+from report.measurements.targets import SHOWN_TARGETS, LargestTargets, marker_count
+from report.models.kernel import ROWS, streaming_attention
+from report.models.running import Run, run_texts
 from report.models.self_check import checked
+from report.models.updates import updates
 
 
-def measure_passage(loaded, token_ids, progress=None, block=BLOCK):
+def measure_passage(loaded, token_ids, progress=None, rows=ROWS):
     """Measure every head of a model on one passage.
 
     loaded: LoadedModel; checked against its own plain forward the first time it is measured
     token_ids: list of int, as `encode` returns it
     progress: called with (layers done, layers) after each layer
-    block: rows at a time; changes speed, not results
+    rows: at a time; changes speed, not results
     returns: PassageMeasurement, on the CPU
     raises: ReportError for fewer than 2 or too many tokens, or for NaN or infinity anywhere
     """
     require_measurable(loaded, token_ids)
     checked(loaded)
-    recorder = _PassageRecorder(loaded.model, len(token_ids), progress, block)
-    run_measured(loaded.model, token_ids, recorder.record)
-    return recorder.measurement(token_ids)
+    recorder = PassageRecorder(loaded, token_ids, progress, rows)
+    run_texts(loaded, [_run(loaded, token_ids, recorder)])
+    return recorder.measurement()
 
 
-def measure_corpus(loaded, texts, progress=None, block=BLOCK):
+def measure_corpus(loaded, texts, progress=None, rows=ROWS):
     """Measure every head's statistics over many texts, one layer's block of rows in memory.
 
     loaded: LoadedModel; checked as for a passage
     texts: iterable of lists of token ids
     progress: called with (texts done, texts or None if the number is not known) after each text
-    block: rows at a time
+    rows: at a time
     returns: HeadStatistics over all rows of all texts
     raises: ReportError as for a passage, or when there is no text
     """
     checked(loaded)
-    model = loaded.model
-    statistics = _empty_statistics(model)
+    recorder = CorpusRecorder(loaded, rows)
     number = len(texts) if hasattr(texts, "__len__") else None
+    _run_all(loaded, _corpus_runs(loaded, texts, recorder), number, progress)
+    return recorder.measurement()
 
-    def record(layer, _, factors, value):
-        def observe(start, _score, probability):
-            statistics.add_block(layer, block_sums(probability, start))
 
-        return streaming_attention(factors, value, observe, layer, block)
+def measure_all(loaded, token_ids, texts, progress=None):
+    """Measure a passage and a corpus; a model run layer by layer reads each layer once for both.
 
-    for token_ids in texts:
-        require_measurable(loaded, token_ids)
-        run_measured(model, token_ids, record)
-        statistics.add_text(len(token_ids))
-        if progress:
-            progress(statistics.texts, number)
-    if not statistics.texts:
-        raise ReportError("the corpus has no text; give at least one text of 2 tokens")
-    return statistics
+    arguments as of `measure_passage` and `measure_corpus`; texts has a length, and progress is
+        called with (texts done, texts), the passage being one
+    returns: (PassageMeasurement, HeadStatistics)
+    """
+    require_measurable(loaded, token_ids)
+    checked(loaded)
+    passage, corpus = PassageRecorder(loaded, token_ids), CorpusRecorder(loaded)
+    runs = [_run(loaded, token_ids, passage), *_corpus_runs(loaded, texts, corpus)]
+    _run_all(loaded, runs, len(runs), progress)
+    return passage.measurement(), corpus.measurement()
 
 
 def require_measurable(loaded, token_ids):
     """Stop for a list of token ids that this model cannot be measured on."""
     length, context = len(token_ids), loaded.identity["context"]
-    vocabulary = loaded.model.config.vocab_size
+    vocabulary = loaded.identity["vocabulary"]
     if length < 2:
         raise ReportError(
             f"got {length} tokens; measuring takes at least 2, so that one has a choice"
         )
-    if length > context:
+    if context is not None and length > context:
         raise ReportError(
             f"got {length} tokens, the model takes at most {context}; shorten the text"
         )
@@ -81,67 +80,98 @@ def require_measurable(loaded, token_ids):
         )
 
 
-def _empty_statistics(model):
-    return HeadStatistics.empty(model.config.num_hidden_layers, model.config.num_attention_heads)
+class PassageRecorder:
+    """Collects what `PassageMeasurement` holds, layer by layer; a recorder, see `capture`."""
 
+    wants_rotary_terms = True
 
-class _PassageRecorder:
-    """Collects what `PassageMeasurement` holds, layer by layer."""
-
-    def __init__(self, model, length, progress, block):
-        shape = (model.config.num_hidden_layers, model.config.num_attention_heads, length)
-        self.layers = family_of(model.config).layers(model)
-        self.output_projection = family_of(model.config).output_projection
-        self.progress, self.block = progress, block
+    def __init__(self, loaded, token_ids, progress=None, rows=ROWS):
+        self.structure = loaded.structure[: loaded.measured_layers]
+        self.token_ids, self.progress, self.rows = list(token_ids), progress, rows
+        shape = len(self.structure), self.structure[0].heads, len(self.token_ids)
+        self.shape = shape
         self.largest_targets = np.full((*shape, SHOWN_TARGETS), -1, np.int32)
         self.marker_count = np.zeros(shape, np.int32)
-        self.magnitude = np.zeros(shape, np.float32)
-        self.alignment = np.zeros(shape, np.float32)
-        self.statistics = _empty_statistics(model)
-        self.factors = []
+        self.statistics = HeadStatistics.empty(*shape[:2])
+        self.factors = [None] * shape[0]
+        self.updates_found = {}
 
-    def record(self, layer, hidden_state, factors, value):
-        """Measure one layer; see `attached`."""
-
-        def observe(start, score, probability):
-            rows = slice(start, start + score.shape[1])
-            targets, markers = largest_targets(score, probability, start)
-            self.largest_targets[layer, :, rows] = targets.cpu()
-            self.marker_count[layer, :, rows] = markers.cpu()
-            self.statistics.add_block(layer, block_sums(probability, start))
-
-        context = streaming_attention(factors, value, observe, layer, self.block)
-        self._record_updates(layer, context, hidden_state)
-        self.factors.append(_own(factors))
+    def attention(self, layer, factors, value):
+        """Compute one layer's context and measure its attention."""
+        largest = LargestTargets(factors.range(), factors.heads)
+        context = streaming_attention(factors, value, largest.add, layer, self.rows)
+        targets, probability = largest.found()
+        self.largest_targets[layer] = targets.cpu()
+        self.marker_count[layer] = marker_count(targets, probability).cpu()
+        self.statistics.add_layer(layer, row_sums(targets, probability))
+        self.factors[layer] = factors.own()
         if self.progress:
-            self.progress(layer + 1, len(self.layers))
+            self.progress(layer + 1, len(self.structure))
         return context
 
-    def _record_updates(self, layer, context, hidden_state):
-        weight = self.output_projection(self.layers[layer]).weight
-        update = HeadUpdate.of_projection(weight, context.shape[0])
-        magnitude, alignment = update.magnitude_and_alignment(context, hidden_state)
-        require_finite(magnitude, layer, "update magnitude")
-        require_finite(alignment, layer, "update alignment")
-        self.magnitude[layer] = magnitude.cpu()
-        self.alignment[layer] = alignment.cpu()
+    def updates(self, layer, hidden_state, context, attention_output):
+        """Measure what each head adds to the hidden state."""
+        found = updates(self.structure[layer], layer, hidden_state, context, attention_output)
+        for name, values in vars(found).items():
+            if values is None:
+                continue
+            table = self.updates_found.setdefault(name, np.zeros(self.shape, np.float32))
+            table[layer] = values.cpu()
 
-    def measurement(self, token_ids):
-        """Everything collected."""
-        self.statistics.add_text(len(token_ids))
+    def measurement(self):
+        """Everything collected, once the passage has been run."""
+        self.statistics.add_text(len(self.token_ids))
         return PassageMeasurement(
-            list(token_ids),
+            self.token_ids,
             self.largest_targets,
             self.marker_count,
-            self.magnitude,
-            self.alignment,
             self.statistics,
             self.factors,
+            **self.updates_found,
         )
 
 
-def _own(factors):
-    """The factors on the CPU in memory of their own: no view that keeps the values alive."""
-    names = ("query", "key", "query_bias", "key_bias", "position")
-    own = {name: getattr(factors, name).detach().cpu().clone() for name in names}
-    return Factors(**own, scale=factors.scale)
+class CorpusRecorder:
+    """Adds up the statistics of any number of texts; a recorder, see `capture`."""
+
+    wants_factors = False
+    updates = None
+
+    def __init__(self, loaded, rows=ROWS):
+        self.rows = rows
+        self.statistics = HeadStatistics.empty(loaded.measured_layers, loaded.structure[0].heads)
+
+    def attention(self, layer, factors, value):
+        """Compute one layer's context and add its statistics."""
+        largest = LargestTargets(factors.range(), factors.heads, count=2)
+        context = streaming_attention(factors, value, largest.add, layer, self.rows)
+        self.statistics.add_layer(layer, row_sums(*largest.found()))
+        return context
+
+    def measurement(self):
+        """The sums, once all texts have been run."""
+        if not self.statistics.texts:
+            raise ReportError("the corpus has no text; give at least one text of 2 tokens")
+        return self.statistics
+
+
+def _run(loaded, token_ids, recorder):
+    return Run(list(token_ids), recorder, loaded.identity["alibi_factor"])
+
+
+def _corpus_runs(loaded, texts, recorder):
+    for token_ids in texts:
+        require_measurable(loaded, token_ids)
+        recorder.statistics.add_text(len(token_ids))
+        yield _run(loaded, token_ids, recorder)
+
+
+def _run_all(loaded, runs, number, progress):
+    """Run texts without keeping what comes out, so that their number takes no memory."""
+    if loaded.partial is not None and loaded.partial.layer_by_layer:
+        run_texts(loaded, list(runs), progress)
+        return
+    for done, run in enumerate(runs, 1):
+        run_texts(loaded, [run])
+        if progress:
+            progress(done, number)
