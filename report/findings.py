@@ -15,6 +15,12 @@ from report.errors import ReportError
 FEWEST_POINTS = 8
 """A median of fewer points than this is not quoted."""
 
+NEIGHBOURS = {"previous_token": -1, "next_token": 1}
+"""Targets that only a passage is asked for -> how far they are from the current token."""
+
+TERMS = ("content", "bias", "position")
+"""The terms that can differ between the targets of a token."""
+
 
 @dataclass(frozen=True)
 class Head:
@@ -65,14 +71,15 @@ class Findings:
     def values(self, measure, source="corpus"):
         """A measure of every head, float [layer, head].
 
-        measure: itself, first_token, concentration (figures 4 to 6), or previous_token
-            (fraction of the passage's tokens whose largest target is the token before)
-        source: "passage" or "corpus"; previous_token is known for the passage alone
+        measure: itself, first_token, concentration (figures 4 to 6), or previous_token or
+            next_token (fraction of the passage's tokens whose largest target is the token before
+            or after, of those that have one)
+        source: "passage" or "corpus"; previous_token and next_token: of the passage, always
         """
-        if measure == "previous_token":
-            return self._previous_token
+        if measure in NEIGHBOURS:
+            return self._neighbour(NEIGHBOURS[measure])
         if measure not in MEASURES:
-            known = ", ".join([*MEASURES, "previous_token"])
+            known = ", ".join([*MEASURES, *NEIGHBOURS])
             raise ReportError(f"unknown measure {measure!r}; known: {known}.")
         table = self.data.head_statistics
         return table[measure][table["source"] == source].reshape(self.data.layers, self.data.heads)
@@ -108,17 +115,17 @@ class Findings:
     def largest_target_shares(self):
         """Where the largest targets of the passage lie: fractions of all (token, head) pairs.
 
-        returns: dict with itself, first_token, previous_token, other; token 0 left out; the
-            token before is not counted again where it is token 0
+        returns: dict with itself, first_token, previous_token, next_token, other; token 0 left
+            out; the token before is not counted again where it is token 0
         """
-        target, token = self._column("largest_target"), self._column("token")
-        itself, first = target == token, target == 0
-        previous = (target == token - 1) & ~first
-        keep = token > 0
+        target = self._shards["largest_target"][:, :, 1:]
+        token = np.arange(1, self.data.length)
+        first = target == 0
         shares = {
-            "itself": itself[keep].mean(),
-            "first_token": first[keep].mean(),
-            "previous_token": previous[keep].mean(),
+            "itself": (target == token).mean(),
+            "first_token": first.mean(),
+            "previous_token": ((target == token - 1) & ~first).mean(),
+            "next_token": (target == token + 1).mean(),
         }
         return {name: float(share) for name, share in shares.items()} | {
             "other": float(1 - sum(shares.values()))
@@ -126,32 +133,22 @@ class Findings:
 
     @functools.cached_property
     def mean_probability(self):
-        """What each head gives to three kinds of target over the passage: dict to [layer, head].
+        """What each head gives to some targets over the passage: dict to float [layer, head].
 
-        returns: itself, first_token, previous_token: mean probability over all tokens but token 0
+        returns: first_token: mean probability over all tokens but token 0; last_token: over all
+            but the last, 0 in a causal model; sink: what no token gets, over all tokens
         """
-        shape = (self.data.layers, self.data.heads)
-        means = {name: np.zeros(shape) for name in ("itself", "first_token", "previous_token")}
-        for layer, head in np.ndindex(*shape):
-            probability = self.data.attention(layer, head).probability
-            means["itself"][layer, head] = np.diagonal(probability)[1:].mean()
-            means["first_token"][layer, head] = probability[1:, 0].mean()
-            means["previous_token"][layer, head] = np.diagonal(probability, -1).mean()
-        return means
+        return {name: self._shards[name] for name in ("first_token", "last_token", "sink")}
 
     @functools.cached_property
     def term_spreads(self):
         """How much each term varies between the targets of a token: dict of term to [layer, head].
 
-        The standard deviation over the targets of a row, averaged over all rows with at least two
-        targets. A term that is the same for all targets has no say in the probabilities.
+        Of content, bias and position those that vary in some head. The standard deviation over
+        the targets of a row, averaged over all rows with at least two targets. A term that is the
+        same for all targets has no say in the probabilities.
         """
-        shape = (self.data.layers, self.data.heads)
-        spreads = {}
-        for layer, head in np.ndindex(*shape):
-            for name, term in self.data.attention(layer, head).terms.items():
-                spreads.setdefault(name, np.zeros(shape))[layer, head] = _row_spread(term.matrix())
-        return spreads
+        return {name: self._shards[name] for name in TERMS if (self._shards[name] > 1e-9).any()}
 
     def leading_term(self, name):
         """How many heads vary most in this term."""
@@ -164,6 +161,27 @@ class Findings:
     def extreme_spread(self, name):
         """The `Head` in which a term varies most between targets."""
         return _argmax(self.term_spreads[name])
+
+    @functools.cached_property
+    def windows(self):
+        """Layers whose tokens do not see all that they could: dict of layer to most targets seen.
+
+        Only where it shows in this passage; a window longer than the passage hides nothing.
+        """
+        windows = {n: self.data.visible(n, 0).window for n in range(self.data.layers)}
+        return {layer: window for layer, window in windows.items() if window is not None}
+
+    @functools.cached_property
+    def raw_ratio(self):
+        """How many times longer updates are before the norm that rescales them (median).
+
+        None for a model without such a norm.
+        """
+        tables = [self.data.updates(layer)["points"] for layer in range(self.data.layers)]
+        if "raw_magnitude" not in tables[0]:
+            return None
+        ratios = [t["raw_magnitude"] / np.maximum(t["magnitude"], 1e-9) for t in tables]
+        return float(np.median(np.concatenate(ratios)))
 
     def median_magnitude(self, layer):
         """Median over tokens and heads of a layer's update magnitude."""
@@ -210,11 +228,29 @@ class Findings:
             found.append(LayerRatio(layer, float(at_first), float(elsewhere)))
         return sorted(found, key=lambda each: each.ratio)
 
+    def _neighbour(self, step):
+        target = self._shards["largest_target"]
+        at = target == np.arange(self.data.length) + step
+        return (at[:, :, 1:] if step < 0 else at[:, :, :-1]).mean(2)
+
     @functools.cached_property
-    def _previous_token(self):
-        target = self._per_token("largest_target")
-        token = np.arange(target.shape[2])
-        return (target == token - 1)[:, :, 1:].mean(2)
+    def _shards(self):
+        """What is asked of the attention datasets, all read once: dict to [layer, head, …]."""
+        shape = (self.data.layers, self.data.heads)
+        names = ("first_token", "last_token", "sink", *TERMS)
+        found = {name: np.zeros(shape) for name in names}
+        found["largest_target"] = np.zeros((*shape, self.data.length), int)
+        for at in np.ndindex(*shape):
+            attention = self.data.attention(*at)
+            probability, seen = attention.probability, attention.visible.mask()
+            found["largest_target"][at] = attention.largest_targets[:, 0]
+            found["first_token"][at] = probability[1:, 0].mean()
+            found["last_token"][at] = probability[:-1, -1].mean()
+            found["sink"][at] = 0 if attention.sink is None else 1 - probability.sum(1).mean()
+            for name, term in attention.terms.items():
+                if name in TERMS:
+                    found[name][at] = _row_spread(term.matrix(), seen)
+        return found
 
     def _column(self, name):
         layers = range(self.data.layers)
@@ -237,10 +273,13 @@ def _ranks(values):
     return smaller + (equal - 1) / 2
 
 
-def _row_spread(matrix):
-    """Mean over rows (from the second) of the standard deviation over the lower triangle."""
-    count = np.arange(1, len(matrix) + 1)
-    lower = np.tril(matrix)
-    mean = lower.sum(1) / count
-    variance = (lower**2).sum(1) / count - mean**2
-    return float(np.sqrt(np.maximum(variance, 0))[1:].mean())
+def _row_spread(matrix, seen):
+    """Mean over rows with a choice of the standard deviation over the targets that are seen."""
+    choice = seen.sum(1) > 1
+    if not choice.any():
+        return 0.0
+    values, seen = matrix[choice], seen[choice]
+    count = seen.sum(1)
+    mean = (values * seen).sum(1) / count
+    variance = ((values - mean[:, None]) ** 2 * seen).sum(1) / count
+    return float(np.sqrt(variance).mean())

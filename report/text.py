@@ -10,12 +10,27 @@ SECONDS_A_FIGURE = 20
 
 SELF_CHECK = {
     "rows_sum_to_one": "Probabilities of a row sum to 1",
-    "biases": "Biases are what the projections give for an input of zeros",
+    "biases": "Biases are what queries and keys have whatever the hidden state",
     "terms_sum_to_score": "Terms of a score sum to the score",
     "probability_from_terms": "Softmax of the terms is the model’s probability",
     "updates_sum_to_output": "Heads’ updates sum to the layer’s attention output",
+    "updates_sum_to_norm": "Heads’ updates after the norm sum to what the norm gives",
     "update_length": "Length of an update, computed a second way",
-    "logits": "Predictions are those of the untouched model",
+    "output": "Attention output of the last layer measured is the untouched model’s",
+}
+
+ROUTES = {
+    "interface": "the attention interface of transformers",
+    "own forward": "a forward pass of our own in each attention module",
+    "sdpa": "the model’s calls of scaled dot-product attention",
+    "softmax": "the model’s calls of softmax, which show scores only",
+}
+"""Ways to reach attention -> what they are."""
+
+UPDATES = {
+    "raw": "what a head adds to the hidden state",
+    "effective": "what a head adds to the hidden state, after the norm that rescales it",
+    None: "not measurable",
 }
 
 
@@ -53,6 +68,24 @@ def self_check_rows(numbers):
         }
         for name, limit in limits.items()
     ]
+
+
+def count(number, noun):
+    """A number and what is counted: "1 layer", "32 layers"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def large(number):
+    """A number of things, short where it is large: "1,234", "3.4 million", "8.0 billion"."""
+    for unit, name in ((1_000_000_000, "billion"), (1_000_000, "million")):
+        if number >= 0.1 * unit:
+            return f"{number / unit:.1f} {name}"
+    return f"{number:,}"
+
+
+def signed(value):
+    """A number with two digits and a true minus sign: "−0.25"."""
+    return f"{value:.2f}".replace("-", "−")
 
 
 def percent(value, digits=0):

@@ -1,5 +1,6 @@
 """Every number that an article may quote, against plain loops over the files."""
 
+import functools
 import itertools
 import json
 import statistics
@@ -16,8 +17,14 @@ EVERY_HEAD = list(itertools.product(range(LAYERS), range(HEADS)))
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return hand_made.study(tmp_path_factory.mktemp("study") / "datasets" / "a" / "0123456789ab")
+def study(tmp_path_factory):
+    """A function from a kind of model to a hand-made study of it."""
+    return functools.cache(lambda kind: hand_made.study(tmp_path_factory.mktemp("study"), kind))
+
+
+@pytest.fixture(scope="module")
+def data(study):
+    return study("alibi_bias")
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +96,9 @@ def test_corpus_is_what_is_meant_where_nothing_is_said(find):
 
 
 def test_unknown_measures_are_refused(find):
-    with pytest.raises(ReportError, match=r"unknown measure 'x'; known: itself, .*previous_token"):
+    with pytest.raises(
+        ReportError, match=r"unknown measure 'x'; known: itself, .*previous_token, next_token"
+    ):
         find.values("x")
 
 
@@ -101,6 +110,24 @@ def test_previous_token(find, points):
     found = find.values("previous_token")
     assert {at: found[at] for at in EVERY_HEAD} == pytest.approx(expected)
     assert sum(expected.values()) > 0
+    assert not find.values("next_token").any()
+
+
+def test_neighbours_on_both_sides_in_an_encoder(study):
+    data = study("encoder")
+    find = Findings(data)
+    for name, step in (("previous_token", -1), ("next_token", 1)):
+        shares = {}
+        for at in EVERY_HEAD:
+            target = data.attention(*at).largest_targets[:, 0].tolist()
+            hits = [target[i] == i + step for i in range(LENGTH) if 0 <= i + step < LENGTH]
+            shares[at] = sum(hits) / (LENGTH - 1)
+        found = find.values(name)
+        assert {at: found[at] for at in EVERY_HEAD} == pytest.approx(shares)
+        assert sum(shares.values()) > 0
+    shares = find.largest_target_shares
+    assert shares["next_token"] > 0
+    assert sum(shares.values()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -133,40 +160,69 @@ def test_shares_of_largest_targets(find, points):
         else:
             counts["other"] += 1
     total = LAYERS * HEADS * (LENGTH - 1)
-    assert find.largest_target_shares == pytest.approx({n: c / total for n, c in counts.items()})
+    expected = {n: c / total for n, c in counts.items()} | {"next_token": 0}
+    assert find.largest_target_shares == pytest.approx(expected)
     assert min(counts.values()) > 0
 
 
-def test_mean_probabilities(find, data):
+@pytest.mark.parametrize("kind", ["alibi_bias", "encoder", "sink"])
+def test_mean_probabilities(study, kind):
+    data = study(kind)
+    found = Findings(data).mean_probability
     for layer, head in EVERY_HEAD:
         rows = data.attention(layer, head).probability.tolist()
-        for name, target in (
-            ("itself", lambda i: i),
-            ("first_token", lambda i: 0),
-            ("previous_token", lambda i: i - 1),
-        ):
-            expected = statistics.mean(rows[i][target(i)] for i in range(1, LENGTH))
-            assert find.mean_probability[name][layer, head] == pytest.approx(expected)
+        first = statistics.mean(row[0] for row in rows[1:])
+        last = statistics.mean(row[-1] for row in rows[:-1])
+        assert found["first_token"][layer, head] == pytest.approx(first)
+        assert found["last_token"][layer, head] == pytest.approx(last)
+        assert (last > 0) == (kind == "encoder")
+        nothing = 1 - statistics.mean(map(sum, rows))
+        assert found["sink"][layer, head] == pytest.approx(nothing, abs=1e-3)
+        assert (found["sink"][layer, head] > 0.1) == (kind == "sink")
 
 
-def test_spreads_of_terms_and_what_they_lead(find, data):
+@pytest.mark.parametrize("kind", hand_made.KINDS)
+def test_spreads_of_terms_and_what_they_lead(study, kind):
+    data = study(kind)
+    find = Findings(data)
     spreads = {}
     for layer, head in EVERY_HEAD:
-        for name, term in data.attention(layer, head).terms.items():
-            rows = [term.matrix()[i][: i + 1].tolist() for i in range(1, LENGTH)]
-            spreads[name, layer, head] = statistics.mean(map(statistics.pstdev, rows))
+        attention = data.attention(layer, head)
+        first, last = attention.visible.first, attention.visible.last
+        for name in ("content", "bias", "position"):
+            if name not in attention.terms:
+                continue
+            matrix = attention.terms[name].matrix()
+            rows = [matrix[i][first[i] : last[i] + 1].tolist() for i in range(LENGTH)]
+            values = [statistics.pstdev(row) for row in rows if len(row) > 1]
+            spreads[name, layer, head] = statistics.mean(values)
+    names = list(find.term_spreads)
+    assert names == list(dict.fromkeys(name for name, *_ in spreads))
     for name, layer, head in spreads:
         assert find.term_spreads[name][layer, head] == pytest.approx(spreads[name, layer, head])
-    names = list(find.term_spreads)
+    assert find.leading_term("no such term") == 0
+    if not names:
+        return
     leading = [max(names, key=lambda name, at=at: spreads[name, *at]) for at in EVERY_HEAD]
     assert {name: find.leading_term(name) for name in names} == {
         name: leading.count(name) for name in names
     }
-    assert find.leading_term("no such term") == 0
-    most = max(EVERY_HEAD, key=lambda at: spreads["position", *at])
-    found = find.extreme_spread("position")
+    last = names[-1]
+    most = max(EVERY_HEAD, key=lambda at: spreads[last, *at])
+    found = find.extreme_spread(last)
     assert (found.layer, found.head) == most
-    assert found.value == pytest.approx(spreads["position", *most])
+    assert found.value == pytest.approx(spreads[last, *most])
+
+
+def test_windows_of_the_layers_that_have_one(study):
+    assert Findings(study("window")).windows == {0: 7, 2: 7}
+    assert Findings(study("alibi_bias")).windows == {}
+    assert Findings(study("encoder")).windows == {}
+
+
+def test_how_much_longer_updates_are_before_a_norm(study):
+    assert Findings(study("softcap")).raw_ratio == pytest.approx(2, abs=0.01)
+    assert Findings(study("alibi_bias")).raw_ratio is None
 
 
 def test_magnitudes(find, points):

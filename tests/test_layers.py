@@ -24,7 +24,9 @@ ALLOWED = {
     "figures/": {"errors", "datasets", "figures"},
     "passages/": {"errors"},
     "findings": {"errors", "datasets"},
-    "pages": {"errors", "store", "text", "figures", "findings", "pictures", "datasets"},
+    "jinja": {"text", "figures"},
+    "article": {"errors", "figures", "jinja"},
+    "pages": {"errors", "store", "text", "figures", "findings", "pictures", "jinja", "article"},
 }
 """Part of the package -> parts that it may import when it is loaded."""
 

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from report import pages
+from report.article import Article
 from report.errors import ReportError
 from report.figures import _static
 from report.study import read_study
@@ -118,6 +119,60 @@ def test_a_cover_that_is_no_figure_of_the_article_is_refused(tmp_path, data):
         render(tmp_path, data, '{{ figure("update_alignment") }}\n')
 
 
+def test_a_cover_that_cannot_be_drawn_of_a_model_gives_way_to_the_first_figure(tmp_path):
+    data = hand_made.study(tmp_path / "datasets", "no_updates")
+    body = (
+        '{% if can_draw("update_magnitude") %}{{ figure("update_magnitude") }}{% else %}'
+        '{{ left_out("update_magnitude") }}{% endif %}\n\n{{ figure("attending_to_itself") }}\n'
+    )
+    page, text = render(tmp_path, data, body)
+    assert page.cover == "figures/a/attending_to_itself"
+    assert "could not be told apart" in text
+    assert 'id="fig-1" data-figure="attending_to_itself"' in text
+
+
+def test_a_figure_that_cannot_be_drawn_says_why_and_what_to_write(tmp_path):
+    data = hand_made.study(tmp_path / "datasets", "content")
+    said = r"line 9: .*cannot be drawn of this model: .* inside {% if can_draw\('attention_br"
+    with pytest.raises(ReportError, match=said):
+        render(tmp_path, data, '{{ figure("attention_breakdown") }}\n')
+
+
+def test_parts_of_an_article_lie_beside_it_and_mistakes_in_them_are_named(tmp_path, data):
+    (tmp_path / "a").mkdir()
+    part = tmp_path / "a" / "part.md.j2"
+    part.write_text('One\n{{ figure("update_magnitude") }}{{ thing }}\n')
+    body = '{% set thing = "two" %}\n{% include "a/part.md.j2" %}\n'
+    _, text = render(tmp_path, data, body)
+    assert "</figure>two" in text
+    for mistake, said in (("\n{{ 1 / 0 }}", "division"), ("{% if %}", "Expected")):
+        part.write_text(mistake)
+        line = 1 + mistake.count("\n")
+        with pytest.raises(ReportError, match=rf"a/part\.md\.j2, line {line}: .*{said}"):
+            render(tmp_path, data, body)
+
+
+def test_sliders_of_one_layer_and_one_head_are_hidden_and_join_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(hand_made, "LAYERS", 1)
+    monkeypatch.setattr(hand_made, "HEADS", 1)
+    data = hand_made.study(tmp_path / "datasets")
+    names = ("attention_map", "attention_breakdown")
+    body = "\n\n".join(f'{{{{ figure("{name}") }}}}' for name in names)
+    _, text = render(tmp_path, data, body, HEADER.replace("update_magnitude", "attention_map"))
+    hidden = re.findall(r'<label class="live-figure__control" hidden><span>(\w+)', text)
+    assert hidden == ["Layer", "Head"] * 2
+    assert "Same layer and head" not in text
+
+
+def test_figures_of_one_head_can_be_joined(tmp_path, data):
+    names = ("attention_map", "attention_breakdown", "bias_vs_position")
+    for count, said in ((3, "1, 2 and 3"), (2, "1 and 2")):
+        body = "\n\n".join(f'{{{{ figure("{name}") }}}}' for name in names[:count])
+        header = HEADER.replace("update_magnitude", "attention_map")
+        _, text = render(tmp_path, data, body, header)
+        assert text.count(f"Same layer and head in Figures {said}<") == count
+
+
 def test_lists_name_every_article_once_under_each_tag(tmp_path, data):
     page, _ = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
     pages.render_lists([page], [data], tmp_path / "site_src")
@@ -150,7 +205,7 @@ def test_hostile_tokens_stay_text_in_the_passage(data):
         for i, text in enumerate(hostile)
     ]
     shown = SimpleNamespace(tokens=tokens, passage={"language": "en"})
-    html = str(pages.Article(SimpleNamespace(name="a"), shown).passage())
+    html = str(Article(SimpleNamespace(name="a"), shown).passage())
     assert "<img" not in html
     assert html.count("</div>") == 1
     assert html.count("<span ") == len(hostile)

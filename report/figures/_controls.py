@@ -16,6 +16,11 @@ class Control:
     maximum: int
     value: int
 
+    @property
+    def fixed(self):
+        """True if there is nothing to choose."""
+        return self.minimum == self.maximum
+
     def check(self, value):
         """`value` if the slider reaches it, else a ReportError."""
         if not isinstance(value, int) or not self.minimum <= value <= self.maximum:
@@ -35,6 +40,7 @@ class Switch:
     options: dict[str, str]
     """Value of the param -> what the reader reads."""
     value: str
+    fixed = False
 
     def check(self, value):
         """`value` if it is one of the options, else a ReportError."""

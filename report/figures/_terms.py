@@ -67,7 +67,7 @@ def matrix(attention, name):
 
 def listed(words):
     """Words in a sentence: "a", "a and b", "a, b and c"."""
-    *before, last = words
+    *before, last = map(str, words)
     return f"{', '.join(before)} and {last}" if before else last
 
 

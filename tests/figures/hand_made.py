@@ -98,7 +98,9 @@ def one_head(rng, layer, head, kind=KINDS["alibi_bias"]):
     weight = np.exp(score)
     probability = weight / (weight.sum(1, keepdims=True) + np.exp(sink))
     order = np.argsort(-np.where(seen, probability, -1), axis=1, kind="stable")[:, :11]
-    largest = np.where(np.arange(11) < seen.sum(1, keepdims=True), order, -1)
+    largest = np.full((LENGTH, 11), -1)
+    ranks = np.arange(order.shape[1]) < seen.sum(1, keepdims=True)
+    largest[:, : order.shape[1]] = np.where(ranks, order, -1)
     total = np.cumsum(np.take_along_axis(probability, order, 1), 1)
     count = np.minimum((total < 0.5).sum(1) + 1, np.minimum(seen.sum(1), 11))
     return attention.encode(

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 import vl_convert
 
-from report import pages, store
+from report import store
+from report.article import Article
 
 WEB = Path(__file__).parents[2] / "report" / "web"
 POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
@@ -33,7 +34,7 @@ TOOLTIP = """() => Object.fromEntries([...document.querySelectorAll(
 
 def write(site, data):
     """Write the page, its specifications and the script below `site`; the datasets lie there."""
-    article = pages.Article(SimpleNamespace(name="hand"), data)
+    article = Article(SimpleNamespace(name="hand"), data)
     article.announced = list(ORDER)
     figures = "".join(article.figure(name) for name in ORDER)
     for placed in article.placed:

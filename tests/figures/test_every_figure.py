@@ -7,9 +7,9 @@ import altair
 import numpy as np
 import pytest
 
+from report.article import figure_module, figure_names
 from report.errors import ReportError
 from report.figures import _static, alignment_vs_magnitude
-from report.pages import figure_module, figure_names
 from tests.figures import hand_made
 
 every_figure = pytest.mark.parametrize(

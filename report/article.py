@@ -1,0 +1,152 @@
+"""The figures of one article: which can be drawn, what their numbers are, and their HTML."""
+
+import re
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from markupsafe import Markup
+
+from report.errors import ReportError
+from report.figures import _controls, _static, _terms
+from report.jinja import environment
+
+FIGURES = Path(__file__).parent / "figures"
+
+ROOT = "../../"
+"""From an article's address, `articles/<name>/`, to the root of the site."""
+
+
+@dataclass(frozen=True)
+class PlacedFigure:
+    """A figure at its place in an article."""
+
+    name: str
+    number: int
+    module: object
+    state: dict
+    """Where its controls stand when the page opens."""
+
+
+class Article:
+    """Collects the figures of one article while its template is rendered, and numbers them."""
+
+    def __init__(self, study, data):
+        self.study = study
+        self.data = data
+        self.placed = []
+        self.announced = None
+        """Names of all figures of the article; None while they are being counted."""
+
+    @property
+    def functions(self):
+        """What templates may call: dict of name to function."""
+        calls = (self.figure, self.ref, self.passage, self.can_draw, self.left_out)
+        return {call.__name__: call for call in calls}
+
+    def can_draw(self, name):
+        """`{% if can_draw("attention_breakdown") %}`: whether this model has what it shows."""
+        return not self.left_out(name)
+
+    def left_out(self, name):
+        """`{{ left_out("attention_breakdown") }}`: why it cannot be drawn; "" if it can."""
+        return reason_left_out(figure_module(name), self.data)
+
+    def figure(self, name, **state):
+        """`{{ figure("attention_map", layer=3) }}`: the figure, with its controls at a state."""
+        if any(placed.name == name for placed in self.placed):
+            raise ReportError(f"figure {name!r} is placed twice; refer to it by ref({name!r}).")
+        module = figure_module(name)
+        reason = reason_left_out(module, self.data)
+        if reason:
+            raise ReportError(
+                f"figure {name!r} cannot be drawn of this model: {reason} Place it inside "
+                f"{{% if can_draw({name!r}) %}}."
+            )
+        controls = _controls.at_state(module.controls(self.data), state)
+        state = {control.param: control.value for control in controls}
+        placed = PlacedFigure(name, len(self.placed) + 1, module, state)
+        self.placed.append(placed)
+        if self.announced is None:
+            return ""
+        return _html("_figure.html.j2", **self._figure_context(placed, controls))
+
+    def ref(self, name):
+        """`{{ ref("attention_map") }}`: a link "Figure 1", before or after the figure."""
+        if self.announced is None:
+            return ""
+        if name not in self.announced:
+            raise ReportError(
+                f"ref({name!r}): this article has no such figure; it has: "
+                f"{', '.join(self.announced) or 'none'}."
+            )
+        number = self.announced.index(name) + 1
+        return Markup('<a class="figure-ref" href="#fig-{0}">Figure {0}</a>').format(number)
+
+    def passage(self):
+        """`{{ passage() }}`: the tokens of the passage, each with index and id on hover."""
+        return _html("_passage.html.j2", tokens=self.data.tokens, passage=self.data.passage)
+
+    def _figure_context(self, placed, controls):
+        study, data = self.study, self.data
+        module, state = placed.module, placed.state
+        spec = module.chart(data, **state).to_dict()
+        usermeta = spec["usermeta"]["report"]
+        return {
+            "figure": placed,
+            "controls": controls,
+            "linked": self._linked(placed.name),
+            "title": module.title(data),
+            "caption": module.caption(data),
+            "alt": module.alt(data, **state),
+            "size": picture_size(module),
+            "phone_aspect": getattr(module, "PHONE_ASPECT", module.ASPECT),
+            "spec": f"{ROOT}figures/{study.name}/{placed.name}.json",
+            "picture": f"{ROOT}figures/{study.name}/{placed.name}",
+            "datasets": f"{ROOT}datasets/{study.name}/{data.path.name}/",
+            "dataset": usermeta["data"]["url"].format(**state),
+        }
+
+    def _linked(self, name):
+        """Label of the switch that joins this figure's sliders to others', "" where none fit."""
+        numbers = [i for i, other in enumerate(self.announced, 1) if self._shows_one_head(other)]
+        if len(numbers) < 2 or not self._shows_one_head(name):
+            return ""
+        return f"Same layer and head in Figures {_terms.listed(numbers)}"
+
+    def _shows_one_head(self, name):
+        fixed = {c.param: c.fixed for c in figure_module(name).controls(self.data)}
+        # where there is one layer and one head, nothing can be joined
+        return fixed.keys() >= {"layer", "head"} and not (fixed["layer"] and fixed["head"])
+
+
+def reason_left_out(module, data):
+    """Why a figure cannot be drawn of a model, one sentence; "" if it can."""
+    return module.left_out(data) if hasattr(module, "left_out") else ""
+
+
+def figure_module(name):
+    """The module `report/figures/<name>.py`.
+
+    raises: ReportError listing the known figures
+    """
+    known = figure_names()
+    if name not in known:
+        raise ReportError(f"unknown figure {name!r}; known: {', '.join(known)}.")
+    return import_module(f"report.figures.{name}")
+
+
+def figure_names():
+    """The names of all figures: the files of `report/figures` that do not start with `_`."""
+    return sorted(path.stem for path in FIGURES.glob("*.py") if not path.stem.startswith("_"))
+
+
+def picture_size(module):
+    """Width and height of a figure's picture in pixels."""
+    return _static.WIDTH, round(_static.WIDTH / module.ASPECT)
+
+
+def _html(template, **context):
+    # In one line: a blank line or an indent inside would end the raw HTML for some parsers.
+    html = environment().get_template(template).render(**context)
+    return Markup(re.sub(r"\s*\n\s*", "", html))  # noqa: S704 (the template escaped it)

@@ -1,0 +1,38 @@
+"""The templates' language: where they lie, and the filters they know."""
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from report import text
+from report.figures import _terms
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+
+
+def environment(*folders):
+    """The Jinja environment: unknown variables are errors, HTML partials escape by themselves.
+
+    folders: where templates are looked for first; then those of this package
+    """
+    jinja = Environment(
+        loader=FileSystemLoader([*folders, TEMPLATES]),
+        undefined=StrictUndefined,
+        # Markdown is no HTML: there, text goes through the filter `text`.
+        autoescape=lambda name: bool(name and name.endswith(".html.j2")),  # noqa: S701
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    jinja.globals |= {"ROUTES": text.ROUTES, "UPDATES": text.UPDATES}
+    jinja.filters |= {
+        "text": text.markdown_text,
+        "percent": text.percent,
+        "large": text.large,
+        "signed": text.signed,
+        "count": text.count,
+        "listed": _terms.listed,
+        "yaml_text": text.yaml_text,
+        "slug": text.slug,
+    }
+    return jinja
