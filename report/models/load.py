@@ -1,29 +1,24 @@
 """Load a language model, or the part of it that a study needs, and say exactly what was loaded."""
 
 import functools
-import json
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from transformers import AutoConfig, AutoTokenizer, PreTrainedModel
-from transformers.utils import logging
+from transformers import PreTrainedModel
 
 from report.errors import ReportError
 from report.models import names, weights
-from report.models.classes import model_class, require_known
-from report.models.identity import identity, tokenizer_files
-from report.models.memory import enough_memory, is_lack_of_memory
+from report.models.identity import identity
+from report.models.memory import enough_memory
 from report.models.partial import open_partial
 from report.models.placement import device_named, placement
+from report.models.settings import from_pretrained, read_settings
 from report.models.structure import structure
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-FAILURES = (OSError, ValueError, TypeError, KeyError, RuntimeError, ImportError, SafetensorError)
 
 
 @dataclass
@@ -64,18 +59,6 @@ class LoadedModel:
         return weights.weights_sha256(self.folder, None if all_measured else self.measured_layers)
 
 
-@dataclass(frozen=True)
-class _Checkpoint:
-    """A model whose config and tokenizer have been read, and how its weights are to be."""
-
-    source: names.Source
-    own_code: bool
-    config: Any
-    model_class: type
-    renamed: dict
-    tokenizer: Any
-
-
 def load_model(
     name,
     *,
@@ -105,152 +88,106 @@ def load_model(
         raise ReportError(f"dtype {dtype!r} is not known; choose {' or '.join(DTYPES)}")
     where = device_named(device)
     source = name if isinstance(name, names.Source) else names.find(name)
-    checkpoint = _read_checkpoint(source, trust_remote_code)
-    number = _number_of_layers(checkpoint, layers)
+    settings = read_settings(source, trust_remote_code)
+    number = settings.number_of_layers(layers)
     wanted = None if layers is None else functools.partial(weights.first_layers, count=number)
-    folder = source.folder or _fetch(checkpoint, wanted, announce)
+    folder = source.folder or _fetch(settings, wanted, announce)
     size = weights.parameters(folder, wanted) * DTYPES[dtype].itemsize
     how = placement(size, device, where, layer_by_layer)
+    partly = layers is not None or how == "layer by layer"
     with enough_memory("loading the weights"):
-        if how == "layer by layer" or layers is not None:
-            opened = _open_partial(
-                checkpoint, folder, number, how == "layer by layer", DTYPES[dtype], where
-            )
-            model = opened.model
-        else:
-            opened = None
-            model = _load_weights(checkpoint, folder, DTYPES[dtype], how)
-            model = model if how == "several devices" else model.to(where)
-    facts = identity(source, folder, model, checkpoint.tokenizer)
-    _require_same_vocabulary(checkpoint, facts["vocabulary"])
+        load = _open_partial if partly else _load_whole
+        model, opened = load(settings, folder, number, how, DTYPES[dtype], where)
+    facts = identity(source, folder, model, settings.tokenizer)
+    _require_same_vocabulary(settings, facts["vocabulary"])
     facts |= {
-        "device": ", ".join(sorted({str(each) for each in _devices(model, where)})),
+        "device": devices(model, where),
         "layers_measured": number,
         "alibi_factor": alibi_factor,
     }
-    return LoadedModel(model.eval(), checkpoint.tokenizer, facts, folder, opened)
+    return LoadedModel(model.eval(), settings.tokenizer, facts, folder, opened)
 
 
-def _devices(model, device):
-    """The devices that a model's weights are on: those of its map, if it was spread over some."""
-    spread = getattr(model, "hf_device_map", None)
-    return [torch.device(each) for each in spread.values()] if spread else [device]
+def devices(model, device):
+    """Names of the devices that a model's weights are on: all of its map, if it was spread."""
+    spread = set(getattr(model, "hf_device_map", {}).values()) or {device}
+    return ", ".join(
+        sorted(f"cuda:{each}" if isinstance(each, int) else str(each) for each in spread)
+    )
 
 
-def _read_checkpoint(source, trust_remote_code):
-    """Config, class and tokenizer of a model; of one on the hub these files are fetched first."""
-    folder = source.folder
-    trusted = trust_remote_code == source.name
-    if folder is None:
-        from report.models import hub
-
-        folder = hub.fetch_settings(source.name, source.revision, code=trusted)
-    own_code = require_known(_read_config(folder, source.name), source.name, trust_remote_code)
-    config = _load(source.name, "its config.json", AutoConfig, folder, trust_remote_code=own_code)
-    cls, config, renamed = model_class(config, source.name, own_code)
-    tokenizer = _load_tokenizer(source.name, folder, own_code)
-    return _Checkpoint(source, own_code, config, cls, renamed, tokenizer)
-
-
-def _read_config(folder, name):
-    path = folder / "config.json"
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ReportError(f"'{name}/config.json' is not JSON: {error}") from error
-    if not isinstance(config, dict) or "model_type" not in config:
-        raise ReportError(
-            f"'{name}/config.json' names no model_type; give a folder written by save_pretrained"
-        )
-    return config
-
-
-def _number_of_layers(checkpoint, layers):
-    there = checkpoint.config.get_text_config(decoder=True).num_hidden_layers
-    if layers is not None and not 1 <= layers <= there:
-        raise ReportError(
-            f"model '{checkpoint.source.name}' has {there} layers (0 to {there - 1}), asked for "
-            f"were the first {layers}; ask for fewer, or leave `layers` out"
-        )
-    return layers or there
-
-
-def _fetch(checkpoint, wanted, announce):
+def _fetch(settings, wanted, announce):
     """The folder of a model on the hub, with the shards that the wanted tensors are in."""
     from report.models import hub
 
     return hub.fetch_weights(
-        checkpoint.source.name, checkpoint.source.revision, wanted, checkpoint.own_code, announce
+        settings.name, settings.source.revision, wanted, settings.own_code, announce
     )
 
 
-def _load_tokenizer(name, folder, own_code):
-    if not tokenizer_files(folder):
-        raise ReportError(f"model folder '{name}' has no tokenizer; it needs tokenizer.json")
-    return _load(name, "its tokenizer", AutoTokenizer, folder, trust_remote_code=own_code)
-
-
-def _require_same_vocabulary(checkpoint, rows):
+def _require_same_vocabulary(settings, rows):
     """Stop for a tokenizer whose own tokens, added ones aside, the embedding has no rows for."""
-    if checkpoint.tokenizer.vocab_size > rows:
+    if settings.tokenizer.vocab_size > rows:
         raise ReportError(
-            f"model '{checkpoint.source.name}': the tokenizer has "
-            f"{checkpoint.tokenizer.vocab_size} tokens, the model {rows}; use the tokenizer that "
+            f"model '{settings.name}': the tokenizer has "
+            f"{settings.tokenizer.vocab_size} tokens, the model {rows}; use the tokenizer that "
             "belongs to the model"
         )
 
 
-def _open_partial(checkpoint, folder, layers, layer_by_layer, dtype, device):
+def _open_partial(settings, folder, layers, how, dtype, device):
+    """A model without its weights, and what reads these when texts are run."""
     try:
-        return open_partial(
+        opened = open_partial(
             folder,
-            checkpoint.model_class,
-            checkpoint.config,
+            settings.model_class,
+            settings.config,
             layers=layers,
-            layer_by_layer=layer_by_layer,
+            layer_by_layer=how == "layer by layer",
             dtype=dtype,
             device=device,
-            renamed=checkpoint.renamed,
-            **_build_options(checkpoint),
+            renamed=settings.renamed,
+            **_build_options(settings),
         )
     except NotImplementedError as error:
         raise ReportError(
-            f"model '{checkpoint.source.name}' does not say which of its parts is the embedding of "
+            f"model '{settings.name}' does not say which of its parts is the embedding of "
             "tokens, so it cannot be loaded in part; leave out --layers and --layer-by-layer"
         ) from error
+    return opened.model, opened
 
 
-def _build_options(checkpoint):
+def _build_options(settings):
     """How transformers builds the model: with sdpa, as eager would add Falcon's ALiBi twice."""
-    options = {"trust_remote_code": True} if checkpoint.own_code else {}
-    supported = getattr(checkpoint.model_class, "_supports_sdpa", None)
+    options = {"trust_remote_code": True} if settings.own_code else {}
+    supported = getattr(settings.model_class, "_supports_sdpa", None)
     if supported is not None:  # transformers' automatic classes find out by themselves
         options["attn_implementation"] = "sdpa" if supported else "eager"
     return options
 
 
-def _load_weights(checkpoint, folder, dtype, how):
-    name = checkpoint.source.name
-    model, info = _load(
-        name,
+def _load_whole(settings, folder, _, how, dtype, device):
+    """A model with all its weights, none of them random; and None."""
+    model, info = from_pretrained(
+        settings.name,
         "its weights",
-        checkpoint.model_class,
+        settings.model_class,
         folder,
-        config=checkpoint.config,
+        config=settings.config,
         dtype=dtype,
         use_safetensors=True,
         output_loading_info=True,
-        **_build_options(checkpoint),
+        **_build_options(settings),
         **({"device_map": "auto"} if how == "several devices" else {}),
-        **({"key_mapping": checkpoint.renamed} if checkpoint.renamed else {}),
+        **({"key_mapping": settings.renamed} if settings.renamed else {}),
     )
     missing = sorted(name for name in info["missing_keys"] if not _is_counter(model, name))
     if missing:
         raise ReportError(
-            f"the weights of '{name}' lack {len(missing)} tensors, the first is "
+            f"the weights of '{settings.name}' lack {len(missing)} tensors, the first is "
             f"{missing[0]}; nothing is filled in with random numbers"
         )
-    return model
+    return (model if how == "several devices" else model.to(device)), None
 
 
 def _is_counter(model, name):
@@ -258,30 +195,3 @@ def _is_counter(model, name):
     every model makes for itself."""
     buffer = dict(model.named_buffers()).get(name)
     return buffer is not None and not buffer.is_floating_point()
-
-
-def _load(name, what, loader, folder, **options):
-    """Call a loader of transformers on local files only, its errors said in one sentence."""
-    try:
-        with _quiet():
-            return loader.from_pretrained(str(folder), local_files_only=True, **options)
-    except FAILURES as error:
-        if is_lack_of_memory(error):
-            raise
-        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        reason = reason.replace(f"{folder}", name)  # no path of this machine
-        raise ReportError(f"model '{name}': {what} cannot be loaded: {reason}") from error
-
-
-@contextmanager
-def _quiet():
-    """Without the progress bars and reports of transformers; its settings are put back after."""
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    try:
-        logging.set_verbosity_error()
-        logging.disable_progress_bar()
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()

@@ -6,7 +6,7 @@ import re
 import torch
 
 from report.errors import ReportError
-from report.models.memory import fits
+from report.models.memory import SHARE, available, fits
 
 DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
 
@@ -42,7 +42,7 @@ def placement(size, name, device, layer_by_layer=None):
         return "layer by layer" if layer_by_layer else "whole"
     if fits(size, device):
         return "whole"
-    if name != "auto" or device.type != "cuda" or torch.cuda.device_count() < 2:
+    if name != "auto" or device.type != "cuda" or not _fits_on_all(size):
         return "layer by layer"
     if importlib.util.find_spec("accelerate") is None:
         raise ReportError(
@@ -51,3 +51,8 @@ def placement(size, name, device, layer_by_layer=None):
             "`pip install accelerate`, or keep one layer in memory at a time (--layer-by-layer)"
         )
     return "several devices"
+
+
+def _fits_on_all(size):
+    gpus = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
+    return size <= SHARE * sum(map(available, gpus))

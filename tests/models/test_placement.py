@@ -1,11 +1,13 @@
 """Where weights go, and what is said where there is no room for them."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from transformers import FalconForCausalLM
 
 from report.errors import ReportError
-from report.models import memory, placement, weights
+from report.models import load, memory, placement, weights
 from report.models.load import load_model
 from tests.models.checkpoints import refused
 
@@ -44,9 +46,16 @@ def test_several_gpus_are_used_only_when_one_is_too_small(two_gpus, monkeypatch)
     monkeypatch.setattr(placement.importlib.util, "find_spec", lambda name: object())
     assert placement.placement(60, "auto", GPU) == "whole"
     assert placement.placement(61, "auto", GPU) == "several devices"
+    assert placement.placement(121, "auto", GPU) == "layer by layer"
     assert placement.placement(61, "cuda:0", GPU) == "layer by layer"
     assert placement.placement(61, "auto", GPU, layer_by_layer=True) == "layer by layer"
     assert placement.placement(61, "auto", GPU, layer_by_layer=False) == "whole"
+
+
+def test_the_devices_of_a_spread_model_are_all_named():
+    spread = SimpleNamespace(hf_device_map={"model.layers.0": 0, "model.layers.1": 1, "norm": 0})
+    assert load.devices(spread, GPU) == "cuda:0, cuda:1"
+    assert load.devices(object(), torch.device("cpu")) == "cpu"
 
 
 def test_several_gpus_need_accelerate_and_say_so(two_gpus, monkeypatch):

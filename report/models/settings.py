@@ -1,0 +1,118 @@
+"""What is read of a checkpoint before its weights: config, class and tokenizer."""
+
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from safetensors import SafetensorError
+from transformers import AutoConfig, AutoTokenizer
+from transformers.utils import logging
+
+from report.errors import ReportError
+from report.models import names
+from report.models.classes import model_class, require_known
+from report.models.identity import tokenizer_files
+from report.models.memory import is_lack_of_memory
+
+FAILURES = (OSError, ValueError, TypeError, KeyError, RuntimeError, ImportError, SafetensorError)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A model whose weights can be loaded.
+
+    own_code: whether the checkpoint's own code is run
+    config: what `model_class` takes; renamed: how the names of the checkpoint's tensors change,
+        dict of pattern -> replacement
+    """
+
+    source: names.Source
+    own_code: bool
+    config: Any
+    model_class: type
+    renamed: dict
+    tokenizer: Any
+
+    @property
+    def name(self):
+        """What the model is called."""
+        return self.source.name
+
+    def number_of_layers(self, asked):
+        """How many layers are measured of those that are there; `asked` None means all."""
+        there = self.config.get_text_config(decoder=True).num_hidden_layers
+        if asked is not None and not 1 <= asked <= there:
+            raise ReportError(
+                f"model '{self.name}' has {there} layers (0 to {there - 1}), asked for were the "
+                f"first {asked}; ask for fewer, or leave `layers` out"
+            )
+        return asked or there
+
+
+def read_settings(source, trust_remote_code):
+    """Config, class and tokenizer of a model; of one on the hub these files are fetched first.
+
+    source: `names.Source`; trust_remote_code: name of the model whose own code may run, or None
+    returns: Settings
+    raises: ReportError if one of them is missing or damaged, or the architecture is not loaded here
+    """
+    folder = source.folder
+    trusted = trust_remote_code == source.name
+    if folder is None:
+        from report.models import hub
+
+        folder = hub.fetch_settings(source.name, source.revision, code=trusted)
+    own_code = require_known(_read_config(folder, source.name), source.name, trust_remote_code)
+    config = from_pretrained(
+        source.name, "its config.json", AutoConfig, folder, trust_remote_code=own_code
+    )
+    cls, config, renamed = model_class(config, source.name, own_code)
+    tokenizer = _load_tokenizer(source.name, folder, own_code)
+    return Settings(source, own_code, config, cls, renamed, tokenizer)
+
+
+def _read_config(folder, name):
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ReportError(f"'{name}/config.json' is not JSON: {error}") from error
+    if not isinstance(config, dict) or "model_type" not in config:
+        raise ReportError(
+            f"'{name}/config.json' names no model_type; give a folder written by save_pretrained"
+        )
+    return config
+
+
+def _load_tokenizer(name, folder, own_code):
+    if not tokenizer_files(folder):
+        raise ReportError(f"model folder '{name}' has no tokenizer; it needs tokenizer.json")
+    return from_pretrained(name, "its tokenizer", AutoTokenizer, folder, trust_remote_code=own_code)
+
+
+def from_pretrained(name, what, loader, folder, **options):
+    """Call a loader of transformers on local files only, its errors said in one sentence."""
+    try:
+        with _quiet():
+            return loader.from_pretrained(str(folder), local_files_only=True, **options)
+    except FAILURES as error:
+        if is_lack_of_memory(error):
+            raise
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        reason = reason.replace(f"{folder}", name)  # no path of this machine
+        raise ReportError(f"model '{name}': {what} cannot be loaded: {reason}") from error
+
+
+@contextmanager
+def _quiet():
+    """Without the progress bars and reports of transformers; its settings are put back after."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    try:
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
