@@ -17,13 +17,15 @@ attention, ...)`, where `attention` is called with (Factors, value) and returns 
         returns the context, float [heads, T, value_dim]; or Scores and None: returns nothing
     updates     None, or a function called with (layer, hidden_state, context, attention_output)
         after the output projection: what enters the layer, float [T, hidden_size], what enters the
-        projection, float [heads, T, value_dim], and what leaves it, float [T, hidden_size]
+        projection, float [heads, T, value_dim], and what leaves it, float [T, hidden_size]; never
+        called for models whose updates cannot be told, see `LayerStructure.measures_updates`
     wants_factors    whether biases and unrotated queries and keys are filled in (default True);
         without, measuring costs no projection and no rotation more than the model's own
     wants_rotary_terms    whether the rotated biases are filled in too (default False)
 """
 
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -61,6 +63,12 @@ def attached(model, recorder, layers=None, alibi_factor=1):
         splitter = undo.enter_context(_splitter(model, chosen, recorder))
 
         def attention(layer, factors, value):
+            if factors.heads != parts[layer].heads:
+                raise ReportError(
+                    f"architecture {architecture(model)}: layer {layer} has {factors.heads} heads, "
+                    f"layer 0 has {parts[layer].heads}; only models with as many heads in every "
+                    "layer are measured"
+                )
             completed = splitter.completed(layer, factors)
             calls.append(layer)
             if isinstance(completed, Factors):
@@ -74,53 +82,13 @@ def attached(model, recorder, layers=None, alibi_factor=1):
         yield calls
 
 
-def family_of(config):
-    """Deprecated: until load.py and measure.py use `structure` and `run_texts`."""
-    family = OWN_FORWARDS.get(config.model_type)
-    if family is None:
-        raise ReportError(
-            f"architecture '{config.model_type}' is not supported; "
-            f"supported: {', '.join(sorted(OWN_FORWARDS))}"
-        )
-    return family
-
-
-def run_measured(model, token_ids, record, logits=False):
-    """Deprecated: until measure.py uses `run_texts`."""
-    entering = {}
-    hooks = [
-        part.module.register_forward_pre_hook(
-            lambda _, args, kwargs, index=index: entering.update(
-                {index: (args[0] if args else kwargs["hidden_states"])[0]}
-            ),
-            with_kwargs=True,
-        )
-        for index, part in enumerate(structure(model))
-    ]
-
-    class Old:
-        updates = None
-
-        def attention(self, layer, factors, value):
-            return record(layer, entering[layer], factors, value)
-
-    try:
-        forward = model if logits else model.base_model
-        input_ids = torch.as_tensor(token_ids, device=model.device)[None]
-        with torch.no_grad(), attached(model, Old()):
-            output = forward(input_ids=input_ids, use_cache=False)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return output.logits[0] if logits else None
-
-
 def _splitter(model, chosen, recorder):
     """What fills in the factors that a route has found."""
+    parts = structure(model)
     if not getattr(recorder, "wants_factors", True):
-        return nullcontext(Splitter({}))
+        return Splitter(parts, [])
     given = route_of(model) == "own forward"
-    return Splitter(chosen, getattr(recorder, "wants_rotary_terms", False), given)
+    return Splitter(parts, chosen, getattr(recorder, "wants_rotary_terms", False), given)
 
 
 @contextmanager
@@ -153,17 +121,20 @@ def _through_interface(model, chosen, attention, alibi_factor):
             scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
             softcap=softcap,
             sink=None if s_aux is None else s_aux.detach(),
-            visible=_visible(attention_mask, is_causal, query, ranges),
         )
+        factors = _masked(factors, attention_mask, is_causal, ranges)
         if position_bias is not None:  # learned, one for every pair of tokens and every head
             factors = Scores(score(factors) + position_bias[0], factors.range())
-        if module in index_of:
-            context = attention(index_of[module], factors, value[0])
-        elif position_bias is None:
-            context = streaming_attention(factors, value[0])
-        else:
-            context = _context(factors, value[0])
-        return context.transpose(0, 1)[None], None  # [1, T, heads, value_dim]
+        context = attend(index_of.get(module), factors, value[0])
+        return context.transpose(0, 1)[None].contiguous(), None  # [1, T, heads, value_dim]
+
+    def attend(layer, factors, value):
+        if layer is not None:
+            return attention(layer, factors, value)
+        # another layer than the chosen ones
+        if isinstance(factors, Scores):
+            return _context(factors, value)
+        return streaming_attention(factors, value)
 
     with interface(model, function):
         yield
@@ -175,18 +146,24 @@ def _context(scores, value):
     return probability(scores).to(value.dtype) @ value.repeat_interleave(shared, 0)
 
 
-def _visible(mask, is_causal, query, ranges):
-    """What a mask, bool or float [1, 1, T, T] or None, leaves visible; None is causal."""
+def _masked(factors, mask, is_causal, ranges):
+    """The factors with what a mask hides and adds; Scores where it adds more than ALiBi does.
+
+    mask: bool (true where a target is visible) or float (added to the scores), [1, heads or 1, T or
+        1, T]; None is causal, or full attention
+    ranges: dict that remembers what bool masks leave visible, as the layers of a pass share them
+    """
     if mask is None:
-        return None if is_causal else Visible.full(query.shape[2], query.device)
+        visible = None if is_causal else Visible.full(factors.length, factors.query.device)
+        return replace(factors, visible=visible)
+    cells = mask[0].expand(-1, factors.length, -1)
+    if mask.dtype != torch.bool:
+        return sdpa_spy.with_added(factors, cells, value=None)[0]
     if id(mask) not in ranges:
-        if mask.dtype != torch.bool:
-            visible = sdpa_spy.seen_targets(mask[0])
-        else:
-            visible = sdpa_spy.common_targets(mask[0])
+        visible = sdpa_spy.common_targets(cells)
         ranges.clear()  # only while `mask` is kept is its id its own
         ranges[id(mask)] = mask, None if visible.is_causal else visible
-    return ranges[id(mask)][1]
+    return replace(factors, visible=ranges[id(mask)][1])
 
 
 @contextmanager
@@ -275,6 +252,8 @@ def _updates(chosen, updates):
 
     try:
         for index, part in chosen.items():
+            if not part.measures_updates:
+                continue
             hooks.append(
                 part.module.register_forward_pre_hook(partial(remember, index), with_kwargs=True)
             )

@@ -49,13 +49,15 @@ class Learned:
 class Splitter:
     """Fills in what `Factors` splits a score by; a context manager around forward passes.
 
-    chosen: dict of layer index to LayerStructure, those whose factors are filled in
+    parts: list of LayerStructure, of the whole model
+    chosen: indices of the layers whose factors are filled in
     wants_rotary_terms: whether rotated biases are, too
     given: whether a forward of ours has filled in everything: then it is checked only, once
     """
 
-    def __init__(self, chosen, wants_rotary_terms=False, given=False):
-        self.chosen = chosen
+    def __init__(self, parts, chosen, wants_rotary_terms=False, given=False):
+        self.parts = parts
+        self.chosen = {layer: parts[layer] for layer in chosen}
         self.wants_rotary_terms = wants_rotary_terms
         self.given = given
         self.arguments = {}  # of the attention module that runs, by layer and name
@@ -82,6 +84,11 @@ class Splitter:
             raise _CaughtError(factors, rotated)
         if layer not in self.chosen or isinstance(factors, Scores):
             return factors
+        if layer not in self.arguments:
+            raise ReportError(
+                f"layer {layer} computes more than one attention, which is not measured; only "
+                "models whose layers compute one are"
+            )
         ask = partial(self._ask, self.chosen[layer].attention, self.arguments.pop(layer))
         learned = self.chosen[layer].learned
         if learned is None:
@@ -89,7 +96,8 @@ class Splitter:
             self.chosen[layer].learned = learned
         if self.given:
             return factors
-        if learned.rotation == "unknown":
+        # One layer that cannot be split makes the scores of all the only comparable thing.
+        if any(part.learned and part.learned.rotation == "unknown" for part in self.parts):
             return Scores(_scores(factors), factors.range())
         factors = replace(factors, query_bias=learned.query_bias, key_bias=learned.key_bias)
         if learned.rotation == "none":

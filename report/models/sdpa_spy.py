@@ -76,7 +76,7 @@ def _arguments(query, key, value, attn_mask=None, _dropout_p=0.0, is_causal=Fals
     mask = attn_mask.reshape(-1, *attn_mask.shape[-2:]).expand(-1, length, -1)  # [heads or 1, T, T]
     if mask.dtype == torch.bool:
         return _with_visible(factors, common_targets(mask)), value
-    return _with_added(factors, mask, value)
+    return with_added(factors, mask, value)
 
 
 def _with_visible(factors, visible):
@@ -84,7 +84,7 @@ def _with_visible(factors, visible):
     return replace(factors, visible=None if visible.is_causal else visible)
 
 
-def _with_added(factors, mask, value):
+def with_added(factors, mask, value):
     """The same with what a float mask [heads or 1, T, T] hides and adds."""
     visible = seen_targets(mask)
     factors, hidden = _with_visible(factors, visible), ~visible.mask()

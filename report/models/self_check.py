@@ -8,10 +8,10 @@ import torch
 from report.errors import ReportError
 from report.measurements import decomposition
 from report.measurements.decomposition import Factors
-from report.measurements.updates import HeadUpdate
 from report.models.kernel import streaming_attention
 from report.models.running import Run, run_texts
 from report.models.structure import route_of
+from report.models.updates import updates
 
 TOKENS = 16
 SEED = 20261120
@@ -62,7 +62,7 @@ def self_check(loaded):
         updates_sum_to_output: sum of the heads' updates + bias against the output of the
             projection, relative to its largest value
         updates_sum_to_norm: the same of effective updates against the output of the norm after it
-        update_length: |R c| against the length of the update itself, relative
+        update_length: the measured one against that of the update itself, relative
         output: the last attention's against the untouched model's, relative
     raises: ReportError naming the first difference above its limit, or whatever else is wrong
     ALiBi counts once in it, whatever `alibi_factor` is.
@@ -112,6 +112,8 @@ class Checking:
         self.terms = []
         self.rotary_terms = False
         self.updates_seen = None
+        self.reasons = {}
+        self.context_shape = None
 
     def attention(self, layer, factors, value):
         """See report/models/capture.py."""
@@ -122,6 +124,7 @@ class Checking:
         learned = self.structure[layer].learned
         if learned is not None and learned.bias_difference is not None:
             self._note({"biases": learned.bias_difference})
+        self.context_shape = None if value is None else (factors.heads, *value.shape[1:])
         names = [term.name for term in decomposition.terms(factors)]
         self.terms += [name for name in names if name not in self.terms]
         if isinstance(factors, Factors):
@@ -131,9 +134,15 @@ class Checking:
     def updates(self, layer, hidden_state, context, attention_output):
         """See report/models/capture.py."""
         part = self.structure[layer]
-        wide = (one.float() for one in (hidden_state, context, attention_output))
-        self._note(_update_differences(part, *wide))
-        self.updates_seen = "raw" if part.norm_after is None else "effective"
+        part.measures_updates = False
+        if hidden_state.shape != attention_output.shape:
+            self.reasons["updates"] = "its attention writes to something of another size"
+        elif self.context_shape not in (None, context.shape):
+            self.reasons["updates"] = "more than its heads' contexts enters the output projection"
+        else:
+            self._note(_update_differences(part, layer, hidden_state, context, attention_output))
+            self.updates_seen = "raw" if part.norm_after is None else "effective"
+            part.measures_updates = True
 
     def capabilities(self):
         """What the run has shown to be measured, and why the rest is not.
@@ -143,21 +152,23 @@ class Checking:
             None), "rotary_terms" (whether scores split four ways too) and "reasons" (dict of what
             is missing to why)
         """
+        if "score" in self.terms:
+            self.terms = ["score"]
         order = ("score", "content", "bias", "position", "row_constant")
         return {
             "terms": [name for name in order if name in self.terms],
             "probabilities": True,
-            "updates": self.updates_seen,
+            "updates": None if "updates" in self.reasons else self.updates_seen,
             "rotary_terms": self.rotary_terms,
             "reasons": self._reasons(),
         }
 
     def _reasons(self):
+        reasons = dict(self.reasons)
         if "score" in self.terms:
-            return {"terms": SCORES_ONLY, "rotary_terms": SCORES_ONLY}
-        learned = [part.learned for part in self.structure if part.learned is not None]
-        reasons = {}
+            return reasons | {"terms": SCORES_ONLY, "rotary_terms": SCORES_ONLY}
         if "bias" not in self.terms:
+            learned = [part.learned for part in self.structure if part.learned is not None]
             entangled = any(one.entangled for one in learned)
             reasons["bias"] = ENTANGLED if entangled else "its queries have no bias"
         if "position" not in self.terms:
@@ -224,26 +235,25 @@ def _softmax(score, visible, sink):
     return probability[..., :-1], probability[..., -1]
 
 
-def _update_differences(part, hidden_state, context, attention_output):
-    weight = part.output_weight().float()
-    slices = weight.unflatten(1, (part.heads, -1)).transpose(0, 1)  # [heads, hidden, value_dim]
-    updates = context @ slices.transpose(1, 2)  # [heads, T, hidden], affordable for 16 tokens
-    bias = part.output_projection.bias
-    total = updates.sum(0) if bias is None else updates.sum(0) + bias.float()
-    magnitude, _ = HeadUpdate.of_projection(weight, part.heads).magnitude_and_alignment(
-        context, hidden_state
+def _update_differences(part, layer, hidden_state, context, attention_output):
+    found = updates(part, layer, hidden_state, context, attention_output)
+    hidden_state, context, output, weight = (
+        one.float() for one in (hidden_state, context, attention_output, part.output_weight())
     )
-    found = {
-        "updates_sum_to_output": _difference(total, attention_output, 0.0),
-        "update_length": _difference(
-            magnitude * hidden_state.norm(dim=-1), updates.norm(dim=-1), 0.0
-        ),
-    }
+    slices = weight.unflatten(1, (part.heads, -1)).transpose(0, 1)  # [heads, hidden, value_dim]
+    raw = context @ slices.transpose(1, 2)  # [heads, T, hidden], affordable for 16 tokens
+    bias = part.output_projection.bias
+    total = raw.sum(0) if bias is None else raw.sum(0) + bias.float()
+    differences = {"updates_sum_to_output": _difference(total, output, 0.0)}
+    reaching = raw
     if part.norm_after is not None:
-        scale = part.norm_scale(attention_output)[:, None]
-        normed = part.norm_after(attention_output)
-        found["updates_sum_to_norm"] = _difference(scale * part.norm_weight() * total, normed, 0.0)
-    return found
+        gain = part.norm_scale(attention_output).float()[:, None] * part.norm_weight().float()
+        normed = part.norm_after(attention_output).float()
+        differences["updates_sum_to_norm"] = _difference(gain * total, normed, 0.0)
+        reaching = gain * raw
+    length = (part.residual_multiplier * reaching).norm(dim=-1)
+    magnitude = found.magnitude * hidden_state.norm(dim=-1)
+    return differences | {"update_length": _difference(magnitude, length, 0.0)}
 
 
 def _difference(measured, reference, relative_above=None):

@@ -30,6 +30,8 @@ class LayerStructure:
         (sandwich norm: Gemma 2 and 3, OLMo 2, GLM 4), else None
     residual_multiplier: what the attention's output is multiplied by when it is added (Granite)
     heads: number of (query) heads
+    measures_updates: whether what enters the projection is the heads' contexts, and what leaves it
+        is added to the hidden state; False once the self-check found otherwise
     learned: what `rotation` found out about the attention, kept for the next text
     The modules stay the same objects as long as the structure is used; their weights may be put in
     and taken out.
@@ -41,6 +43,7 @@ class LayerStructure:
     norm_after: nn.Module | None
     residual_multiplier: float
     heads: int
+    measures_updates: bool = True
     learned: object = None
 
     def output_weight(self):
