@@ -1,13 +1,9 @@
 """Where every token of the passage looks: the scores of one head, the largest targets marked."""
 
-import base64
-import io
-
 import altair
 import numpy as np
-from PIL import Image
 
-from report.figures import _controls, _terms, _theme
+from report.figures import _controls, _pixels, _terms, _theme
 
 ASPECT = 1.0
 PHONE_ASPECT = 0.92
@@ -87,6 +83,7 @@ def chart(data, **state):
         altair.layer(
             _map(),
             _score_legend(data.causal),
+            _edge(),
             _guides(size, data.causal),
             _markers(size, data.causal),
             _cursor(),
@@ -96,7 +93,7 @@ def chart(data, **state):
         controls=at,
         url="attention/{layer}/{head}.json",
         decode="attention_map",
-        datasets=["map", "markers", "cursor", "no_score"],
+        datasets=["map", "markers", "edge", "cursor", "no_score"],
         params=[
             *_theme.marked("token"),
             altair.param(name="score_low", value=low),
@@ -163,9 +160,22 @@ def _legend_place(causal, top):
     }
 
 
+def _edge():
+    """Where a sliding window ends: beyond it nothing is seen, which is not a low score."""
+    line = altair.Chart(altair.NamedData("edge")).mark_line(
+        strokeWidth=1, opacity=0.45, color=altair.ExprRef("ink"), aria=False
+    )
+    return line.encode(x="column:Q", y="row:Q", order="order:Q")
+
+
 def _markers(size, causal):
     title = ["largest targets, up", "to half of the row"]
-    legend = altair.Legend(**_legend_place(causal, 52), title=title, symbolOpacity=1)
+    legend = altair.Legend(
+        **_legend_place(causal, 52),
+        **({} if causal else {"columns": altair.ExprRef("width > 420 ? 3 : 1")}),
+        title=title,
+        symbolOpacity=1,
+    )
     cell = f"width / {size}"
     mark = altair.Chart(altair.NamedData("markers")).mark_point(
         filled=True,
@@ -215,10 +225,11 @@ def rows(data, *, dark=False, **state):
     attention = data.attention(*_controls.values(controls(data), state).values())
     low, high = score_range(attention)
     shades = "dark" if dark else "light"
-    picture = raster(attention.capped, low, high, _theme.SCORE_RAMP[shades])
+    picture = _pixels.raster(attention.capped, low, high, _theme.SCORE_RAMP[shades])
     return {
-        "map": [{"image": data_url(picture)}],
+        "map": [{"image": _pixels.data_url(picture)}],
         "markers": markers(attention),
+        "edge": edge(attention.visible),
         "cursor": [],
         "no_score": [],
     }
@@ -237,32 +248,21 @@ def markers(attention):
     ]
 
 
+def edge(visible):
+    """The corners of the cells at which a window begins: list of dicts with column, row, order."""
+    if not visible.window:
+        return []
+    firsts = enumerate(visible.first.tolist())
+    corners = [(first, row) for i, first in firsts for row in (i, i + 1)]
+    return [{"column": c, "row": r, "order": n} for n, (c, r) in enumerate(corners)]
+
+
 def score_range(attention):
     """(low, high): the scores between which the colours run."""
     scores = attention.capped[attention.visible.mask()]
     scores = np.sort(scores[:: -(-len(scores) // SAMPLE)])
     low, high = (float(scores[int(part * (len(scores) - 1))]) for part in QUANTILES)
     return low, max(high, low + 1e-6)
-
-
-def raster(score, low, high, ramp):
-    """One pixel a cell: uint8 [query, key, 4], transparent where nothing is visible.
-
-    score: float [query, key], -inf there; low, high: scores of the ramp's first and last colour
-    """
-    seen = ~np.isneginf(score)
-    part = (np.where(seen, score, low) - low) / (high - low)
-    opaque = np.full((*score.shape, 1), 255, np.uint8)
-    return np.concatenate([_theme.shades(ramp, part), opaque], -1) * seen[..., None]
-
-
-def data_url(pixels):
-    """A picture, uint8 [row, column, 4], as the data URL of a PNG."""
-    file = io.BytesIO()
-    # 64 shades look the same as thousands and make the file a third as large.
-    picture = Image.fromarray(pixels, "RGBA").quantize(64, Image.Quantize.FASTOCTREE)
-    picture.save(file, "PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 def alt(data, **state):

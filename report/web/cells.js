@@ -101,8 +101,8 @@ function describe(cell, names) {
     "target token": token(cell.target_token, cell.target_text),
     [apart(cell)]: Math.abs(cell.distance),
     score: fixed(cell.score, digits),
-    probability: fixed(cell.probability, 3),
     ...(cell.uncapped === undefined ? {} : { "score before the cap": fixed(cell.uncapped, digits) }),
+    probability: fixed(cell.probability, 3),
     ...Object.fromEntries(known.map(([n, value]) => [`${names[n]} term`, fixed(value, digits)])),
   };
 }

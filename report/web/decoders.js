@@ -7,7 +7,8 @@
 //   signals   params of the chart to set (optional)
 // and for the attention map also its picture and a look-up of single cells.
 //
-// attention_map        markers {current_token, target_token, kind}
+// attention_map        markers {current_token, target_token, kind}; edge {column, row, order}: the
+//                      corners of the cells at which a sliding window begins
 // attention_breakdown  points: a target a row, by `sort_idx`; report.axes names two or three terms;
 //                      each as it is under its name, and less its smallest value in the row as
 //                      height_<term> (two) or, divided by the sum of them, share_<term> (three)
@@ -31,7 +32,7 @@ export const decoders = {
       }
     });
     return {
-      datasets: { markers, cursor: [] },
+      datasets: { markers, edge: edge(map), cursor: [] },
       signals: { score_low: low, score_high: high },
       picture: (ramp) => raster(map, scores, low, high, ramp),
       cell: (i, j) => cell(map, tokens, i, j),
@@ -101,6 +102,12 @@ function records({ rows, columns }, tokens) {
 export function kind(current, target) {
   if (target === current) return "the token itself";
   return target === 0 ? "the first token" : "another token";
+}
+
+function edge({ first }) {
+  if (first.every((target) => target === 0)) return [];
+  const corners = first.flatMap((column, i) => [[column, i], [column, i + 1]]);
+  return corners.map(([column, row], order) => ({ column, row, order }));
 }
 
 function smallest({ first, last }, term, i) {

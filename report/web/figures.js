@@ -8,6 +8,7 @@ import { watchCells } from "./cells.js";
 import { decoders } from "./decoders.js";
 import { latest, loadJson, loadTokens } from "./loading.js";
 import { clearMarks, isTouch, markSignals, onMark, watchFigure, watchPassage } from "./marks.js";
+import { keepTooltipInside } from "./tooltip.js";
 
 const here = new URL(".", import.meta.url);
 const figures = new Map(); // <figure> element -> Figure
@@ -90,6 +91,7 @@ class Figure {
     }
     this.view = view;
     this.params = new Set(spec.params.map((each) => each.name));
+    keepTooltipInside(view);
     watchFigure(this);
     const hide = this.report.ramp && watchCells(this, box);
     this.hideTip = hide || ((event) => view.tooltip().call(view, null, event, null, null));

@@ -1,36 +1,8 @@
-import base64
-import io
-
 import numpy as np
 import pytest
-from PIL import Image
 
 from report.figures import _theme, attention_map
-
-SCORE = np.array([[1.0, -np.inf, -np.inf], [0.0, 2.0, -np.inf], [1.0, 9.0, -9.0]])
-RAMP = ["#000000", "#808080", "#ff0000"]
-
-
-def test_picture_has_the_ramps_ends_at_the_ends_of_the_range_and_saturates_beyond():
-    pixels = attention_map.raster(SCORE, 0.0, 2.0, RAMP)
-    assert pixels[1, 0].tolist() == [0, 0, 0, 255]
-    assert pixels[1, 1].tolist() == [255, 0, 0, 255]
-    assert pixels[2, 0].tolist() == [128, 128, 128, 255]
-    assert pixels[2, 1:].tolist() == [[255, 0, 0, 255], [0, 0, 0, 255]]
-
-
-def test_picture_is_transparent_above_the_diagonal_only():
-    alpha = attention_map.raster(SCORE, 0.0, 2.0, RAMP)[..., 3]
-    assert (alpha == 255 * np.tril(np.ones((3, 3)))).all()
-
-
-def test_data_url_holds_the_same_pixels():
-    pixels = attention_map.raster(SCORE, 0.0, 2.0, RAMP)
-    kind, content = attention_map.data_url(pixels).split(",")
-    assert kind == "data:image/png;base64"
-    with Image.open(io.BytesIO(base64.b64decode(content))) as picture:
-        shown = np.asarray(picture.convert("RGBA")).astype(int)
-    assert np.abs(shown - pixels).max() <= 10  # 64 shades
+from tests.figures import hand_made
 
 
 @pytest.mark.parametrize("head", range(4))
@@ -55,9 +27,11 @@ def test_markers_say_what_their_target_is(data):
             assert mark["kind"] == "another token"
 
 
-def test_colours_run_between_quantiles_of_the_scores(data):
-    attention = data.attention(2, 3)
-    scores = attention.score[np.tril_indices(data.length)]
+@pytest.mark.parametrize("kind", ["alibi_bias", "softcap", "window", "encoder"])
+def test_colours_run_between_quantiles_of_what_enters_the_softmax(study, kind):
+    attention = study(kind).attention(2, 3)
+    scores = attention.capped[attention.visible.mask()]
+    assert np.isfinite(scores).all()
     low, high = attention_map.score_range(attention)
     assert (low, high) == pytest.approx(
         np.quantile(scores, attention_map.QUANTILES, method="lower"), abs=1e-12
@@ -75,3 +49,57 @@ def test_dark_picture_has_the_dark_ramp(data):
 def test_the_spec_carries_the_ramp_of_its_legend(data):
     spec = attention_map.chart(data).to_dict()
     assert spec["usermeta"]["report"]["ramp"] == _theme.SCORE_RAMP
+
+
+@pytest.mark.parametrize("kind", hand_made.KINDS)
+def test_any_model_has_a_map(study, kind):
+    assert attention_map.left_out(study(kind)) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "says", "not_this"),
+    [
+        ("alibi_bias", "itself or an earlier one. Shade is the score, before softmax;", "window"),
+        ("alibi_bias", "to read both tokens, the score, its terms and the probability.", "sink"),
+        ("encoder", "every token of the passage, itself, earlier and later ones alike.", "or an"),
+        ("window", "itself or an earlier one; in some layers only the last 7, itself", "later"),
+        ("softcap", "as it enters softmax, where the model keeps it between −4 and 4;", "before"),
+        ("sink", "of a row sum to less than 1: the rest goes to a sink", "only the"),
+        ("score", "to read both tokens, the score and the probability.", "terms"),
+    ],
+)
+def test_caption_tells_of_the_model_that_it_shows(study, kind, says, not_this):
+    caption = attention_map.caption(study(kind))
+    assert says in caption
+    assert not_this not in caption
+
+
+def test_alt_text_tells_the_shape_of_what_is_seen(study):
+    assert "24 tokens, a lower triangle. " in attention_map.alt(study("rotary"), layer=0)
+    assert "a band of 7 tokens below the diagonal. " in attention_map.alt(study("window"), layer=0)
+    assert "24 tokens, a lower triangle. " in attention_map.alt(study("window"), layer=1)
+    assert "24 tokens, a square. " in attention_map.alt(study("encoder"), layer=0)
+
+
+def test_the_edge_of_a_window_runs_down_its_first_targets(study):
+    data = study("window")
+    assert attention_map.rows(data, layer=1)["edge"] == []
+    edge = attention_map.rows(data, layer=0)["edge"]
+    first = data.visible(0, 0).first
+    assert [(corner["column"], corner["row"]) for corner in edge[::2]] == [
+        (first[row], row) for row in range(data.length)
+    ]
+    assert [corner["order"] for corner in edge] == list(range(2 * data.length))
+    assert edge[-1]["row"] == data.length
+
+
+def test_legends_have_a_place_of_their_own_where_no_triangle_is_empty(study):
+    def places(kind):
+        spec = attention_map.chart(study(kind)).to_dict()
+        legends = [
+            layer.get("encoding", {}).get("color", {}).get("legend") for layer in spec["layer"]
+        ]
+        return {legend["orient"] for legend in legends if legend}
+
+    assert places("alibi_bias") == places("window") == {"none"}
+    assert places("encoder") == {"top"}

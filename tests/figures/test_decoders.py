@@ -6,7 +6,7 @@ import math
 import pytest
 
 from report.datasets import packing
-from report.figures import attention_map
+from report.figures import _pixels, attention_map
 from report.pages import figure_module
 from tests.figures import hand_made, live_page
 
@@ -104,7 +104,7 @@ def test_the_picture_of_the_map_has_the_colours_that_python_gives(page, address,
         return [[...shown.picture(ramp)], shown.signals]; }""",
         [json.loads((data.path / "attention/2/2.json").read_text("utf-8")), ramp],
     )
-    expected = attention_map.raster(attention.capped, low, high, ramp)
+    expected = _pixels.raster(attention.capped, low, high, ramp)
     worst = max(abs(a - b) for a, b in zip(pixels, expected.ravel().tolist(), strict=True))
     assert worst <= 2  # the script rounds to 256 shades
     assert signals["score_low"] == pytest.approx(low)

@@ -1,0 +1,123 @@
+"""The attention map of other kinds of model: what can be pointed at, and what is told of it."""
+
+import pytest
+
+from tests.figures import live_page
+from tests.figures.conftest import quiet_page
+from tests.figures.live_page import TOOLTIP, go_live
+from tests.serving import served
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def address_of(study):
+    """A function from a kind of model to the address of a page with its figures."""
+    servers, found = [], {}
+
+    def of_kind(kind):
+        if kind not in found:
+            site = study(kind).path.parents[2]
+            live_page.write(site, study(kind))
+            servers.append(served(site))
+            found[kind] = f"{servers[-1].__enter__()}articles/hand/"
+        return found[kind]
+
+    yield of_kind
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+def at_layer(page, layer):
+    """Figure 1 at a layer, once it shows it."""
+    go_live(page, 1)
+    page.evaluate(
+        """layer => { const slider = document.querySelector('#fig-1 input[name=layer]');
+        slider.value = layer; slider.dispatchEvent(new Event('input')); }""",
+        layer,
+    )
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(100)
+
+
+def pressed(page, *keys):
+    page.locator("#fig-1 .live-figure__chart").focus()
+    for key in keys:
+        page.keyboard.press(key)
+    shown = page.evaluate(TOOLTIP)
+    return shown, (int(shown["current token"].split()[0]), int(shown["target token"].split()[0]))
+
+
+def test_the_keys_reach_every_corner_of_an_encoders_square(page, address_of, study):
+    page.goto(address_of("encoder"))
+    at_layer(page, 0)
+    last = study("encoder").length - 1
+    shown, cell = pressed(page, "End", "ArrowRight")
+    assert cell == (last, last)
+    assert shown["tokens before"] == "0"
+    _, cell = pressed(page, "Home")
+    assert cell == (last, 0)
+    _, cell = pressed(page, *["ArrowUp"] * (last + 1))
+    assert cell == (0, 0)
+    shown, cell = pressed(page, "End")
+    assert cell == (0, last)
+    assert shown["tokens after"] == str(last)
+    assert "tokens in the past" not in shown
+    probability = study("encoder").attention(0, 0).probability[0, last]
+    assert shown["probability"] == f"{probability:.3f}"
+
+
+def test_the_keys_stay_within_a_window(page, address_of, study):
+    page.goto(address_of("window"))
+    at_layer(page, 0)
+    last, window = study("window").length - 1, study("window").windows[0]
+    _, cell = pressed(page, "Home")
+    assert cell == (last, last - window + 1)
+    _, cell = pressed(page, "ArrowLeft")
+    assert cell == (last, last - window + 1)
+    _, cell = pressed(page, "ArrowUp", "Home", "ArrowDown")  # what that row saw first is unseen
+    assert cell == (last, last - window + 1)
+    _, cell = pressed(page, "End", "ArrowUp")  # the row above does not see its successor
+    assert cell == (last - 1, last - 1)
+
+
+def test_beyond_a_window_there_is_nothing_to_point_at(page, address_of, study):
+    page.goto(address_of("window"))
+    seen = {}
+    for layer in (0, 1):  # with a window, and without
+        at_layer(page, layer)
+        box = page.locator("#fig-1 canvas").bounding_box()
+        page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.8 * box["height"])
+        seen[layer] = page.evaluate(TOOLTIP)
+    assert seen[0] == {}
+    assert int(seen[1]["tokens in the past"]) >= study("window").windows[0]
+
+
+def test_a_capped_score_is_told_before_and_after(page, address_of, study):
+    page.goto(address_of("softcap"))
+    at_layer(page, 1)
+    shown, (i, j) = pressed(page, "Home")
+    attention = study("softcap").attention(1, 0)
+    digits = 1 if attention.probability[i, j] < 0.01 else 2
+    said = {
+        "score": attention.capped[i, j],
+        "score before the cap": attention.score[i, j],
+        "row constant term": attention.terms["row_constant"].matrix()[i, j],
+    }
+    for name, value in said.items():
+        assert shown[name] == f"{value:.{digits}f}".replace("-", "−"), name
+    assert abs(attention.capped[i, j] - attention.score[i, j]) > 0.1
+
+
+def test_a_tooltip_stays_inside_a_narrow_window(browser, address_of):
+    with quiet_page(browser, viewport={"width": 390, "height": 844}) as page:
+        page.goto(address_of("softcap"))
+        at_layer(page, 1)
+        box = page.locator("#fig-1 canvas").bounding_box()
+        for part in range(30, 80, 5):
+            page.mouse.move(box["x"] + part * box["width"] / 100, box["y"] + 0.8 * box["height"])
+            left, right = page.evaluate(
+                """() => { const tip = document.querySelector('#vg-tooltip-element.visible');
+                const { left, right } = tip.getBoundingClientRect(); return [left, right]; }"""
+            )
+            assert 0 < left < right < 390
