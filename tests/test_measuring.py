@@ -245,7 +245,7 @@ def test_a_chat_is_measured_with_the_model_s_own_marks(datasets, asked, tmp_path
     template = "{% for message in messages %}[{{ message.content | trim }}]{% endfor %}"
     (chatty / "chat_template.jinja").write_text(template)
     folder, _, _ = datasets(asked(model=str(chatty), chat=True))
-    text = "".join(piece["text"] for piece in StudyData(folder).tokens)
+    text = "".join(token.text for token in StudyData(folder).tokens)
     assert (text[0], text[-1]) == ("[", "]")
     assert StudyData(folder).manifest["command"].endswith(" --chat")
     assert datasets(asked(model=str(chatty)))[1]

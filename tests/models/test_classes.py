@@ -23,7 +23,7 @@ from tests.models.checkpoints import change_config, refused, save
 FAMILIES = [
     families.variants(family)[0]
     for family in families.names()
-    if not families.read(family).get("without_attention")
+    if not families.read(family).get("unsupported")
 ]
 
 
