@@ -28,6 +28,7 @@ class Layer:
     hidden_state: float [T, hidden_size], what entered the layer
     context: float [T, heads * value_dim], what entered the output projection
     attention_output: float [T, hidden_size], what left it
+    normed: float [T, hidden_size], the same after the norm that follows; None without one
     states: every float [T, hidden_size] that entered a module of the layer, and what is left of the
         layer's output without each module's; among them is the hidden state with attention added
     """
@@ -37,6 +38,7 @@ class Layer:
     hidden_state: torch.Tensor = None
     context: torch.Tensor = None
     attention_output: torch.Tensor = None
+    normed: torch.Tensor = None
     states: list = field(default_factory=list)
 
 
@@ -121,6 +123,8 @@ def _watch(layer, part, undo):
             return
         if module is part.output_projection:
             layer.attention_output = output
+        if module is part.norm_after:
+            layer.normed = output
         if name:
             outputs.append(output)
         else:

@@ -51,7 +51,7 @@ def differences(name, seed=0):
     twice = families.read(name.partition("/")[0]).get("counts_alibi_twice", False)
     truth = reference(families.tiny(name, seed), token_ids, twice)
     loaded = families.loaded(name, seed)
-    passage = measure_passage(loaded, token_ids)
+    passage = measure_passage(loaded, token_ids, rows=ROWS)
     recorder = _Recorder()
     with attached(loaded.model, recorder):
         logits = plain_logits(loaded.model, token_ids)
@@ -63,7 +63,7 @@ def differences(name, seed=0):
         part = structure(loaded.model)[index]
         worst.note("prob.", recorder.probabilities[index], layer.probability)
         _compare_scores(worst, passage, index, layer)
-        _compare_updates(worst, passage, index, layer, part, recorder.updates_of[index])
+        _compare_updates(worst, passage, index, layer, part, recorder.contexts[index])
     return worst.differences
 
 
@@ -84,10 +84,10 @@ class _Worst:
 
 
 class _Recorder:
-    """Keeps the probabilities that the kernel uses, and what enters the updates."""
+    """Keeps the probabilities that the kernel uses, and the contexts that come of them."""
 
     def __init__(self):
-        self.probabilities, self.updates_of = [], []
+        self.probabilities, self.contexts = [], []
 
     def attention(self, layer, factors, value):
         """See report/models/capture.py."""
@@ -102,7 +102,7 @@ class _Recorder:
 
     def updates(self, layer, hidden_state, context, attention_output):
         """See report/models/capture.py."""
-        self.updates_of.append((hidden_state, context, attention_output))
+        self.contexts.append(context)
 
 
 def _compare_scores(worst, passage, index, layer):
@@ -145,11 +145,11 @@ def _capped(scores, factors):
     return scores if cap is None else cap * torch.tanh(scores / cap)
 
 
-def _compare_updates(worst, passage, index, layer, part, measured):
+def _compare_updates(worst, passage, index, layer, part, context):
     """The heads' updates, as they are and as they are added to the hidden state."""
     if passage.magnitude is None:
         return
-    _, context, output = (tensor.double() for tensor in measured)
+    context = context.double()
     weight = part.output_weight().double().unflatten(1, (part.heads, -1))  # [hidden, heads, d]
     update = torch.einsum("htd,mhd->htm", context, weight)
     bias = part.output_projection.bias
@@ -157,15 +157,14 @@ def _compare_updates(worst, passage, index, layer, part, measured):
     worst.note("updates", update.sum(0) + bias, layer.attention_output)
     factor = torch.tensor(part.residual_multiplier, dtype=torch.float64)
     if part.norm_after is not None:
-        factor = factor * part.norm_scale(output.float())[:, None] * part.norm_weight()
-        factor = factor.detach().double()
+        factor = factor * layer.normed.double() / layer.attention_output.double()
     effective, added = update * factor, (update.sum(0) + bias) * factor
     _compare_with_any(worst, "added", layer.hidden_state + added, layer.states)
-    raw = (passage.magnitude, passage.alignment)
-    if passage.raw_magnitude is not None:
-        raw = (passage.raw_magnitude, passage.raw_alignment)
     _compare_lengths(worst, (passage.magnitude, passage.alignment), index, effective, layer)
-    _compare_lengths(worst, raw, index, update, layer)
+    if passage.raw_magnitude is not None:
+        raw = update * part.residual_multiplier
+        found = passage.raw_magnitude, passage.raw_alignment
+        _compare_lengths(worst, found, index, raw, layer)
 
 
 def _compare_lengths(worst, measured, index, update, layer):
