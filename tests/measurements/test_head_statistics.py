@@ -5,71 +5,71 @@ import pytest
 import torch
 
 from report.errors import ReportError
-from report.measurements.head_statistics import HeadStatistics, block_sums
+from report.measurements.head_statistics import HeadStatistics, row_sums
 
-BY_HAND = torch.tensor(
-    [
-        [[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.2, 0.2, 0.6]],
-        [[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.1, 0.7, 0.2]],
-    ]
-)
+TARGETS = torch.tensor([[[0, -1], [0, 1], [2, 0]], [[0, -1], [1, 0], [1, 2]]])
+PROBABILITY = torch.tensor([[[1, 0], [0.9, 0.1], [0.6, 0.2]], [[1, 0], [0.75, 0.25], [0.7, 0.2]]])
 
 
-def measured(probability, splits=(), layers=1):
-    """Statistics of one text in every layer, its rows in blocks that end at `splits`."""
-    heads, length, _ = probability.shape
-    statistics = HeadStatistics.empty(layers, heads)
+def measured(targets, probability, layers=1):
+    """Statistics of one text that is alike in every layer."""
+    statistics = HeadStatistics.empty(layers, targets.shape[0])
     for layer in range(layers):
-        for start, end in zip((0, *splits), (*splits, length), strict=True):
-            statistics.add_block(layer, block_sums(probability[:, start:end, :end], start))
-    statistics.add_text(length)
+        statistics.add_layer(layer, row_sums(targets, probability))
+    statistics.add_text(targets.shape[1])
     return statistics
 
 
 def random_text(seed, length=30, heads=4):
+    """Targets and probabilities of a text of random attention."""
     generator = torch.Generator().manual_seed(seed)
     score = 3 * torch.randn(heads, length, length, generator=generator)
     later = torch.ones(length, length, dtype=torch.bool).triu(1)
-    return score.masked_fill(later, -torch.inf).softmax(-1)
+    found = score.masked_fill(later, -torch.inf).softmax(-1).topk(2)
+    return found.indices, found.values
 
 
 def test_fractions_and_concentration_by_hand():
-    statistics = measured(BY_HAND)
+    statistics = measured(TARGETS, PROBABILITY)
     assert (statistics.texts, statistics.rows) == (1, 2)
     np.testing.assert_allclose(statistics.itself, [[0.5, 0.5]])
     np.testing.assert_allclose(statistics.first_token, [[0.5, 0.0]])
     np.testing.assert_allclose(statistics.concentration, [[0.6, 0.5]], atol=1e-7)
 
 
-def test_the_first_row_is_left_out_alone():
-    itself, first, difference = block_sums(BY_HAND[:, :1, :1], 0)
+def test_the_first_row_is_left_out():
+    itself, first, difference = row_sums(TARGETS[:, :1], PROBABILITY[:, :1])
     assert itself.tolist() == first.tolist() == [0, 0]
     assert difference.tolist() == [0, 0]
 
 
-def test_a_row_after_the_first_block_is_not_left_out():
-    itself, first, _ = block_sums(BY_HAND[:, 1:2, :2], 1)
-    assert itself.tolist() == [0, 1]
-    assert first.tolist() == [1, 0]
+def test_the_first_row_of_an_encoder_is_left_out_too():
+    """It has a choice, but for token 0 "itself" and "the first token" are one target."""
+    targets = torch.tensor([[[0, 1], [0, 1]]])
+    itself, first, difference = row_sums(targets, torch.tensor([[[0.8, 0.2], [0.75, 0.25]]]))
+    assert (itself.tolist(), first.tolist(), difference.tolist()) == ([0], [1], [0.5])
+
+
+def test_with_a_sink_the_difference_is_of_what_it_leaves():
+    _, _, difference = row_sums(TARGETS[:1], PROBABILITY[:1] / 4)
+    torch.testing.assert_close(difference, torch.tensor([0.3], dtype=torch.float64))
 
 
 def test_inputs_are_unchanged():
-    before = BY_HAND.clone()
-    block_sums(BY_HAND, 0)
-    assert torch.equal(before, BY_HAND)
+    before = TARGETS.clone(), PROBABILITY.clone()
+    row_sums(TARGETS, PROBABILITY)
+    assert torch.equal(before[0], TARGETS)
+    assert torch.equal(before[1], PROBABILITY)
 
 
-@pytest.mark.parametrize("splits", [(1,), (7, 9, 29), tuple(range(1, 30))])
-def test_blocks_of_any_size_give_the_same_sums(splits):
-    probability = random_text(0)
-    whole, split = measured(probability, layers=2), measured(probability, splits, layers=2)
-    assert (whole.itself_rows == split.itself_rows).all()
-    assert (whole.first_token_rows == split.first_token_rows).all()
-    np.testing.assert_allclose(whole.difference_sum, split.difference_sum, atol=1e-10)
+def test_layers_are_kept_apart():
+    statistics = HeadStatistics.empty(2, 2)
+    statistics.add_layer(1, row_sums(TARGETS, PROBABILITY))
+    assert statistics.itself_rows.tolist() == [[0, 0], [1, 1]]
 
 
 def test_merging_is_the_mean_over_all_rows_and_changes_neither():
-    long, short = measured(random_text(1, 30)), measured(random_text(2, 5))
+    long, short = measured(*random_text(1, 30)), measured(*random_text(2, 5))
     before = long.difference_sum.copy(), short.difference_sum.copy()
     merged = long.merge(short)
     assert (merged.texts, merged.rows) == (2, 33)
@@ -80,8 +80,26 @@ def test_merging_is_the_mean_over_all_rows_and_changes_neither():
     assert (short.difference_sum == before[1]).all()
 
 
+@pytest.mark.parametrize("splits", [(1,), (3, 7), (2, 4, 6, 8)])
+def test_however_texts_are_split_the_sums_are_those_of_the_whole(splits):
+    texts = [random_text(seed, 3 + 7 * seed) for seed in range(10)]
+    whole = HeadStatistics.empty(1, 4)
+    parts = [HeadStatistics.empty(1, 4) for _ in range(len(splits) + 1)]
+    for place, text in enumerate(texts):
+        for statistics in (whole, parts[sum(place >= split for split in splits)]):
+            statistics.add_layer(0, row_sums(*text))
+            statistics.add_text(text[0].shape[1])
+    merged = parts[0]
+    for part in parts[1:]:
+        merged = merged.merge(part)
+    assert (merged.rows, merged.texts) == (whole.rows, whole.texts)
+    assert (merged.itself_rows == whole.itself_rows).all()
+    assert (merged.first_token_rows == whole.first_token_rows).all()
+    np.testing.assert_allclose(merged.difference_sum, whole.difference_sum, rtol=0, atol=1e-10)
+
+
 def test_merging_does_not_depend_on_the_order():
-    parts = [measured(random_text(seed, 10 + seed)) for seed in range(4)]
+    parts = [measured(*random_text(seed, 10 + seed)) for seed in range(4)]
     forward = parts[0].merge(parts[1]).merge(parts[2].merge(parts[3]))
     backward = parts[3].merge(parts[2]).merge(parts[1]).merge(parts[0])
     assert (forward.first_token_rows == backward.first_token_rows).all()

@@ -1,8 +1,10 @@
 """Length and direction of updates, against the updates themselves."""
 
+import pytest
 import torch
 
 from report.measurements.updates import HeadUpdate
+from tests.measurements import plain
 
 
 def test_one_head_by_hand():
@@ -59,3 +61,34 @@ def test_alignment_never_leaves_its_range():
     _, alignment = HeadUpdate.of_projection(weight, 1).magnitude_and_alignment(context, context[0])
     assert alignment.max() <= 1
     torch.testing.assert_close(alignment, torch.ones(1, 500))
+
+
+@pytest.mark.parametrize("scale", [2.5, torch.tensor([0.5, 1.0, 2.0, 3.0])])
+def test_effective_updates_equal_the_updates_written_out(scale):
+    draw = plain.drawer(3)
+    heads, length, size, hidden = 2, 4, 3, 10
+    weight, context = draw(hidden, heads * size), draw(heads, length, size)
+    hidden_state, gain = draw(length, hidden), draw(hidden)
+    update = HeadUpdate.of_projection(weight, heads, gain)
+    magnitude, alignment = update.magnitude_and_alignment(context, hidden_state, scale)
+    for head in range(heads):
+        for token in range(length):
+            factor = scale if isinstance(scale, float) else scale[token]
+            raw = weight[:, head * size : (head + 1) * size] @ context[head, token]
+            written = factor * gain * raw
+            expected = written.norm() / hidden_state[token].norm()
+            torch.testing.assert_close(magnitude[head, token], expected)
+            expected = torch.cosine_similarity(written, hidden_state[token], dim=0)
+            torch.testing.assert_close(alignment[head, token], expected)
+
+
+def test_a_norm_is_linear_in_the_updates_once_its_scale_is_known():
+    """What effective updates rest on: what arrives of all heads sums to the norm's output."""
+    norm = torch.nn.RMSNorm(12, eps=1e-6, dtype=torch.float64)
+    draw = plain.drawer(4)
+    norm.weight.data = draw(12)
+    parts = draw(5, 7, 12)  # heads, tokens, hidden
+    total = parts.sum(0)
+    scale = 1 / (total.square().mean(-1) + 1e-6).sqrt()
+    arriving = scale[:, None] * norm.weight * parts
+    torch.testing.assert_close(arriving.sum(0), norm(total))
