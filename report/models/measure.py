@@ -88,13 +88,12 @@ class PassageRecorder:
     def __init__(self, loaded, token_ids, progress=None, rows=ROWS):
         self.structure = loaded.structure[: loaded.measured_layers]
         self.token_ids, self.progress, self.rows = list(token_ids), progress, rows
-        shape = len(self.structure), self.structure[0].heads, len(self.token_ids)
-        self.shape = shape
+        self.shape = shape = len(self.structure), self.structure[0].heads, len(self.token_ids)
         self.largest_targets = np.full((*shape, SHOWN_TARGETS), -1, np.int32)
         self.marker_count = np.zeros(shape, np.int32)
         self.statistics = HeadStatistics.empty(*shape[:2])
         self.factors = [None] * shape[0]
-        self.updates_found = {}
+        self.updates_found, self.layers_with_updates = {}, 0
 
     def attention(self, layer, factors, value):
         """Compute one layer's context and measure its attention."""
@@ -112,22 +111,23 @@ class PassageRecorder:
     def updates(self, layer, hidden_state, context, attention_output):
         """Measure what each head adds to the hidden state."""
         found = updates(self.structure[layer], layer, hidden_state, context, attention_output)
+        self.layers_with_updates += 1
         for name, values in vars(found).items():
-            if values is None:
-                continue
-            table = self.updates_found.setdefault(name, np.zeros(self.shape, np.float32))
-            table[layer] = values.cpu()
+            if values is not None:
+                table = self.updates_found.setdefault(name, np.zeros(self.shape, np.float32))
+                table[layer] = values.cpu()
 
     def measurement(self):
         """Everything collected, once the passage has been run."""
         self.statistics.add_text(len(self.token_ids))
+        complete = self.layers_with_updates == len(self.structure)
         return PassageMeasurement(
             self.token_ids,
             self.largest_targets,
             self.marker_count,
             self.statistics,
             self.factors,
-            **self.updates_found,
+            **(self.updates_found if complete else {}),
         )
 
 

@@ -1,14 +1,17 @@
 """Measured numbers against an independent reference, and what measuring must not do."""
 
 import copy
+import gc
 
 import numpy as np
 import pytest
 import torch
 
+from report import families
 from report.errors import ReportError
-from report.models.measure import measure_corpus, measure_passage
-from tests.conftest import random_falcon
+from report.models.load import load_model
+from report.models.measure import measure_all, measure_corpus, measure_passage
+from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.models.falcon_reference import reference
 
 LAYERS, HEADS = 3, 4
@@ -118,20 +121,22 @@ def test_alibi_keeps_the_rounding_of_the_model_past_256_tokens(loaded):
         np.testing.assert_allclose(position - position[-1], truth.position[-1], atol=1e-5)
 
 
-def test_a_model_without_biases_has_a_bias_term_of_zero(loaded, token_ids):
-    loaded.model = random_falcon(bias=False)
-    measured = measure_passage(loaded, token_ids)
-    expected = reference(loaded.model, token_ids)
+def test_a_model_without_biases_has_no_bias_term(token_ids, tmp_path):
+    model = random_falcon(bias=False)
+    model.save_pretrained(tmp_path)
+    byte_level_tokenizer().save_pretrained(tmp_path)
+    measured = measure_passage(load_model(tmp_path), token_ids)
+    expected = reference(model, token_ids)
     for layer, head in EVERY_HEAD:
-        assert not measured.terms(layer, head)[1].values.any()
+        assert [term.name for term in measured.terms(layer, head)] == ["content", "position"]
         np.testing.assert_allclose(
             measured.probability(layer, head), expected.layers[layer][head].probability, atol=1e-5
         )
 
 
-@pytest.mark.parametrize("block", [1, 7, 64])
-def test_the_size_of_a_block_changes_no_result(loaded, token_ids, measured, block):
-    other = measure_passage(loaded, token_ids, block=block)
+@pytest.mark.parametrize("rows", [1, 7, 64])
+def test_the_size_of_a_block_changes_no_result(loaded, token_ids, measured, rows):
+    other = measure_passage(loaded, token_ids, rows=rows)
     assert (other.largest_targets == measured.largest_targets).all()
     assert (other.marker_count == measured.marker_count).all()
     np.testing.assert_allclose(other.magnitude, measured.magnitude, rtol=1e-5)
@@ -191,6 +196,19 @@ def test_results_hold_no_gradient_and_no_view_of_the_model(loaded, token_ids, me
     assert not any(factors.query.requires_grad for factors in measured.factors)
 
 
+def test_all_at_once_is_what_each_is_alone(loaded, token_ids, measured):
+    texts = [token_ids[:20], token_ids[10:]]
+    seen = []
+    passage, corpus = measure_all(loaded, token_ids, texts, progress=lambda *n: seen.append(n))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+    assert (passage.largest_targets == measured.largest_targets).all()
+    assert (passage.alignment == measured.alignment).all()
+    assert (passage.probability(2, 1) == measured.probability(2, 1)).all()
+    alone = measure_corpus(loaded, texts)
+    assert (corpus.difference_sum == alone.difference_sum).all()
+    assert (corpus.texts, corpus.rows) == (alone.texts, alone.rows) == (2, 48)
+
+
 def test_progress_counts_layers_and_texts(loaded, token_ids):
     seen = []
     measure_passage(loaded, token_ids, progress=lambda *step: seen.append(step))
@@ -224,6 +242,9 @@ def test_not_a_number_in_an_update_names_layer_and_head(loaded, token_ids):
 def test_not_a_number_between_layers_names_the_layer_it_enters(loaded, token_ids):
     damage(loaded, "transformer.h.0.mlp.dense_4h_to_h", 5, float("nan"))
     with pytest.raises(ReportError, match="layer 1, every head: the hidden state that enters"):
+        measure_passage(loaded, token_ids)
+    several = r"layer 1, head 0 \(and 3 more heads\): the attention score is NaN"
+    with pytest.raises(ReportError, match=several):
         measure_corpus(loaded, [token_ids])
 
 
@@ -246,3 +267,89 @@ def test_token_ids_that_cannot_be_measured_are_refused(loaded, token_ids, messag
 def test_an_empty_corpus_is_refused(loaded):
     with pytest.raises(ReportError, match="the corpus has no text"):
         measure_corpus(loaded, [])
+
+
+def test_an_empty_corpus_is_refused_with_a_passage_too(loaded, token_ids):
+    with pytest.raises(ReportError, match="the corpus has no text"):
+        measure_all(loaded, token_ids, [])
+
+
+FAMILIES = ["llama/default", "gemma2", "gemma3/text", "gpt_oss", "bert", "gptj", "falcon/alibi"]
+IDS = [1, 7, 31, 5, 5, 80, 42, 9, 13, 77, 61, 2, 8, 30, 44, 95, 7, 31, 23, 11]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_statistics_and_targets_follow_from_the_probabilities(name):
+    """Of decoders and encoders, with windows and sinks; row 0 is left out of all statistics."""
+    loaded = families.loaded(name)
+    measured = measure_passage(loaded, IDS)
+    corpus = measure_corpus(loaded, [IDS])
+    layers, heads, length, _ = measured.largest_targets.shape
+    for layer in range(layers):
+        visible = measured.visible(layer)
+        for head in range(heads):
+            probability = measured.probability(layer, head)
+            ordered = np.sort(probability, 1)[:, ::-1]
+            targets = measured.largest_targets[layer, head]
+            shown = np.minimum(11, (visible.last - visible.first + 1).numpy())
+            assert ((targets >= 0).sum(1) == shown).all()
+            for i in range(length):
+                found = probability[i, targets[i, : shown[i]]]
+                np.testing.assert_allclose(found, ordered[i, : shown[i]], atol=1e-5)
+                enough = np.flatnonzero(np.cumsum(found) >= 0.5)
+                expected = enough[0] + 1 if len(enough) else shown[i]
+                assert measured.marker_count[layer, head, i] == expected
+            largest, rows = probability[1:].argmax(1), np.arange(1, length)
+            expected = (largest == rows).mean(), (largest == 0).mean()
+            for statistics in (measured.statistics, corpus):
+                found = statistics.itself[layer, head], statistics.first_token[layer, head]
+                np.testing.assert_allclose(found, expected)
+                np.testing.assert_allclose(
+                    statistics.concentration[layer, head],
+                    (ordered[1:, 0] - ordered[1:, 1]).mean(),
+                    atol=1e-5,
+                )
+
+
+@pytest.mark.parametrize("name", ["gemma2", "glm4", "olmo2"])
+def test_a_norm_after_the_attention_gives_raw_updates_too(name):
+    measured = measure_passage(families.loaded(name), IDS)
+    assert measured.raw_magnitude.shape == measured.magnitude.shape
+    assert np.abs(measured.raw_magnitude / measured.magnitude - 1).mean() > 0.1
+    assert np.abs(measured.raw_alignment - measured.alignment).max() > 0.01
+
+
+def test_without_such_a_norm_there_is_one_kind_of_update():
+    measured = measure_passage(families.loaded("llama"), IDS)
+    assert measured.magnitude.min() > 0
+    assert measured.raw_magnitude is measured.raw_alignment is None
+
+
+def test_scores_alone_give_probabilities_and_updates():
+    measured = measure_passage(families.loaded("gptj"), IDS)
+    assert [term.name for term in measured.terms(0, 0)] == ["score"]
+    assert measured.magnitude.min() > 0
+
+
+def test_changed_weights_are_measured_as_they_are(loaded, token_ids, measured):
+    """The factorisation of a projection is kept from text to text, but not longer than it holds."""
+    with torch.no_grad():
+        loaded.model.transformer.h[2].self_attention.dense.weight.mul_(3)
+    again = measure_passage(loaded, token_ids)
+    np.testing.assert_allclose(again.magnitude[2], 3 * measured.magnitude[2], rtol=1e-5)
+    np.testing.assert_allclose(again.magnitude[:2], measured.magnitude[:2], rtol=1e-6)
+
+
+def test_a_corpus_keeps_nothing_of_its_texts(loaded):
+    """What 40 texts leave behind is what 4 leave behind."""
+
+    def tensors():
+        gc.collect()
+        return sum(issubclass(type(item), torch.Tensor) for item in gc.get_objects())
+
+    texts = [[0, 5, 9, 30 + place, 7] for place in range(40)]
+    measure_corpus(loaded, texts[:4])
+    before = tensors()
+    measured = measure_corpus(loaded, iter(texts))
+    assert measured.texts == 40
+    assert tensors() == before
