@@ -48,7 +48,7 @@ def write_datasets(folder, measured, provenance, progress=None):
 
 def _updates(measurement, layer):
     raw = None
-    if getattr(measurement, "raw_magnitude", None) is not None:
+    if measurement.raw_magnitude is not None:
         raw = measurement.raw_magnitude[layer], measurement.raw_alignment[layer]
     return updates.encode(
         layer,
@@ -68,7 +68,7 @@ def _attention(measurement, layer, head):
         measurement.probability(layer, head),
         measurement.marker_count[layer, head],
         measurement.largest_targets[layer, head],
-        visible=factors.visible,
+        visible=measurement.visible(layer),
         softcap=factors.softcap,
         sink=None if factors.sink is None else float(factors.sink[head]),
     )
