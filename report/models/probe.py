@@ -58,6 +58,8 @@ def probe(model):
     raises: ReportError naming the architecture if no attention is found in it
     The attention interface is tried first; a model that does not know it is run as it is.
     """
+    if getattr(model.config, "is_encoder_decoder", False):
+        raise _unsupported(model, "it reads one text and writes another")
     with ExitStack() as undo:
         run = model
         if any(parameter.is_meta for parameter in model.parameters()):
@@ -69,12 +71,15 @@ def probe(model):
             error = watch.run(through_interface)
             if watch.projection is not None:
                 return watch.found()
-    said = str(error).strip().splitlines()[:1]
-    raise ReportError(
-        f"architecture {architecture(model)} is not supported: in its first layer no attention of "
-        f"a text to itself was seen{''.join(f' ({line})' for line in said)}. The model is "
-        "unchanged, but nothing can be measured on it; supported are decoders and encoders of "
-        "layers that each compute one softmax attention"
+    said = "".join(f" ({line})" for line in str(error).strip().splitlines()[:1])
+    raise _unsupported(model, f"in its first layer no attention of a text to itself was seen{said}")
+
+
+def _unsupported(model, reason):
+    return ReportError(
+        f"architecture {architecture(model)} is not supported: {reason}. The model is unchanged, "
+        "but nothing can be measured on it; supported are decoders and encoders of layers that "
+        "each compute one softmax attention"
     )
 
 

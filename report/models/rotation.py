@@ -9,7 +9,7 @@ keys that it is given anyway a second time, by the angles of token 0.
 """
 
 import inspect
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -106,8 +106,7 @@ class Splitter:
         factors = replace(factors, unrotated_query=query, unrotated_key=key)
         if not self.wants_rotary_terms or learned.query_bias is None or learned.key_bias is None:
             return factors
-        biases, _ = ask(torch.zeros_like)
-        return replace(factors, rotated_query_bias=biases.query, rotated_key_bias=biases.key)
+        return replace(factors, **_rotated_biases(ask, factors))
 
     def _ask(self, module, arguments, change, at_first=False):
         """Factors and rotated pairs of `module` for another hidden state.
@@ -201,6 +200,17 @@ def _given(ask, factors):
         for true, bias in pairs
     ]
     return Learned(factors.query_bias, factors.key_bias, "given", False, max(differences))
+
+
+def _rotated_biases(ask, factors):
+    """The biases as every token rotates them, from zeros: of one token, if the module is content
+    to rotate that by the angles of all; else of all tokens, which takes a projection of them."""
+    one = None
+    with suppress(RuntimeError):
+        one, _ = ask(lambda hidden: torch.zeros_like(hidden[:, :1]))
+    if one is None or (one.query.shape, one.key.shape) != (factors.query.shape, factors.key.shape):
+        one, _ = ask(torch.zeros_like)
+    return {"rotated_query_bias": one.query, "rotated_key_bias": one.key}
 
 
 def _rotation(ask, factors, rotated):

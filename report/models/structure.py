@@ -100,7 +100,7 @@ def require_layers(model, number):
     if number > len(parts):
         raise ReportError(
             f"architecture {architecture(model)}: layer {len(parts)} has no "
-            f"'{_found(model).attention}' as the layers before it have, so only these can be "
+            f"'{_found(model).output_projection}' as the layers before it have, so only these can be "
             f"measured; ask for the layers 0-{len(parts) - 1}"
         )
 
