@@ -4,7 +4,7 @@ import platform
 import shlex
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from report import key as keys
 from report import store
@@ -48,6 +48,8 @@ def datasets(study, project, progress, force=False, announce=print):
     if not force and (target / "manifest.json").is_file():
         _remove_others(target)  # what a killed build may have left
         return target, False
+    if preset := _preset(source):
+        announce(names.about(preset, settings["layers"]))
     with store.new_folder(target) as temporary:
         loading = {"layer_by_layer": wanted.layer_by_layer, "announce": announce}
         measured, facts = measure(source, text, texts, progress, settings | loading)
@@ -69,7 +71,7 @@ def measuring_settings(wanted, source):
 
     wanted: `FrontMatter`; source: `names.Source`
     """
-    preset = names.presets().get(source.name) if source.kind == "hub" else None
+    preset = _preset(source)
     layers = wanted.layers or (number_of_layers(preset.layers) if preset else None)
     return {
         "layers": None if layers == "all" else layers,
@@ -81,8 +83,12 @@ def measuring_settings(wanted, source):
     }
 
 
+def _preset(source):
+    return names.presets().get(source.name) if source.kind == "hub" else None
+
+
 def measure(source, text, texts, progress, options):
-    """Run a model over a passage and a corpus.
+    """Run a model over a passage and a corpus, of which texts too long for it are left out.
 
     source: `names.Source`; text: `Passage`; texts: sequence of `Passage`
     options: dict, those of `load_model` and "chat" (the passage only; a corpus is read as it is)
@@ -100,7 +106,7 @@ def measure(source, text, texts, progress, options):
     chat = options.pop("chat")
     loaded = load.load_model(source, **options)
     tokenized = tokens.tokenize(loaded, text.text, chat)
-    corpus_ids = [tokens.encode(loaded, one.text) for one in texts]
+    corpus_ids = _fitting(loaded, [one.text for one in texts])
     with enough_memory(f"measuring {len(tokenized.token_ids)} tokens"):
         checked = self_check.checked(loaded)
         measured = Measured(
@@ -115,10 +121,30 @@ def measure(source, text, texts, progress, options):
         )
     return measured, {
         "model": loaded.identity | {"weights_sha256": loaded.weights_sha256},
-        "corpus": {"texts": len(corpus_ids), "tokens": sum(map(len, corpus_ids))},
-        "self_check": checked,
+        "corpus": {
+            "texts": len(corpus_ids),
+            "tokens": sum(map(len, corpus_ids)),
+            "left_out": len(texts) - len(corpus_ids),
+        },
+        "self_check": {name: checked[name] for name in checked if name != "capabilities"},
         "seed": self_check.SEED,
     }
+
+
+def _fitting(loaded, texts):
+    """Token ids of the texts that a model can take whole; ReportError if it can take none."""
+    from report.models.tokens import encode
+
+    context = loaded.identity["context"]
+    unlimited = replace(loaded, identity=loaded.identity | {"context": None})
+    found = [encode(unlimited, text) for text in texts]
+    fitting = [ids for ids in found if context is None or len(ids) <= context]
+    if not fitting:
+        raise ReportError(
+            f"every text of the corpus has more tokens than the {context} that the model takes; "
+            "the statistics over many texts need a model with a larger context"
+        )
+    return fitting
 
 
 def _command(source, text, settings):
@@ -126,7 +152,7 @@ def _command(source, text, settings):
     options = {"model": source.command_name, "passage": text.name}
     if settings["layers"]:
         options["layers"] = f"0-{settings['layers'] - 1}"
-    elif source.kind == "hub" and source.name in names.presets():
+    elif _preset(source):
         options["layers"] = "all"
     for name in ("dtype", "device", "trust_remote_code", "alibi_factor"):
         if settings[name] != FrontMatter.model_fields[name].default:

@@ -60,7 +60,7 @@ class FrontMatter(BaseModel):
     """Where it is computed; auto: CUDA where there is one."""
     trust_remote_code: str | None = None
     """The model's name, if code that its folder brings along may run."""
-    alibi_factor: float = Field(1, ge=0)
+    alibi_factor: float = Field(1.0, ge=0)
     """How often ALiBi counts; 2 recreates figures made through a bug of transformers."""
     chat: bool = False
     """Whether the passage is put into the model's chat template."""

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -98,7 +99,7 @@ def test_the_manifest_says_where_the_numbers_are_from(datasets, study, falcon_fo
     assert manifest["model"]["name"] == falcon_folder.name
     assert manifest["model"]["weights_sha256"] == store.sha256(falcon_folder / "model.safetensors")
     assert manifest["passage"] == {"name": "passage", "tokens": StudyData(folder).length}
-    assert manifest["corpus"]["texts"] == 2
+    assert (manifest["corpus"]["texts"], manifest["corpus"]["left_out"]) == (2, 0)
     assert manifest["self_check"]["layers_called"] == manifest["model"]["num_hidden_layers"] == 3
     assert manifest["model"]["capabilities"]["terms"] == ["content", "bias", "position"]
     assert manifest["command"] == f"python -m report measure --model {falcon_folder.name} {PASSAGE}"
@@ -229,6 +230,19 @@ def test_a_model_from_the_hub_is_recorded_and_then_needs_neither_network_nor_tor
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 
+def test_a_preset_is_introduced_before_it_is_measured(hub, datasets, asked, monkeypatch):
+    known = names.Preset("Tiny", "MIT", gated=True, layers="0-1", chat=True)
+    monkeypatch.setattr(names, "presets", lambda: {"someone/tiny": known})
+    said = []
+    folder, _, _ = datasets(asked(model="someone/tiny"), announce=said.append)
+    assert said[0] == (
+        "Tiny (MIT, to be accepted on its page): its first 2 layers (--layers all for all) will be "
+        "measured; --chat puts the passage into its chat template"
+    )
+    assert said[1].startswith("someone/tiny at c0ffeec: downloading ")
+    assert StudyData(folder).manifest["model"]["layers_measured"] == 2
+
+
 def test_memory_that_runs_out_while_measuring_says_what_to_reduce(datasets, monkeypatch):
     from report.models import measure
 
@@ -249,3 +263,16 @@ def test_a_chat_is_measured_with_the_model_s_own_marks(datasets, asked, tmp_path
     assert (text[0], text[-1]) == ("[", "]")
     assert StudyData(folder).manifest["command"].endswith(" --chat")
     assert datasets(asked(model=str(chatty)))[1]
+
+
+def test_texts_of_the_corpus_that_are_too_long_for_the_model_are_left_out_and_counted(
+    datasets, monkeypatch
+):
+    longer = replace(CORPUS[0], text=CORPUS[0].text * 200)
+    monkeypatch.setattr(measuring, "corpus", lambda: (*CORPUS, longer))
+    folder, _, _ = datasets()
+    found = StudyData(folder).manifest["corpus"]
+    assert (found["texts"], found["left_out"]) == (2, 1)
+    monkeypatch.setattr(measuring, "corpus", lambda: (longer,))
+    with pytest.raises(ReportError, match="every text of the corpus has more tokens than the 512"):
+        datasets()

@@ -95,6 +95,17 @@ def model_folder(name):
     return source.folder
 
 
+def about(preset, layers):
+    """What a reader should know of a preset before it is measured, in one sentence.
+
+    layers: how many layers, from the first, will be measured; None for all
+    """
+    licence = preset.licence + (", to be accepted on its page" if preset.gated else "")
+    how = "all layers" if layers is None else f"its first {layers} layers (--layers all for all)"
+    chat = "; --chat puts the passage into its chat template" if preset.chat else ""
+    return f"{preset.title} ({licence}): {how} will be measured{chat}"
+
+
 @functools.cache
 def presets():
     """dict of hub id -> Preset."""
