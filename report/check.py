@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 from report import store
+from report.datasets.verify import verify
 from report.errors import ReportError
 
 LOADED = {
@@ -195,14 +196,32 @@ def _check_datasets(folder, counts):
         for name, facts in manifest["files"].items():
             path = manifest_path.parent / name
             try:
-                store.read(path)
+                data = store.read(path)
             except ReportError as error:
                 problems.append(str(error))
                 continue
+            where = path.relative_to(folder)
             if store.sha256(path) != facts["sha256"]:
-                problems.append(f"{path.relative_to(folder)}: not the file that was measured")
+                problems.append(f"{where}: not the file that was measured")
+            if data["schema"] == "attention/2":
+                problems += [
+                    f"{where}: {problem}" for problem in _check_shard(name, data, manifest)
+                ]
             counts["datasets"] += 1
     return problems
+
+
+def _check_shard(name, shard, manifest):
+    """What is wrong with the attention of one head."""
+    if name != f"attention/{shard['layer']}/{shard['head']}.json":
+        return [f"is of layer {shard['layer']} head {shard['head']}"]
+    if shard["tokens"] != manifest["passage"]["tokens"]:
+        return [f"has {shard['tokens']} tokens, the passage {manifest['passage']['tokens']}"]
+    try:
+        verify(shard)
+    except ReportError as error:
+        return [str(error)]
+    return []
 
 
 def _target(page, address, folder):

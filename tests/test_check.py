@@ -167,6 +167,20 @@ DAMAGES = {
         replace(f"{DATASETS}/attention/2/3.json", '"layer":2', '"layer":1'),
         rf"{DATASETS}/attention/2/3\.json: not the file that was measured",
     ),
+    "one value too many": (
+        replace(f"{DATASETS}/attention/1/1.json", '"packed":"', '"packed":"?'),
+        rf"{DATASETS}/attention/1/1\.json: layer 1 head 1: term 'content' has 301 values, not 300",
+    ),
+    "shard of another head": (
+        lambda site: shutil.copy(
+            site / DATASETS / "attention/1/1.json", site / DATASETS / "attention/1/2.json"
+        ),
+        rf"{DATASETS}/attention/1/2\.json: is of layer 1 head 1",
+    ),
+    "shard of another passage": (
+        replace(f"{DATASETS}/manifest.json", '"tokens":24', '"tokens":25'),
+        rf"{DATASETS}/attention/1/2\.json: has 24 tokens, the passage 25",
+    ),
     "foreign script": (
         add("a/index.html", f'<script src="{FOREIGN}.js"></script>'),
         rf"a/index\.html: loads {FOREIGN}\.js from another host",

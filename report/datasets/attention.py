@@ -19,6 +19,9 @@ from report.errors import ReportError
 TERMS = ("content", "bias", "position", "row_constant", "score")
 """The names that terms have, in the order of a tooltip."""
 
+RANKS = 11
+"""Largest targets that a file lists of a row."""
+
 TAKES_UP = ("content", "score")
 """The cell term that takes up the rounding of the others: the first of these that there is."""
 
@@ -192,7 +195,7 @@ def decode(shard):
         score=score,
         probability=np.exp(capped - np.asarray(shard["log_normalizer"])[:, None]),
         marker_count=np.asarray(shard["marker_count"]),
-        largest_targets=np.asarray(shard["largest_targets"]).reshape(length, -1),
+        largest_targets=np.asarray(shard["largest_targets"]).reshape(length, RANKS),
         ranges=ranges,
         softcap=shard.get("softcap"),
         sink=shard.get("sink"),
