@@ -96,22 +96,3 @@ def _rotate(pair, rotation):
     """Query and key, each [heads, T or 1, head_dim], rotated as the model does."""
     rotated = apply_rotary_pos_emb(pair[0][None], pair[1][None], *rotation)
     return [part[0] for part in rotated]
-
-
-def require_supported(_):
-    """Every variant of Falcon is measured."""
-
-
-def layers(model):
-    """The decoder layers, first to last; the input of each is the hidden state."""
-    return list(model.transformer.h)
-
-
-def attention(layer):
-    """The attention module of a layer."""
-    return layer.self_attention
-
-
-def output_projection(layer):
-    """The linear module after the heads; its weight is [hidden_size, heads * head_dim]."""
-    return layer.self_attention.dense
