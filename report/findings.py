@@ -56,6 +56,11 @@ class LayerRatio:
         """first_token / other."""
         return self.first_token / max(self.other, 1e-12)
 
+    @property
+    def contrast(self):
+        """The larger of the two over the smaller, at least 1."""
+        return max(self.ratio, 1 / max(self.ratio, 1e-12))
+
 
 def head_label(layer, head):
     """The usual short name of a head, counting from 0: "L5H1"."""

@@ -262,6 +262,7 @@ def test_updates_towards_the_first_token_are_compared_within_a_layer(find, point
         assert (each.first_token, each.other) == pytest.approx(expected[each.layer])
     ratios = [each.ratio for each in found]
     assert ratios == sorted(ratios)
+    assert [each.contrast for each in found] == [max(r, 1 / r) for r in ratios]
     assert ratios[0] == pytest.approx(min(first / other for first, other in expected.values()))
 
 

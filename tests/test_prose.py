@@ -49,6 +49,8 @@ def written(tmp_path, monkeypatch):
         pages.render_article(study, data, tmp_path / "site_src")
         text = (tmp_path / "site_src" / "articles" / "attention-focus-plots.md").read_text("utf-8")
         figures = re.findall(r'data-figure="(\w+)"', text)
+        alone = re.findall(r'^\n<figure .*?data-figure="(\w+)".*</figure>\n$', text, re.MULTILINE)
+        assert alone == figures  # within a paragraph it would be a part of it
         text = re.sub(r'<div class="passage".*?</div>', "", text)
         text = re.sub(r"<figure .*?<figcaption>(.*?) <span.*?</figure>", r"\1", text)
         text = re.sub(r"<[^>]*>", "", text)

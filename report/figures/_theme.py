@@ -111,6 +111,17 @@ def token_label(token, text):
     return f"datum.{token} + '  “' + datum.{text} + '”'"
 
 
+APART = "abs(datum.distance) + (datum.distance > 0 ? ' before' : datum.distance ? ' after' : '')"
+"""Expression for the field "apart" of rows that have a distance, current token less target."""
+
+
+def apart(data):
+    """Tooltip of a distance: where all targets are in the past, how far; else the field "apart"."""
+    if data.causal:
+        return alt.Tooltip("distance:Q", title="tokens in the past")
+    return alt.Tooltip("apart:N", title="tokens apart")
+
+
 def records(columns):
     """A table, dict of name to array [rows], as a list of dicts of plain numbers and texts."""
     lists = {name: np.asarray(column).tolist() for name, column in columns.items()}

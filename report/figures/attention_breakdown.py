@@ -80,7 +80,7 @@ def chart(data, **state):
     plane = _scatter if len(axes) == 2 else _ternary
     kind = "two score terms, a scatter plot" if len(axes) == 2 else "a ternary plot of three terms"
     return _theme.frame(
-        altair.layer(*plane.layers(axes), _points(axes, plane), _marked(axes, plane)),
+        altair.layer(*plane.layers(axes), _points(data, axes, plane), _marked(axes, plane)),
         name="attention_breakdown",
         description=f"{title(data)}: {kind}",
         controls=_controls.at_state(controls(data), state),
@@ -93,7 +93,7 @@ def chart(data, **state):
     )
 
 
-def _points(axes, plane):
+def _points(data, axes, plane):
     legend = altair.Legend(
         orient="top-right" if plane is _ternary else "top",  # beside the triangle there is room
         title="probability",
@@ -107,7 +107,7 @@ def _points(axes, plane):
     tooltip = [
         altair.Tooltip("current:N", title="current token"),
         altair.Tooltip("target:N", title="target token"),
-        altair.Tooltip("distance:Q", title="tokens in the past"),
+        _theme.apart(data),
         altair.Tooltip("probability:Q", title="probability", format=".3f"),
         *(
             altair.Tooltip(f"{term}:Q", title=f"{name} term", format=".2f")
@@ -144,6 +144,7 @@ def _marked(axes, plane):
 def _labelled(mark, axes, plane):
     return mark.transform_calculate(
         **plane.place(axes),
+        apart=_theme.APART,
         current=_theme.token_label("current_token", "current_text"),
         target=_theme.token_label("target_token", "target_text"),
     )

@@ -53,12 +53,12 @@ def caption(data):
     lines = _lines(data)
     unit = "In units of score (natural logarithm)."
     if by_distance(data):
-        apart = "tokens in the past" if data.causal else "tokens before (right) or after (left)"
+        sides = "" if data.causal else " (right: before the current token, left: after it)"
         return (
-            f"What each term adds to the score of a target at a distance ({apart} of the current "
-            f"token), on average over all pairs of tokens that far apart. {_common()} The first "
-            "token is left out as a target, since many heads treat it in a way of their own; the "
-            f"farther, the fewer the pairs. Each line has its mean removed. {unit}"
+            f"What each term adds to the score of a target at a distance{sides}, on average over "
+            f"all pairs of tokens that far apart. {_common()} The first token is left out as a "
+            "target, since many heads treat it in a way of their own, and so are the farthest "
+            f"distances, where pairs are few. Each line has its mean removed. {unit}"
         )
     if "position" in lines and "bias" in lines:
         return (
@@ -69,11 +69,13 @@ def caption(data):
             f"dashed line is the straight line that fits the bias best. {unit}"
         )
     other = "ALiBi" if "position" in lines else "bias"
+    fits = "The dashed line is the straight line that fits the content best."
+    if other == "bias":
+        fits = "The dashed lines are the straight lines that fit best."
     return (
         f"The {other} term of a score depends on the target token alone. The content term depends "
         f"on both; shown is what it gives a target whoever looks. {_common()} Each line has its "
-        f"mean removed: only the trend matters. The dashed lines are the straight lines that fit "
-        f"best. {unit}"
+        f"mean removed, since only differences count. {fits} {unit}"
     )
 
 
@@ -89,13 +91,15 @@ def chart(data, **state):
     lines = _lines(data)
     dataset, field = ("distances", "distance") if by_distance(data) else ("targets", "token")
     table = altair.Chart(altair.NamedData(dataset))
+    if field == "distance":
+        table = table.transform_filter(f"datum.pairs >= {_fewest_pairs(data)}")
     x = _x(data, field)
     marks = [_zero()] if field == "distance" else [_zero(), _marked_token()]
     for term, name in lines.items():
         named = table.transform_calculate(line=f"'{name} term'")
         marks += _drawn(named, x, field, term, _colour(lines))
     return _theme.frame(
-        altair.layer(*marks, _hover(table, x, field, lines)),
+        altair.layer(*marks, _hover(data, table, x, field, lines)),
         name="bias_vs_position",
         description=f"{title(data)}: terms of the score by {field}, mean removed",
         controls=_controls.at_state(controls(data), state),
@@ -107,6 +111,11 @@ def chart(data, **state):
         lines=list(lines),
         by="target" if field == "token" else "distance",
     )
+
+
+def _fewest_pairs(data):
+    """Pairs at a distance that is drawn: what a pair or two says is no habit of the head."""
+    return max(1, data.length // 40)
 
 
 def _x(data, field):
@@ -162,16 +171,14 @@ def _drawn(table, x, field, term, colour):
     return [trend.encode(**channels), line, points]
 
 
-def _hover(table, x, field, lines):
+def _hover(data, table, x, field, lines):
     """A strip a place as wide as places are apart, unseen: a tooltip without aiming."""
     if field == "token":
         place = [altair.Tooltip("label:N", title="target token")]
         table = table.transform_calculate(label=_theme.token_label("token", "token_text"))
     else:
-        place = [
-            altair.Tooltip("distance:Q", title="tokens in the past"),
-            altair.Tooltip("pairs:Q", title="pairs of tokens"),
-        ]
+        place = [_theme.apart(data), altair.Tooltip("pairs:Q", title="pairs of tokens")]
+        table = table.transform_calculate(apart=_theme.APART)
     terms = [
         altair.Tooltip(f"{term}:Q", title=f"{name} term", format="+.2f")
         for term, name in lines.items()
