@@ -18,6 +18,7 @@ from report.models.partial_needs import needs
 from report.models.partial_reader import Checkpoint
 from report.models.partial_skeleton import assign, skeleton
 from report.models.running import run_texts
+from report.models.structure import architecture
 
 
 def open_partial(
@@ -138,6 +139,11 @@ class Partial:
         ids = torch.tensor(known, device=self.device)
 
         def to_rows(_, args):
+            if args[0].is_meta:  # the first tensor of the model, which it takes for its device
+                raise ReportError(
+                    f"architecture {architecture(self.model)} has other parts before the one that "
+                    "reads text, so it cannot be run in part; load the whole model"
+                )
             row = torch.searchsorted(ids, args[0]).clamp(max=len(known) - 1)
             if not torch.equal(ids[row], args[0]):
                 raise ReportError("the model looks up tokens that are not in the text it was given")

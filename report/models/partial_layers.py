@@ -57,8 +57,7 @@ def _entered(partial, modules, runs):
     texts, shared = [], {}
     for run in runs:
         with _attached(partial.model, run, []), partial.rows(run.token_ids):
-            input_ids = torch.tensor([list(run.token_ids)], device=partial.device)
-            texts.append(_Text(run, *layer_calls(partial.model, modules, input_ids, shared)))
+            texts.append(_Text(run, *layer_calls(partial.model, modules, run.token_ids, shared)))
     return texts
 
 

@@ -2,13 +2,13 @@
 
 import copy
 
-import torch
 from torch._subclasses import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 from transformers.initialization import no_init_weights
 
 from report.errors import ReportError
+from report.models.modes import run_base
 from report.models.structure import architecture, structure
 
 
@@ -74,12 +74,12 @@ def _called_until(model, projection):
     def stop(*_):
         raise _ReachedError
 
-    with FakeTensorMode(), no_init_weights(), torch.no_grad():
+    with FakeTensorMode(), no_init_weights():
         twin = type(model)(_with_one_layer(model.config)).eval()
         twin.get_submodule(projection).register_forward_hook(stop)
         with _Watch(twin) as watch:
             try:
-                twin.base_model(input_ids=torch.ones(1, 2, dtype=torch.long), use_cache=False)
+                run_base(twin, [1, 1])
             except _ReachedError:
                 return watch.called
     raise ReportError(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 
 from report.errors import ReportError
+from report.models.modes import run_base
 from report.models.structure import architecture
 
 STYLES = (
@@ -40,10 +41,10 @@ class Call:
         return module(**{**self.named, "hidden_states": hidden})
 
 
-def layer_calls(model, modules, input_ids, shared):
+def layer_calls(model, modules, token_ids, shared):
     """Run a model as far as it takes to see every layer called, without computing any of them.
 
-    modules: the layers, first to last; input_ids: int [1, T]
+    modules: the layers, first to last; token_ids: list of int
     shared: dict, empty at first, that keeps the tensors that several calls or texts have in common
     returns: (hidden state that enters the first layer, float [1, T, hidden_size], list of Call)
     raises: ReportError if a model does more between its layers than to hand on the hidden state
@@ -53,7 +54,7 @@ def layer_calls(model, modules, input_ids, shared):
         seen = []
         try:
             with _empty(modules, style, seen):
-                model.base_model(input_ids=input_ids, use_cache=False)
+                run_base(model, token_ids)
         except _SeenError:
             (hidden, _, _), *_ = seen
             return hidden, [Call(*_shared(call[1:], shared)) for call in seen]

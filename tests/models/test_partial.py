@@ -14,6 +14,7 @@ from report.models.classes import TEXT_PART
 from report.models.load import LoadedModel
 from report.models.partial import open_partial
 from report.models.running import Run, run_texts
+from report.models.weights import first_layers
 from tests.models.recording import DenseRecorder
 
 VARIANTS = [
@@ -81,6 +82,10 @@ def test_every_family_in_part_is_the_whole_bit_for_bit(name, tmp_path):
     for layer_by_layer in (False, True):
         partial = part_of(model, tmp_path, layers=2, layer_by_layer=layer_by_layer)
         require_equal(measured(partial.model, partial), expected)
+    # What is fetched from the hub for these layers, by names alone, is enough.
+    needed = [partial.stored.get(name) for name in (partial.table, *partial.names)]
+    fetched = first_layers(partial.checkpoint.files, 2)
+    assert {piece for one in needed if one for piece in one.names} <= set(fetched)
 
 
 @pytest.mark.parametrize("layers", [1, 3])
@@ -211,6 +216,14 @@ def test_a_token_that_is_not_in_the_text_is_an_error(tmp_path):
     partial = part_of(model, tmp_path, layers=1)
     with partial.rows([4, 5, 6]), pytest.raises(ReportError, match="not in the text"):
         partial.model(input_ids=torch.tensor([[4, 9]]))
+
+
+@pytest.mark.parametrize("layer_by_layer", [False, True])
+def test_a_wrapper_whose_first_part_reads_pictures_is_refused(layer_by_layer, tmp_path):
+    model = saved("gemma3/multimodal", tmp_path)
+    partial = part_of(model, tmp_path, layers=2, layer_by_layer=layer_by_layer)
+    with pytest.raises(ReportError, match=r"has other parts before .* load the whole model"):
+        measured(partial.model, partial)
 
 
 def change_shard(folder, name, change):

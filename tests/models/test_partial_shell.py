@@ -32,6 +32,7 @@ class Toy(nn.Module):
         self.style, self.by_name, self.between = style, by_name, between
         self.base_model = self
         self.config = SimpleNamespace(model_type="toy")
+        self.device = torch.device("cpu")
 
     def forward(self, input_ids, use_cache):
         assert use_cache is False
@@ -51,7 +52,7 @@ class Toy(nn.Module):
 
 
 def calls_of(model, ids=(3, 4), shared=None):
-    return layer_calls(model, model.layers, torch.tensor([ids]), {} if shared is None else shared)
+    return layer_calls(model, model.layers, list(ids), {} if shared is None else shared)
 
 
 @pytest.mark.parametrize("by_name", [False, True])
@@ -118,7 +119,7 @@ def test_layers_of_gemma_3_get_the_masks_and_angles_of_their_kind():
     model = families.tiny("gemma3/text")
     modules = [part.module for part in structure(model)]
     with torch.no_grad():
-        _, calls = layer_calls(model, modules, torch.arange(12)[None], {})
+        _, calls = layer_calls(model, modules, list(range(12)), {})
     local, other, everywhere = (call.named for call in calls)
     assert local["position_embeddings"][0] is other["position_embeddings"][0]
     assert not torch.equal(local["position_embeddings"][0], everywhere["position_embeddings"][0])
