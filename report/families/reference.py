@@ -64,6 +64,11 @@ def reference(model, token_ids, alibi_twice=False):
         output, scores = eager_pass(model, token_ids, alibi_twice, output_attentions=True)
     if (output.logits[0] - plain).abs().max() > SAME * plain.abs().max().clamp(min=1):
         raise ReportError("transformers' eager pass differs from its plain one; no reference")
+    if not len(layers) == len(scores) == len(output.attentions):
+        raise ReportError(
+            f"transformers' eager pass shows {len(scores)} softmaxes and {len(output.attentions)} "
+            f"attentions of {len(layers)} layers; no reference"
+        )
     for layer, score, attention in zip(layers, scores, output.attentions, strict=True):
         layer.score, layer.probability = score, attention[0]
     return layers

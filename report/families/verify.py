@@ -63,7 +63,8 @@ def differences(name, seed=0):
         part = structure(loaded.model)[index]
         worst.note("prob.", recorder.probabilities[index], layer.probability)
         _compare_scores(worst, passage, index, layer)
-        _compare_updates(worst, passage, index, layer, part, recorder.contexts[index])
+        if passage.magnitude is not None:
+            _compare_updates(worst, passage, index, layer, part, recorder.contexts[index])
     return worst.differences
 
 
@@ -87,12 +88,12 @@ class _Recorder:
     """Keeps the probabilities that the kernel uses, and the contexts that come of them."""
 
     def __init__(self):
-        self.probabilities, self.contexts = [], []
+        self.probabilities, self.contexts = {}, {}
 
     def attention(self, layer, factors, value):
         """See report/models/capture.py."""
         probability = torch.zeros(factors.heads, factors.length, factors.length)
-        self.probabilities.append(probability)
+        self.probabilities[layer] = probability
 
         def observe(block):
             keys = slice(block.first_key, block.first_key + block.probability.shape[-1])
@@ -102,7 +103,7 @@ class _Recorder:
 
     def updates(self, layer, hidden_state, context, attention_output):
         """See report/models/capture.py."""
-        self.contexts.append(context)
+        self.contexts[layer] = context
 
 
 def _compare_scores(worst, passage, index, layer):
@@ -147,8 +148,6 @@ def _capped(scores, factors):
 
 def _compare_updates(worst, passage, index, layer, part, context):
     """The heads' updates, as they are and as they are added to the hidden state."""
-    if passage.magnitude is None:
-        return
     context = context.double()
     weight = part.output_weight().double().unflatten(1, (part.heads, -1))  # [hidden, heads, d]
     update = torch.einsum("htd,mhd->htm", context, weight)
