@@ -109,16 +109,10 @@ def measure(source, text, texts, progress, options):
     corpus_ids = _fitting(loaded, [one.text for one in texts])
     with enough_memory(f"measuring {len(tokenized.token_ids)} tokens"):
         checked = self_check.checked(loaded)
-        measured = Measured(
-            passage=text,
-            pieces=tokenized.pieces,
-            measurement=measure.measure_passage(
-                loaded, tokenized.token_ids, progress=lambda *n: progress("Passage", *n)
-            ),
-            corpus=measure.measure_corpus(
-                loaded, corpus_ids, progress=lambda *n: progress("Corpus", *n)
-            ),
+        measurement, statistics = measure.measure_all(
+            loaded, tokenized.token_ids, corpus_ids, lambda *n: progress("Measuring", *n)
         )
+    measured = Measured(text, tokenized.pieces, measurement, statistics)
     return measured, {
         "model": loaded.identity | {"weights_sha256": loaded.weights_sha256},
         "corpus": {
