@@ -48,8 +48,10 @@ def open_partial(
     before, in_layers = needs(model, layers or number)
     checkpoint = Checkpoint(folder)
     stored = stored_names(model, checkpoint.files, renamed)
-    table = _name_of_embedding(model)
-    before.remove(table)
+    table, *tied = _names_of_embedding(model)
+    before = [name for name in before if name != table]
+    if table not in stored:  # a checkpoint may hold the head that shares the embedding's weight
+        stored |= {table: stored[name] for name in tied if name in stored}
     device = torch.device(device)
     opened = Partial(model, checkpoint, stored, table, before, in_layers, layer_by_layer, device)
     opened.require_complete()
@@ -221,7 +223,10 @@ class Partial:
         return self.stored[name].names[0]
 
 
-def _name_of_embedding(model):
+def _names_of_embedding(model):
+    """The names of the weight that embeds tokens, its own first."""
     embedding = model.get_input_embeddings()
     path = next(path for path, module in model.named_modules() if module is embedding)
-    return f"{path}.weight"
+    every = model.named_parameters(remove_duplicate=False)
+    names = [name for name, parameter in every if parameter is embedding.weight]
+    return sorted(names, key=lambda name: name != f"{path}.weight")

@@ -118,6 +118,17 @@ def test_a_checkpoint_saved_without_a_head(name, tmp_path):
     require_equal(measured(partial.model, partial), measured(model))
 
 
+def test_an_embedding_that_is_stored_as_the_head_it_shares(tmp_path):
+    saved("gpt2/default", tmp_path, shard="1GB")
+    path = tmp_path / "model.safetensors"
+    tensors = load_file(path)
+    tensors["lm_head.weight"] = tensors.pop("transformer.wte.weight")
+    save_file(tensors, path, metadata={"format": "pt"})
+    model = type(families.tiny("gpt2/default")).from_pretrained(tmp_path)
+    partial = part_of(model, tmp_path, layers=2)
+    require_equal(measured(partial.model, partial), measured(model))
+
+
 @pytest.mark.parametrize("layer_by_layer", [False, True])
 def test_the_text_part_of_a_model_that_takes_pictures(layer_by_layer, tmp_path):
     whole = saved("gemma3/multimodal", tmp_path)
