@@ -56,8 +56,7 @@ class StudyData:
     @property
     def layers(self):
         """Number of layers that were measured, from the first on."""
-        model = self.manifest["model"]
-        return model.get("layers_measured", model["num_hidden_layers"])
+        return self.manifest["model"]["layers_measured"]
 
     @property
     def heads(self):
@@ -67,20 +66,24 @@ class StudyData:
     @property
     def capabilities(self):
         """What could be measured of this model, dict: "route", "terms", "probabilities",
-        "updates" ("raw", "effective" or None, see `updates`), "rotary_terms"."""
-        return self.manifest["model"].get("capabilities", {"updates": "raw"})
+        "updates" ("raw", "effective" or None, see `updates`), "rotary_terms", "reasons" (of what
+        is missing)."""
+        return self.manifest["model"]["capabilities"]
 
     @functools.cached_property
     def terms(self):
         """The terms that every score is the sum of: dict of name to what its values belong to.
 
-        Names, in this order: content (always), bias, position, row_constant; or "score" alone.
+        Names, in this order: content (always), bias, position, row_constant; or "score" alone, if
+        the scores of a layer could not be split.
         Of position, "target_difference" is ALiBi and "cell" the rotation of RoPE; positions that
         are learned are inside content, as for models without any.
         """
         found = {}
         for layer in range(self.layers):  # some models have layers without positions
             found |= {name: term.per for name, term in self.attention(layer, 0).terms.items()}
+        if "score" in found:
+            return {"score": found["score"]}
         return {name: found[name] for name in attention.TERMS if name in found}
 
     @functools.cached_property

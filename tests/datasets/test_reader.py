@@ -42,6 +42,16 @@ def test_a_term_counts_even_if_the_first_layers_lack_it(study):
     assert StudyData(data.path).terms == {"content": "cell", "position": "cell"}
 
 
+def test_terms_are_whole_scores_if_some_layer_tells_no_more(study):
+    data = study("content")
+    for head in range(data.heads):
+        path = data.path / "attention" / "2" / f"{head}.json"
+        shard = store.read(path)
+        shard["terms"] = {"score": shard["terms"]["content"]}
+        store.write(path, shard)
+    assert StudyData(data.path).terms == {"score": "cell"}
+
+
 def test_layers_are_those_that_were_measured(study):
     data = study("rotary")
     manifest = store.read(data.path / "manifest.json")

@@ -151,6 +151,7 @@ def manifest(kind):
         "probabilities": True,
         "updates": kind.updates,
         "rotary_terms": False,
+        "reasons": {} if kind.updates else {"updates": "its layers have no output projection"},
     }
     model = {
         "name": "hand-made",
