@@ -77,10 +77,9 @@ def count(number, noun):
 
 def large(number):
     """A number of things, short where it is large: "1,234", "3.4 million", "8.0 billion"."""
-    for unit, name in ((1_000_000_000, "billion"), (1_000_000, "million")):
-        if number >= 0.1 * unit:
-            return f"{number / unit:.1f} {name}"
-    return f"{number:,}"
+    if number >= 1_000_000_000:
+        return f"{number / 1_000_000_000:.1f} billion"
+    return f"{number / 1_000_000:.1f} million" if number >= 100_000 else f"{number:,}"
 
 
 def signed(value):
@@ -89,5 +88,8 @@ def signed(value):
 
 
 def percent(value, digits=0):
-    """A fraction as "37 %", with a space that no line ends at."""
+    """A fraction as "37 %", with a space that no line ends at; what is little is not nothing."""
+    least = 10**-digits
+    if 0 < 100 * value < least / 2:
+        return f"less than {least:.{digits}f}\u00a0%"
     return f"{100 * value:.{digits}f}\u00a0%"

@@ -41,6 +41,17 @@ def test_text_survives_yaml(hostile):
 def test_numbers_are_readable():
     assert text.percent(0.374) == "37\u00a0%"
     assert text.percent(0.374, 1) == "37.4\u00a0%"
+    assert [text.percent(value) for value in (0, 0.004, 0.006, 1)] == [
+        "0\u00a0%",
+        "less than 1\u00a0%",
+        "1\u00a0%",
+        "100\u00a0%",
+    ]
+    assert text.percent(0.0001, 1) == "less than 0.1\u00a0%"
+    assert [text.count(n, "layer") for n in (1, 2000)] == ["1 layer", "2,000 layers"]
+    large = [text.large(n) for n in (1234, 3_400_000, 150_000_000, 8_030_000_000)]
+    assert large == ["1,234", "3.4 million", "150.0 million", "8.0 billion"]
+    assert text.signed(-0.254) == "−0.25"
     assert text.slug("What — is ALiBi?") == "what-is-alibi"
     assert text.slug("…") == "tag"
 
