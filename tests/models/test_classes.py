@@ -16,9 +16,10 @@ from transformers import (
 )
 
 from report import families
+from report.models import running
 from report.models.load import load_model
 from tests.models import remote_code
-from tests.models.checkpoints import change_config, refused, save
+from tests.models.checkpoints import change_config, change_weights, refused, save
 
 FAMILIES = [
     families.variants(family)[0]
@@ -39,6 +40,21 @@ def test_a_model_of_any_family_is_the_one_that_was_saved(name, tmp_path):
     assert len(loaded.structure) == loaded.identity["num_hidden_layers"]
     heads = loaded.identity["num_attention_heads"]
     assert {part.heads for part in loaded.structure} == {heads}
+
+
+@pytest.mark.parametrize("layers", [None, 2])
+def test_names_without_the_model_s_prefix_are_known_as_gpt_2_has_them_on_the_hub(tmp_path, layers):
+    model = families.tiny("gpt2")
+    folder = save(model, tmp_path / "tiny")
+
+    def as_on_the_hub(tensors):
+        masks = {f"h.{layer}.attn.bias": torch.ones(1, 1, 64, 64).tril() for layer in range(3)}
+        return {k.removeprefix("transformer."): v for k, v in tensors.items()} | masks
+
+    runs = [running.Run(list(range(3, 30)))]
+    expected = running.run_texts(load_model(folder, layers=layers), runs)[0]
+    change_weights(folder, as_on_the_hub)
+    assert torch.equal(running.run_texts(load_model(folder, layers=layers), runs)[0], expected)
 
 
 def test_of_gemma_3_with_images_only_the_text_model_is_read(tmp_path):
@@ -66,6 +82,9 @@ def test_of_gemma_3_with_images_only_the_text_model_is_read(tmp_path):
     first = load_model(tmp_path / "gemma", layers=1)
     assert first.partial is not None
     assert first.weights_sha256 != loaded.weights_sha256
+    loaded.identity["layers_measured"] = 1
+    runs = [running.Run(list(range(1, 25)))]
+    assert torch.equal(running.run_texts(first, runs)[0], running.run_texts(loaded, runs)[0])
 
 
 def test_an_architecture_that_nobody_knows_is_named(folder):

@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from report.errors import ReportError
 from report.models import hub, names
 from report.models.load import load_model
+from report.models.running import Run, run_texts
 from report.models.weights import INDEX, SINGLE, first_layers
 from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.models.hub_server import TOKEN, Repository, hub_in_place
@@ -114,6 +115,16 @@ def test_a_model_from_the_hub_is_the_one_that_was_put_there(server, sharded):
     expected = random_falcon().state_dict()
     assert all(torch.equal(expected[k], v) for k, v in loaded.model.state_dict().items())
     assert len(said) == 1
+
+
+def test_first_layers_from_the_hub_are_those_of_the_whole_model(server, falcon_folder):
+    loaded = load_model(f"{NAME}@{COMMIT}", layers=1, announce=str)
+    index = index_of(server.repositories[NAME].commits[COMMIT])
+    assert len(server.asked("GET", "/storage/")) < len(set(index.values()))
+    whole = load_model(falcon_folder)
+    whole.identity["layers_measured"] = 1
+    runs = [Run([0, *range(5, 40)])]
+    assert torch.equal(run_texts(loaded, runs)[0], run_texts(whole, runs)[0])
 
 
 def test_a_model_in_one_file_comes_whole(server, falcon_folder):
