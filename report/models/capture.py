@@ -24,7 +24,7 @@ attention, ...)`, where `attention` is called with (Factors, value) and returns 
     wants_rotary_terms    whether the rotated biases are filled in too (default False)
 """
 
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -66,7 +66,7 @@ def attached(model, recorder, layers=None, alibi_factor=1):
             if factors.heads != parts[layer].heads:
                 raise ReportError(
                     f"architecture {architecture(model)}: layer {layer} has {factors.heads} heads, "
-                    f"layer 0 has {parts[layer].heads}; only models with as many heads in every "
+                    f"layer 0 has {parts[0].heads}; only models with as many heads in every "
                     "layer are measured"
                 )
             completed = splitter.completed(layer, factors)
@@ -125,19 +125,21 @@ def _through_interface(model, chosen, attention, alibi_factor):
         factors = _masked(factors, attention_mask, is_causal, ranges)
         if position_bias is not None:  # learned, one for every pair of tokens and every head
             factors = Scores(score(factors) + position_bias[0], factors.range())
-        context = attend(index_of.get(module), factors, value[0])
+        if module in index_of:
+            context = attention(index_of[module], factors, value[0])
+        else:
+            context = _unseen(factors, value[0])
         return context.transpose(0, 1)[None].contiguous(), None  # [1, T, heads, value_dim]
-
-    def attend(layer, factors, value):
-        if layer is not None:
-            return attention(layer, factors, value)
-        # another layer than the chosen ones
-        if isinstance(factors, Scores):
-            return _context(factors, value)
-        return streaming_attention(factors, value)
 
     with interface(model, function):
         yield
+
+
+def _unseen(factors, value):
+    """The context of a layer that is not measured."""
+    if isinstance(factors, Scores):
+        return _context(factors, value)
+    return streaming_attention(factors, value)
 
 
 def _context(scores, value):
@@ -173,8 +175,14 @@ def _own_forward(model, chosen, attention, alibi_factor):
     def make(part, record):
         return family.measured_forward(part.attention, record, alibi_factor=alibi_factor)
 
-    unmasked = implementation(model, UNMASKED) if hasattr(family, "UNMASKED") else nullcontext()
-    with unmasked, _forwards(chosen, attention, make):
+    # Without a mask no layer can run as it is, so those not measured run by our forward too.
+    others = dict(enumerate(structure(model)))
+    others = {index: part for index, part in others.items() if index not in chosen}
+    with ExitStack() as undo:
+        if hasattr(family, "UNMASKED"):
+            undo.enter_context(implementation(model, UNMASKED))
+        undo.enter_context(_forwards(chosen, attention, make))
+        undo.enter_context(_forwards(others, lambda _, *given: _unseen(*given), make))
         yield
 
 
