@@ -26,7 +26,7 @@ LIMITS = {
     "output": 1e-4,
 }
 """Largest difference allowed, in float32; see `self_check` for what each is relative to."""
-OF_THE_MODEL = ("biases", "output")
+OF_THE_MODEL = ("biases", "updates_sum_to_output", "updates_sum_to_norm", "output")
 """Those that depend on the precision in which the model itself computes."""
 HALF_PRECISION_LIMIT = 0.1
 

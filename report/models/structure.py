@@ -60,13 +60,14 @@ class LayerStructure:
             return self.norm_after(torch.ones_like(self.output_weight()[:, 0]))
 
     def norm_scale(self, attention_output):
-        """The t of each token in norm(x) = t * norm_weight * x, float [T].
+        """The t of each token in norm(x) = t * norm_weight * x, float32 [T].
 
         attention_output: float [T, hidden_size], the projection's output x
         """
-        weighted = attention_output * self.norm_weight()
         with torch.no_grad():
-            normed = self.norm_after(attention_output)
+            normed = self.norm_after(attention_output).float()
+        weighted = attention_output.float() * self.norm_weight().float()
+        # of all dimensions together, so that rounding to half precision averages out
         return (normed * weighted).sum(-1) / (weighted * weighted).sum(-1)
 
 
@@ -100,8 +101,8 @@ def require_layers(model, number):
     if number > len(parts):
         raise ReportError(
             f"architecture {architecture(model)}: layer {len(parts)} has no "
-            f"'{_found(model).output_projection}' as the layers before it have, so only these can be "
-            f"measured; ask for the layers 0-{len(parts) - 1}"
+            f"'{_found(model).output_projection}' as the layers before it have, so only these can "
+            f"be measured; ask for the layers 0-{len(parts) - 1}"
         )
 
 

@@ -86,7 +86,7 @@ def test_probabilities_are_those_of_transformers(name, tokens):
         run_base(model, tokens)
     expected = plain(eager(families.tiny(name)), tokens, output_attentions=True).attentions
     assert largest_difference(probabilities(recorder), [one[0] for one in expected]) <= 2e-5
-    assert all(one.amax(-1).mean() > 0.1 for one in probabilities(recorder))
+    assert probabilities(recorder)[0].amax(-1).mean() > 0.5  # worth comparing
 
 
 def test_the_model_is_as_before_afterwards(model, tokens):
