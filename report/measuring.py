@@ -107,6 +107,9 @@ def measure(source, text, texts, progress, options):
     loaded = load.load_model(source, **options)
     tokenized = tokens.tokenize(loaded, text.text, chat)
     corpus_ids = _fitting(loaded, [one.text for one in texts])
+    if loaded.partial:
+        ids = sum(corpus_ids, tokenized.token_ids)
+        options["announce"](_planned(loaded.partial, ids, loaded.measured_layers))
     with enough_memory(f"measuring {len(tokenized.token_ids)} tokens"):
         checked = self_check.checked(loaded)
         measurement, statistics = measure.measure_all(
@@ -123,6 +126,14 @@ def measure(source, text, texts, progress, options):
         "self_check": {name: checked[name] for name in checked if name != "capabilities"},
         "seed": self_check.SEED,
     }
+
+
+def _planned(partial, token_ids, layers):
+    """A sentence about what a model in part reads of its checkpoint."""
+    planned = partial.planned(token_ids)
+    way = ", one layer in memory at a time" if partial.layer_by_layer else ""
+    total = f" of {planned['of'] / 1e6:,.1f}" if planned["of"] else ""
+    return f"Reading {planned['bytes'] / 1e6:,.1f}{total} MB of weights: {layers} layers{way}."
 
 
 def _fitting(loaded, texts):

@@ -1,6 +1,7 @@
 """From front matter to datasets: measured once, again when something changed, never by halves."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -173,14 +174,22 @@ def test_how_a_model_is_measured_is_done_and_recorded(datasets, asked):
 def test_one_layer_in_memory_at_a_time_gives_the_same_bytes(datasets, asked):
     folder, _, _ = datasets()
     before = contents(folder)
-    again, ran, _ = datasets(asked(layer_by_layer=True), force=True)
+    said = []
+    study = asked(layer_by_layer=True)
+    again, ran, _ = datasets(study, force=True, announce=said.append)
     assert (again, ran) == (folder, True)
+    assert "one layer in memory at a time" in said[-1]
     assert without_date(contents(again)) == without_date(before)
 
 
 def test_the_same_layers_said_otherwise_are_not_measured_again(datasets, asked):
-    folder, ran, _ = datasets(asked(layers="0-1"))
+    said = []
+    folder, ran, _ = datasets(asked(layers="0-1"), announce=said.append)
     assert ran
+    planned, total = re.fullmatch(
+        r"Reading ([\d.]+) of ([\d.]+) MB of weights: 2 layers\.", said[-1]
+    ).groups()
+    assert 0 < float(planned) < float(total)
     assert datasets(asked(layers="2")) == (folder, False, [])
     assert datasets(asked(layers="2", layer_by_layer=True)) == (folder, False, [])
 

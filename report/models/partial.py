@@ -50,8 +50,9 @@ def open_partial(
     stored = stored_names(model, checkpoint.files, renamed)
     table, *tied = _names_of_embedding(model)
     before = [name for name in before if name != table]
-    if table not in stored:  # a checkpoint may hold the head that shares the embedding's weight
-        stored |= {table: stored[name] for name in tied if name in stored}
+    shared = next((name for name in tied if name in stored), None)
+    if table not in stored and shared:  # the checkpoint holds the head that shares its weight
+        stored[table] = stored[shared]
     device = torch.device(device)
     opened = Partial(model, checkpoint, stored, table, before, in_layers, layer_by_layer, device)
     opened.require_complete()
