@@ -26,6 +26,8 @@ class PlacedFigure:
     module: object
     state: dict
     """Where its controls stand when the page opens."""
+    spec: dict
+    """Its Vega-Lite specification at that state, without data; empty while figures are counted."""
 
 
 class Article:
@@ -65,9 +67,11 @@ class Article:
             )
         controls = _controls.at_state(module.controls(self.data), state)
         state = {control.param: control.value for control in controls}
-        placed = PlacedFigure(name, len(self.placed) + 1, module, state)
+        counting = self.announced is None
+        spec = {} if counting else module.chart(self.data, **state).to_dict()
+        placed = PlacedFigure(name, len(self.placed) + 1, module, state, spec)
         self.placed.append(placed)
-        if self.announced is None:
+        if counting:
             return ""
         return _html("_figure.html.j2", **self._figure_context(placed, controls))
 
@@ -90,8 +94,7 @@ class Article:
     def _figure_context(self, placed, controls):
         study, data = self.study, self.data
         module, state = placed.module, placed.state
-        spec = module.chart(data, **state).to_dict()
-        usermeta = spec["usermeta"]["report"]
+        url = placed.spec["usermeta"]["report"]["data"]["url"]
         return {
             "figure": placed,
             "controls": controls,
@@ -104,7 +107,7 @@ class Article:
             "spec": f"{ROOT}figures/{study.name}/{placed.name}.json",
             "picture": f"{ROOT}figures/{study.name}/{placed.name}",
             "datasets": f"{ROOT}datasets/{study.name}/{data.path.name}/",
-            "dataset": usermeta["data"]["url"].format(**state),
+            "dataset": url.format(**state),
         }
 
     def _linked(self, name):

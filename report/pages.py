@@ -63,9 +63,8 @@ def render_article(study, data, site_src):
     cover = _cover(study, data, article)
     folder = site_src / "figures" / study.name
     for placed in article.placed:
-        spec = placed.module.chart(data, **placed.state).to_dict()
-        store.write_text(folder / f"{placed.name}.json", store.dumps(spec))
-        write_pictures(folder / placed.name, placed.module, data, placed.state)
+        store.write_text(folder / f"{placed.name}.json", store.dumps(placed.spec))
+        write_pictures(folder / placed.name, placed, data)
     minutes = text.reading_minutes(content, len(article.placed))
     page = _page(study, cover, minutes)
     wrapper = environment().get_template("_article.md.j2")

@@ -10,19 +10,21 @@ from report.figures import _static
 SHADES = ("light", "dark")
 
 
-def write_pictures(base, figure, data, state):
-    """Write `<base>-light.svg` and `<base>-dark.svg` for a figure at a state of its controls.
+def write_pictures(base, placed, data):
+    """Write `<base>-light.svg` and `<base>-dark.svg` for a `PlacedFigure`, at its state.
 
     A picture names the hash of what it was drawn from, and is drawn again only when that changed.
     """
     for shade in SHADES:
         dark = shade == "dark"
-        spec = _static.specification(figure, data, dark=dark, **state)
+        spec = _static.specification(
+            placed.module, data, dark=dark, empty=placed.spec, **placed.state
+        )
         mark = f"<!-- drawn from {_hash(spec)} -->"
         path = Path(f"{base}-{shade}.svg")
         if path.is_file() and path.read_text("utf-8").endswith(f"{mark}\n"):
             continue
-        store.write_text(path, f"{_static.svg(figure, data, dark=dark, **state)}{mark}\n")
+        store.write_text(path, f"{_static.drawn(spec)}{mark}\n")
 
 
 def _hash(spec):

@@ -85,8 +85,8 @@ def test_pictures_are_drawn_light_and_dark_and_only_when_something_changed(
     light, dark = (folder / f"update_magnitude-{s}.svg" for s in ("light", "dark"))
     assert light.read_text() != dark.read_text()
     drawn = []
-    draw = _static.svg
-    monkeypatch.setattr(_static, "svg", lambda *a, **k: drawn.append(k) or draw(*a, **k))
+    draw = _static.drawn
+    monkeypatch.setattr(_static, "drawn", lambda spec: drawn.append(spec) or draw(spec))
     render(tmp_path, data, 'Other prose.\n\n{{ figure("update_magnitude") }}\n')
     assert drawn == []
     render(tmp_path, data, '{{ figure("update_magnitude", layer=0) }}\n')

@@ -41,7 +41,7 @@ def layers(axes):
             titleColor=_theme.themed(*_theme.TERMS[term]),
             titleFontWeight=600,
             tickCount=ticks,
-            format="~g",
+            format=".2~f",
         )
         for channel, term, ticks in (
             (altair.X, across, _theme.ticks_across()),

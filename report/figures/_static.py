@@ -1,5 +1,6 @@
 """A figure as a still picture: what shows before, and without, the script."""
 
+import copy
 import re
 
 import altair as alt
@@ -19,12 +20,13 @@ IDS = re.compile(r'(id="|url\(#)(gradient_|clip)(\d+)')
 DECIMALS = re.compile(r"(\d\.\d)\d+")
 
 
-def specification(figure, data, *, dark=False, width=WIDTH, aspect=None, **state):
+def specification(figure, data, *, dark=False, width=WIDTH, aspect=None, empty=None, **state):
     """The Vega-Lite specification (dict) of a figure module with its datasets filled in.
 
     dark: for a dark page; state: values of the figure's controls
+    empty: the specification at that state without data, where it was built already
     """
-    spec = figure.chart(data, **state).to_dict()
+    spec = copy.deepcopy(empty or figure.chart(data, **state).to_dict())
     rows = figure.rows(data, **state, **({"dark": dark} if _paints(figure) else {}))
     spec["datasets"] = spec.get("datasets", {}) | rows
     spec["width"], spec["height"] = width, round(width / (aspect or figure.ASPECT))
@@ -39,8 +41,12 @@ def _paints(figure):
 
 
 def svg(figure, data, *, dark=False, **state):
-    """The picture as SVG text: the same bytes for the same data, rounded to 0.1 pixel."""
-    spec = specification(figure, data, dark=dark, **state)
+    """The picture of a figure as SVG text."""
+    return drawn(specification(figure, data, dark=dark, **state))
+
+
+def drawn(spec):
+    """A filled specification as SVG text: the same bytes for the same data, to 0.1 pixel."""
     version = "_".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
     text = NOISE.sub("", vl_convert.vegalite_to_svg(spec, vl_version=version))
     text = _renumbered(text)

@@ -38,8 +38,8 @@ def write(site, data):
     article.announced = list(ORDER)
     figures = "".join(article.figure(name) for name in ORDER)
     for placed in article.placed:
-        spec = placed.module.chart(data, **placed.state).to_dict()
-        store.write_text(site / "figures" / "hand" / f"{placed.name}.json", store.dumps(spec))
+        spec = store.dumps(placed.spec)
+        store.write_text(site / "figures" / "hand" / f"{placed.name}.json", spec)
     shutil.copytree(WEB, site / "assets")
     bundle = vl_convert.javascript_bundle("export default vegaEmbed;", vl_version="6.4")
     store.write_text(site / "assets" / "vega-embed.js", bundle)

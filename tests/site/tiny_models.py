@@ -1,8 +1,8 @@
-"""Tiny random models of five families, in folders as their makers save them, with tokenizers.
+"""Tiny random models of six families, in folders as their makers save them, with tokenizers.
 
-The tokenizers are trained on the passages of this project: bytes for Llama, Qwen 2 and GPT-2, words
-with a mark for the space before them for Gemma, pieces of lower-case words for BERT; special tokens
-as each family has them.
+The tokenizers are trained on the passages of this project: bytes for Llama, Qwen 2, GPT-2 and
+GPT-J, words with a mark for the space before them for Gemma, pieces of lower-case words for BERT;
+special tokens as each family has them.
 """
 
 import functools
@@ -23,13 +23,13 @@ from report import families
 from report.passages import corpus, passage
 
 VOCABULARY = 1200
-KINDS = ("llama", "qwen2", "gemma3", "gpt2", "bert")
 GAIN = 1.3
 SPECIAL = {
     "llama": ["<|begin_of_text|>", "<|end_of_text|>"],
     "qwen2": ["<|endoftext|>"],
     "gemma3": ["<pad>", "<eos>", "<bos>", "<unk>"],
     "gpt2": ["<|endoftext|>"],
+    "gptj": ["<|endoftext|>"],
     "bert": ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"],
 }
 AROUND = {"llama": "<|begin_of_text|> $A", "gemma3": "<bos> $A", "bert": "[CLS] $A [SEP]"}
@@ -38,6 +38,7 @@ ROLES = {
     "qwen2": {"eos_token": "<|endoftext|>", "pad_token": "<|endoftext|>"},
     "gemma3": {"bos_token": "<bos>", "eos_token": "<eos>", "pad_token": "<pad>"},
     "gpt2": {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"},
+    "gptj": {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"},
     "bert": {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]"},
 }
 
@@ -52,9 +53,11 @@ def save(kind, folder, layers=2, context=512):
 
 def random_model(kind, layers, context):
     described = families.read(kind)
-    settings = described.get("config", {}) | next(iter(described["variants"].values()))
-    number = "n_layer" if kind == "gpt2" else "num_hidden_layers"
-    longest = "n_positions" if kind == "gpt2" else "max_position_embeddings"
+    first_variant = next(iter(described.get("variants", {"": {}}).values()))
+    settings = described.get("config", {}) | first_variant
+    gpt = "n_layer" in settings
+    number, longest = "num_hidden_layers", "max_position_embeddings"
+    number, longest = ("n_layer", "n_positions") if gpt else (number, longest)
     settings |= {"vocab_size": VOCABULARY, number: layers, longest: context}
     if "layer_types" in settings:  # one layer with a window, one without
         types = ["sliding_attention", "full_attention"]
