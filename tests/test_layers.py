@@ -18,7 +18,7 @@ ALLOWED = {
     "errors": set(),
     "store": {"errors"},
     "measurements/": {"errors", "measurements"},
-    "models/": {"errors", "store", "measurements", "models"},
+    "models/": {"errors", "store", "conditions", "measurements", "models"},
     "families/": {"errors", "measurements", "models", "families"},
     "datasets/": {"errors", "store", "datasets"},
     "figures/": {"errors", "datasets", "figures"},
