@@ -172,6 +172,8 @@ def _rounded_rows(values, step, probability, largest_targets, scored):
         errors = np.abs(np.exp(capped - normalizers[:, None]) - probability).max(1)
         todo = error > rounding.PROBABILITY_ERROR
         integers[todo], normalizer[todo], error[todo] = tried[todo], normalizers[todo], errors[todo]
+        if error.max() <= rounding.PROBABILITY_ERROR:
+            break
     return integers, normalizer, error
 
 
