@@ -1,0 +1,96 @@
+"""What is measured on the conditions of a prompt, over any number of prompts, streamed."""
+
+from dataclasses import dataclass
+
+from report.errors import ReportError
+from report.measurements.spread import Spread
+
+COMPARED = ("lambda", "total_variation", "affine_error")
+"""See `report.measurements.received`; each over current tokens that come after the filler."""
+OVER_ROWS = ("mean", "last")
+"""Over these current tokens: their mean, or the last one only."""
+
+
+@dataclass(frozen=True)
+class ConditionStatistics:
+    """One condition of one or many prompts (L measured layers, H heads, P positions).
+
+    name, label: of the condition
+    first: the `SegmentedText` of the first prompt
+    received: `Spread` of [3, L, H, P], what positions receive, in the order of REDUCTIONS
+    compared: `Spread` of [3, 2, L, H], the filler's effect against the first condition, in the
+        order of COMPARED and OVER_ROWS; NaN where it cannot be measured; None where the condition
+        has no segment that the first condition lacks
+    positions: [P of the first condition], the position at which this condition has the same token;
+        -1 where it has none, or not the same in every prompt
+    fixed: dict of segment name to range, the segments that all prompts must have at one place:
+        all but the last
+    crossings: list of (number of the prompt from 0, `Crossing`)
+    prompts: how many
+    """
+
+    name: str
+    label: str
+    first: object
+    received: Spread
+    compared: Spread | None
+    positions: list[int]
+    fixed: dict[str, range]
+    crossings: list
+    prompts: int = 1
+
+    def merge(self, other):
+        """The statistics of the prompts of both, those of `other` counted after (a new object).
+
+        raises: ReportError if a segment before the last has another place: positions would be means
+            over different things
+        """
+        for segment, span in self.fixed.items():
+            if other.fixed.get(segment) != span:
+                raise ReportError(
+                    f"condition '{self.name}': segment '{segment}' is at tokens {_said(span)} in "
+                    f"one prompt and {_said(other.fixed.get(segment))} in another; give it the "
+                    "same number of tokens in all of them, or measure fewer prompts"
+                )
+        crossings = [(self.prompts + number, crossing) for number, crossing in other.crossings]
+        return ConditionStatistics(
+            self.name,
+            self.label,
+            self.first,
+            self.received.merge(other.received),
+            None if self.compared is None else self.compared.merge(other.compared),
+            _common(self.positions, other.positions),
+            self.fixed,
+            self.crossings + crossings,
+            self.prompts + other.prompts,
+        )
+
+
+def statistics_of(condition, text, received, compared, positions):
+    """The statistics of one prompt.
+
+    condition: has name and label; text: its SegmentedText
+    received: float [3, L, H, T]; compared: float [3, 2, L, H] or None; positions: as above
+    """
+    fixed = {name: text.span(name) for name in list(text.texts)[:-1]}
+    return ConditionStatistics(
+        condition.name,
+        condition.label,
+        text,
+        Spread.of(received),
+        None if compared is None else Spread.of(compared),
+        list(positions),
+        fixed,
+        [(0, crossing) for crossing in text.crossings],
+    )
+
+
+def _said(span):
+    return f"{span.start} to {span.stop - 1}" if span else "none"
+
+
+def _common(one, other):
+    """Where both agree; positions that only the longer prompts have are theirs."""
+    longer = max(one, other, key=len)
+    agreed = [a if a == b else -1 for a, b in zip(one, other, strict=False)]
+    return agreed + longer[len(agreed) :]
