@@ -29,8 +29,8 @@ class Received:
     """Adds up, block by block, what each target of one layer receives; and keeps some rows."""
 
     def __init__(self, visible, heads, rows=()):
-        """visible: the layer's `Visible`; heads: how many; rows: current tokens to be kept, rising
-        or not, without repetition"""
+        """visible: the layer's `Visible`; heads: how many; rows: current tokens, each once,
+        whose probabilities are kept: `kept`, float32 [heads, rows, T]"""
         self.visible, length, device = visible, len(visible.first), visible.first.device
         self.total = torch.zeros(heads, length, dtype=torch.float64, device=device)
         self.last = torch.zeros_like(self.total)

@@ -45,7 +45,7 @@ def measure_conditions(loaded, prompts, progress=None):
     found = None
     for start in range(0, len(prompts), at_once):
         part = slice(start, start + at_once)
-        recorders = [_recorders(loaded, prompt) for prompt in texts[part]]
+        recorders = [recorders_of(loaded, prompt) for prompt in texts[part]]
         factor = loaded.identity["alibi_factor"]
         runs = [Run(each.text.token_ids, each, factor) for prompt in recorders for each in prompt]
         run_texts(loaded, runs, _counting(progress, done, number))
@@ -79,8 +79,13 @@ def _counting(progress, done, number):
     return progress and (lambda runs, _: progress(done + runs, number))
 
 
-def _recorders(loaded, texts):
-    """A recorder for every condition of one prompt; the first keeps what the others need."""
+def recorders_of(loaded, texts):
+    """A recorder for every condition of one prompt, to be run in this order.
+
+    texts: list of SegmentedText; the first recorder keeps what the others are compared with
+    returns: list of ConditionRecorder
+    raises: ReportError if a condition adds a segment after which nothing is as it was
+    """
     base = ConditionRecorder(loaded, texts[0])
     others = [ConditionRecorder(loaded, text, base) for text in texts[1:]]
     base.rows = sorted({row for other in others for row in other.rows_of_base})

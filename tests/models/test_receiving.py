@@ -11,7 +11,7 @@ from report.measurements import decomposition
 from report.measurements.received import REDUCTIONS
 from report.models.capture import attached
 from report.models.load import load_model
-from report.models.receiving import _recorders, measure_conditions
+from report.models.receiving import recorders_of, measure_conditions
 from report.models.running import Run, run_texts
 from report.models.segments import SegmentedText, segmented
 from tests.models.recording import DenseRecorder, plain
@@ -47,7 +47,7 @@ def compared(name, first=False, change=None):
         change(loaded.model)
     spans = [("system", 5), ("question", 9)]
     filled = [("filler", 8), *spans] if first else [spans[0], ("filler", 8), spans[1]]
-    recorders = _recorders(loaded, [by_hand(*spans), by_hand(*filled)])
+    recorders = recorders_of(loaded, [by_hand(*spans), by_hand(*filled)])
     run_texts(loaded, [Run(each.text.token_ids, each) for each in recorders])
     left, variation, error = np.moveaxis(recorders[1].compared, 1, -1)
     return {"left": left, "variation": variation, "error": error}
