@@ -11,7 +11,7 @@ from report.measurements import decomposition
 from report.measurements.received import REDUCTIONS
 from report.models.capture import attached
 from report.models.load import load_model
-from report.models.receiving import recorders_of, measure_conditions
+from report.models.receiving import measure_conditions, recorders_of
 from report.models.running import Run, run_texts
 from report.models.segments import SegmentedText, segmented
 from tests.models.recording import DenseRecorder, plain
