@@ -11,9 +11,10 @@ from itertools import groupby
 import torch
 
 from report.models.capture import attached
+from report.models.modes import evaluating
 from report.models.partial_shell import layer_calls
 from report.models.running import Run, require_all_called
-from report.models.structure import evaluating, structure
+from report.models.structure import structure
 
 
 @dataclass

@@ -9,7 +9,6 @@ from transformers.pytorch_utils import Conv1D
 
 from report.errors import ReportError
 from report.models import bloom, falcon, mpt
-from report.models.modes import evaluating  # noqa: F401 (until partial_layers.py takes it there)
 from report.models.probe import architecture, probe, text_config
 
 OWN_FORWARDS = {family.MODEL_TYPE: family for family in (bloom, falcon, mpt)}

@@ -238,15 +238,25 @@ def test_one_layer_that_cannot_be_split_makes_scores_of_all():
         torch.testing.assert_close(decomposition.probability(one), decomposition.probability(other))
 
 
-def test_what_was_learned_is_not_asked_again():
-    model, calls = families.tiny("llama/bias"), []
+# Tokens projected beyond those of the text, for what is recorded in addition.
+EXTRA = {
+    "llama/default": 0,
+    "gpt2/default": 0,
+    "qwen2/default": 1,  # rotated biases, from zeros of one token
+    "phi/default": 1 + LENGTH,  # where only a part is rotated, then of every token
+}
+
+
+@pytest.mark.parametrize("name", EXTRA)
+def test_what_was_learned_costs_nothing_again(name):
+    model, tokens = families.tiny(name), []
     recorded(model)
-    structure(model)[0].attention.k_proj.register_forward_hook(lambda *_: calls.append(1))
-    recorder = DenseRecorder()
-    with attached(model, recorder):
-        run_base(model, some_tokens(LENGTH))
-    assert len(calls) == 1
-    assert recorder.factors[0].query_bias is not None
+    attention = structure(model)[0].attention
+    projection = attention.c_attn if "gpt2" in name else attention.k_proj
+    projection.register_forward_hook(lambda _, args, __: tokens.append(args[0].shape[1]))
+    factors = recorded(model)[0]
+    assert sum(tokens) == LENGTH + EXTRA[name]
+    assert (factors.rotated_key_bias is None) == (EXTRA[name] == 0)
 
 
 def test_the_functions_of_a_family_come_back():
