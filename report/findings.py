@@ -163,6 +163,11 @@ class Findings:
         stacked = np.stack([self.term_spreads[key] for key in names])
         return int((stacked.argmax(0) == names.index(name)).sum())
 
+    def layers_without(self, name):
+        """Layers in which a term that others have is the same for all targets, list of int."""
+        none = (self.term_spreads[name] <= 1e-9).all(1)
+        return np.flatnonzero(none).tolist()
+
     def extreme_spread(self, name):
         """The `Head` in which a term varies most between targets."""
         return _argmax(self.term_spreads[name])

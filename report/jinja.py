@@ -31,8 +31,22 @@ def environment(*folders):
         "large": text.large,
         "signed": text.signed,
         "count": text.count,
-        "listed": _terms.listed,
+        "layers": layers,
         "yaml_text": text.yaml_text,
         "slug": text.slug,
     }
     return jinja
+
+
+def layers(indices):
+    """Layers in a sentence: "layer 3", "layers 0 and 2", "layers 0 to 3 and 5"."""
+    runs = []
+    for index in sorted(indices):
+        if runs and index == runs[-1][-1] + 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    words = []
+    for run in runs:
+        words += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else run
+    return f"layer{'s' if len(indices) > 1 else ''} {_terms.listed(words)}"

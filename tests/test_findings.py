@@ -214,6 +214,13 @@ def test_spreads_of_terms_and_what_they_lead(study, kind):
     assert found.value == pytest.approx(spreads[last, *most])
 
 
+def test_layers_without_a_term_that_others_have(study, monkeypatch):
+    assert Findings(study("rotary")).layers_without("position") == []
+    find = Findings(study("rotary"))
+    monkeypatch.setitem(find._shards, "position", np.array([[0.0] * 4, [1.0] * 4, [0.0] * 4]))
+    assert find.layers_without("position") == [0, 2]
+
+
 def test_windows_of_the_layers_that_have_one(study):
     assert Findings(study("window")).windows == {0: 7, 2: 7}
     assert Findings(study("alibi_bias")).windows == {}
