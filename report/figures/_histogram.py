@@ -36,7 +36,7 @@ def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binn
     singled = altair.selection_point(
         name="singled",
         fields=["head"],
-        **({"bind": "legend"} if data.heads <= MOST_IN_LEGEND else {}),
+        **({"bind": "legend"} if _legend(data) else {}),
         on="click",
         clear="window:keydown[event.key === 'Escape']",
     )
@@ -77,12 +77,13 @@ def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binn
 
 
 def _channels(data, measure, x_title):
+    counted = "tokens, over all heads" if data.heads > 1 else "tokens"
     return {
         "x": altair.X("low:Q", bin="binned", title=x_title)
         .axis(grid=False, tickCount=_theme.ticks_across())
         .scale(zero=True),
         "x2": "high:Q",
-        "y": altair.Y("count():Q", title="tokens, over all heads", stack="zero").axis(tickCount=5),
+        "y": altair.Y("count():Q", title=counted, stack="zero").axis(tickCount=5, tickMinStep=1),
         "color": altair.Color("head:O", legend=_legend(data)).scale(
             domain=list(range(data.heads)), range=_theme.head_colours(data.heads)
         ),
@@ -96,7 +97,7 @@ def _channels(data, measure, x_title):
 
 
 def _legend(data):
-    if data.heads > MOST_IN_LEGEND:
+    if not 1 < data.heads <= MOST_IN_LEGEND:
         return None
     return altair.Legend(
         title="head (click to single out)",

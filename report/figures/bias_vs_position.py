@@ -72,6 +72,8 @@ def caption(data):
     fits = "The dashed line is the straight line that fits the content best."
     if other == "bias":
         fits = "The dashed lines are the straight lines that fit best."
+    if data.causal and _fewest(data) > 1:
+        fits = f"Of the last targets, which few tokens see, the content is left out. {fits}"
     return (
         f"The {other} term of a score depends on the target token alone. The content term depends "
         f"on both; shown is what it gives a target whoever looks. {_common()} Each line has its "
@@ -92,11 +94,13 @@ def chart(data, **state):
     dataset, field = ("distances", "distance") if by_distance(data) else ("targets", "token")
     table = altair.Chart(altair.NamedData(dataset))
     if field == "distance":
-        table = table.transform_filter(f"datum.pairs >= {_fewest_pairs(data)}")
+        table = table.transform_filter(f"datum.pairs >= {_fewest(data)}")
     x = _x(data, field)
     marks = [_zero()] if field == "distance" else [_zero(), _marked_token()]
     for term, name in lines.items():
         named = table.transform_calculate(line=f"'{name} term'")
+        if term == "content" and field == "token" and data.causal:
+            named = named.transform_filter(f"datum.token <= {data.length - _fewest(data)}")
         marks += _drawn(named, x, field, term, _colour(lines))
     return _theme.frame(
         altair.layer(*marks, _hover(data, table, x, field, lines)),
@@ -113,8 +117,8 @@ def chart(data, **state):
     )
 
 
-def _fewest_pairs(data):
-    """Pairs at a distance that is drawn: what a pair or two says is no habit of the head."""
+def _fewest(data):
+    """Pairs of tokens that a point stands for: what a pair or two says is no habit of the head."""
     return max(1, data.length // 40)
 
 
