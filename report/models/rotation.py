@@ -287,7 +287,7 @@ def _rows_alike(*values):
 
 
 def _close(one, other):
-    return _relative(one, other) <= 64 * torch.finfo(one.dtype).eps
+    return _relative(one, other) <= max(1e-5, 4 * torch.finfo(one.dtype).eps)
 
 
 def _relative(one, other, floor=0.0):

@@ -29,6 +29,8 @@ LIMITS = {
 OF_THE_MODEL = ("biases", "updates_sum_to_output", "updates_sum_to_norm", "output")
 """Those that depend on the precision in which the model itself computes."""
 HALF_PRECISION_LIMIT = 0.1
+SIZE = 64.0
+"""Rounding of scores, and so of probabilities, grows with them; the limit is for this size."""
 
 SCORES_ONLY = "its attention modules show no more than their scores"
 ENTANGLED = "a norm comes after the biases of queries and keys: they are inside content"
@@ -58,7 +60,7 @@ def self_check(loaded):
         terms_sum_to_score: the sum of the terms and the row constant, capped, against the score,
             relative to the largest score where that is above 1
         probability_from_terms: softmax of the sum of the terms, against the probability used for
-            the context
+            the context, per SIZE of the largest score where that is above 1
         updates_sum_to_output: sum of the heads' updates + bias against the output of the
             projection, relative to its largest value
         updates_sum_to_norm: the same of effective updates against the output of the norm after it
@@ -183,11 +185,13 @@ class Checking:
 
 
 def _wide(factors):
-    """The same factors or scores in float32, in which differences are told from rounding."""
+    """The same factors or scores in float64, in which the terms of a passage are computed."""
     found = {field.name: getattr(factors, field.name) for field in fields(factors)}
     return replace(
         factors,
-        **{name: value.float() for name, value in found.items() if isinstance(value, torch.Tensor)},
+        **{
+            name: value.double() for name, value in found.items() if isinstance(value, torch.Tensor)
+        },
     )
 
 
@@ -202,10 +206,11 @@ def _score_differences(factors, blocks):
     from_terms, sink_share = _softmax(_capped(kept, factors), visible, factors.sink)
     rows = probability.sum(-1) + sink_share
     total = _capped(kept + row_constant, factors)
+    off, largest = _difference(from_terms, probability), float(score[:, visible].abs().max())
     return {
         "rows_sum_to_one": _difference(rows, torch.ones_like(rows)),
         "terms_sum_to_score": _difference(total[:, visible], score[:, visible], 1.0),
-        "probability_from_terms": _difference(from_terms, probability),
+        "probability_from_terms": off / max(1.0, largest / SIZE),
     }
 
 

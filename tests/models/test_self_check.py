@@ -22,7 +22,8 @@ def test_a_sound_model_passes_with_room_to_spare(name):
     assert result["differences"].keys() == result["limits"].keys()
     for what, difference in result["differences"].items():
         assert 0 <= difference < result["limits"][what] / 2, what
-    assert max(result["differences"].values()) > 0
+    assert result["differences"]["probability_from_terms"] > 1e-9  # float32, so never exact
+    assert result["differences"]["terms_sum_to_score"] > 1e-9
 
 
 def test_between_them_the_models_have_everything_that_is_checked():
@@ -134,6 +135,16 @@ def test_a_norm_that_is_not_linear_in_a_token_is_noticed():
         layer.post_attention_layernorm = norm
     with pytest.raises(ReportError, match="updates sum to norm is off by"):
         self_check.self_check(loaded)
+
+
+def test_large_scores_may_be_rounded_more():
+    """As Qwen's biases make them: hundreds, of which float32 keeps four digits after the point."""
+    loaded = families.loaded(BIASED)
+    for layer in loaded.model.model.layers:
+        for projection in (layer.self_attn.q_proj, layer.self_attn.k_proj):
+            projection.bias.data.mul_(40)
+    found = self_check.self_check(loaded)["differences"]["probability_from_terms"]
+    assert 1e-7 < found < LIMITS["probability_from_terms"]
 
 
 def test_numbers_that_are_not_numbers_fail():
