@@ -38,16 +38,17 @@ def caption(data):
 
 
 def _reach(data):
+    which = "itself or an earlier one"
     if not data.causal:
-        return "every token of the passage, itself, earlier and later ones alike."
+        which = "every token of the passage, itself, earlier and later ones alike"
     windows = sorted({window for window in data.windows if window})
     if not windows:
-        return "itself or an earlier one."
+        return f"{which}."
     *others, last = (str(window) for window in windows)
     tokens = f"{', '.join(others)} or {last}" if others else last
-    if None in data.windows:
-        return f"itself or an earlier one; in some layers only the last {tokens}, itself included."
-    return f"itself or an earlier one, only the last {tokens} of them."
+    nearest = f"the last {tokens}" if data.causal else f"the {tokens} around it"
+    layers = "in some layers" if None in data.windows else "here"
+    return f"{which}; {layers} only {nearest}, itself included."
 
 
 def _score(data):
@@ -281,8 +282,9 @@ def alt(data, **state):
 
 
 def _shape(visible):
+    if visible.window:
+        where = "below" if visible.backward else "around"
+        return f"a band of {visible.window} tokens {where} the diagonal"
     if not visible.backward:
         return "a square"
-    if visible.window:
-        return f"a band of {visible.window} tokens below the diagonal"
     return "a lower triangle"

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from report.datasets.reader import StudyData
+from report.datasets.visible import Visible
 from report.figures import _theme, attention_map
 from tests.figures import hand_made
 
@@ -78,6 +80,22 @@ def test_alt_text_tells_the_shape_of_what_is_seen(study):
     assert "24 tokens, a lower triangle. " in attention_map.alt(study("rotary"), layer=0)
     assert "a band of 7 tokens below the diagonal. " in attention_map.alt(study("window"), layer=0)
     assert "24 tokens, a lower triangle. " in attention_map.alt(study("window"), layer=1)
+
+
+@pytest.mark.parametrize(
+    ("windows", "said"),
+    [
+        ([None, 9], "alike; in some layers only the 9 around it, itself included. Shade"),
+        ([9, 9], "alike; here only the 9 around it, itself included. Shade"),
+    ],
+)
+def test_an_encoder_with_windows_says_how_far_it_sees(study, windows, said):
+    data = StudyData(study("encoder").path)
+    data.windows = windows
+    assert said in attention_map.caption(data)
+    places = np.arange(20)
+    near = Visible(np.maximum(places - 4, 0), np.minimum(places + 4, 19))
+    assert attention_map._shape(near) == "a band of 9 tokens around the diagonal"
     assert "24 tokens, a square. " in attention_map.alt(study("encoder"), layer=0)
 
 
