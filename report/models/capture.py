@@ -37,7 +37,7 @@ from report.models import sdpa_spy, softmax_spy
 from report.models.kernel import streaming_attention
 from report.models.modes import evaluating, implementation, interface
 from report.models.probe import architecture, text_config
-from report.models.rotation import Splitter
+from report.models.splitter import Splitter
 from report.models.structure import OWN_FORWARDS, route_of, structure
 
 UNMASKED = "report_unmasked"

@@ -3,18 +3,15 @@
 import pytest
 import torch
 from transformers import HunYuanDenseV1Config, HunYuanDenseV1ForCausalLM
-from transformers.models.llama import modeling_llama
-from transformers.models.qwen2 import modeling_qwen2
 
 from report import families
-from report.errors import ReportError
 from report.measurements import decomposition
 from report.measurements.decomposition import Scores
 from report.models import rotation
 from report.models.capture import attached
 from report.models.modes import run_base
 from report.models.structure import structure
-from tests.models.recording import DenseRecorder, probabilities, some_tokens
+from tests.models.recording import DenseRecorder, some_tokens
 from tests.models.remote_code import random_remote
 
 LENGTH = 20
@@ -187,7 +184,7 @@ def test_where_more_follows_the_rotation_the_module_is_called_again():
 
 def test_both_ways_agree_where_both_are_right(monkeypatch):
     beside = recorded(families.tiny("gemma3/text"))
-    monkeypatch.setattr(rotation, "_beside", lambda factors, rotated: None)
+    monkeypatch.setattr(rotation, "unrotated_beside", lambda factors, rotated: None)
     model = families.tiny("gemma3/text")
     again = recorded(model)
     assert structure(model)[0].learned.rotation == "again"
@@ -236,63 +233,3 @@ def test_one_layer_that_cannot_be_split_makes_scores_of_all():
     assert all(isinstance(one, Scores) for one in scores)
     for one, other in zip(scores, first, strict=True):
         torch.testing.assert_close(decomposition.probability(one), decomposition.probability(other))
-
-
-# Tokens projected beyond those of the text, for what is recorded in addition.
-EXTRA = {
-    "llama/default": 0,
-    "gpt2/default": 0,
-    "qwen2/default": 1,  # rotated biases, from zeros of one token
-    "phi/default": 1 + LENGTH,  # where only a part is rotated, then of every token
-}
-
-
-@pytest.mark.parametrize("name", EXTRA)
-def test_what_was_learned_costs_nothing_again(name):
-    model, tokens = families.tiny(name), []
-    recorded(model)
-    attention = structure(model)[0].attention
-    projection = attention.c_attn if "gpt2" in name else attention.k_proj
-    projection.register_forward_hook(lambda _, args, __: tokens.append(args[0].shape[1]))
-    factors = recorded(model)[0]
-    assert sum(tokens) == LENGTH + EXTRA[name]
-    assert (factors.rotated_key_bias is None) == (EXTRA[name] == 0)
-
-
-def test_the_functions_of_a_family_come_back():
-    functions = [modeling_llama.apply_rotary_pos_emb, modeling_qwen2.apply_rotary_pos_emb]
-    model = families.tiny("qwen2/default")
-    with attached(model, DenseRecorder()):
-        assert modeling_qwen2.apply_rotary_pos_emb is not functions[1]
-        assert modeling_llama.apply_rotary_pos_emb is functions[0]
-    assert modeling_qwen2.apply_rotary_pos_emb is functions[1]
-
-
-def test_two_tokens_are_enough():
-    model = families.tiny("qwen2/default")
-    short = recorded(model, length=2)
-    assert short[0].unrotated_query.shape == (4, 2, 16)
-    assert all(one.sum(-1).allclose(torch.ones(4, 2)) for one in probabilities_of(short))
-
-
-def probabilities_of(factors):
-    recorder = DenseRecorder()
-    recorder.factors = factors
-    return probabilities(recorder)
-
-
-def test_a_module_that_answers_without_attention_is_named():
-    model = families.tiny("llama/default")
-    module = structure(model)[0].attention
-    own, calls = module.forward, []
-
-    def once(*args, **kwargs):
-        calls.append(1)
-        return own(*args, **kwargs) if len(calls) == 1 else (kwargs["hidden_states"], None)
-
-    module.forward = once
-    with (
-        pytest.raises(ReportError, match="type LlamaAttention did not compute its attention when"),
-        attached(model, DenseRecorder()),
-    ):
-        run_base(model, some_tokens(LENGTH))
