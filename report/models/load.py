@@ -137,6 +137,11 @@ def _require_same_vocabulary(settings, rows):
 
 def _open_partial(settings, folder, layers, how, dtype, device):
     """A model without its weights, and what reads these when texts are run."""
+    if settings.quantised:  # packed numbers, read as they are, would be other weights
+        raise ReportError(
+            f"model '{settings.name}' is quantised ({settings.quantised}), so it cannot be loaded "
+            "in part; use the float32, float16 or bfloat16 checkpoint that it was made from"
+        )
     try:
         opened = open_partial(
             folder,

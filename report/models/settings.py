@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import logging
@@ -15,7 +16,16 @@ from report.models.classes import model_class, require_known
 from report.models.identity import tokenizer_files
 from report.models.memory import is_lack_of_memory
 
-FAILURES = (OSError, ValueError, TypeError, KeyError, RuntimeError, ImportError, SafetensorError)
+FAILURES = (
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    RuntimeError,
+    ImportError,
+    SafetensorError,
+    StrictDataclassError,
+)
 
 
 @dataclass(frozen=True)
@@ -25,6 +35,7 @@ class Settings:
     own_code: whether the checkpoint's own code is run
     config: what `model_class` takes; renamed: how the names of the checkpoint's tensors change,
         dict of pattern -> replacement
+    quantised: the method by which its weights are packed into fewer bits, None if they are not
     """
 
     source: names.Source
@@ -33,6 +44,7 @@ class Settings:
     model_class: type
     renamed: dict
     tokenizer: Any
+    quantised: str | None
 
     @property
     def name(self):
@@ -63,13 +75,19 @@ def read_settings(source, trust_remote_code):
         from report.models import hub
 
         folder = hub.fetch_settings(source.name, source.revision, code=trusted)
-    own_code = require_known(_read_config(folder, source.name), source.name, trust_remote_code)
+    stated = _read_config(folder, source.name)
+    own_code = require_known(stated, source.name, trust_remote_code)
     config = from_pretrained(
         source.name, "its config.json", AutoConfig, folder, trust_remote_code=own_code
     )
     cls, config, renamed = model_class(config, source.name, own_code)
     tokenizer = _load_tokenizer(source.name, folder, own_code)
-    return Settings(source, own_code, config, cls, renamed, tokenizer)
+    return Settings(source, own_code, config, cls, renamed, tokenizer, _quantised(stated))
+
+
+def _quantised(stated):
+    packing = stated.get("quantization_config") or None
+    return packing and str(packing.get("quant_method", "unknown method"))
 
 
 def _read_config(folder, name):
@@ -99,9 +117,18 @@ def from_pretrained(name, what, loader, folder, **options):
     except FAILURES as error:
         if is_lack_of_memory(error):
             raise
-        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        reason = _reason(error)
         reason = reason.replace(f"{folder}", name)  # no path of this machine
         raise ReportError(f"model '{name}': {what} cannot be loaded: {reason}") from error
+
+
+def _reason(error):
+    """The line of an error that says most."""
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    if isinstance(error, StrictDataclassError) and error.__cause__ is not None:
+        error = error.__cause__  # the error itself only names the check
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 @contextmanager

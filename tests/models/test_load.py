@@ -77,6 +77,11 @@ def test_a_config_that_is_no_config_is_refused(folder):
     refused(folder, "'copy/config.json' names no model_type; give a folder written by save_pretr")
 
 
+def test_a_config_that_transformers_refuses_is_refused_for_its_reason(folder):
+    change_config(folder, model_type="llama", hidden_size=64, num_attention_heads=5)
+    refused(folder, r"its config\.json cannot be loaded: The hidden size \(64\) is not a multiple")
+
+
 def test_a_folder_without_weights_is_refused(folder):
     (folder / "model.safetensors").unlink()
     refused(folder, "model folder 'copy' has no weights")
@@ -129,6 +134,8 @@ def test_a_folder_without_tokenizer_is_refused(folder):
 def test_a_damaged_tokenizer_is_refused(folder):
     (folder / "tokenizer.json").write_text('{"model": 3}')
     refused(folder, "model 'copy': its tokenizer cannot be loaded")
+    (folder / "tokenizer.json").write_text('{"model": {"type": "Other"}}')
+    refused(folder, "its tokenizer cannot be loaded: 'added_tokens' is missing")
 
 
 @pytest.mark.parametrize("layers", [0, 4, 99, -1])
@@ -158,3 +165,11 @@ def test_of_first_layers_only_what_they_need_has_to_be_there(folder):
         replace(whole, identity=whole.identity | {"layers_measured": 1}), runs
     )
     assert torch.equal(running.run_texts(loaded, runs)[0], expected[0])
+
+
+@pytest.mark.parametrize("part", [{"layers": 1}, {"layer_by_layer": True}])
+def test_packed_weights_are_never_read_as_if_they_were_the_weights(folder, part):
+    name = "transformer.h.0.self_attention.query_key_value.weight"
+    change_weights(folder, lambda tensors: tensors | {name: tensors[name].mul(99).char()})
+    change_config(folder, quantization_config={"quant_method": "bitsandbytes"})
+    refused(folder, r"'copy' is quantised \(bitsandbytes\), so it cannot be loaded in part", **part)
