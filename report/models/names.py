@@ -69,8 +69,9 @@ def find(name, lock=None):
         return Source(folder.resolve().name, "folder", folder.resolve())
     if folder.is_dir():
         raise ReportError(
-            f"model folder {name!r} has no config.json; give the folder of a checkpoint saved "
-            f"with save_pretrained, or an embedded model: {', '.join(embedded_models())}."
+            f"model folder {name!r} has no config.json{_what_it_has(folder)}; give the folder of a "
+            "checkpoint saved with save_pretrained, or an embedded model: "
+            f"{', '.join(embedded_models())}."
         )
     repository, _, revision = name.partition("@")
     if not HUB_ID.fullmatch(repository):
@@ -120,6 +121,15 @@ def did_you_mean(name):
     near = [known[each] for each in get_close_matches(wanted, known, 2)]
     near += [short[each] for each in get_close_matches(wanted.split("/")[-1], short, 2)]
     return f" Did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""
+
+
+def _what_it_has(folder):
+    """What people take for a checkpoint, and what makes one of it; or ""."""
+    if (folder / "adapter_config.json").is_file():
+        return ", it holds an adapter, which has to be merged into its model first"
+    if any(folder.glob("*.gguf")):
+        return ", it holds GGUF files, made from a checkpoint that is needed instead"
+    return ""
 
 
 def _commit(repository, revision, lock):

@@ -118,6 +118,19 @@ def test_a_folder_without_config_is_told(tmp_path):
         names.find(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("adapter_config.json", "an adapter, which has to be merged"),
+        ("it.gguf", "GGUF files, made"),
+    ],
+)
+def test_what_is_taken_for_a_checkpoint_is_called_by_its_name(file, told, tmp_path):
+    (tmp_path / file).touch()
+    with pytest.raises(ReportError, match=rf"has no config\.json, it holds {told}"):
+        names.find(tmp_path)
+
+
 def test_a_model_on_the_hub_is_no_folder():
     with pytest.raises(
         ReportError, match="is on the hub; give an embedded model or a local folder"
