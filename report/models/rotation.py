@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import torch
 
 LINEAR = 1e-3
-"""Projections further from linear than this, relatively, have a norm after them."""
+"""Projections further from linear than this, relatively, have a norm after them; with one it is
+nearly 1, so half precision, which rounds by more than this, may have 16 times its rounding."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def learned(ask, factors, rotated):
         difference = _relative(double - once, once - bias)
         if not bias.any():
             found.append(None)
-        elif difference <= LINEAR:
+        elif difference <= max(LINEAR, 16 * torch.finfo(bias.dtype).eps):
             found.append(bias.detach().clone())
             differences.append(difference)
         else:
@@ -94,8 +95,8 @@ def _rotation(ask, factors, rotated):
     again_right = again is not None and _rows_alike(*again)
     beside_right = beside is not None and _rows_alike(*beside)
     if beside_right and again_right:
-        pairs = zip(unrotated_beside(factors, rotated), unrotated_again(ask), strict=True)
-        beside_right = all(_close(one, other) for one, other in pairs)
+        found = unrotated_beside(factors, rotated)  # not found among numbers that are NaN
+        beside_right = found is not None and all(map(_close, found, unrotated_again(ask)))
     return "beside" if beside_right else "again" if again_right else "unknown"
 
 

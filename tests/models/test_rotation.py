@@ -116,6 +116,26 @@ def test_biases_before_a_norm_cannot_be_told_from_the_rest():
     assert not any(part.learned.entangled for part in structure(model))
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", [*BIASED, "gpt2/default", "bert/encoder"])
+def test_biases_in_half_precision_are_told_from_the_rest_all_the_same(name, dtype):
+    model = families.tiny(name).to(dtype)
+    for factors, full in zip(recorded(model), recorded(families.tiny(name)), strict=True):
+        expected = full.query_bias.to(dtype)
+        torch.testing.assert_close(factors.query_bias, expected)
+        assert (factors.key_bias is None) == (full.key_bias is None)
+    model = families.tiny("phi/qk-layernorm").to(dtype)
+    recorded(model)
+    assert all(part.learned.entangled for part in structure(model))
+
+
+def test_a_token_that_is_not_a_number_does_not_stop_the_questions():
+    """Its queries equal nothing, not even themselves; the kernel names the layer."""
+    model = families.tiny("llama/default")
+    model.model.embed_tokens.weight.data[some_tokens(LENGTH)[5]] = torch.nan
+    assert recorded(model)[0].unrotated_query.isnan().any()
+
+
 @pytest.mark.parametrize("name", ["qwen2/default", "phi/default", "glm4"])
 def test_rotated_biases_depend_on_the_distance_alone(name):
     for factors in recorded(families.tiny(name)):
