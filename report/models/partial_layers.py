@@ -45,6 +45,7 @@ def run_layer_by_layer(partial, runs, progress=None):
             step = _attention if layer == number - 1 else _whole
             tensors = partial.read(partial.layers[layer])
             with partial.assigned(tensors):
+                part.keep_learned()
                 for group in _by_recorder(texts):
                     _run_group(model, layer, part, group, step)
             partial.let_go(tensors)

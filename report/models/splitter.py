@@ -10,6 +10,7 @@ import torch
 from report.errors import ReportError
 from report.measurements.decomposition import Scores, score
 from report.models import rotation
+from report.models.structure import state_of
 
 ANGLES = ("cos", "sin", "freqs_cis", "freqs_ci")
 """How rotary functions name what they rotate by, [..., T, size]."""
@@ -63,9 +64,10 @@ class Splitter:
             )
         part = self.chosen[layer]
         ask = partial(self._ask, part.attention, self.arguments.pop(layer))
-        if part.learned is None:
+        weights = state_of(part.attention.parameters())
+        if part.learned is None or part.learned_from != weights:
             learn = rotation.given if self.given else rotation.learned
-            part.learned = learn(ask, factors, rotated)
+            part.learned, part.learned_from = learn(ask, factors, rotated), weights
         if self.given:
             return factors
         # One layer that cannot be split makes the scores of all the only comparable thing.

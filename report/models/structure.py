@@ -32,6 +32,7 @@ class LayerStructure:
     measures_updates: whether what enters the projection is the heads' contexts, and what leaves it
         is added to the hidden state; False once the self-check found otherwise
     learned: what `rotation` found out about the attention, kept for the next text
+    learned_from: the `state_of` its parameters then; once it is another, it is found out again
     The modules stay the same objects as long as the structure is used; their weights may be put in
     and taken out.
     """
@@ -44,6 +45,11 @@ class LayerStructure:
     heads: int
     measures_updates: bool = True
     learned: object = None
+    learned_from: object = None
+
+    def keep_learned(self):
+        """Hold on to what was learned: the weights that were just read are the same as before."""
+        self.learned_from = state_of(self.attention.parameters())
 
     def output_weight(self):
         """The output projection's weight, float [hidden_size, heads * value_dim]."""
@@ -68,6 +74,11 @@ class LayerStructure:
         weighted = attention_output.float() * self.norm_weight().float()
         # of all dimensions together, so that rounding to half precision averages out
         return (normed * weighted).sum(-1) / (weighted * weighted).sum(-1)
+
+
+def state_of(parameters):
+    """Where parameters are and how often they were changed: equal as long as they are the same."""
+    return [(one.data_ptr(), one._version) for one in parameters]
 
 
 def structure(model):

@@ -7,10 +7,10 @@ import torch
 
 from report.measurements.updates import HeadUpdate, triangle
 from report.models.kernel import require_finite, wide
+from report.models.structure import state_of
 
 _TRIANGLES = WeakKeyDictionary()
-"""LayerStructure -> (where and which version its weights were, (raw triangle, effective
-triangle or None))."""
+"""LayerStructure -> (`state_of` its weights, (raw triangle, effective triangle or None))."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def updates(part, layer, hidden_state, context, attention_output):
 def _triangles(part, weight, gain):
     """The triangles of a layer, made anew only where a weight is another or was changed."""
     norm = () if part.norm_after is None else part.norm_after.parameters()
-    now = [(one.data_ptr(), one._version) for one in (part.output_projection.weight, *norm)]
+    now = state_of((part.output_projection.weight, *norm))
     before, found = _TRIANGLES.get(part, (None, None))
     if before != now:
         effective = None if gain is None else triangle(weight, part.heads, gain)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from report import families
+from report.models import rotation
 from report.models.load import load_model
 from report.models.measure import measure_corpus, measure_passage
 from tests.models.checkpoints import save
@@ -48,3 +49,12 @@ def test_a_model_in_part_is_measured_as_the_whole(folder, options):
     assert {name: part.identity[name] for name in names} == {
         name: whole.identity[name] for name in names
     }
+
+
+@pytest.mark.parametrize("options", [{"layers": 2}, {"layer_by_layer": True}])
+def test_weights_that_are_read_again_are_not_asked_about_again(folder, options, monkeypatch):
+    part, asked, learned = load_model(folder, **options), [], rotation.learned
+    monkeypatch.setattr(rotation, "learned", lambda *args: asked.append(1) or learned(*args))
+    measure_passage(part, PASSAGE)
+    measure_passage(part, PASSAGE)
+    assert len(asked) == part.measured_layers

@@ -36,6 +36,19 @@ def test_what_was_learned_costs_nothing_again(name):
     assert (factors.rotated_key_bias is None) == (EXTRA[name] == 0)
 
 
+@pytest.mark.parametrize("name", ["qwen2/default", "gpt2/default"])
+def test_biases_that_were_changed_are_learned_again(name):
+    model = families.tiny(name)
+    before = recorded(model)
+    attention = structure(model)[1].attention
+    projection = attention.c_attn if "gpt2" in name else attention.q_proj
+    with torch.no_grad():
+        projection.bias.mul_(2)
+    after = recorded(model)
+    assert torch.equal(after[1].query_bias, 2 * before[1].query_bias)
+    assert torch.equal(after[0].query_bias, before[0].query_bias)
+
+
 def test_the_functions_of_a_family_come_back():
     functions = [modeling_llama.apply_rotary_pos_emb, modeling_qwen2.apply_rotary_pos_emb]
     model = families.tiny("qwen2/default")
