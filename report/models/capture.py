@@ -256,7 +256,9 @@ def _updates(chosen, updates):
 
     def tell(index, heads, _, args, output):
         context = args[0].reshape(-1, heads, args[0].shape[-1] // heads).transpose(0, 1)
-        updates(index, entering.pop(index), context, output.reshape(-1, output.shape[-1]))
+        # A model spread over GPUs moves it to the layer's own only after the hook has seen it.
+        hidden_state = entering.pop(index).to(output.device)
+        updates(index, hidden_state, context, output.reshape(-1, output.shape[-1]))
 
     try:
         for index, part in chosen.items():

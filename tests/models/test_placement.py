@@ -7,7 +7,7 @@ import torch
 from transformers import FalconForCausalLM
 
 from report.errors import ReportError
-from report.models import load, memory, placement, weights
+from report.models import capture, load, memory, placement, weights
 from report.models.load import load_model
 from tests.models.checkpoints import refused
 
@@ -56,6 +56,19 @@ def test_the_devices_of_a_spread_model_are_all_named():
     spread = SimpleNamespace(hf_device_map={"model.layers.0": 0, "model.layers.1": 1, "norm": 0})
     assert load.devices(spread, GPU) == "cuda:0, cuda:1"
     assert load.devices(object(), torch.device("cpu")) == "cpu"
+
+
+def test_updates_get_the_hidden_state_where_the_layer_computes():
+    """Of a model on several GPUs, layers move what they get, after all hooks have seen it."""
+    layer = torch.nn.Sequential(torch.nn.Linear(6, 6, device="meta"))
+    inside = layer.forward
+    layer.forward = lambda hidden_states: inside(hidden_states.to("meta"))
+    part = SimpleNamespace(module=layer, output_projection=layer[0], heads=2, measures_updates=True)
+    heard = []
+    with capture._updates({0: part}, lambda _, *tensors: heard.extend(tensors)):
+        layer(torch.ones(1, 4, 6))
+    assert [tensor.shape for tensor in heard] == [(4, 6), (2, 4, 3), (4, 6)]
+    assert {tensor.device.type for tensor in heard} == {"meta"}
 
 
 def test_several_gpus_need_accelerate_and_say_so(two_gpus, monkeypatch):
