@@ -127,6 +127,18 @@ def test_a_doubled_alibi_and_a_coarse_type_are_owned_up_to(written, monkeypatch)
     assert "a" * 40 in text
 
 
+def test_a_chat_template_is_owned_up_to(written, monkeypatch):
+    manifest = hand_made.manifest
+
+    def in_a_chat(kind):
+        return manifest(kind) | {"determined_by": {"settings": {"chat": True}}}
+
+    monkeypatch.setattr(hand_made, "manifest", in_a_chat)
+    text, _ = written("rotary")
+    assert "stands in the model’s chat template, as the message of a user" in text
+    assert "is put in front of every text" not in text
+
+
 def test_settings_of_the_article_itself_speak_of_no_kind():
     front = read_study(TEMPLATE).front_matter
     assert not re.search("ALiBi|rotary|causal", f"{front.title} {front.summary} {front.tags}")
