@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from report import families
 from report.errors import ReportError
 from report.models.load import load_model
 from report.models.measure import measure_all, measure_corpus, measure_passage
@@ -272,63 +271,6 @@ def test_an_empty_corpus_is_refused(loaded):
 def test_an_empty_corpus_is_refused_with_a_passage_too(loaded, token_ids):
     with pytest.raises(ReportError, match="the corpus has no text"):
         measure_all(loaded, token_ids, [])
-
-
-FAMILIES = ["llama/default", "gemma2", "gemma3/text", "gpt_oss", "bert", "gptj", "falcon/alibi"]
-IDS = [1, 7, 31, 5, 5, 80, 42, 9, 13, 77, 61, 2, 8, 30, 44, 95, 7, 31, 23, 11]
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_statistics_and_targets_follow_from_the_probabilities(name):
-    """Of decoders and encoders, with windows and sinks; row 0 is left out of all statistics."""
-    loaded = families.loaded(name)
-    measured = measure_passage(loaded, IDS)
-    corpus = measure_corpus(loaded, [IDS])
-    layers, heads, length, _ = measured.largest_targets.shape
-    for layer in range(layers):
-        visible = measured.visible(layer)
-        for head in range(heads):
-            probability = measured.probability(layer, head)
-            ordered = np.sort(probability, 1)[:, ::-1]
-            targets = measured.largest_targets[layer, head]
-            shown = np.minimum(11, (visible.last - visible.first + 1).numpy())
-            assert ((targets >= 0).sum(1) == shown).all()
-            for i in range(length):
-                found = probability[i, targets[i, : shown[i]]]
-                np.testing.assert_allclose(found, ordered[i, : shown[i]], atol=1e-5)
-                enough = np.flatnonzero(np.cumsum(found) >= 0.5)
-                expected = enough[0] + 1 if len(enough) else shown[i]
-                assert measured.marker_count[layer, head, i] == expected
-            largest, rows = probability[1:].argmax(1), np.arange(1, length)
-            expected = (largest == rows).mean(), (largest == 0).mean()
-            for statistics in (measured.statistics, corpus):
-                found = statistics.itself[layer, head], statistics.first_token[layer, head]
-                np.testing.assert_allclose(found, expected)
-                np.testing.assert_allclose(
-                    statistics.concentration[layer, head],
-                    (ordered[1:, 0] - ordered[1:, 1]).mean(),
-                    atol=1e-5,
-                )
-
-
-@pytest.mark.parametrize("name", ["gemma2", "glm4", "olmo2"])
-def test_a_norm_after_the_attention_gives_raw_updates_too(name):
-    measured = measure_passage(families.loaded(name), IDS)
-    assert measured.raw_magnitude.shape == measured.magnitude.shape
-    assert np.abs(measured.raw_magnitude / measured.magnitude - 1).mean() > 0.1
-    assert np.abs(measured.raw_alignment - measured.alignment).max() > 0.01
-
-
-def test_without_such_a_norm_there_is_one_kind_of_update():
-    measured = measure_passage(families.loaded("llama"), IDS)
-    assert measured.magnitude.min() > 0
-    assert measured.raw_magnitude is measured.raw_alignment is None
-
-
-def test_scores_alone_give_probabilities_and_updates():
-    measured = measure_passage(families.loaded("gptj"), IDS)
-    assert [term.name for term in measured.terms(0, 0)] == ["score"]
-    assert measured.magnitude.min() > 0
 
 
 def test_changed_weights_are_measured_as_they_are(loaded, token_ids, measured):
