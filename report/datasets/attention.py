@@ -22,6 +22,9 @@ TERMS = ("content", "bias", "position", "row_constant", "score")
 RANKS = 11
 """Largest targets that a file lists of a row."""
 
+LARGEST_SCORE = 10_000
+"""Scores of models that work have at most some hundreds."""
+
 TAKES_UP = ("content", "score")
 """The cell term that takes up the rounding of the others: the first of these that there is."""
 
@@ -112,11 +115,13 @@ def encode(
     visible: object with `first` and `last`, or None for causal attention
     softcap, sink: numbers, or None for a model without
     returns: a dict that satisfies the schema
-    raises: ReportError if the rounded probabilities cannot be kept within PROBABILITY_ERROR
+    raises: ReportError if a term is beyond LARGEST_SCORE, or the rounded probabilities cannot be
+        kept within PROBABILITY_ERROR
     """
     length = len(probability)
     ranges = Visible.of(visible, length)
     terms = [DecodedTerm(t.name, t.per, np.asarray(t.values, float), ranges) for t in terms]
+    _require_plausible(layer, head, terms)
     free = next(name for name in TAKES_UP if any(term.name == name for term in terms))
     encoded = {term.name: None for term in terms}  # in the order given
     coarse = rounding.multiples(probability, largest_targets, rounding.CELL_COARSENING)
@@ -155,6 +160,18 @@ def encode(
         "marker_count": np.asarray(marker_count).tolist(),
         "largest_targets": np.asarray(largest_targets).ravel().tolist(),
     }
+
+
+def _require_plausible(layer, head, terms):
+    """Stop for scores of no working model: they would take gigabytes, and mean nothing."""
+    for term in terms:
+        largest = np.abs(term.values).max(initial=0)
+        if not largest <= LARGEST_SCORE:
+            raise ReportError(
+                f"layer {layer} head {head}: the {term.name} term of a score is {largest:.3g}, "
+                f"and more than {LARGEST_SCORE:,} is not kept; weights that are quantised or "
+                "damaged look like this: give the model in float32, float16 or bfloat16."
+            )
 
 
 def _rounded_rows(values, step, probability, largest_targets, scored):

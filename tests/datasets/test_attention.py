@@ -250,6 +250,14 @@ def test_probabilities_that_do_not_belong_to_the_scores_are_refused():
         attention.encode(3, 5, terms, probability, np.ones(10, int), np.zeros((10, 11), int))
 
 
+@pytest.mark.parametrize("broken", [-3e7, np.nan])
+def test_scores_of_no_working_model_are_refused_before_they_fill_the_memory(broken):
+    terms, probability = head(10, 1.0)
+    terms[0].values[7, 3] = broken
+    with pytest.raises(ReportError, match=r"layer 3 head 5: the content term of a score is"):
+        attention.encode(3, 5, terms, probability, np.ones(10, int), np.zeros((10, 11), int))
+
+
 def test_a_shortened_column_is_refused_by_name():
     shard = encoded(12, 1.0)[0]
     shard["terms"]["bias"]["values"].pop()
