@@ -132,8 +132,9 @@ def _planned(partial, token_ids, layers):
     """A sentence about what a model in part reads of its checkpoint."""
     planned = partial.planned(token_ids)
     way = ", one layer in memory at a time" if partial.layer_by_layer else ""
+    number = f"{layers} layer{'s' if layers > 1 else ''}"
     total = f" of {planned['of'] / 1e6:,.1f}" if planned["of"] else ""
-    return f"Reading {planned['bytes'] / 1e6:,.1f}{total} MB of weights: {layers} layers{way}."
+    return f"Reading {planned['bytes'] / 1e6:,.1f}{total} MB of weights: {number}{way}."
 
 
 def _fitting(loaded, texts):
