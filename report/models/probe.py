@@ -5,6 +5,7 @@ memory, a twin of the model without any (of fake tensors, which have shapes only
 """
 
 import copy
+import logging
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -62,6 +63,7 @@ def probe(model):
     with ExitStack() as undo:
         run = model
         if any(parameter.is_meta for parameter in model.parameters()):
+            undo.enter_context(_without_log("torch._subclasses.fake_tensor"))
             undo.enter_context(FakeTensorMode())
             with no_init_weights():
                 run = type(model)(copy.deepcopy(model.config))
@@ -72,6 +74,17 @@ def probe(model):
                 return watch.found()
     said = "".join(f" ({line})" for line in str(error).strip().splitlines()[:1])
     raise _unsupported(model, f"in its first layer no attention of a text to itself was seen{said}")
+
+
+@contextmanager
+def _without_log(name):
+    """Without what a library logs of errors that are caught here."""
+    logger = logging.getLogger(name)
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def _unsupported(model, reason):
