@@ -153,4 +153,6 @@ def _explain(problem, header, path, replaced):
 
 def _reason(problem):
     said = problem["msg"].removeprefix("Value error, ")
+    if problem["loc"][0] == "device":  # a pattern is no sentence
+        said = "must be auto, cpu, cuda, or one GPU such as cuda:1"
     return f"{said} (got {problem['input']!r})."

@@ -121,7 +121,7 @@ def test_measuring_is_asked_for_in_front_matter(tmp_path):
     ("key", "value", "said"),
     [
         ("dtype", "float16", "--dtype: Input should be 'float32' or 'bfloat16' (got 'float16')"),
-        ("device", "gpu", "--device: "),
+        ("device", "gpu", "--device: must be auto, cpu, cuda, or one GPU such as cuda:1 (got"),
         ("layers", "1-2", "--layers: must begin at layer 0"),
         ("alibi_factor", -1.0, "--alibi-factor: "),
     ],

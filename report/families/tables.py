@@ -21,11 +21,12 @@ def overview(family=None):
     raises: ReportError for an unknown family, or, at the end, if one could not be measured that has
         to be
     """
+    variants = _variants(family)  # before the heading: a family may be unknown
     yield OVERVIEW.format(
         "model", "route", "terms of a score", "prob.", "updates", "4-way"
     ).rstrip()
     missing, failed = {}, []
-    for name in _variants(family):
+    for name in variants:
         found = _run(name, capabilities, failed)
         if isinstance(found, str):
             yield from _not_measured(name, found)
@@ -57,9 +58,10 @@ def parity(family=None):
     raises: ReportError for an unknown family, or, at the end, naming all that is off by more than
         LIMIT or could not be measured
     """
+    variants = _variants(family)
     yield f"{'model':25}" + "".join(f"{quantity:>9}" for quantity in QUANTITIES)
     failed, number = [], 0
-    for name in _variants(family):
+    for name in variants:
         found = _run(name, lambda loaded: differences(loaded.identity["name"]), failed)
         if isinstance(found, str):
             yield from _not_measured(name, found)

@@ -234,8 +234,8 @@ def test_a_model_that_fails_its_self_check_is_named(monkeypatch):
 
 @pytest.mark.parametrize("arguments", [(), ("--verify",)])
 def test_an_unknown_family_is_an_error(monkeypatch, capsys, arguments):
-    code, _, err = run(monkeypatch, capsys, "--family", "lama", *arguments)
-    assert code == 1
+    code, out, err = run(monkeypatch, capsys, "--family", "lama", *arguments)
+    assert (code, out) == (1, "")
     assert "unknown family 'lama'; known: bert, bloom" in err
     code, _, err = run(monkeypatch, capsys, "--family", "llama/7b", *arguments)
     assert "unknown variant 'llama/7b'; known: llama/default" in err
