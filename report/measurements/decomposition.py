@@ -116,16 +116,6 @@ class Factors:
             **{field.name: one(field.name, getattr(self, field.name)) for field in fields(self)}
         )
 
-    def own(self):
-        """The same on the CPU, in memory of its own: no view that keeps other tensors alive."""
-
-        def copied(value):
-            if isinstance(value, torch.Tensor):
-                return value.detach().cpu().clone()
-            return value.cpu() if isinstance(value, Visible) else value
-
-        return Factors(**{field.name: copied(getattr(self, field.name)) for field in fields(self)})
-
 
 @dataclass(frozen=True)
 class Scores:
@@ -159,10 +149,6 @@ class Scores:
     def head(self, head):
         """The scores of one head, in float64 and with a heads axis of length 1."""
         return Scores(self.score[head : head + 1].double(), self.visible)
-
-    def own(self):
-        """The same on the CPU, in memory of its own."""
-        return Scores(self.score.detach().cpu().clone(), self.visible.cpu())
 
 
 def score(factors):

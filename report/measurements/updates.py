@@ -46,7 +46,7 @@ class HeadUpdate:
         hidden_length = hidden_state.norm(dim=-1)  # [T]
         gained = hidden_state if self.gain is None else hidden_state * self.gain
         seen_by_head = (gained @ self.weight).unflatten(1, (context.shape[0], -1))
-        product = torch.einsum("htd,thd->ht", context, seen_by_head)  # u . x
+        product = torch.linalg.vecdot(context, seen_by_head.transpose(0, 1))  # u . x
         alignment = product / (length * hidden_length)
         alignment = alignment.where(length > 0, torch.zeros_like(alignment)).clamp(-1, 1)
         return scale * length / hidden_length, alignment

@@ -5,6 +5,7 @@ import numpy as np
 from report.errors import ReportError
 from report.measurements.head_statistics import HeadStatistics, row_sums
 from report.measurements.passage import PassageMeasurement
+from report.measurements.stored import stored
 from report.measurements.targets import SHOWN_TARGETS, LargestTargets, marker_count
 from report.models.kernel import ROWS, streaming_attention
 from report.models.running import Run, run_texts
@@ -103,7 +104,7 @@ class PassageRecorder:
         self.largest_targets[layer] = targets.cpu()
         self.marker_count[layer] = marker_count(targets, probability).cpu()
         self.statistics.add_layer(layer, row_sums(targets, probability))
-        self.factors[layer] = factors.own()
+        self.factors[layer] = stored(factors)
         if self.progress:
             self.progress(layer + 1, len(self.structure))
         return context

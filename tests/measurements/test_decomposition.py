@@ -1,5 +1,6 @@
 """The terms of a score on numbers small enough to do by hand, and against attention written out."""
 
+import copy
 from dataclasses import fields, replace
 
 import pytest
@@ -186,31 +187,13 @@ def test_one_head_is_what_it_is_among_all(name):
 @every_case
 def test_nothing_changes_what_it_is_given(name):
     factors = plain.CASES[name]
-    before = factors.own()
+    before = copy.deepcopy(factors)
     for compute in (decomposition.terms, decomposition.probability, decomposition.rotary_terms):
         compute(factors)
     for field in fields(factors):
-        value, copy = getattr(factors, field.name), getattr(before, field.name)
+        value, other = getattr(factors, field.name), getattr(before, field.name)
         if isinstance(value, torch.Tensor):
-            assert torch.equal(value, copy)
-
-
-def test_an_own_copy_shares_no_memory():
-    factors = plain.CASES["window"]
-    copy = factors.own()
-    for field in fields(factors):
-        value, other = getattr(factors, field.name), getattr(copy, field.name)
-        if isinstance(value, torch.Tensor):
-            assert value.data_ptr() != other.data_ptr()
-    assert copy.visible.first.data_ptr() != factors.visible.first.data_ptr()
-
-
-def test_an_own_copy_of_a_view_keeps_no_more_than_the_view():
-    fused = torch.randn(5, 4, 3, 6)
-    query, key, _ = fused.permute(2, 1, 0, 3)
-    copy = Factors(query, key, None, None, None, 1.0).own()
-    assert copy.query.untyped_storage().nbytes() == 4 * query.numel()
-    assert copy.key.untyped_storage().nbytes() == 4 * key.numel()
+            assert torch.equal(value, other)
 
 
 SCORES = Scores(
@@ -232,10 +215,3 @@ def test_probabilities_of_the_scores_of_a_model():
     expected[1, :2] = e[:2] / e[:2].sum()
     expected[2] = e[2:] / e[2:].sum()
     torch.testing.assert_close(decomposition.probability(SCORES.head(0))[0], expected)
-
-
-def test_own_scores_share_no_memory():
-    copy = SCORES.own()
-    assert torch.equal(copy.score, SCORES.score)
-    assert copy.score.data_ptr() != SCORES.score.data_ptr()
-    assert (SCORES.heads, SCORES.length) == (1, 3)

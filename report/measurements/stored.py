@@ -1,0 +1,50 @@
+"""Factors kept in a file, so that a passage takes no more memory the more layers are measured."""
+
+import tempfile
+from dataclasses import fields, replace
+
+import torch
+
+from report.errors import ReportError
+
+
+def stored(factors):
+    """The same Factors (or Scores), on the CPU and no view of what the model goes on with.
+
+    Tensors with an axis of tokens and one of dimensions or targets lie in a temporary file: of them
+    only what is looked at is in memory, and only then. It has no name any more and is gone with
+    them. The other tensors are copied.
+    raises: ReportError if there is no room for the file
+    """
+    values = {field.name: getattr(factors, field.name) for field in fields(factors)}
+    tensors = {name: one.detach().cpu() for name, one in values.items() if torch.is_tensor(one)}
+    large = {name: tensor for name, tensor in tensors.items() if tensor.dim() == 3}
+    small = {name: tensor.clone() for name, tensor in tensors.items() if tensor.dim() < 3}
+    visible = factors.visible and factors.visible.cpu()
+    return replace(factors, **small, **in_file(large), visible=visible)
+
+
+def in_file(tensors):
+    """Copies of tensors that lie in a temporary file, removed once nothing refers to them.
+
+    tensors: dict of name to tensor on the CPU; returns the same with equal ones
+    raises: ReportError if there is no room for the file
+    """
+    try:
+        # Once it is mapped it needs no name: the file stays as long as the tensors do.
+        with tempfile.NamedTemporaryFile(prefix="attention-") as file:
+            for tensor in tensors.values():
+                tensor.contiguous().flatten().view(torch.uint8).numpy().tofile(file)
+            file.flush()
+            size = sum(tensor.nbytes for tensor in tensors.values())
+            mapped = torch.from_file(file.name, size=size, dtype=torch.uint8)
+    except OSError as error:
+        raise ReportError(
+            f"no room for what is measured: {error}; free some space in "
+            f"'{tempfile.gettempdir()}', or set TMPDIR to a folder on a larger disk"
+        ) from error
+    parts = mapped.split([tensor.nbytes for tensor in tensors.values()])
+    return {
+        name: part.view(tensor.dtype).view(tensor.shape)
+        for (name, tensor), part in zip(tensors.items(), parts, strict=True)
+    }

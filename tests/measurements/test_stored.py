@@ -1,0 +1,110 @@
+"""Factors in a file are what they were, and nothing of them stays behind."""
+
+import gc
+import resource
+import signal
+import tempfile
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from report.errors import ReportError
+from report.measurements import decomposition
+from report.measurements.decomposition import Factors, Scores
+from report.measurements.stored import in_file, stored
+from report.measurements.visible import Visible
+from tests.measurements import plain
+
+
+@pytest.mark.parametrize("name", plain.CASES)
+def test_every_kind_of_layer_is_what_it_was(name):
+    factors = plain.CASES[name]
+    copy = stored(factors)
+    for field in fields(factors):
+        value, other = getattr(factors, field.name), getattr(copy, field.name)
+        if torch.is_tensor(value):
+            assert torch.equal(value, other)
+            assert value.dtype == other.dtype
+            assert value.data_ptr() != other.data_ptr()
+        elif field.name != "visible":
+            assert value == other
+    assert torch.equal(factors.range().mask(), copy.range().mask())
+    probability = decomposition.probability(copy.head(1))
+    assert torch.equal(probability, decomposition.probability(factors.head(1)))
+
+
+def test_scores_are_what_they_were():
+    scores = Scores(torch.randn(2, 3, 3), Visible.full(3))
+    copy = stored(scores)
+    assert torch.equal(copy.score, scores.score)
+    scores.score.zero_()
+    assert copy.score.all()
+
+
+def test_changing_what_was_stored_changes_nothing_else():
+    factors = plain.biased()
+    kept, copy = factors.query.clone(), stored(factors)
+    factors.query.zero_()
+    factors.query_bias.zero_()
+    assert torch.equal(copy.query, kept)
+    assert copy.query_bias.all()
+    copy.query.zero_()
+    assert torch.equal(stored(replace(factors, query=kept)).query, kept)
+
+
+def test_views_of_any_precision_are_stored_without_what_they_are_views_of():
+    fused = torch.randn(5, 4, 3, 6).to(torch.bfloat16)
+    query, key, value = fused.permute(2, 1, 0, 3)
+    copy = stored(Factors(query, key.double(), None, None, value[0].float(), 1.0))
+    assert torch.equal(copy.query, query)
+    assert torch.equal(copy.key, key.double())
+    assert torch.equal(copy.position, value[0].float())
+    assert copy.query.untyped_storage().nbytes() == query.nbytes + key.double().nbytes
+
+
+def test_gradients_are_left_behind():
+    query = torch.randn(1, 2, 2, requires_grad=True)
+    copy = stored(Factors(query, 2 * query, None, None, None, 1.0))
+    assert not copy.query.requires_grad
+    assert not copy.key.requires_grad
+
+
+def mapped():
+    """Bytes of temporary files that this process still looks into."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    spans = [line.split()[0].split("-") for line in lines if "/attention-" in line]
+    return sum(int(end, 16) - int(start, 16) for start, end in spans)
+
+
+def test_the_file_has_no_name_and_is_gone_with_the_tensors(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = mapped()
+    found = in_file({"one": torch.ones(3000, 10, 10)})
+    assert list(tmp_path.iterdir()) == []
+    assert mapped() - before >= 1_200_000
+    del found
+    gc.collect()
+    assert mapped() == before
+
+
+def test_no_room_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", "/dev/null/nowhere")
+    with pytest.raises(ReportError, match=r"no room for what is measured: .*set TMPDIR to a f"):
+        in_file({"one": torch.ones(2, 2, 2)})
+
+
+def test_a_file_that_cannot_grow_is_one_sentence(tmp_path, monkeypatch):
+    """As on a full disk: the kernel refuses to write any further."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(ReportError, match="no room for what is measured"):
+            in_file({"one": torch.ones(1000, 10, 10)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert list(tmp_path.iterdir()) == []
