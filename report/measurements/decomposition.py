@@ -193,7 +193,8 @@ def terms(factors):
         found.append(Term("position", "target_difference", factors.position))
     elif factors.unrotated_query is not None:
         found.append(Term("position", "cell", _kept(factors, rotary_position(factors))))
-    if factors.softcap is not None or factors.sink is not None:
+    counts = factors.softcap is not None or factors.sink is not None
+    if counts and not (factors.key_bias is None and factors.position is None):  # then it is 0
         found.append(Term("row_constant", "current", row_constant(factors)))
     return found
 

@@ -5,6 +5,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 
+from report.errors import ReportError
 from report.measurements.updates import HeadUpdate, triangle
 from report.models.kernel import require_finite, wide
 from report.models.structure import state_of
@@ -46,8 +47,21 @@ def updates(part, layer, hidden_state, context, attention_output):
         effective = HeadUpdate(weight, effective, gain)
         found = (*effective.magnitude_and_alignment(context, hidden, scale), *found)
     for name, values in zip(("magnitude", "alignment") * 2, found, strict=False):
+        if not torch.isfinite(values).all():
+            _require_something(hidden, layer)
         require_finite(values, layer, f"update {name}")
     return Updates(*found)
+
+
+def _require_something(hidden_state, layer):
+    """Stop where nothing enters a layer at some token: no length has a ratio to 0."""
+    empty = (hidden_state == 0).all(-1).nonzero()
+    if len(empty):
+        raise ReportError(
+            f"layer {layer}: the hidden state of token {int(empty[0])} is all zeros, so updates "
+            "cannot be measured against it; a padding token has such an embedding: leave it out of "
+            "the text, or give it another id than the beginning of text"
+        )
 
 
 def _triangles(part, weight, gain):

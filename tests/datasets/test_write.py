@@ -22,7 +22,7 @@ EXPECTED = {
     "mpt": ({"content", "position"}, ALIBI, True, False, False, False),
     "llama": ({"content", "position"}, ROTARY, True, False, False, False),
     "qwen2": ({"content", "bias", "position"}, ROTARY, True, False, False, False),
-    "gemma2": ({"content", "position", "row_constant"}, ROTARY, True, True, False, True),
+    "gemma2": ({"content", "position"}, ROTARY, True, True, False, True),
     "gpt_oss": ({"content", "bias", "position", "row_constant"}, ROTARY, True, False, True, False),
     "gpt2": ({"content", "bias"}, None, True, False, False, False),
     "gptj": ({"score"}, None, True, False, False, False),

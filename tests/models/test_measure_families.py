@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from report import families
+from report.errors import ReportError
 from report.models.measure import measure_corpus, measure_passage
 
 FAMILIES = ["llama/default", "gemma2", "gemma3/text", "gpt_oss", "bert", "gptj", "falcon/alibi"]
@@ -61,3 +62,12 @@ def test_scores_alone_give_probabilities_and_updates():
     measured = measure_passage(families.loaded("gptj"), IDS)
     assert [term.name for term in measured.terms(0, 0)] == ["score"]
     assert measured.magnitude.min() > 0
+
+
+def test_a_token_without_an_embedding_is_named_as_what_it_is():
+    loaded = families.loaded("llama")
+    measure_passage(loaded, IDS)  # checks the model while it is whole
+    loaded.model.get_input_embeddings().weight.data[IDS[3]] = 0
+    expected = "layer 0: the hidden state of token 3 is all zeros.*a padding token"
+    with pytest.raises(ReportError, match=expected):
+        measure_passage(loaded, IDS)

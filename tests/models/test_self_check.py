@@ -186,7 +186,7 @@ MEASURED = {
     "llama/default": ("interface", ["content", "position"], "raw", False),
     "qwen2/default": ("interface", ["content", "bias", "position"], "raw", True),
     "phi/qk-layernorm": ("interface", ["content", "position"], "raw", False),
-    "gemma2": ("interface", ["content", "position", "row_constant"], "effective", False),
+    "gemma2": ("interface", ["content", "position"], "effective", False),
     "gemma3/multimodal": ("interface", ["content", "position"], "effective", False),
     "gpt_oss": ("interface", ["content", "bias", "position", "row_constant"], "raw", True),
     "glm4": ("interface", ["content", "bias", "position"], "effective", True),
