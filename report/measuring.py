@@ -5,14 +5,18 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from report import key as keys
 from report import store
 from report.datasets.write import write_datasets
 from report.errors import ReportError
 from report.models import names
-from report.passages import corpus, passage
+from report.passages import SUFFIXES, corpus, passage
 from report.study import FrontMatter, number_of_layers
+
+SOMEWHERE = "path/to"
+"""Stands in a command for the folders of a model or passage of the reader's own."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def datasets(study, project, progress, force=False, announce=print):
             "determined_by": parts,
             **facts,
             "versions": _versions(),
-            "command": _command(source, text, settings),
+            "command": _command(source, wanted.passage, settings),
         }
         write_datasets(temporary, measured, provenance, lambda *n: progress("Writing", *n))
     _remove_others(target)
@@ -153,9 +157,17 @@ def _fitting(loaded, texts):
     return fitting
 
 
-def _command(source, text, settings):
-    """The command that measures this again, by names: a path is of this machine."""
-    options = {"model": source.command_name, "passage": text.name}
+def _command(source, passage_name, settings):
+    """The command that measures this again; of a path, the folders of this machine are left out.
+
+    passage_name: as in the front matter, a name or a path
+    """
+    model = source.command_name
+    if source.kind == "folder":
+        model = f"{SOMEWHERE}/{model}"
+    if passage_name.lower().endswith(SUFFIXES):
+        passage_name = f"{SOMEWHERE}/{Path(passage_name).name}"
+    options = {"model": model, "passage": passage_name}
     if settings["layers"]:
         options["layers"] = f"0-{settings['layers'] - 1}"
     elif _preset(source):

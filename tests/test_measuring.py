@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,13 +14,14 @@ from report import measuring, store
 from report.datasets.reader import StudyData
 from report.errors import ReportError
 from report.models import names
+from report.passages import passage
 from report.project import project as project_in
 from report.study import read_study
 from tests.commands import ROOT, contents, without_date
 from tests.models.hub_server import Repository, hub_in_place
 from tests.small import CORPUS, write_publication
 
-PASSAGE = "--passage passage"
+PASSAGE = "--passage path/to/passage.md"
 WITHOUT_TORCH = """
 import sys
 hidden = ("torch", "transformers", "safetensors", "tokenizers", "huggingface_hub")
@@ -102,7 +104,8 @@ def test_the_manifest_says_where_the_numbers_are_from(datasets, study, falcon_fo
     assert (manifest["corpus"]["texts"], manifest["corpus"]["left_out"]) == (2, 0)
     assert manifest["self_check"]["layers_called"] == manifest["model"]["num_hidden_layers"] == 3
     assert manifest["model"]["capabilities"]["terms"] == ["content", "bias", "position"]
-    assert manifest["command"] == f"python -m report measure --model {falcon_folder.name} {PASSAGE}"
+    command = f"python -m report measure --model path/to/{falcon_folder.name} {PASSAGE}"
+    assert manifest["command"] == command
     assert str(falcon_folder.parent) not in json.dumps(manifest)
     written = {name for name in contents(folder) if name != "manifest.json"}
     assert manifest["files"].keys() == written
@@ -212,8 +215,26 @@ def test_a_preset_says_the_layers_unless_the_article_does(
     source = names.Source("a/b", "hub", revision=COMMIT)
     settings = measuring.measuring_settings(asked(layers=asked_for).front_matter, source)
     assert settings["layers"] == layers
-    (said,) = (measuring._command(source, passage, settings) for passage in CORPUS[:1])
-    assert said == f"python -m report measure --model a/b@{COMMIT} --passage 0{command}"
+    said = measuring._command(source, "the-lamp", settings)
+    assert said == f"python -m report measure --model a/b@{COMMIT} --passage the-lamp{command}"
+
+
+def test_a_command_runs_in_a_folder_that_its_paths_lead_from(
+    datasets, asked, project, falcon_folder, tmp_path, monkeypatch
+):
+    """What is printed of a folder and a file finds them again, with path/to where they are."""
+    odd = shutil.copy(project.root / "passage.md", project.root / "My Text.TXT")
+    folder, _, _ = datasets(asked(passage=str(odd)))
+    words = shlex.split(StudyData(folder).manifest["command"])
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "to").symlink_to(falcon_folder.parent)
+    monkeypatch.chdir(tmp_path)
+    model = words[words.index("--model") + 1]
+    assert names.find(model).folder == falcon_folder.resolve()
+    (tmp_path / "path" / "to").unlink()
+    (tmp_path / "path" / "to").symlink_to(project.root)
+    text = passage(words[words.index("--passage") + 1])
+    assert text.name == "My Text"
 
 
 @pytest.fixture
