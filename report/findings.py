@@ -5,66 +5,31 @@ the values, so that prose stays true when the model or the passage changes.
 """
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 
 from report.datasets.head_statistics import MEASURES
 from report.errors import ReportError
+from report.heads import Head, LayerRatio, largest
 
 FEWEST_POINTS = 8
 """A median of fewer points than this is not quoted."""
 
+LEAST_CHANGE = 0.01
+"""Means of a measure, which is between 0 and 1, that differ by less neither rise nor fall."""
+
+TIMES_EVEN = {"habit": 4, "sink": 2}
+"""How far beyond even attention a habit is, of which a passage has one example a token, and a sink,
+which is an average of probabilities."""
+
 NEIGHBOURS = {"previous_token": -1, "next_token": 1}
 """Targets that only a passage is asked for -> how far they are from the current token."""
 
+PLACES = ("first_token", "last_token", *NEIGHBOURS)
+"""Targets that are told by their place."""
+
 TERMS = ("content", "bias", "position")
 """The terms that can differ between the targets of a token."""
-
-
-@dataclass(frozen=True)
-class Head:
-    """One head and a number that was found for it."""
-
-    layer: int
-    head: int
-    value: float
-
-    @property
-    def label(self):
-        """The usual short name, counting from 0: "L5H1"."""
-        return head_label(self.layer, self.head)
-
-    @property
-    def state(self):
-        """Where to set a figure's sliders to see it: `{{ figure("attention_map", **h.state) }}`."""
-        return {"layer": self.layer, "head": self.head}
-
-
-@dataclass(frozen=True)
-class LayerRatio:
-    """Median update magnitudes of a layer, by where the head looks most."""
-
-    layer: int
-    first_token: float
-    """Where the largest target is the first token."""
-    other: float
-    """Where it is another token."""
-
-    @property
-    def ratio(self):
-        """first_token / other."""
-        return self.first_token / max(self.other, 1e-12)
-
-    @property
-    def contrast(self):
-        """The larger of the two over the smaller, at least 1."""
-        return max(self.ratio, 1 / max(self.ratio, 1e-12))
-
-
-def head_label(layer, head):
-    """The usual short name of a head, counting from 0: "L5H1"."""
-    return f"L{layer}H{head}"
 
 
 class Findings:
@@ -91,7 +56,7 @@ class Findings:
 
     def strongest(self, measure, source="corpus"):
         """The `Head` with the largest value of a measure."""
-        return _argmax(self.values(measure, source))
+        return largest(self.values(measure, source))
 
     def count(self, measure, at_least, source="corpus"):
         """How many heads reach a value."""
@@ -106,10 +71,11 @@ class Findings:
 
         returns: "rises", "falls" or "neither rises nor falls steadily"
 
-        Steady means a rank correlation with the layer beyond 0.6 (Spearman).
+        Steady means a rank correlation with the layer beyond 0.6 (Spearman); what changes by less
+        than `LEAST_CHANGE` is noise.
         """
         means = np.array(self.layer_means(measure, source))
-        if len(means) < 3 or np.ptp(means) == 0:
+        if len(means) < 3 or np.ptp(means) < LEAST_CHANGE:
             return "neither rises nor falls steadily"
         correlation = np.corrcoef(_ranks(means), np.arange(len(means)))[0, 1]
         if abs(correlation) <= 0.6:
@@ -146,6 +112,36 @@ class Findings:
         return {name: self._shards[name] for name in ("first_token", "last_token", "sink")}
 
     @functools.cached_property
+    def even_attention(self):
+        """What even attention would give to some targets over the passage: as `mean_probability`.
+
+        returns: dict of first_token, last_token, previous_token, next_token to float [layer, head]:
+            mean over the tokens that can have such a target of 1 / number of visible targets, or
+            of 0 where a window hides it; so often would it be the largest target by chance
+        """
+        return {name: self._shards[f"even_{name}"] for name in PLACES}
+
+    def is_habit(self, head, measure):
+        """Whether a `Head` of a neighbour measure has it for most tokens, and not by chance.
+
+        Of few tokens, each with few targets, some head always has half by chance.
+        """
+        even = self.even_attention[measure][head.layer, head.head]
+        return bool(head.value >= max(0.5, TIMES_EVEN["habit"] * even))
+
+    def beyond_even(self, target, least, mean=False):
+        """Heads that give a target of `mean_probability` much more than even attention would.
+
+        target: "first_token" or "last_token"; least: what they give it at least
+        mean: ask it of the mean over all heads instead
+        returns: bool [layer, head], or one bool
+        """
+        given, even = self.mean_probability[target], self.even_attention[target]
+        if mean:
+            given, even = given.mean(), even.mean()
+        return given >= np.maximum(least, TIMES_EVEN["sink"] * even)
+
+    @functools.cached_property
     def term_spreads(self):
         """How much each term varies between the targets of a token: dict of term to [layer, head].
 
@@ -170,7 +166,7 @@ class Findings:
 
     def extreme_spread(self, name):
         """The `Head` in which a term varies most between targets."""
-        return _argmax(self.term_spreads[name])
+        return largest(self.term_spreads[name])
 
     @functools.cached_property
     def windows(self):
@@ -200,7 +196,7 @@ class Findings:
     @functools.cached_property
     def strongest_update(self):
         """The `Head` with the largest median update magnitude."""
-        return _argmax(np.median(self._per_token("magnitude"), axis=2))
+        return largest(np.median(self._per_token("magnitude"), axis=2))
 
     def opposing(self, layer=None):
         """Fraction of updates (of a layer, or of all) that point against the hidden state."""
@@ -211,13 +207,13 @@ class Findings:
     def most_opposing(self):
         """The `Head` with the smallest mean alignment."""
         means = self._per_token("alignment").mean(2)
-        found = _argmax(-means)
+        found = largest(-means)
         return Head(found.layer, found.head, -found.value)
 
     @functools.cached_property
     def most_aligned(self):
         """The `Head` with the largest mean alignment."""
-        return _argmax(self._per_token("alignment").mean(2))
+        return largest(self._per_token("alignment").mean(2))
 
     @functools.cached_property
     def first_token_updates(self):
@@ -247,7 +243,7 @@ class Findings:
     def _shards(self):
         """What is asked of the attention datasets, all read once: dict to [layer, head, …]."""
         shape = (self.data.layers, self.data.heads)
-        names = ("first_token", "last_token", "sink", *TERMS)
+        names = ("first_token", "last_token", "sink", *TERMS, *(f"even_{p}" for p in PLACES))
         found = {name: np.zeros(shape) for name in names}
         found["largest_target"] = np.zeros((*shape, self.data.length), int)
         for at in np.ndindex(*shape):
@@ -257,6 +253,8 @@ class Findings:
             found["first_token"][at] = probability[1:, 0].mean()
             found["last_token"][at] = probability[:-1, -1].mean()
             found["sink"][at] = 0 if attention.sink is None else 1 - probability.sum(1).mean()
+            for name, share in _even(seen).items():
+                found[f"even_{name}"][at] = share
             for name, term in attention.terms.items():
                 if name in TERMS:
                     found[name][at] = _row_spread(term.matrix(), seen)
@@ -271,9 +269,11 @@ class Findings:
         return self._column(name).reshape(self.data.layers, self.data.heads, -1)
 
 
-def _argmax(values):
-    layer, head = np.unravel_index(np.argmax(values), values.shape)
-    return Head(int(layer), int(head), float(values[layer, head]))
+def _even(seen):
+    """What even attention over what is seen, bool [query, key], gives to each of PLACES."""
+    even = seen / seen.sum(1, keepdims=True)
+    ways = even[1:, 0], even[:-1, -1], np.diagonal(even, -1), np.diagonal(even, 1)
+    return dict(zip(PLACES, [way.mean() for way in ways], strict=True))
 
 
 def _ranks(values):

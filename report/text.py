@@ -3,10 +3,13 @@
 import re
 
 import yaml
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 WORDS_A_MINUTE = 230
 SECONDS_A_FIGURE = 20
+
+SMALLEST = 0.0001
+"""The step of the numbers that articles quote."""
 
 SELF_CHECK = {
     "rows_sum_to_one": "Probabilities of a row sum to 1",
@@ -82,9 +85,22 @@ def large(number):
     return f"{number / 1_000_000:.1f} million" if number >= 100_000 else f"{number:,}"
 
 
-def signed(value):
-    """A number with two digits and a true minus sign: "−0.25"."""
-    return f"{value:.2f}".replace("-", "−")
+def number(value):
+    """A number with two significant digits and a true minus sign: "0.0061", "−0.25", "12".
+
+    Datasets hold four decimals, so what is smaller is "nearly 0".
+    """
+    if value == 0:
+        return "0"
+    if abs(value) < SMALLEST / 2:
+        return "nearly 0"
+    exponent = int(f"{value:.1e}".partition("e")[2])  # of the rounded value: 0.0996 is 0.10
+    return f"{value:,.{min(4, max(0, 1 - exponent))}f}".replace("-", "−")
+
+
+def broken_lines(label):
+    """A token's label as HTML with its line breaks, each after the mark that stands for it."""
+    return Markup(re.sub("(↵+)", r"\1<br>", str(escape(label))))  # noqa: S704 (escaped here)
 
 
 def percent(value, digits=0):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from report.errors import ReportError
-from report.findings import FEWEST_POINTS, Findings, head_label
+from report.findings import FEWEST_POINTS, Findings
+from report.heads import Head, head_label
 from tests.figures import hand_made
 
 LAYERS, HEADS, LENGTH = hand_made.LAYERS, hand_made.HEADS, hand_made.LENGTH
@@ -138,6 +139,7 @@ def test_neighbours_on_both_sides_in_an_encoder(study):
         ([0.1, 0.9, 0.2, 0.15], "neither rises nor falls steadily"),
         ([0.1, 0.9], "neither rises nor falls steadily"),
         ([0.0] * 8, "neither rises nor falls steadily"),
+        ([0.001, 0.002, 0.003, 0.004], "neither rises nor falls steadily"),
         ([0.0, 0.0, 0.0, 0.0, 0.5, 0.6], "rises"),
     ],
 )
@@ -179,6 +181,48 @@ def test_mean_probabilities(study, kind):
         nothing = 1 - statistics.mean(map(sum, rows))
         assert found["sink"][layer, head] == pytest.approx(nothing, abs=1e-3)
         assert (found["sink"][layer, head] > 0.1) == (kind == "sink")
+
+
+@pytest.mark.parametrize("kind", ["alibi_bias", "encoder", "window"])
+def test_what_even_attention_would_give(study, kind):
+    data = study(kind)
+    found = Findings(data).even_attention
+    for layer, head in EVERY_HEAD:
+        visible = data.visible(layer, head)
+        rows = [
+            [(first <= j <= last) / (last - first + 1) for j in range(LENGTH)]
+            for first, last in zip(visible.first.tolist(), visible.last.tolist(), strict=True)
+        ]
+        expected = {
+            "first_token": [row[0] for row in rows[1:]],
+            "last_token": [row[-1] for row in rows[:-1]],
+            "previous_token": [rows[i][i - 1] for i in range(1, LENGTH)],
+            "next_token": [rows[i][i + 1] for i in range(LENGTH - 1)],
+        }
+        for name, values in expected.items():
+            assert found[name][layer, head] == pytest.approx(statistics.mean(values))
+
+
+@pytest.mark.parametrize(
+    ("even", "value", "habit"), [(0.05, 0.5, True), (0.05, 0.49, False), (0.29, 1.0, False)]
+)
+def test_a_habit_is_more_than_chance(data, monkeypatch, even, value, habit):
+    find = Findings(data)
+    monkeypatch.setitem(find._shards, "even_previous_token", np.full((LAYERS, HEADS), even))
+    assert find.is_habit(Head(0, 1, value), "previous_token") is habit
+
+
+def test_much_attention_is_more_than_even_attention_gives(data, monkeypatch):
+    find = Findings(data)
+    given, even = np.full((2, LAYERS, HEADS), [[[0.29]], [[0.29]]])
+    given[0, 1] = 0.7
+    monkeypatch.setitem(find._shards, "first_token", given)
+    monkeypatch.setitem(find._shards, "even_first_token", even)
+    assert np.argwhere(find.beyond_even("first_token", 0.3)).tolist() == [[0, 1]]
+    assert not find.beyond_even("first_token", 0.8).any()
+    assert not find.beyond_even("first_token", 0.15, mean=True)
+    given[:] = 0.6
+    assert find.beyond_even("first_token", 0.15, mean=True)
 
 
 @pytest.mark.parametrize("kind", hand_made.KINDS)

@@ -198,6 +198,19 @@ def test_what_belongs_to_a_removed_article_goes(tmp_path):
     assert left == ["articles/a.md", "datasets/a/k/m.json"]
 
 
+def test_the_passage_breaks_where_a_token_does(data):
+    texts = {"\n": "↵", "\nWhen": "↵When", "↵": "↵", " lamp": " lamp"}
+    tokens = [
+        SimpleNamespace(index=i, id=i, text=text, label=label, special=False)
+        for i, (text, label) in enumerate(texts.items())
+    ]
+    shown = SimpleNamespace(tokens=tokens, passage={"language": "en"})
+    html = str(Article(SimpleNamespace(name="a"), shown).passage())
+    chips = re.findall(r"<span [^>]*>(.*?)</span>", html)
+    assert chips == ["↵<br>", "↵<br>When", "↵", " lamp"]
+    assert html.count("<br>") == 2
+
+
 def test_hostile_tokens_stay_text_in_the_passage(data):
     hostile = ["<img src=x onerror=alert(1)>", "</div>{{ 7*7 }}", "`*_[a](b)", '" onload="x']
     tokens = [

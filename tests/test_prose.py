@@ -5,6 +5,7 @@ The article's own template is rendered with hand-made studies of every kind; no 
 
 import html
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -137,6 +138,73 @@ def test_a_chat_template_is_owned_up_to(written, monkeypatch):
     text, _ = written("rotary")
     assert "stands in the model’s chat template, as the message of a user" in text
     assert "is put in front of every text" not in text
+
+
+def few_heads_look_at_it(rng):
+    values = rng.uniform(0, 0.004, (3, hand_made.LAYERS, hand_made.HEADS))
+    names = ("itself", "first_token", "concentration")
+    return SimpleNamespace(**dict(zip(names, values, strict=True)))
+
+
+@pytest.fixture
+def even(monkeypatch):
+    """Every token gives the same attention to all that it sees, in the passage and the corpus."""
+    every_term = hand_made.every_term
+
+    def no_term(*arguments):
+        terms = every_term(*arguments)
+        return [SimpleNamespace(name=t.name, per=t.per, values=0 * t.values) for t in terms]
+
+    monkeypatch.setattr(hand_made, "every_term", no_term)
+    monkeypatch.setattr(hand_made, "statistics", few_heads_look_at_it)
+
+
+@pytest.mark.parametrize("kind", ["content", "encoder", "sink", "window"])
+def test_what_even_attention_does_in_a_short_passage_is_no_habit(written, even, kind):
+    text, _ = written(kind, LENGTH=6)
+    assert "attention sink" not in text
+    assert "a plain habit" not in text
+    assert "as empty as the first" not in text
+    assert "Over the corpus, no head of this model has the first token" in text
+    if kind == "content":
+        given = "a head gives 29\u00a0% of its attention to the first token, and even attention"
+        assert f"On average over the passage, {given} would give it 29\u00a0%." in text
+        assert "picked at random would be the first token in 29\u00a0% of them" in text
+
+
+def test_a_sink_is_told_from_even_attention(written, monkeypatch):
+    every_term = hand_made.every_term
+
+    def drawn(rng, head, position, seen):
+        terms = every_term(rng, head, position, seen)
+        terms[0].values[1:, 0] += 5
+        return terms
+
+    monkeypatch.setattr(hand_made, "every_term", drawn)
+    text, _ = written("content")
+    assert "attention sink" in text
+    assert "where even attention would give it 12\u00a0%" in text
+    assert "That is no sign of a habit" not in text
+
+
+def test_nothing_superlative_is_said_of_what_is_nearly_nothing(written, even):
+    text, _ = written("content")
+    assert "No head is decided: the largest value of all is 0.00" in text
+    assert "no head’s largest target stands out" in text
+    for word in ("most decided", "most self-absorbed", " leads with "):
+        assert word not in text
+
+
+def test_small_numbers_keep_two_digits(written, monkeypatch):
+    encode = hand_made.updates.encode
+
+    def short(layer, magnitude, *others):
+        return encode(layer, magnitude / 20, *others)
+
+    monkeypatch.setattr(hand_made.updates, "encode", short)
+    text, _ = written("content")
+    assert len(re.findall(r"median magnitude is 0\.00\d\d[;.]", text)) >= 1
+    assert re.search(r"half of its updates are longer than 0\.0(0[1-9]\d|[1-9]\d) times", text)
 
 
 def test_settings_of_the_article_itself_speak_of_no_kind():

@@ -51,9 +51,35 @@ def test_numbers_are_readable():
     assert [text.count(n, "layer") for n in (1, 2000)] == ["1 layer", "2,000 layers"]
     large = [text.large(n) for n in (1234, 3_400_000, 150_000_000, 8_030_000_000)]
     assert large == ["1,234", "3.4 million", "150.0 million", "8.0 billion"]
-    assert text.signed(-0.254) == "−0.25"
     assert text.slug("What — is ALiBi?") == "what-is-alibi"
     assert text.slug("…") == "tag"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "0"),
+        (-0.00001, "nearly 0"),
+        (0.00049, "0.0005"),
+        (0.0061, "0.0061"),
+        (-0.00612, "−0.0061"),
+        (0.0146, "0.015"),
+        (0.0996, "0.10"),
+        (-0.254, "−0.25"),
+        (0.996, "1.0"),
+        (9.96, "10"),
+        (12.4, "12"),
+        (1234.5, "1,234"),
+    ],
+)
+def test_a_number_has_two_significant_digits(value, shown):
+    assert text.number(value) == shown
+
+
+def test_a_line_breaks_after_the_mark_of_its_break():
+    assert text.broken_lines("↵When") == "↵<br>When"
+    assert text.broken_lines("a↵↵b↵") == "a↵↵<br>b↵<br>"
+    assert text.broken_lines("<b>↵") == "&lt;b&gt;↵<br>"
 
 
 def test_reading_time_counts_words_and_figures_but_no_markup():

@@ -8,6 +8,7 @@ import altair
 import numpy as np
 
 from report.figures import _controls, _theme, _updates
+from report.text import number
 
 ASPECT = 1.5
 PHONE_ASPECT = 0.92
@@ -138,6 +139,6 @@ def alt(data, what, measure, state):
     low, high = int(np.argmin(medians)), int(np.argmax(medians))
     return (
         f"Histogram of {what} in layer {layer}, {data.heads} heads stacked. "
-        f"The median over all heads and tokens is {np.median(points[measure]):.3f}; by head it "
-        f"goes from {medians[low]:.3f} (head {low}) to {medians[high]:.3f} (head {high})."
+        f"The median over all heads and tokens is {number(np.median(points[measure]))}; by head it "
+        f"goes from {number(medians[low])} (head {low}) to {number(medians[high])} (head {high})."
     )

@@ -5,6 +5,7 @@ import numpy as np
 
 from report.figures import _controls, _theme, _updates
 from report.figures._updates import controls, left_out  # noqa: F401
+from report.text import number
 
 ASPECT = 1.0
 PHONE_ASPECT = 0.85
@@ -112,8 +113,8 @@ def alt(data, **state):
         f"{np.mean(first):.0%} of the points the largest target is the first token"
     )
     if not first.any() or first.all():
-        return f"{start}; the median magnitude is {np.median(magnitude):.3f}."
+        return f"{start}; the median magnitude is {number(np.median(magnitude))}."
     return (
-        f"{start}; their median magnitude is {np.median(magnitude[first]):.3f}, that of the "
-        f"others {np.median(magnitude[~first]):.3f}."
+        f"{start}; their median magnitude is {number(np.median(magnitude[first]))}, that of the "
+        f"others {number(np.median(magnitude[~first]))}."
     )

@@ -1,0 +1,63 @@
+"""One head and a number that was found for it; what makes one the largest."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+LEAD = 0.01
+"""By what fraction of its value the largest must exceed the second largest to be called so."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """One head and a number that was found for it."""
+
+    layer: int
+    head: int
+    value: float
+    leads: bool = True
+    """Whether it differs from the next head by enough to be called the first of all."""
+
+    @property
+    def label(self):
+        """The usual short name, counting from 0: "L5H1"."""
+        return head_label(self.layer, self.head)
+
+    @property
+    def state(self):
+        """Where to set a figure's sliders to see it: `{{ figure("attention_map", **h.state) }}`."""
+        return {"layer": self.layer, "head": self.head}
+
+
+@dataclass(frozen=True)
+class LayerRatio:
+    """Median update magnitudes of a layer, by where the head looks most."""
+
+    layer: int
+    first_token: float
+    """Where the largest target is the first token."""
+    other: float
+    """Where it is another token."""
+
+    @property
+    def ratio(self):
+        """first_token / other."""
+        return self.first_token / max(self.other, 1e-12)
+
+    @property
+    def contrast(self):
+        """The larger of the two over the smaller, at least 1."""
+        return max(self.ratio, 1 / max(self.ratio, 1e-12))
+
+
+def head_label(layer, head):
+    """The usual short name of a head, counting from 0: "L5H1"."""
+    return f"L{layer}H{head}"
+
+
+def largest(values):
+    """The `Head` with the largest of values [layer, head]."""
+    layer, head = np.unravel_index(np.argmax(values), values.shape)
+    *others, value = np.sort(values, axis=None).tolist()
+    leads = not others or value - others[-1] >= LEAD * abs(value) > 0
+    return Head(int(layer), int(head), value, leads)
