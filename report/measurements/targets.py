@@ -18,16 +18,19 @@ class LargestTargets:
         shape = (heads, len(visible.first), count)
         device = visible.first.device
         self.visible = visible
-        self.target = torch.full(shape, -1, device=device)
-        self.probability = torch.zeros(shape, device=device)
+        self.target = torch.empty(shape, dtype=torch.int64, device=device)
+        self.probability = torch.empty(shape, device=device)
 
     def add(self, block):
         """Look at one `Block`."""
         index = largest(block.score, self.target.shape[-1])  # [heads, rows, at most count]
-        where = block.heads, block.rows, slice(index.shape[-1])
-        self.target[where] = index + block.first_key
-        last_key = block.probability.shape[-1] - 1  # beyond it there is nothing that is visible
-        self.probability[where] = block.probability.gather(-1, index.clamp(max=last_key)).float()
+        there, missing = slice(index.shape[-1]), slice(index.shape[-1], None)
+        self.target[block.heads, block.rows, there] = index + block.first_key
+        self.target[block.heads, block.rows, missing] = -1
+        index.clamp_(max=block.probability.shape[-1] - 1)  # beyond it there is nothing visible
+        found = block.probability.gather(-1, index)
+        self.probability[block.heads, block.rows, there] = found
+        self.probability[block.heads, block.rows, missing] = 0
 
     def found(self):
         """Once all blocks were added: what was found.
@@ -36,8 +39,12 @@ class LargestTargets:
             fewer; probability float32 [heads, T, count], 0 there
         """
         first, last = self.visible.first[:, None], self.visible.last[:, None]
-        seen = (self.target >= first) & (self.target <= last)
-        return self.target.where(seen, -1), self.probability * seen
+        few = (last - first)[:, 0] + 1 < self.target.shape[-1]  # other rows have nothing to hide
+        target, probability = self.target[:, few], self.probability[:, few]
+        seen = (target >= first[few]) & (target <= last[few])
+        self.target[:, few] = target.where(seen, -1)
+        self.probability[:, few] = probability * seen
+        return self.target, self.probability
 
 
 def marker_count(targets, probability):

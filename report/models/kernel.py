@@ -1,5 +1,6 @@
 """Attention computed in blocks of heads and rows, so that every score is seen and none is kept."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -10,8 +11,8 @@ from report.measurements.decomposition import Scores
 
 ROWS = 64
 """Rows in a block."""
-CELLS = 2**18
-"""Scores in a block at most, for each thread of a CPU: the 1 MB that a core's cache holds."""
+CELLS = 2**20
+"""Scores in a block at most, for each thread of a CPU: 4 MB, small enough to stay in its caches."""
 CELLS_ELSEWHERE = 2**24
 """The same on any other device, which is to have work for all its threads."""
 
@@ -32,15 +33,24 @@ def streaming_attention(factors, value, observe=None, layer=0, rows=ROWS):
     dense = isinstance(factors, Scores)
     part = _GivenScores(factors) if dense else _Products(factors, value)
     sink, total = wide(factors.sink), 0
-    for span in _spans(factors.range(), rows):
+    blocks = [
+        (span, _head_slices(factors.heads, part.group, span))
+        for span in _spans(factors.range(), rows)
+    ]
+    largest = max(span.cells * slices[0].stop for span, slices in blocks)
+    # Used again for every block: new memory costs as much as what is done with it.
+    spaces = [part.empty(largest) for _ in range(2)]
+    for span, slices in blocks:
         sums = []
-        for heads in _head_slices(factors.heads, part.group, span):
-            score = part.score(heads, span)  # [heads, rows, keys]
+        for heads in slices:
+            shape = heads.stop - heads.start, len(span.first), span.keys.stop - span.keys.start
+            score, probability = (space[: math.prod(shape)].view(shape) for space in spaces)
+            part.score(heads, span, score)
             sums.append(score.sum((1, 2)))  # finite only if every score is
             if factors.softcap is not None:
                 score.div_(factors.softcap).tanh_().mul_(factors.softcap)
             span.hide(score, torch.finfo(score.dtype).min)
-            probability = _softmax(score, None if sink is None else sink[heads])
+            _softmax(score, None if sink is None else sink[heads], probability)
             part.weigh(probability, heads, span)
             if observe is not None:
                 observe(span.block(heads.start, score, probability))
@@ -140,16 +150,20 @@ class _Products:
         self.scale, self.group = factors.scale, factors.heads // len(factors.key)
         self.context = self.value.new_empty(factors.heads, factors.length, value.shape[-1])
 
-    def score(self, heads, span):
-        """float [heads, rows, keys], a new tensor."""
+    def empty(self, size):
+        """Memory for `size` scores."""
+        return self.query.new_empty(size)
+
+    def score(self, heads, span, out):
+        """Fill in the scores, float [heads, rows, keys]."""
         query = self._grouped(self.query[heads, span.rows])  # [key_heads, group * rows, head_dim]
         key = self.key[self._shared(heads), span.keys].transpose(1, 2)
-        if self.position is None:
-            score = torch.baddbmm(query.new_empty(1), query, key, beta=0, alpha=self.scale)
-        else:  # the product adds it at no cost
-            position = self.position[heads, None, span.keys].expand(-1, len(span.first), -1)
-            score = torch.baddbmm(self._grouped(position), query, key, alpha=self.scale)
-        return score.view(-1, len(span.first), score.shape[-1])
+        added, beta = query.new_zeros(1), 0
+        if self.position is not None:
+            added, beta = self.position[heads, None, span.keys].expand_as(out), 1
+            added = self._grouped(added)
+        out = self._grouped(out)
+        torch.baddbmm(added, query, key, beta=beta, alpha=self.scale, out=out)
 
     def weigh(self, probability, heads, span):
         """Fill in the context of some heads and rows."""
@@ -171,19 +185,23 @@ class _GivenScores:
     def __init__(self, scores):
         self.scores = scores.score
 
-    def score(self, heads, span):
-        """float [heads, rows, keys], a new tensor; 0 where a target is not visible."""
-        score = self.scores[heads, span.rows, span.keys].to(torch.float32, copy=True)
-        span.hide(score, 0)
-        return score
+    def empty(self, size):
+        """Memory for `size` scores."""
+        return wide(self.scores[:0]).new_empty(size)
+
+    def score(self, heads, span, out):
+        """Fill in the scores, float [heads, rows, keys]; 0 where a target is not visible."""
+        out.copy_(self.scores[heads, span.rows, span.keys])
+        span.hide(out, 0)
 
     def weigh(self, *_):
         """Nothing to do."""
 
 
-def _softmax(score, sink):
-    """Probabilities of the rows of scores; a sink (float [heads]) takes part and is left out."""
+def _softmax(score, sink, out):
+    """Fill in the probabilities of rows of scores; a sink (float [heads]) takes part too."""
     if sink is None:
-        return torch.softmax(score, -1)
+        torch.softmax(score, -1, out=out)
+        return
     column = sink[:, None, None].expand(-1, score.shape[1], 1)
-    return torch.softmax(torch.cat([score, column], -1), -1)[..., :-1]
+    out.copy_(torch.softmax(torch.cat([score, column], -1), -1)[..., :-1])
