@@ -181,7 +181,7 @@ def test_the_command_says_what_is_measured_and_by_which_route(monkeypatch, capsy
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("gemma2", "interface   content, position, row constant       yes   effective no"),
+        ("gemma2", "interface   content, position                     yes   effective no"),
         ("gpt_oss", "interface   content, bias, position, row constant yes   raw       yes"),
         ("gptj", "softmax     score                                 yes   raw       no"),
         ("gpt2/default", "interface   content, bias                         yes   raw       no"),
