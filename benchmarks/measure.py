@@ -1,7 +1,7 @@
 """What measuring costs: time and memory beside a plain forward pass, for three shapes of model.
 
-    python benchmarks/measure.py            all of it, about 12 minutes on 2 cores
-    python benchmarks/measure.py --quick    short texts only, 2 minutes
+    python benchmarks/measure.py            all of it, about 15 minutes on 2 cores
+    python benchmarks/measure.py --quick    short texts only, 3 minutes
 
 Each shape is a random model in float32. Every way to run a text of T tokens is timed in turns with
 the plain forward pass of the same model, so ratios hold where the machine is not quiet: the fastest
@@ -39,10 +39,8 @@ from report.models.measure import measure_corpus
 from report.models.structure import structure
 
 LENGTHS = (170, 512, 2048)
-SECONDS = 40
+SECONDS = 20
 """Rounds go on for this long, for at least 3 and at most 15 of them."""
-SLOW_ROUNDS = 2
-"""Rounds in which the ways that nobody has to compete with take part."""
 
 AT_ONCE = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 """Freed memory goes back to Linux at once: the peak is of what is in use, and repeatable."""
@@ -71,7 +69,7 @@ def times(found, length, seconds, clock):
             break
         ways = list(found)[1:]
         for way in [FLOOR, *(ways if rounds % 2 else reversed(ways))]:
-            if way in SLOW and rounds >= SLOW_ROUNDS:
+            if way in SLOW and rounds >= (2 if length < LENGTHS[-1] else 1):
                 continue
             start = clock()
             result = found[way](token_ids)
@@ -214,7 +212,7 @@ def main():
         print_corpus_peaks()
         return
     if options.quick:
-        options.lengths, options.seconds = LENGTHS[:2], 8
+        options.lengths, options.seconds = LENGTHS[:2], SECONDS / 2
     clock = time.perf_counter if options.clock == "wall" else time.process_time
     print(
         f"{options.threads} threads, {options.clock} time; Python {platform.python_version()}, "

@@ -1,0 +1,81 @@
+"""The benchmark of measuring runs, every way of it to the end, on a model that costs nothing."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from report.models.measure import PassageRecorder
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    """The modules measure.py and ways.py, with one tiny shape of model."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    ways, measure = importlib.import_module("ways"), importlib.import_module("measure")
+    monkeypatch.setitem(ways.SHAPES, "tiny", lambda: ways.falcon(64, 2))
+    for name in list(ways.SHAPES):
+        if name != "tiny":
+            monkeypatch.delitem(ways.SHAPES, name)
+    yield measure
+    for name in ("ways", "measure"):
+        sys.modules.pop(name)
+
+
+def test_every_way_runs_every_layer(benchmark):
+    found = benchmark.runners("tiny")
+    names = {name for name in benchmark.WAYS if benchmark.available(name)}
+    assert found.keys() == names >= {benchmark.FLOOR, "everything", benchmark.EAGER}
+    results = {way: run(list(range(1, 13))) for way, run in found.items()}
+    assert len(results[benchmark.EAGER].attentions) == 2
+    everything, fewer = results["everything"], results["everything but updates"]
+    assert isinstance(everything, PassageRecorder)
+    assert everything.layers_with_updates == 2
+    assert not fewer.updates_found
+    for recorder in (everything, fewer):
+        assert all(factors is not None for factors in recorder.factors)
+        assert (recorder.largest_targets[:, :, :, 0] >= 0).all()
+    assert results["statistics only"].statistics.difference_sum.min() > 0
+
+
+def test_ratios_are_of_the_fastest_and_of_the_rounds(benchmark):
+    measured = {benchmark.FLOOR: [2.0, 4.0, 2.0], "everything": [3.0, 4.4, 5.0]}
+    assert benchmark.ratio(measured, "everything") == "1.50 (1.50)"
+
+
+def test_rounds_go_on_until_time_is_up(benchmark):
+    ticks = iter(range(1000))
+    found = {name: lambda _: None for name in (benchmark.FLOOR, "everything", benchmark.EAGER)}
+    measured = benchmark.times(found, 170, 0, lambda: next(ticks))
+    assert {name: len(times) for name, times in measured.items()} == {
+        benchmark.FLOOR: 3,
+        "everything": 3,
+        benchmark.EAGER: 2,
+    }
+
+
+def test_the_table_has_a_row_for_every_way(benchmark, monkeypatch, capsys):
+    threads = str(torch.get_num_threads())
+    options = ["--lengths", "12", "20", "--seconds", "0", "--no-memory", "--threads", threads]
+    monkeypatch.setattr(sys, "argv", ["measure.py", *options])
+    benchmark.main()
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    assert [row.split(" | ")[0].strip("| ") for row in rows[2:]] == list(benchmark.WAYS)
+    assert rows[0].startswith("| | T = 12 | T = 20 |")
+    assert " s | " in rows[2]
+    lens = rows[-1]
+    assert benchmark.available(benchmark.TRANSFORMER_LENS) == ("not installed" not in lens)
+
+
+def test_the_peak_of_memory_is_found(benchmark):
+    benchmark.forget_peak()
+    before = benchmark.resident("VmRSS")
+    tensor = torch.ones(20_000_000)
+    del tensor
+    assert benchmark.resident("VmHWM") - before > 60e6
+    benchmark.forget_peak()
+    assert benchmark.resident("VmHWM") - benchmark.resident("VmRSS") < 40e6
