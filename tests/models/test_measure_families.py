@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from report import families
 from report.errors import ReportError
@@ -71,3 +72,34 @@ def test_a_token_without_an_embedding_is_named_as_what_it_is():
     expected = "layer 0: the hidden state of token 3 is all zeros.*a padding token"
     with pytest.raises(ReportError, match=expected):
         measure_passage(loaded, IDS)
+
+
+def in_half_precision(name):
+    loaded = families.loaded(name)
+    loaded.model.to(torch.bfloat16)
+    return loaded
+
+
+@pytest.mark.parametrize("name", ["llama/default", "gemma2", "falcon/alibi"])
+def test_half_precision_is_measured_in_float32(name):
+    """As near to float32 as bfloat16's 8 bits allow, in updates and statistics too."""
+    measured = measure_passage(in_half_precision(name), IDS)
+    expected = measure_passage(families.loaded(name), IDS)
+    ratio = np.median(measured.magnitude / expected.magnitude)
+    assert abs(ratio - 1) < 0.02
+    assert np.median(np.abs(measured.alignment - expected.alignment)) < 0.02
+    same = measured.largest_targets[..., 0] == expected.largest_targets[..., 0]
+    assert same.mean() > 0.7
+    assert measured.probability(0, 0).dtype == np.float64
+
+
+@pytest.mark.parametrize("measure", [measure_passage, lambda m, ids: measure_corpus(m, [ids])])
+def test_half_precision_that_overflows_names_layer_and_head(measure):
+    loaded = in_half_precision("llama/default")
+    loaded.checked = {}
+    attention = loaded.structure[1].attention
+    with torch.no_grad():
+        size = attention.q_proj.weight.shape[0] // loaded.structure[1].heads
+        attention.q_proj.weight[2 * size : 3 * size] *= 1e38
+    with pytest.raises(ReportError, match="layer 1, head 2: the attention score is NaN or infin"):
+        measure(loaded, IDS)
