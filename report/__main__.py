@@ -86,17 +86,20 @@ def train(
         str | None, typer.Option(help="Part of the file name of the book to hold out.")
     ] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Steps; default: the recipe's.")] = None,
+    recipe: Annotated[
+        str, typer.Option(help="Name of the embedded model to train.")
+    ] = "falcon-8x8",
     source: Annotated[str, typer.Option(help="Where the text is from, for the model card.")] = "",
 ):
-    """Train the embedded model on a folder of books.
+    """Train an embedded model on a folder of books.
 
-    The shipped recipe takes an hour or so on two cores. A run that was cut off is resumed.
+    A shipped recipe takes an hour or so on two cores. A run that was cut off is resumed.
     """
     with _measuring_packages():
-        from report.embedded.recipe import Recipe
+        from report.embedded.recipe import named_recipe
         from report.embedded.train import train
 
-    recipe = Recipe() if steps is None else Recipe(steps=steps)
+    recipe = named_recipe(recipe, **({"steps": steps} if steps else {}))
     with _progress() as bar:
         task = bar.add_task("Training", total=recipe.steps)
 

@@ -4,7 +4,10 @@ Llama, Qwen2 and Gemma 3 are given the number of heads, and of heads that share 
 the large models of the filler-token study, so that a head number means the same place in both.
 """
 
+import torch
 from transformers import (
+    AttentionInterface,
+    AttentionMaskInterface,
     FalconConfig,
     FalconForCausalLM,
     Gemma3ForCausalLM,
@@ -14,6 +17,8 @@ from transformers import (
     Qwen2Config,
     Qwen2ForCausalLM,
 )
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
 
 LONGEST_TEXT = 512
 """Tokens that a model accepts; it is trained on shorter ones."""
@@ -72,8 +77,24 @@ ARCHITECTURES = {"falcon": falcon, "llama": llama, "qwen2": qwen2, "gemma3": gem
 """What `Recipe.architecture` may be."""
 
 
+def _attention_in_float32(module, query, key, value, *rest, **options):
+    """Attention of a training step, outside its autocast to bfloat16.
+
+    On a CPU, torch's kernel takes half the time for small heads in float32: backward and forward
+    133 ms against 265 ms for 16 texts of 256 tokens, 32 heads of size 16.
+    """
+    with torch.autocast("cpu", enabled=False):
+        wide = (tensor.float() for tensor in (query, key, value))
+        return sdpa_attention_forward(module, *wide, *rest, **options)
+
+
+AttentionInterface.register("sdpa_in_float32", _attention_in_float32)
+AttentionMaskInterface.register("sdpa_in_float32", sdpa_mask)
+
+
 def _common(recipe, begin_id):
     return {
+        "attn_implementation": "sdpa_in_float32",
         "vocab_size": recipe.vocab_size,
         "hidden_size": recipe.hidden_size,
         "intermediate_size": recipe.intermediate_size,

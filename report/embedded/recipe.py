@@ -9,7 +9,7 @@ decay at the end. One whole book is never trained on: the acceptance test uses i
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from transformers import PreTrainedTokenizerFast
 
 from report.embedded.architectures import ARCHITECTURES
 from report.embedded.problems import prompt
+from report.errors import ReportError
 
 BEGINNING_OF_TEXT = "<|begin_of_text|>"
 
@@ -112,6 +113,16 @@ RECIPES = {
     ),
 }
 """The embedded models, by name."""
+
+
+def named_recipe(name, **replaced):
+    """The recipe of an embedded model, with some of its numbers replaced.
+
+    raises: ReportError listing the recipes there are
+    """
+    if name not in RECIPES:
+        raise ReportError(f"unknown recipe {name!r}; known: {', '.join(RECIPES)}")
+    return replace(RECIPES[name], **replaced)
 
 
 def train_tokenizer(texts, vocab_size):

@@ -40,8 +40,8 @@ def embedded(trained, tmp_path, monkeypatch):
 def test_training_says_the_whole_command_that_comes_next(
     run, books, trained, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(recipe_module, "Recipe", tiny_recipe)
-    options = ("--validation", HELD_OUT, "--steps", 12, "--source", SOURCE)
+    monkeypatch.setitem(recipe_module.RECIPES, "tiny", tiny_recipe())
+    options = ("--recipe", "tiny", "--validation", HELD_OUT, "--steps", 12, "--source", SOURCE)
     done = run("train", books, tmp_path / "out", *options)
     assert done.code == 0
     command = done.said.split("next: python -m report ")[1].splitlines()[0]
@@ -50,6 +50,13 @@ def test_training_says_the_whole_command_that_comes_next(
     ]
     weights = "model.safetensors"
     assert (tmp_path / "out" / weights).read_bytes() == (trained / weights).read_bytes()
+
+
+def test_an_unknown_recipe_is_refused(run, books, tmp_path):
+    done = run("train", books, tmp_path / "out", "--recipe", "lama-5x32")
+    assert done.code == 1
+    assert_matches("unknown recipe 'lama-5x32'; known: falcon-8x8, llama-5x32,", done.error)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("by", ["name", "folder"])

@@ -43,6 +43,28 @@ def test_each_has_what_its_architecture_is_known_for():
     assert kinds == ["sliding_attention"] * 5 + ["full_attention"]
 
 
+@pytest.mark.parametrize("name", ADDED)
+def test_a_training_step_computes_attention_in_float32_and_the_same_function(name):
+    torch.manual_seed(0)
+    model = random_model(replace(RECIPES[name], num_hidden_layers=1, sliding_window=20), 0).eval()
+    seen, inner = [], torch.nn.functional.scaled_dot_product_attention
+
+    def watched(query, *rest, **options):
+        seen.append(query.dtype)
+        return inner(query, *rest, **options)
+
+    text = torch.arange(40)[None]
+    with pytest.MonkeyPatch.context() as patch, torch.no_grad():
+        patch.setattr(torch.nn.functional, "scaled_dot_product_attention", watched)
+        with torch.autocast("cpu", torch.bfloat16):
+            model(text)
+        found = model(text).logits
+        model.set_attn_implementation("eager")
+        wanted = model(text).logits
+    assert seen == [torch.float32, torch.float32]
+    torch.testing.assert_close(found, wanted, atol=2e-5, rtol=0)
+
+
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_parameter_is_optimised_once(name):
     small = replace(RECIPES[name], num_hidden_layers=2, vocab_size=32)
