@@ -62,9 +62,9 @@ def go_live(page, number):
 
 
 def first_tooltip(page, number):
-    """Move over a figure until a tooltip shows."""
+    """Move over a figure until a tooltip shows; {} if none does."""
     go_live(page, number)
-    box = page.locator(f"#fig-{number} canvas").bounding_box()
+    box = resting_box(page, number)
     for y in range(88, 10, -3):
         for x in range(10, 96, 2):
             page.mouse.move(box["x"] + x * box["width"] / 100, box["y"] + y * box["height"] / 100)
@@ -72,6 +72,23 @@ def first_tooltip(page, number):
             if found:
                 return found
     return {}
+
+
+def resting_box(page, number):
+    """Where a live figure's chart is in the window once the page has come to rest there.
+
+    An address that names a figure scrolls to it after it went live, so that a box measured at once
+    may be where the chart no longer is.
+    """
+    chart = page.locator(f"#fig-{number} canvas")
+    box = None
+    for _ in range(50):
+        page.wait_for_timeout(60)
+        before, box = box, chart.bounding_box()
+        if box == before:
+            return box
+    pytest.fail(f"figure {number} never comes to rest")
+    return None
 
 
 def until(page, condition):

@@ -155,7 +155,7 @@ def test_figures_of_terms_name_them_and_show_their_numbers(visit, publication, k
     page = visit(f"{publication.article(kind)}#fig-2:layer={FULL_LAYER},head=0,sort_idx=0")
     shown = first_tooltip(page, 2)
     terms = [name.removesuffix(" term") for name in shown if name.endswith(" term")]
-    assert terms == TERMS[kind]
+    assert terms == TERMS[kind], shown
     cell = token_index(shown["current token"]), token_index(shown["target token"])
     row = model.probability[FULL_LAYER][0][cell[0]]
     assert row[cell[1]] == pytest.approx(row.max(), abs=1e-5)
