@@ -27,15 +27,18 @@ console = Console(stderr=True, highlight=False)
 Root = Annotated[
     Path, typer.Option("--project", help="Folder of the publication.", show_default="this one")
 ]
+Only = Annotated[
+    str | None, typer.Option("--study", help="The one article to work on; default: all of them.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Measure again even if nothing changed.")]
 SiteFolder = Annotated[Path, typer.Argument(help="Folder of the built site.", show_default="site")]
 
 
 @app.command()
 @with_options
-def site(options: Options, force: Force = False, root: Root = HERE):
+def site(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
     """Measure what changed, write all pages, and build the site into site/."""
-    _render(options, force, root)
+    _render(options, study, force, root)
     from report.publish import build
 
     where = project(root)
@@ -45,16 +48,16 @@ def site(options: Options, force: Force = False, root: Root = HERE):
 
 @app.command()
 @with_options
-def render(options: Options, force: Force = False, root: Root = HERE):
+def render(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
     """Measure what changed and write Markdown, data, figures and assets into site_src/."""
-    _render(options, force, root)
+    _render(options, study, force, root)
 
 
 @app.command()
 @with_options
-def measure(options: Options, force: Force = False, root: Root = HERE):
+def measure(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
     """Run the models where something changed and write the datasets."""
-    _measure(project(root), options, force)
+    _measure(project(root), options, study, force)
 
 
 @app.command()
@@ -169,15 +172,15 @@ def _measuring_packages():
         ) from error
 
 
-def _render(options, force, root):
+def _render(options, only, force, root):
     """All pages of a project, and what they show, from datasets measured where needed."""
     from report.assets import write_assets
-    from report.datasets.reader import StudyData
+    from report.datasets.reader import open_study
     from report.pages import remove_departed, render_article, render_lists
 
     where = project(root)
-    studies, folders = _measure(where, options, force)
-    datas = [StudyData(path) for path in folders]
+    studies, folders = _measure(where, options, only, force)
+    datas = [open_study(paths) for paths in folders]
     pages = []
     with _progress() as bar:
         task = bar.add_task("Writing pages", total=len(studies))
@@ -189,12 +192,13 @@ def _render(options, force, root):
     write_assets(where.site_src)
 
 
-def _measure(where, options, force):
-    """The studies of a project and the folders of their datasets; says which were measured now."""
+def _measure(where, options, only, force):
+    """The studies of a project, or one, and the folders of each one's datasets, one a model; says
+    which were measured now."""
     from report.measuring import datasets
     from report.study import read_studies
 
-    studies = read_studies(where.articles, **options.given)
+    studies = read_studies(where.articles, only, **options.given)
     folders = []
     for study in studies:
         with _progress() as bar:
@@ -205,10 +209,11 @@ def _measure(where, options, force):
                     tasks[what] = bar.add_task(what, total=total)
                 bar.update(tasks[what], completed=done, total=total)
 
-            folder, ran = datasets(study, where, show, force, announce=_say)
-        state = "measured" if ran else "unchanged, not measured again"
-        _say(f"{study.name}: {state} ({folder.name})")
-        folders.append(folder)
+            found = datasets(study, where, show, force, announce=_say)
+        for folder, ran in found:
+            state = "measured" if ran else "unchanged, not measured again"
+            _say(f"{study.name}: {state} ({folder.name})")
+        folders.append([folder for folder, _ in found])
     return studies, folders
 
 

@@ -26,8 +26,29 @@ class PlacedFigure:
     module: object
     state: dict
     """Where its controls stand when the page opens."""
+    data: object
+    """What it is drawn of: the article's data, or a part of them."""
+    panels: list
+    """`Panel`s; one without a title for a figure that is one chart."""
+
+    @property
+    def spec(self):
+        """The specification of its first panel."""
+        return self.panels[0].spec
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart of a figure."""
+
+    name: str
+    """Of its files: the figure's name, and its number where there are several."""
+    title: str
+    state: dict
+    """The figure's state, and `panel` where there are several."""
     spec: dict
     """Its Vega-Lite specification at that state, without data; empty while figures are counted."""
+    alt: str
 
 
 class Article:
@@ -54,22 +75,30 @@ class Article:
         """`{{ left_out("attention_breakdown") }}`: why it cannot be drawn; "" if it can."""
         return reason_left_out(figure_module(name), self.data)
 
-    def figure(self, name, **state):
-        """`{{ figure("attention_map", layer=3) }}`: the figure, with its controls at a state."""
-        if any(placed.name == name for placed in self.placed):
-            raise ReportError(f"figure {name!r} is placed twice; refer to it by ref({name!r}).")
+    def figure(self, name, key=None, data=None, **state):
+        """`{{ figure("attention_map", layer=3) }}`: the figure, with its controls at a state.
+
+        key: what the article calls it, if it places a figure more than once; default: its name
+        data: what it is drawn of, if not the article's data
+        """
+        key, data = key or name, data or self.data
+        if any(placed.name == key for placed in self.placed):
+            raise ReportError(
+                f"figure {key!r} is placed twice; refer to it by ref({key!r}), or give it another "
+                "key."
+            )
         module = figure_module(name)
-        reason = reason_left_out(module, self.data)
+        reason = reason_left_out(module, data)
         if reason:
             raise ReportError(
                 f"figure {name!r} cannot be drawn of this model: {reason} Place it inside "
                 f"{{% if can_draw({name!r}) %}}."
             )
-        controls = _controls.at_state(module.controls(self.data), state)
+        controls = _controls.at_state(module.controls(data), state)
         state = {control.param: control.value for control in controls}
         counting = self.announced is None
-        spec = {} if counting else module.chart(self.data, **state).to_dict()
-        placed = PlacedFigure(name, len(self.placed) + 1, module, state, spec)
+        panels = [] if counting else _panels(key, module, data, state)
+        placed = PlacedFigure(key, len(self.placed) + 1, module, state, data, panels)
         self.placed.append(placed)
         if counting:
             return ""
@@ -92,8 +121,8 @@ class Article:
         return _html("_passage.html.j2", tokens=self.data.tokens, passage=self.data.passage)
 
     def _figure_context(self, placed, controls):
-        study, data = self.study, self.data
-        module, state = placed.module, placed.state
+        study, data = self.study, placed.data
+        module = placed.module
         url = placed.spec["usermeta"]["report"]["data"]["url"]
         return {
             "figure": placed,
@@ -101,13 +130,13 @@ class Article:
             "linked": self._linked(placed.name),
             "title": module.title(data),
             "caption": module.caption(data),
-            "alt": module.alt(data, **state),
             "size": picture_size(module),
             "phone_aspect": getattr(module, "PHONE_ASPECT", module.ASPECT),
-            "spec": f"{ROOT}figures/{study.name}/{placed.name}.json",
-            "picture": f"{ROOT}figures/{study.name}/{placed.name}",
-            "datasets": f"{ROOT}datasets/{study.name}/{data.path.name}/",
-            "dataset": url.format(**state),
+            "columns": getattr(module, "COLUMNS", 1),
+            "legends": module.legends(data) if hasattr(module, "legends") else [],
+            "files": f"{ROOT}figures/{study.name}/",
+            "datasets": f"{ROOT}datasets/{study.name}/{data.address}",
+            "dataset": url.format(**placed.panels[0].state),
         }
 
     def _linked(self, name):
@@ -118,9 +147,28 @@ class Article:
         return f"Same layer and head in Figures {_terms.listed(numbers)}"
 
     def _shows_one_head(self, name):
+        if name not in figure_names():  # one of several with the same module
+            return False
         fixed = {c.param: c.fixed for c in figure_module(name).controls(self.data)}
         # where there is one layer and one head, nothing can be joined
         return fixed.keys() >= {"layer", "head"} and not (fixed["layer"] and fixed["head"])
+
+
+def _panels(key, module, data, state):
+    """The charts of a figure: one, or those that its `panels` names."""
+    if not hasattr(module, "panels"):
+        spec = module.chart(data, **state).to_dict()
+        return [Panel(key, "", state, spec, module.alt(data, **state))]
+    return [
+        Panel(
+            f"{key}-{number + 1}",
+            title,
+            state | {"panel": number},
+            module.chart(data, **state, panel=number).to_dict(),
+            module.alt(data, **state, panel=number),
+        )
+        for number, title in enumerate(module.panels(data))
+    ]
 
 
 def reason_left_out(module, data):

@@ -45,7 +45,8 @@ class _Page(HTMLParser):
         self.links = []
         """(address, True if the browser fetches it by itself)"""
         self.figures = []
-        """(name, address of the specification, address of the datasets)"""
+        """(name, address of the specification, address of the datasets), one a chart"""
+        self._figure = None, None
         self.pictures_without_alt = 0
         self.styles = []
         """Style sheets in the page itself, and style attributes."""
@@ -63,7 +64,10 @@ class _Page(HTMLParser):
             if candidate.strip():
                 self.links.append((candidate.split()[0], True))
         if "data-figure" in at:
-            self.figures.append((at["data-figure"], at.get("data-spec"), at.get("data-datasets")))
+            self._figure = at["data-figure"], at.get("data-datasets")
+        if "data-spec" in at:
+            name, datasets = self._figure
+            self.figures.append((name, at["data-spec"], datasets))
         for key in ("href", "src", "data"):
             if at.get(key) is None or (key == "data" and tag != "object"):
                 continue

@@ -35,6 +35,7 @@ def environment(*folders):
         "layers": layers,
         "yaml_text": text.yaml_text,
         "slug": text.slug,
+        "self_check_rows": text.self_check_rows,
     }
     return jinja
 

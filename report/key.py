@@ -5,7 +5,6 @@ Computed without torch, so that a site whose datasets exist is rebuilt in second
 
 import hashlib
 import json
-from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 
@@ -14,7 +13,10 @@ from report.models.weights import INDEX, weights_sha256
 
 PACKAGE = Path(__file__).parent
 
-MEASURING_CODE = ("models", "measurements", "datasets", "schemas", "store.py", "measuring.py")
+MEASURING_CODE = (
+    *("models", "measurements", "datasets", "schemas", "kinds", "prompts"),
+    *("store.py", "measuring.py", "conditions.py", "fillers.py", "tables.py"),
+)
 """The parts of this package that can change a number in a dataset."""
 
 SETTINGS = (".jinja", ".json", ".model", ".py", ".txt")
@@ -27,10 +29,11 @@ LIBRARIES = ("numpy", "tokenizers", "torch", "transformers")
 """Libraries that can change a number in a dataset."""
 
 
-def determined_by(source, passage, corpus, settings=None):
-    """Everything the datasets of an article depend on, as a dict of short strings.
+def determined_by(source, parts, settings=None):
+    """Everything the datasets of one model of an article depend on, as a dict of short values.
 
-    source: `names.Source`; passage: `Passage`; corpus: sequence of `Passage`
+    source: `names.Source`
+    parts: dict of what it is measured on, e.g. {"passage": hash}; see `report.kinds`
     settings: dict of how it is measured, e.g. {"dtype": "bfloat16"}; its "layers", a number or
         None, says which weights count
     raises: ReportError if a weight file is missing or damaged
@@ -40,16 +43,15 @@ def determined_by(source, passage, corpus, settings=None):
         "model": _model(source, settings.get("layers")),
         "model_name": source.name,
         "settings": settings,
-        "passage": _hash(asdict(passage)),
-        "corpus": _hash([text.text for text in corpus]),
-        "code": _code_hash(),
+        **parts,
+        "code": _codehashed(),
         "libraries": {name: version(name) for name in LIBRARIES},
     }
 
 
 def key(parts):
     """The first 12 hex digits of the hash of `determined_by`."""
-    return _hash(parts)[:12]
+    return hashed(parts)[:12]
 
 
 def version(library):
@@ -71,7 +73,7 @@ def _model(source, layers):
     }
 
 
-def _code_hash():
+def _codehashed():
     paths = []
     for name in MEASURING_CODE:
         path = PACKAGE / name
@@ -79,5 +81,6 @@ def _code_hash():
     return store.sha256(*paths)
 
 
-def _hash(value):
+def hashed(value):
+    """SHA-256 of a JSON-able value, hex digits."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -1,71 +1,62 @@
-"""From an article's front matter to its folder of datasets; runs the model only when needed."""
+"""From an article's front matter to its folders of datasets; runs a model only when needed."""
 
 import platform
 import shlex
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
 
 from report import key as keys
-from report import store
-from report.datasets.write import write_datasets
+from report import kinds, store
 from report.errors import ReportError
 from report.models import names
-from report.passages import SUFFIXES, corpus, passage
-from report.study import FrontMatter, number_of_layers
-
-SOMEWHERE = "path/to"
-"""Stands in a command for the folders of a model or passage of the reader's own."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What `write_datasets` turns into files."""
-
-    passage: object
-    """`Passage`: name, title, source, licence, text."""
-    pieces: Sequence[dict]
-    """One dict a token: id, text, perhaps bytes and special."""
-    measurement: object
-    """`PassageMeasurement`, see report.measurements.passage."""
-    corpus: object
-    """`HeadStatistics` over the corpus."""
+from report.models.names import number_of_layers
+from report.study import FrontMatter
 
 
 def datasets(study, project, progress, force=False, announce=print):
-    """Folder with the datasets of one article; measures them if none fits.
+    """Folders with the datasets of one article; measures those that do not fit.
 
     study: `Study`; project: `Project`, in whose site_src/datasets they live
     progress: called as progress(what, done, total)
     announce: called with a sentence about what is going to be downloaded
-    returns: (path, True if the model was run)
-    raises: ReportError for everything wrong with model, passage or disk
+    returns: list of (path, True if the model was run), one a model of the article
+    raises: ReportError for everything wrong with a model, what it reads, or the disk
     """
     wanted = study.front_matter
-    text, texts = passage(wanted.passage), corpus()
-    source = names.find(wanted.model, project.root / names.LOCK)
+    kind = kinds.kind(wanted.kind)
+    inputs = kind.inputs(wanted)
+    lock = project.root / names.LOCK
+    sources = [names.find_first(name, lock, wanted.layers) for name in wanted.all_models]
+    folder = project.site_src / "datasets" / study.name
+    found = [
+        _one(study, kind, inputs, source, folder, progress, force, announce) for source in sources
+    ]
+    _keep_only(folder, [path for path, _ in found])
+    return found
+
+
+def _one(study, kind, inputs, source, folder, progress, force, announce):
+    """(folder of the datasets of one model, whether it was run)."""
+    wanted = study.front_matter
     settings = measuring_settings(wanted, source)
-    parts = keys.determined_by(source, text, texts, settings)
+    parts = keys.determined_by(source, kind.parts(inputs), settings)
     key = keys.key(parts)
-    target = project.site_src / "datasets" / study.name / key
+    target = folder / key
     if not force and (target / "manifest.json").is_file():
-        _remove_others(target)  # what a killed build may have left
         return target, False
     if preset := _preset(source):
         announce(names.about(preset, settings["layers"]))
     with store.new_folder(target) as temporary:
-        loading = {"layer_by_layer": wanted.layer_by_layer, "announce": announce}
-        measured, facts = measure(source, text, texts, progress, settings | loading)
+        options = settings | {"layer_by_layer": wanted.layer_by_layer}
+        measured, facts = measure(source, kind, inputs, progress, options, announce)
         provenance = {
             "key": key,
+            "kind": wanted.kind,
             "determined_by": parts,
             **facts,
             "versions": _versions(),
-            "command": _command(source, wanted.passage, settings),
+            "command": command(study, source, kind.words(inputs), settings),
         }
-        write_datasets(temporary, measured, provenance, lambda *n: progress("Writing", *n))
-    _remove_others(target)
+        kind.write(temporary, measured, provenance, lambda *n: progress("Writing", *n))
     return target, True
 
 
@@ -83,7 +74,6 @@ def measuring_settings(wanted, source):
         "device": wanted.device,
         "trust_remote_code": wanted.trust_remote_code,
         "alibi_factor": wanted.alibi_factor,
-        "chat": wanted.chat,
     }
 
 
@@ -91,83 +81,47 @@ def _preset(source):
     return names.presets().get(source.name) if source.kind == "hub" else None
 
 
-def measure(source, text, texts, progress, options):
-    """Run a model over a passage and a corpus, of which texts too long for it are left out.
+def measure(source, kind, inputs, progress, options, announce):
+    """Load a model, check it, and let a kind of article measure it.
 
-    source: `names.Source`; text: `Passage`; texts: sequence of `Passage`
-    options: dict, those of `load_model` and "chat" (the passage only; a corpus is read as it is)
-    returns: (`Measured`, dict of the manifest's model, corpus, self_check and seed)
+    source: `names.Source`; kind: module of `report.kinds`, inputs: what its `inputs` gave
+    options: dict of how to load the model, see `load_model`
+    returns: (what the kind's `write` takes, dict of the manifest's entries about this run)
     """
     try:
-        from report.models import load, measure, self_check, tokens
-        from report.models.memory import enough_memory
+        from report.models import load, self_check
     except ModuleNotFoundError as error:
         raise ReportError(
             f"measuring needs the package {error.name!r}; run `make setup` or "
             "`pip install -e '.[measure]' -c constraints.txt`."
         ) from error
-    options = dict(options)
-    chat = options.pop("chat")
-    loaded = load.load_model(source, **options)
-    tokenized = tokens.tokenize(loaded, text.text, chat)
-    corpus_ids = _fitting(loaded, [one.text for one in texts])
-    if loaded.partial:
-        ids = sum(corpus_ids, tokenized.token_ids)
-        options["announce"](_planned(loaded.partial, ids, loaded.measured_layers))
-    with enough_memory(f"measuring {len(tokenized.token_ids)} tokens"):
-        checked = self_check.checked(loaded)
-        measurement, statistics = measure.measure_all(
-            loaded, tokenized.token_ids, corpus_ids, lambda *n: progress("Measuring", *n)
-        )
-    measured = Measured(text, tokenized.pieces, measurement, statistics)
+    loaded = load.load_model(source, announce=announce, **options)
+    measured, facts = kind.measure(loaded, inputs, progress, announce)
+    checked = self_check.checked(loaded)  # what was found when it was first measured
     return measured, {
         "model": loaded.identity | {"weights_sha256": loaded.weights_sha256},
-        "corpus": {
-            "texts": len(corpus_ids),
-            "tokens": sum(map(len, corpus_ids)),
-            "left_out": len(texts) - len(corpus_ids),
-        },
+        **facts,
         "self_check": {name: checked[name] for name in checked if name != "capabilities"},
         "seed": self_check.SEED,
     }
 
 
-def _planned(partial, token_ids, layers):
-    """A sentence about what a model in part reads of its checkpoint."""
-    planned = partial.planned(token_ids)
-    way = ", one layer in memory at a time" if partial.layer_by_layer else ""
-    number = f"{layers} layer{'s' if layers > 1 else ''}"
-    total = f" of {planned['of'] / 1e6:,.1f}" if planned["of"] else ""
-    return f"Reading {planned['bytes'] / 1e6:,.1f}{total} MB of weights: {number}{way}."
+def command(study, source, words, settings):
+    """The command that measures a model of an article again.
 
-
-def _fitting(loaded, texts):
-    """Token ids of the texts that a model can take whole; ReportError if it can take none."""
-    from report.models.tokens import encode
-
-    context = loaded.identity["context"]
-    unlimited = replace(loaded, identity=loaded.identity | {"context": None})
-    found = [encode(unlimited, text) for text in texts]
-    fitting = [ids for ids in found if context is None or len(ids) <= context]
-    if not fitting:
-        raise ReportError(
-            f"every text of the corpus has more tokens than the {context} that the model takes; "
-            "the statistics over many texts need a model with a larger context"
-        )
-    return fitting
-
-
-def _command(source, passage_name, settings):
-    """The command that measures this again; of a path, the folders of this machine are left out.
-
-    passage_name: as in the front matter, a name or a path
+    words: of the kind's inputs; of a path, the folders of this machine are left out
     """
+    wanted = study.front_matter
     model = source.command_name
     if source.kind == "folder":
-        model = f"{SOMEWHERE}/{model}"
-    if passage_name.lower().endswith(SUFFIXES):
-        passage_name = f"{SOMEWHERE}/{Path(passage_name).name}"
-    options = {"model": model, "passage": passage_name}
+        model = f"{kinds.SOMEWHERE}/{model}"
+    said = ["--study", study.name]
+    if not wanted.models:
+        said += ["--model", model]
+    elif wanted.models != FrontMatter.model_fields["models"].default:
+        for each in wanted.all_models:
+            said += ["--models", each]
+    options = {}
     if settings["layers"]:
         options["layers"] = f"0-{settings['layers'] - 1}"
     elif _preset(source):
@@ -175,10 +129,10 @@ def _command(source, passage_name, settings):
     for name in ("dtype", "device", "trust_remote_code", "alibi_factor"):
         if settings[name] != FrontMatter.model_fields[name].default:
             options[name] = settings[name]
-    words = ["python -m report measure"]
+    said += words
     for name, value in options.items():
-        words += [f"--{name.replace('_', '-')}", shlex.quote(str(value))]
-    return " ".join([*words, *["--chat"] * settings["chat"]])
+        said += [f"--{name.replace('_', '-')}", str(value)]
+    return shlex.join(["python", "-m", "report", "measure", *said])
 
 
 def _versions():
@@ -186,8 +140,8 @@ def _versions():
     return {"python": platform.python_version()} | {name: keys.version(name) for name in libraries}
 
 
-def _remove_others(target):
-    """Remove datasets of the same article that belong to an earlier key."""
-    for folder in target.parent.iterdir():
-        if folder != target and folder.is_dir():
-            shutil.rmtree(folder, ignore_errors=True)
+def _keep_only(folder, kept):
+    """Remove datasets of the same article that belong to earlier keys."""
+    for path in folder.iterdir():
+        if path not in kept and path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)

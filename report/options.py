@@ -16,6 +16,10 @@ class Options:
         str | None,
         typer.Option(help="Embedded model, checkpoint folder, or owner/model[@revision]."),
     ] = None
+    models: Annotated[
+        list[str] | None,
+        typer.Option(help="Of an article that compares models, each in turn: give it again."),
+    ] = None
     passage: Annotated[str | None, typer.Option(help="Passage by name, or a .md or .txt file.")] = (
         None
     )
@@ -41,7 +45,7 @@ class Options:
     def given(self):
         """dict of those that were given."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, value in values.items() if value not in (None, [])}
 
 
 def with_options(command):

@@ -14,11 +14,9 @@ from pathlib import Path
 
 from jinja2 import TemplateError
 
-from report import store, text
+from report import findings, store, text
 from report.article import Article, figure_module, picture_size, reason_left_out
 from report.errors import ReportError
-from report.figures import _terms
-from report.findings import Findings
 from report.jinja import environment
 from report.pictures import write_pictures
 
@@ -48,13 +46,7 @@ def render_article(study, data, site_src):
     returns: its `Page`
     raises: ReportError naming the template and the line
     """
-    context = {
-        "data": data,
-        "model": data.manifest["model"],
-        "find": Findings(data),
-        "terms": _terms.names(data),
-        "position": _terms.position(data),
-    }
+    context = {"data": data, "model": data.models[0].manifest["model"], **findings.of(data)}
     counting = Article(study, data)
     _render(study, counting, context)
     article = Article(study, data)
@@ -63,13 +55,13 @@ def render_article(study, data, site_src):
     cover = _cover(study, data, article)
     folder = site_src / "figures" / study.name
     for placed in article.placed:
-        store.write_text(folder / f"{placed.name}.json", store.dumps(placed.spec))
-        write_pictures(folder / placed.name, placed, data)
+        for panel in placed.panels:
+            store.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
+            write_pictures(folder / panel.name, placed.module, panel, placed.data)
     minutes = text.reading_minutes(content, len(article.placed))
     page = _page(study, cover, minutes)
     wrapper = environment().get_template("_article.md.j2")
-    check = text.self_check_rows(data.manifest["self_check"])
-    markdown = wrapper.render(content=content, page=page, study=study, self_check=check, **context)
+    markdown = wrapper.render(content=content, page=page, study=study, **context)
     store.write_text(site_src / "articles" / f"{study.name}.md", markdown)
     return page
 
@@ -81,8 +73,8 @@ def render_lists(pages, datas, site_src):
     """
     tags = Counter(tag for page in pages for tag in page.tags)
     models = {}
-    for data in datas:
-        model = data.manifest["model"]
+    for manifest in [one.manifest for data in datas for one in data.models]:
+        model = manifest["model"]
         # articles link to a name, which checkpoints may share
         same_name = models.setdefault(text.slug(model["name"]), {})
         same_name[model["weights_sha256"]] = model | {"card": _card(model)}
@@ -151,7 +143,7 @@ def _page(study, cover, minutes):
         summary=front.summary,
         tags=front.tags,
         minutes=minutes,
-        cover=f"figures/{study.name}/{cover.name}",
+        cover=f"figures/{study.name}/{cover.panels[0].name}",
         cover_size=picture_size(cover.module),
     )
 

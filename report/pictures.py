@@ -10,16 +10,14 @@ from report.figures import _static
 SHADES = ("light", "dark")
 
 
-def write_pictures(base, placed, data):
-    """Write `<base>-light.svg` and `<base>-dark.svg` for a `PlacedFigure`, at its state.
+def write_pictures(base, module, panel, data):
+    """Write `<base>-light.svg` and `<base>-dark.svg` for a `Panel` of a figure, at its state.
 
     A picture names the hash of what it was drawn from, and is drawn again only when that changed.
     """
     for shade in SHADES:
         dark = shade == "dark"
-        spec = _static.specification(
-            placed.module, data, dark=dark, empty=placed.spec, **placed.state
-        )
+        spec = _static.specification(module, data, dark=dark, empty=panel.spec, **panel.state)
         mark = f"<!-- drawn from {_hash(spec)} -->"
         path = Path(f"{base}-{shade}.svg")
         if path.is_file() and path.read_text("utf-8").endswith(f"{mark}\n"):

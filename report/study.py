@@ -1,6 +1,5 @@
 """An article's front matter: which model, which passage, who wrote it and when."""
 
-import re
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
@@ -11,30 +10,35 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from report.errors import ReportError
+from report.models.names import number_of_layers
 
 MARK = "---"
 
 
-def number_of_layers(value):
-    """How many layers, from the first, a text asks for: 4 for "0-3" and for "4"; or "all".
+class ConditionSpec(BaseModel):
+    """One condition, a line of front matter: the prompt as it is, or with one segment changed.
 
-    raises: ValueError saying what is allowed
+    `before: question` adds a segment before one, `replace: system` puts it in its place,
+    `remove: system` leaves one out.
     """
-    text = str(value).strip()
-    if value is None or text == "all":
-        return value
-    spoken = re.fullmatch(r"(?:(\d+)\s*-\s*)?(\d+)", text)
-    if not spoken:
-        raise ValueError('must be a number of layers such as 4, a range such as 0-3, or "all"')
-    start, end = spoken.groups()
-    if start is None and int(end) > 0:
-        return int(end)
-    if start is None or int(start) != 0:
-        raise ValueError(
-            "must begin at layer 0, since a layer works on what those before it computed; "
-            f"0-{end} takes them all"
-        )
-    return int(end) + 1
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]*$")
+    label: str = Field("", validate_default=False)
+    """What a reader sees; default: the name."""
+    before: str | None = None
+    replace: str | None = None
+    remove: str | None = None
+    kind: Literal["repeated", "sentence", "random tokens", "text"] = "repeated"
+    """What the segment is made of, see `report.fillers`."""
+    text: str | None = None
+    """What is repeated, or stands there as it is."""
+    times: int | None = Field(None, ge=1)
+    """How often it is repeated; default: what `like` says."""
+    like: str | None = None
+    """A condition whose new segment this one has exactly as many tokens as."""
+    seed: int = 0
 
 
 class FrontMatter(BaseModel):
@@ -50,8 +54,17 @@ class FrontMatter(BaseModel):
     model: str = "falcon-8x8"
     """Name of an embedded model, a folder with a checkpoint, or owner/model on the hub, with
     `@revision` if not the recorded commit."""
+    models: list[Annotated[str, Field(min_length=1)]] = []
+    """Several models, in place of one, for an article that compares them. An entry may name
+    alternatives, "owner/model or embedded-model": the first that is on this machine is measured."""
     passage: str = "the-lamp-on-the-hill"
     """Name of a passage that ships with the project, or a text file."""
+    prompts: str = "word-problems"
+    """Name of a set of prompts that ships with the project, or an .md file; see `conditions`."""
+    conditions: list[ConditionSpec] = []
+    """Variants of those prompts that are compared; makes it a study of conditions."""
+    table: str | None = None
+    """A data set of vega_datasets to be read as a table, instead of a passage."""
     layers: Annotated[int | Literal["all"] | None, BeforeValidator(number_of_layers)] = None
     """The first layers to measure: a number, a range from 0, or all; default: the preset's."""
     dtype: Literal["float32", "bfloat16"] = "float32"
@@ -69,6 +82,16 @@ class FrontMatter(BaseModel):
     cover: str = "attention_map"
     """The figure whose picture stands for the article on the home page."""
 
+    @property
+    def all_models(self):
+        """The names of the models, one or more."""
+        return self.models or [self.model]
+
+    @property
+    def kind(self):
+        """What it is measured on: a module of `report.kinds`."""
+        return "conditions" if self.conditions else "table" if self.table else "passage"
+
 
 @dataclass(frozen=True)
 class Study:
@@ -82,15 +105,29 @@ class Study:
     """The template without its front matter, with as many lines before it, so lines agree."""
 
 
-def read_studies(folder, **replaced):
+NOT_FOR = {
+    "passage": ("models",),
+    "conditions": ("model", "passage", "chat"),
+    "table": ("models", "passage", "chat"),
+}
+"""What of the command line does not concern articles of a kind."""
+
+
+def read_studies(folder, only=None, **replaced):
     """Every article under `folder` (`*.md.j2`), newest first.
 
+    only: name of the one article that is wanted, or None
     replaced: front matter keys to set for all of them (from the command line), e.g. model
     raises: ReportError if there is none, or one of them is not valid
     """
     paths = sorted(Path(folder).glob("*.md.j2"))
     if not paths:
         raise ReportError(f"{folder}: no article (*.md.j2) found; add one and run `make site`.")
+    if only is not None:
+        found = {path.name.removesuffix(".md.j2"): path for path in paths}
+        if only not in found:
+            raise ReportError(f"unknown study {only!r}; articles here: {', '.join(found)}.")
+        paths = [found[only]]
     studies = [read_study(path, **replaced) for path in paths]
     return sorted(studies, key=lambda study: (study.front_matter.date, study.name), reverse=True)
 
@@ -113,9 +150,17 @@ def read_study(path, **replaced):
         )
     header = lines[1 : ends[1]]
     body = "\n" * (ends[1] + 1) + "\n".join(lines[ends[1] + 1 :])
-    values = {**_parse(header, path), **{k: v for k, v in replaced.items() if v is not None}}
+    values = _parse(header, path)
+    own = (
+        "conditions" if values.get("conditions") else "table" if values.get("table") else "passage"
+    )
+    replaced = {
+        key: value
+        for key, value in replaced.items()
+        if value is not None and key not in NOT_FOR[own]
+    }
     try:
-        front_matter = FrontMatter(**values)
+        front_matter = FrontMatter(**values | replaced)
     except ValidationError as error:
         # an unknown key first: it is often a missing one, misspelt
         problem = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")

@@ -12,8 +12,8 @@ import os
 import signal
 import sys
 
-from report import measuring
 from report.__main__ import main
+from report.kinds import passage as passage_kind
 from report.models import measure, tokens  # noqa: F401 (imported before forking, to save time)
 from report.models.load import load_model
 from tests.small import CORPUS
@@ -45,7 +45,7 @@ def child(folder, order, pipe):
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nothing, stream)
-    measuring.corpus = lambda: CORPUS
+    passage_kind.corpus = lambda: CORPUS
     sys.argv = ["report", *order["arguments"]]
     count_changes(folder, order["at"], lambda made: os.pwrite(pipe, b"%8d" % made, 0))
     try:

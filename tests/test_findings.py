@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from report.errors import ReportError
-from report.findings import FEWEST_POINTS, Findings
+from report.findings.passage import FEWEST_POINTS, Findings
 from report.heads import Head, head_label
 from tests.figures import hand_made
 

@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from report import key as keys
+from report.kinds import passage as passage_kind
 from report.models import names
 from report.passages import Passage
 
@@ -25,7 +26,11 @@ def folder(falcon_folder, tmp_path):
 
 def key(model, passage=PASSAGE, corpus=CORPUS, settings=None):
     source = model if isinstance(model, names.Source) else names.find(model)
-    return keys.key(keys.determined_by(source, passage, corpus, settings))
+    return keys.key(keys.determined_by(source, parts(passage, corpus), settings))
+
+
+def parts(passage=PASSAGE, corpus=CORPUS, chat=False):
+    return passage_kind.parts(passage_kind.Inputs(passage, corpus, "a", chat))
 
 
 def change_json(path, **values):
@@ -101,16 +106,18 @@ def test_a_model_on_the_hub_is_its_commit_and_needs_no_file(monkeypatch):
     ]
     assert len({key(source) for source in sources}) == 3
     assert key(sources[0]) == key(names.find(f"a/b@{'1' * 40}"))
-    parts = keys.determined_by(sources[0], PASSAGE, CORPUS)
-    assert parts["model"] == {"hub": "a/b", "revision": "1" * 40}
+    determined_by = keys.determined_by(sources[0], parts())
+    assert determined_by["model"] == {"hub": "a/b", "revision": "1" * 40}
 
 
-@pytest.mark.parametrize(
-    "settings", [{"layers": 2}, {"dtype": "bfloat16"}, {"chat": True}, {"alibi_factor": 2.0}]
-)
+@pytest.mark.parametrize("settings", [{"layers": 2}, {"dtype": "bfloat16"}, {"alibi_factor": 2.0}])
 def test_how_a_model_is_measured_counts(folder, settings):
-    usual = {"layers": None, "dtype": "float32", "chat": False, "alibi_factor": 1.0}
+    usual = {"layers": None, "dtype": "float32", "alibi_factor": 1.0}
     assert key(folder, settings=usual | settings) != key(folder, settings=usual)
+
+
+def test_the_chat_template_counts_where_it_is_used():
+    assert parts(chat=True) != parts()
 
 
 def test_of_the_first_layers_only_their_own_weights_count(folder):
@@ -154,7 +161,13 @@ def test_code_that_measures_counts(folder, package, name):
 
 @pytest.mark.parametrize(
     "name",
-    ["figures/_theme.py", "web/site.css", "pages.py", "findings.py", "passages/__init__.py"],
+    [
+        "figures/_theme.py",
+        "web/site.css",
+        "pages.py",
+        "findings/passage.py",
+        "passages/__init__.py",
+    ],
 )
 def test_prose_and_looks_do_not_count(folder, package, name):
     before = key(folder)

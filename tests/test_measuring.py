@@ -11,8 +11,9 @@ from dataclasses import replace
 import pytest
 
 from report import measuring, store
-from report.datasets.reader import StudyData
+from report.datasets.passage_study import StudyData
 from report.errors import ReportError
+from report.kinds import passage as passage_kind
 from report.models import names
 from report.passages import passage
 from report.project import project as project_in
@@ -27,13 +28,14 @@ import sys
 hidden = ("torch", "transformers", "safetensors", "tokenizers", "huggingface_hub")
 sys.modules.update(dict.fromkeys(hidden))
 from report import measuring
+from report.kinds import passage
 from report.project import project
 from report.study import read_study
 from tests.small import CORPUS
 places = PLACES
-measuring.corpus = lambda: CORPUS
+passage.corpus = lambda: CORPUS
 study = read_study(places["article"], model="someone/tiny", passage=places["passage"])
-print(measuring.datasets(study, project(places["root"]), print)[1])
+print(measuring.datasets(study, project(places["root"]), print)[0][1])
 """
 """Asks for the datasets of an article where nothing that measures is installed."""
 
@@ -42,7 +44,7 @@ COMMIT = "c0ffee" * 6 + "c0de"
 
 @pytest.fixture(autouse=True)
 def short_corpus(monkeypatch):
-    monkeypatch.setattr(measuring, "corpus", lambda: CORPUS)
+    monkeypatch.setattr(passage_kind, "corpus", lambda: CORPUS)
 
 
 @pytest.fixture
@@ -72,7 +74,7 @@ def datasets(study, project):
 
     def datasets(study=study, **options):
         steps = []
-        found = measuring.datasets(study, project, lambda *s: steps.append(s), **options)
+        [found] = measuring.datasets(study, project, lambda *s: steps.append(s), **options)
         return *found, steps
 
     return datasets
@@ -104,7 +106,9 @@ def test_the_manifest_says_where_the_numbers_are_from(datasets, study, falcon_fo
     assert (manifest["corpus"]["texts"], manifest["corpus"]["left_out"]) == (2, 0)
     assert manifest["self_check"]["layers_called"] == manifest["model"]["num_hidden_layers"] == 3
     assert manifest["model"]["capabilities"]["terms"] == ["content", "bias", "position"]
-    command = f"python -m report measure --model path/to/{falcon_folder.name} {PASSAGE}"
+    command = (
+        f"python -m report measure --study small --model path/to/{falcon_folder.name} {PASSAGE}"
+    )
     assert manifest["command"] == command
     assert str(falcon_folder.parent) not in json.dumps(manifest)
     written = {name for name in contents(folder) if name != "manifest.json"}
@@ -154,7 +158,7 @@ def test_an_error_while_writing_keeps_the_old_datasets_and_leaves_nothing(
         (target / "half").write_text("x")
         raise ReportError("a number is not finite")
 
-    monkeypatch.setattr(measuring, "write_datasets", fail)
+    monkeypatch.setattr(passage_kind, "write", fail)
     with pytest.raises(ReportError, match="not finite"):
         datasets()
     assert contents(folder.parent) == before
@@ -213,10 +217,12 @@ def test_a_preset_says_the_layers_unless_the_article_does(
     known = {"a/b": names.Preset("B", "MIT", layers=preset)} if preset else {}
     monkeypatch.setattr(names, "presets", lambda: known)
     source = names.Source("a/b", "hub", revision=COMMIT)
-    settings = measuring.measuring_settings(asked(layers=asked_for).front_matter, source)
+    study = asked(layers=asked_for)
+    settings = measuring.measuring_settings(study.front_matter, source)
     assert settings["layers"] == layers
-    said = measuring._command(source, "the-lamp", settings)
-    assert said == f"python -m report measure --model a/b@{COMMIT} --passage the-lamp{command}"
+    said = measuring.command(study, source, ["--passage", "the-lamp"], settings)
+    wanted = f"python -m report measure --study small --model a/b@{COMMIT} --passage the-lamp"
+    assert said == wanted + command
 
 
 def test_a_command_runs_in_a_folder_that_its_paths_lead_from(
@@ -306,10 +312,10 @@ def test_texts_of_the_corpus_that_are_too_long_for_the_model_are_left_out_and_co
     datasets, monkeypatch
 ):
     longer = replace(CORPUS[0], text=CORPUS[0].text * 200)
-    monkeypatch.setattr(measuring, "corpus", lambda: (*CORPUS, longer))
+    monkeypatch.setattr(passage_kind, "corpus", lambda: (*CORPUS, longer))
     folder, _, _ = datasets()
     found = StudyData(folder).manifest["corpus"]
     assert (found["texts"], found["left_out"]) == (2, 1)
-    monkeypatch.setattr(measuring, "corpus", lambda: (longer,))
+    monkeypatch.setattr(passage_kind, "corpus", lambda: (longer,))
     with pytest.raises(ReportError, match="every text of the corpus has more tokens than the 512"):
         datasets()

@@ -15,5 +15,5 @@ and perhaps
     left_out(data) -> str                why it cannot be drawn of a model, "" if it can
 
 
-`data` is a `report.datasets.reader.StudyData`; `state` are values of controls, e.g. layer=3.
+`data` is a `report.datasets.passage_study.StudyData`; `state` are values of controls, e.g. layer=3.
 """

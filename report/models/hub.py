@@ -27,7 +27,14 @@ from huggingface_hub.errors import (
 from report import store
 from report.errors import ReportError
 from report.models.names import did_you_mean
-from report.models.weights import INDEX, SINGLE, no_weights, read_index, shards_for
+from report.models.weights import (
+    INDEX,
+    SINGLE,
+    first_layers,
+    no_weights,
+    read_index,
+    shards_for,
+)
 
 SETTINGS = (
     "config.json",
@@ -64,6 +71,22 @@ def resolve(repository, revision="main"):
             if _answered(error) or not isinstance(cached, str):
                 raise
             return Path(cached).parent.name
+
+
+def cached_commit(repository, revision="main", layers=None):
+    """The commit of a model that the shared cache holds whole, or None; the hub is not asked.
+
+    layers: how many layers, from the first, are needed; None: all
+    """
+    config = try_to_load_from_cache(repository, "config.json", revision=revision)
+    if not isinstance(config, str):
+        return None
+    commit = Path(config).parent.name
+    shards, index = [SINGLE], try_to_load_from_cache(repository, INDEX, revision=commit)
+    if isinstance(index, str):
+        held = read_index(Path(index))
+        shards = shards_for(held, None if layers is None else first_layers(list(held), layers))
+    return commit if all(_cached(repository, commit, name) for name in shards) else None
 
 
 def files(repository, commit):

@@ -83,6 +83,62 @@ def find(name, lock=None):
     return Source(repository, "hub", revision=_commit(repository, revision, lock))
 
 
+def find_first(names, lock=None, layers=None):
+    """The first of several models that is on this machine, as `find` finds it.
+
+    names: str, "owner/model or folder or embedded"; a single name is found wherever it is. What is
+        not embedded and no folder counts if the hub's cache holds all files that are needed.
+    layers: how many layers are needed; None: what the preset says, else all
+    raises: ReportError as `find`, for the last name if none is here
+    """
+    *alternatives, last = (name.strip() for name in re.split(r"\s+or\s+", str(names)))
+    for name in alternatives:
+        if name in embedded_models() or (Path(name).expanduser() / "config.json").is_file():
+            return find(name, lock)
+        repository, _, revision = name.partition("@")
+        if HUB_ID.fullmatch(repository):
+            commit = _in_cache(repository, revision, lock, layers)
+            if commit:
+                return find(f"{repository}@{commit}")
+    return find(last, lock)
+
+
+def _in_cache(repository, revision, lock, layers):
+    """The commit of a model from the hub whose files are all here, or None."""
+    try:
+        from report.models import hub
+    except ModuleNotFoundError:  # nothing that measures is installed
+        return None
+    recorded = read_lock(lock) if lock else {}
+    wanted = f"{repository}@{revision}" if revision else repository
+    if layers is None and repository in presets():
+        layers = number_of_layers(presets()[repository].layers)
+    count = None if layers == "all" else layers
+    return hub.cached_commit(repository, recorded.get(wanted) or revision or "main", count)
+
+
+def number_of_layers(value):
+    """How many layers, from the first, a text asks for: 4 for "0-3" and for "4"; or "all".
+
+    raises: ValueError saying what is allowed
+    """
+    text = str(value).strip()
+    if value is None or text == "all":
+        return value
+    spoken = re.fullmatch(r"(?:(\d+)\s*-\s*)?(\d+)", text)
+    if not spoken:
+        raise ValueError('must be a number of layers such as 4, a range such as 0-3, or "all"')
+    start, end = spoken.groups()
+    if start is None and int(end) > 0:
+        return int(end)
+    if start is None or int(start) != 0:
+        raise ValueError(
+            "must begin at layer 0, since a layer works on what those before it computed; "
+            f"0-{end} takes them all"
+        )
+    return int(end) + 1
+
+
 def embedded_models():
     """Names of the models that ship inside the package, sorted."""
     return sorted(path.parent.name for path in EMBEDDED.glob("*/config.json"))

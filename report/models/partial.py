@@ -224,6 +224,20 @@ class Partial:
         return self.stored[name].names[0]
 
 
+def announce_bytes(loaded, token_ids, announce):
+    """Say in one sentence what a model in part reads of its checkpoint; nothing of a whole one.
+
+    loaded: LoadedModel; token_ids: all that it will read; announce: called with the sentence
+    """
+    if loaded.partial is None:
+        return
+    planned, layers = loaded.partial.planned(token_ids), loaded.measured_layers
+    way = ", one layer in memory at a time" if loaded.partial.layer_by_layer else ""
+    number = f"{layers} layer{'s' if layers > 1 else ''}"
+    total = f" of {planned['of'] / 1e6:,.1f}" if planned["of"] else ""
+    announce(f"Reading {planned['bytes'] / 1e6:,.1f}{total} MB of weights: {number}{way}.")
+
+
 def _names_of_embedding(model):
     """The names of the weight that embeds tokens, its own first."""
     embedding = model.get_input_embeddings()

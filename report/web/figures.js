@@ -1,8 +1,8 @@
 // Brings the figures of a page to life. All knowledge about a figure is in its specification
 // (usermeta.report) and in decoders.js; here: sliders, marks, palette, addresses, print.
 //
-// A page is <figure class="live-figure" data-spec data-datasets> elements, and perhaps a
-// <div class="passage"> whose tokens mark themselves in the figures.
+// A page is <figure class="live-figure" data-datasets> elements, in each a box with data-spec for
+// every chart, and perhaps a <div class="passage"> whose tokens mark themselves in the figures.
 
 import { watchCells } from "./cells.js";
 import { decoders } from "./decoders.js";
@@ -28,6 +28,7 @@ class Figure {
     this.link = element.querySelector("input[data-link]");
     this.live = element.querySelector(".live-figure__live");
     this.dataLink = element.querySelector("a[data-link-data]");
+    this.charts = [...element.querySelectorAll("[data-spec]")].map((box) => new Chart(this, box));
     this.update = latest(() => this.show());
     this.inputs.forEach((input) => {
       const changed = () => this.set({ [param(input)]: valueOf(input) });
@@ -71,12 +72,50 @@ class Figure {
     this.update();
   }
 
+  async show() {
+    try {
+      const state = this.state;
+      await Promise.all(this.charts.map((chart) => chart.show(state)));
+      if (this.charts.every((chart) => chart.view)) this.succeed();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  succeed() {
+    this.element.classList.add("live-figure--live");
+    if (this.element.classList.contains("live-figure--failed")) this.say("");
+    this.element.classList.remove("live-figure--failed");
+    this.element.querySelectorAll("input, fieldset").forEach((each) => (each.disabled = false));
+  }
+
+  // Before the first success the still picture simply stays; later the outdated chart is dimmed.
+  fail(error) {
+    console.warn(error);
+    this.element.classList.add("live-figure--failed");
+    const still = this.charts.every((chart) => chart.shown) ? "" : " The still picture stays.";
+    this.say(`This figure could not be loaded (${error.message}).${still}`);
+  }
+
+  say(text) {
+    if (this.live) this.live.textContent = text;
+  }
+}
+
+// --- One chart: a figure has one, or several panels ------------------------------------------
+
+class Chart {
+  constructor(figure, box) {
+    this.figure = figure;
+    this.element = box;
+    this.canvasBox = box.querySelector(".live-figure__chart");
+  }
+
   // With its first data at once: scales of an empty chart would have no domain.
   async embed(spec, datasets) {
     const embed = await vegaEmbed();
-    const box = this.element.querySelector(".live-figure__chart");
     const filled = { ...spec, datasets: { ...spec.datasets, ...datasets } };
-    const { view } = await embed(box, filled, {
+    const { view } = await embed(this.canvasBox, filled, {
       renderer: "canvas",
       actions: false,
       defaultStyle: false,
@@ -93,35 +132,32 @@ class Figure {
     this.params = new Set(spec.params.map((each) => each.name));
     keepTooltipInside(view);
     watchFigure(this);
-    const hide = this.report.ramp && watchCells(this, box);
+    const hide = this.report.ramp && watchCells(this, this.canvasBox);
     this.hideTip = hide || ((event) => view.tooltip().call(view, null, event, null, null));
   }
 
-  async show() {
-    try {
-      const state = this.state;
-      const spec = await loadJson(new URL(this.element.dataset.spec, location.href).href);
-      this.report = spec.usermeta.report;
-      const { url, decode, datasets } = this.report.data;
-      const address = url.replace(/{(\w+)}/g, (_, name) => state[name]);
-      const [file, tokens] = await Promise.all([
-        loadJson(new URL(address, this.datasets).href),
-        loadTokens(this.datasets),
-      ]);
-      if (!this.element.isConnected) return;
-      const shown = decoders[decode](file, tokens, state, this.report);
-      if (!this.view) await this.embed(spec, shown.datasets);
-      else for (const name of datasets) this.view.data(name, shown.datasets[name] ?? []);
-      if (!this.view) return;
-      this.shown = shown;
-      if (this.dataLink) this.dataLink.href = new URL(address, this.datasets).href;
-      this.signals({ ...state, ...this.shown.signals, ...markSignals() });
-      this.paint();
-      await this.view.runAsync();
-      this.succeed();
-    } catch (error) {
-      this.fail(error);
+  async show(state) {
+    const spec = await loadJson(new URL(this.element.dataset.spec, location.href).href);
+    this.report = spec.usermeta.report;
+    const { url, decode, datasets, tokens: labels } = this.report.data;
+    const address = url.replace(/{(\w+)}/g, (_, name) => state[name]);
+    const [file, tokens] = await Promise.all([
+      loadJson(new URL(address, this.figure.datasets).href),
+      loadTokens(new URL(labels ?? "passage.json", this.figure.datasets)),
+    ]);
+    if (!this.element.isConnected) return;
+    const shown = decoders[decode](file, tokens, state, this.report);
+    if (!this.view) await this.embed(spec, shown.datasets);
+    else for (const name of datasets) this.view.data(name, shown.datasets[name] ?? []);
+    if (!this.view) return;
+    this.shown = shown;
+    const { dataLink } = this.figure;
+    if (dataLink && this === this.figure.charts[0]) {
+      dataLink.href = new URL(address, this.figure.datasets).href;
     }
+    this.signals({ ...state, ...this.shown.signals, ...markSignals() });
+    this.paint();
+    await this.view.runAsync();
   }
 
   signals(values) {
@@ -142,26 +178,12 @@ class Figure {
     this.view.data("map", [{ image: canvas }]);
   }
 
-  succeed() {
-    this.element.classList.add("live-figure--live");
-    if (this.element.classList.contains("live-figure--failed")) this.say("");
-    this.element.classList.remove("live-figure--failed");
-    this.element.querySelectorAll("input, fieldset").forEach((each) => (each.disabled = false));
-  }
-
-  // Before the first success the still picture simply stays; later the outdated chart is dimmed.
-  fail(error) {
-    console.warn(error);
-    this.element.classList.add("live-figure--failed");
-    const still = this.view && this.shown ? "" : " The still picture stays.";
-    this.say(`This figure could not be loaded (${error.message}).${still}`);
-  }
-
   say(text) {
-    if (this.live) this.live.textContent = text;
+    this.figure.say(text);
   }
 }
 
+const charts = () => [...figures.values()].flatMap((figure) => figure.charts);
 const withSlash = (path) => (path.endsWith("/") ? path : `${path}/`);
 const param = (input) => input.dataset.param ?? input.name;
 const valueOf = (input) => (input.type === "range" ? Number(input.value) : input.value);
@@ -204,10 +226,10 @@ function spreadLinked(source) {
 // --- Marks: the same token, the same head, in every figure ------------------------------------
 
 onMark((marked) => {
-  for (const figure of figures.values()) {
-    if (!figure.shown) continue;
-    figure.signals(marked);
-    figure.view.runAsync();
+  for (const chart of charts()) {
+    if (!chart.shown) continue;
+    chart.signals(marked);
+    chart.view.runAsync();
   }
 });
 
@@ -248,12 +270,12 @@ function page() {
   for (const [element, figure] of figures) {
     if (element.isConnected) continue; // left behind by instant navigation
     near.unobserve(element);
-    figure.view?.finalize();
+    figure.charts.forEach((chart) => chart.view?.finalize());
     figures.delete(element);
   }
   clearTimeout(writing);
   clearMarks();
-  for (const element of document.querySelectorAll(".live-figure[data-spec]")) {
+  for (const element of document.querySelectorAll(".live-figure[data-datasets]")) {
     if (figures.has(element)) continue;
     figures.set(element, new Figure(element));
     near.observe(element);
@@ -263,10 +285,10 @@ function page() {
 }
 
 function repaint() {
-  for (const figure of figures.values()) {
-    if (!figure.view) continue;
-    figure.paint();
-    figure.view.run(); // at once: the printer does not wait
+  for (const chart of charts()) {
+    if (!chart.view) continue;
+    chart.paint();
+    chart.view.run(); // at once: the printer does not wait
   }
 }
 
@@ -284,7 +306,7 @@ addEventListener(
   "pointerdown",
   (event) => {
     // a tooltip that a tap brought stays until the finger comes down somewhere else
-    for (const figure of isTouch(event) ? figures.values() : []) figure.hideTip?.(event);
+    for (const chart of isTouch(event) ? charts() : []) chart.hideTip?.(event);
   },
   true,
 );

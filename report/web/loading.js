@@ -20,10 +20,11 @@ export function loadJson(url) {
 
 const shortName = (url) => new URL(url).pathname.split("/").slice(-4).join("/");
 
-// What to show for each token of a passage.
-export const loadTokens = (datasets) =>
-  loadJson(new URL("passage.json", datasets).href).then((passage) =>
-    passage.tokens.map((token) => token.label ?? token.text),
+// What to show for each token of a passage/1 file; any other file that says what tokens are read
+// comes as it is.
+export const loadTokens = (url) =>
+  loadJson(url.href).then((file) =>
+    file.schema === "passage/1" ? file.tokens.map((token) => token.label ?? token.text) : file,
   );
 
 // One run at a time, at most one waiting: a drag over many values loads only what it can show.

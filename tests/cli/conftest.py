@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from report import __main__, measuring
+from report import __main__
+from report.kinds import passage as passage_kind
 from tests.small import CORPUS, write_publication
 
 
@@ -15,7 +16,7 @@ def run(monkeypatch, capfd):
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["report", *map(str, arguments)])
-        monkeypatch.setattr(measuring, "corpus", lambda: CORPUS)
+        monkeypatch.setattr(passage_kind, "corpus", lambda: CORPUS)
         with pytest.raises(SystemExit) as end:
             __main__.main()
         out, err = capfd.readouterr()

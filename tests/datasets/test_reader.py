@@ -4,7 +4,7 @@ import pytest
 
 from report import store
 from report.datasets import attention, packing
-from report.datasets.reader import StudyData
+from report.datasets.passage_study import StudyData
 from report.errors import ReportError
 from tests.figures import hand_made
 

@@ -8,7 +8,7 @@ import pytest
 
 from report import families
 from report.datasets import rounding
-from report.datasets.reader import StudyData
+from report.datasets.passage_study import StudyData
 from report.datasets.write import write_datasets
 from report.errors import ReportError
 from report.models.measure import measure_corpus, measure_passage

@@ -10,7 +10,7 @@ import numpy as np
 
 from report import store
 from report.datasets import attention, head_statistics, passage, updates
-from report.datasets.reader import StudyData
+from report.datasets.passage_study import StudyData
 from report.datasets.visible import Visible
 
 LENGTH, LAYERS, HEADS = 24, 3, 4

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from report.datasets.reader import StudyData
+from report.datasets.passage_study import StudyData
 from report.datasets.visible import Visible
 from report.figures import _theme, attention_map
 from tests.figures import hand_made

@@ -10,6 +10,7 @@ import numpy as np
 
 from report.datasets.head_statistics import MEASURES
 from report.errors import ReportError
+from report.figures import _terms
 from report.heads import Head, LayerRatio, largest
 
 FEWEST_POINTS = 8
@@ -30,6 +31,15 @@ PLACES = ("first_token", "last_token", *NEIGHBOURS)
 
 TERMS = ("content", "bias", "position")
 """The terms that can differ between the targets of a token."""
+
+
+def context(data):
+    """What templates of articles about a passage use: see `report.findings`."""
+    return {
+        "find": Findings(data),
+        "terms": _terms.names(data),
+        "position": _terms.position(data),
+    }
 
 
 class Findings:

@@ -1,0 +1,143 @@
+"""The datasets of an article about a passage, read lazily: what its figures and templates see."""
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+from report import store
+from report.datasets import attention, tables
+from report.errors import ReportError
+
+
+def opened(paths):
+    """`StudyData` of an article; paths: its one folder."""
+    return StudyData(*paths)
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token of the passage."""
+
+    index: int
+    id: int
+    text: str
+    """Exact text, leading space included; U+FFFD where the bytes are not whole characters."""
+    label: str
+    """What to show for it: never empty, nothing invisible."""
+    special: bool
+    """True for a token that the tokenizer added, such as the beginning of text."""
+
+
+class StudyData:
+    """All datasets under one folder `site_src/datasets/<article>/<key>`."""
+
+    kind = "passage"
+
+    def __init__(self, path):
+        self.path = Path(path)
+        """Folder of the datasets."""
+
+    @property
+    def models(self):
+        """Its one model: itself."""
+        return [self]
+
+    @property
+    def address(self):
+        """Of its files below those of its article."""
+        return f"{self.path.name}/"
+
+    @functools.cached_property
+    def manifest(self):
+        """The manifest/1 dataset: model, versions, self-check, fields, files."""
+        return store.read(self.path / "manifest.json")
+
+    @functools.cached_property
+    def passage(self):
+        """The passage/1 dataset: name, title, source, licence, language, tokens."""
+        return store.read(self.path / "passage.json")
+
+    @functools.cached_property
+    def tokens(self):
+        """list of `Token`, the passage in order."""
+        return [
+            Token(index, t["id"], t["text"], t.get("label", t["text"]), t.get("special", False))
+            for index, t in enumerate(self.passage["tokens"])
+        ]
+
+    @property
+    def length(self):
+        """Tokens of the passage, T."""
+        return len(self.tokens)
+
+    @property
+    def layers(self):
+        """Number of layers that were measured, from the first on."""
+        return self.manifest["model"]["layers_measured"]
+
+    @property
+    def heads(self):
+        """Number of heads a layer."""
+        return self.manifest["model"]["num_attention_heads"]
+
+    @property
+    def capabilities(self):
+        """What could be measured of this model, dict: "route", "terms", "probabilities",
+        "updates" ("raw", "effective" or None, see `updates`), "rotary_terms", "reasons" (of what
+        is missing)."""
+        return self.manifest["model"]["capabilities"]
+
+    @functools.cached_property
+    def terms(self):
+        """The terms that every score is the sum of: dict of name to what its values belong to.
+
+        Names, in this order: content (always), bias, position, row_constant; or "score" alone, if
+        the scores of a layer could not be split.
+        Of position, "target_difference" is ALiBi and "cell" the rotation of RoPE; positions that
+        are learned are inside content, as for models without any.
+        """
+        found = {}
+        for layer in range(self.layers):  # some models have layers without positions
+            found |= {name: term.per for name, term in self.attention(layer, 0).terms.items()}
+        if "score" in found:
+            return {"score": found["score"]}
+        return {name: found[name] for name in attention.TERMS if name in found}
+
+    @functools.cached_property
+    def causal(self):
+        """True if no token sees a later one; False for an encoder."""
+        return self.visible(0, 0).backward
+
+    @functools.cached_property
+    def windows(self):
+        """Per layer, the most targets that a token sees through its sliding window, or None."""
+        return [self.visible(layer, 0).window for layer in range(self.layers)]
+
+    def visible(self, layer, head):
+        """`Visible`: the targets that each current token may attend to in one head."""
+        return self.attention(layer, head).visible
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019 (one StudyData an article, as long as the build)
+    def attention(self, layer, head):
+        """The `DecodedAttention` of one head.
+
+        raises: ReportError if the dataset is missing or broken
+        """
+        return attention.decode(store.read(self.path / "attention" / f"{layer}" / f"{head}.json"))
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019
+    def updates(self, layer):
+        """Tables "points" and "region" of one layer: dict of table to dict of column to array.
+
+        raises: ReportError for a model whose updates cannot be measured, or a missing dataset
+        """
+        if self.capabilities["updates"] is None:
+            raise ReportError(
+                "the updates of this model cannot be measured; leave figures of them out."
+            )
+        return tables.decode(store.read(self.path / "updates" / f"{layer}.json"))
+
+    @functools.cached_property
+    def head_statistics(self):
+        """Columns of the table "heads": dict of column to array [source x layer x head]."""
+        return tables.decode(store.read(self.path / "head_statistics.json"))["heads"]
