@@ -1,6 +1,6 @@
 """What measuring costs: time and memory beside a plain forward pass, for three shapes of model.
 
-    python benchmarks/measure.py            all of it, about 15 minutes on 2 cores
+    python benchmarks/measure.py            all of it, about 20 minutes on 2 cores
     python benchmarks/measure.py --quick    short texts only, 3 minutes
 
 Each shape is a random model in float32. Every way to run a text of T tokens is timed in turns with
@@ -31,6 +31,7 @@ from ways import (
     VOCABULARY,
     WAYS,
     available,
+    needed,
     random_model,
     some_tokens,
 )
@@ -59,8 +60,18 @@ def runners(shape):
     return found
 
 
+def fits(way, shape, length):
+    """Whether what a way keeps of a text leaves a third of the memory that is free."""
+    free = next(
+        int(line.split()[1]) * 1024
+        for line in Path("/proc/meminfo").read_text().splitlines()
+        if line.startswith("MemAvailable")
+    )
+    return needed(way, shape, length) < free * 2 / 3
+
+
 def times(found, length, seconds, clock):
-    """Way -> seconds of every round, the plain pass first in each; None for rounds left out."""
+    """Way -> seconds of every round, the plain pass first in each."""
     token_ids = some_tokens(length)
     measured_times = {way: [] for way in found}
     end = time.monotonic() + seconds
@@ -81,13 +92,18 @@ def times(found, length, seconds, clock):
 def ratio(measured_times, way):
     """Fastest over fastest plain run, and the median ratio of the rounds, as text."""
     mine, floor = measured_times[way], measured_times[FLOOR]
+    if not mine:
+        return "too large"
     rounds = [one / other for one, other in zip(mine, floor, strict=False)]
     return f"{min(mine) / min(floor):.2f} ({statistics.median(rounds):.2f})"
 
 
 def peaks(shape, lengths):
     """Way -> {T: MB above the loaded model}, each way in a process of its own."""
-    return {way: child("--peak", shape, way, *lengths) for way in filter(available, WAYS)}
+    return {
+        way: child("--peak", shape, way, *[n for n in lengths if fits(way, shape, n)])
+        for way in filter(available, WAYS)
+    }
 
 
 def child(*arguments):
@@ -153,6 +169,15 @@ def forget_peak():
     Path("/proc/self/clear_refs").write_text("5")
 
 
+def said_megabytes(memory, way, length, shape):
+    """The cell of a way's peak memory: measured, or what it would keep at least."""
+    if not memory:
+        return ""
+    if str(length) not in memory[way]:
+        return f"> {needed(way, shape, length) / 1e6:.0f}"
+    return f"{memory[way][str(length)]:.0f}"
+
+
 def print_shape(shape, options, clock):
     """Print the table of one shape of model, a column each for time and memory at each length."""
     lengths = options.lengths
@@ -162,7 +187,11 @@ def print_shape(shape, options, clock):
     once = clock() - start
     for run in found.values():
         run(some_tokens(32))
-    timed = {length: times(found, length, options.seconds, clock) for length in lengths}
+    timed = {}
+    for length in lengths:
+        here = {way: run for way, run in found.items() if fits(way, shape, length)}
+        timed[length] = dict.fromkeys(found, ()) | times(here, length, options.seconds, clock)
+    del here
     del found
     memory = {} if options.no_memory else peaks(shape, lengths)
     print(f"\n### {shape}\n")
@@ -176,7 +205,7 @@ def print_shape(shape, options, clock):
             f"{min(timed[length][way]):.2f} s" if way == FLOOR else ratio(timed[length], way)
             for length in lengths
         ]
-        cells += [f"{memory[way][str(length)]:.0f}" if memory else "" for length in lengths]
+        cells += [said_megabytes(memory, way, length, shape) for length in lengths]
         print(f"| {way} | " + " | ".join(cells) + " |")
     goals = NARROW_GOALS if "narrow" in shape else GOALS
     said = ", ".join(f"{way} <= {goal}" for way, goal in goals.items())

@@ -151,6 +151,17 @@ WAYS = {
 }
 
 
+MAPS = {EAGER: 1, TRANSFORMER_LENS: 2}
+"""Maps [layer, head, T, T] in float32 that a way keeps until its end; the others keep none."""
+
+
+def needed(way, shape, length):
+    """Bytes of the maps that a way keeps of a text of this length, at least."""
+    _, config = SHAPES[shape]()
+    heads = config.num_hidden_layers * config.num_attention_heads
+    return MAPS.get(way, 0) * heads * length**2 * 4
+
+
 def available(way):
     """Whether a way can be run here."""
     return way != TRANSFORMER_LENS or importlib.util.find_spec("transformer_lens") is not None

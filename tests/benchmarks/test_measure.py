@@ -2,7 +2,9 @@
 
 import importlib
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -79,3 +81,16 @@ def test_the_peak_of_memory_is_found(benchmark):
     assert benchmark.resident("VmHWM") - before > 60e6
     benchmark.forget_peak()
     assert benchmark.resident("VmHWM") - benchmark.resident("VmRSS") < 40e6
+
+
+def test_a_way_that_would_not_fit_into_memory_is_left_out_and_named(benchmark, monkeypatch, capsys):
+    monkeypatch.setattr(benchmark, "fits", lambda way, *_: way != benchmark.EAGER)
+    options = SimpleNamespace(lengths=[8], seconds=0, no_memory=False)
+    memory = {way: {} if way == benchmark.EAGER else {"8": 3.0} for way in benchmark.WAYS}
+    monkeypatch.setattr(benchmark, "peaks", lambda *_: memory)
+    benchmark.print_shape("tiny", options, time.perf_counter)
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    row = next(line for line in rows if line.startswith(f"| {benchmark.EAGER} "))
+    # 2 layers of 32 heads, 8 x 8 numbers of 4 bytes
+    assert row == f"| {benchmark.EAGER} | too large | > {2 * 32 * 64 * 4 / 1e6:.0f} |"
+    assert "too large" not in next(line for line in rows if line.startswith("| everything |"))
