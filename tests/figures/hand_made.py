@@ -177,6 +177,7 @@ def manifest(kind):
     nothing = {"determined_by": {}, "versions": {}, "fields": {}, "files": {}}
     return {
         "schema": "manifest/1",
+        "kind": "passage",
         "key": "0" * 12,
         "model": model,
         "passage": {"name": "hand", "tokens": LENGTH},
