@@ -12,6 +12,9 @@ from report.errors import ReportError
 ADDED = "added"
 """The segment of the tokens that a tokenizer puts around a text; no segment may be called so."""
 
+FILLER = "filler"
+"""The segment that a condition adds to a prompt."""
+
 
 @dataclass(frozen=True)
 class Segment:
@@ -88,4 +91,4 @@ def with_filler(prompt, filler, name, label):
 
     The line's end belongs to the segment "filler", so without it the prompt is what it was.
     """
-    return prompt.inserted(Segment("filler", f"{filler}\n"), "question", name, label)
+    return prompt.inserted(Segment(FILLER, f"{filler}\n"), "question", name, label)

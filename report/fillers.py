@@ -1,6 +1,7 @@
 """Fillers: text without meaning for the question, to be put between system prompt and question.
 
     repeated          a string over and over
+    repeated_apart    the same, with space between where the vocabulary would merge it
     repeated_tokens   the same, as often as it takes for a number of tokens
     sentence          one random sentence of a number of tokens
     random_words      tokens drawn from the vocabulary, of a number of tokens together
@@ -44,10 +45,19 @@ def repeated(string="/", times=55, between=""):
     return between.join([string] * times)
 
 
+def repeated_apart(count, string="/", times=55):
+    """`string` so many times, apart where it would have fewer tokens than repetitions.
+
+    Some vocabularies have tokens of many slashes. Where nothing keeps it apart, as it is.
+    """
+    texts = [repeated(string, times, between) for between in BETWEEN]
+    return next((text for text in texts if count(text) >= times), texts[0])
+
+
 def repeated_tokens(count, tokens, string="/"):
     """`string` as often as it takes to have exactly `tokens` tokens, apart where it would merge.
 
-    raises: ReportError if no number of repetitions has as many
+    raises: ReportError if it was not found, as where a repetition takes more than that
     """
     for between in BETWEEN:
         for times in range(tokens, 0, -1):
@@ -57,6 +67,13 @@ def repeated_tokens(count, tokens, string="/"):
                 return text
             if found < tokens:  # fewer repetitions have fewer still
                 break
+
+    def written(spaces):
+        return "".join(string + space for space in spaces).rstrip(" ")
+
+    text = _fitted([" "] * tokens, _change_spaces, written, count, tokens, np.random.default_rng(0))
+    if text is not None:
+        return text
     raise ReportError(
         f"{string!r} cannot be repeated to exactly {tokens} tokens; choose another number or string"
     )
@@ -116,6 +133,17 @@ def _fitted(state, change, written, count, tokens, rng):
         if abs(left) <= abs(missing):
             state, missing = changed, left
     return None
+
+
+def _change_spaces(spaces, missing, rng):
+    """One repetition more or less, or something else after one of them."""
+    place = rng.integers(len(spaces))
+    after = [_pick(rng, BETWEEN)]
+    if missing > 0 and rng.integers(2):
+        return spaces[:place] + after + spaces[place:]
+    if missing < 0 and len(spaces) > 1 and rng.integers(2):
+        return spaces[:place] + spaces[place + 1 :]
+    return spaces[:place] + after + spaces[place + 1 :]
 
 
 def _clause(rng):

@@ -1,4 +1,4 @@
-"""An article's front matter: which model, which passage, who wrote it and when."""
+"""An article's front matter: which models, what they read, who wrote it and when."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -7,38 +7,23 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+)
 
+from report.condition_spec import ConditionSpec, require_agreement
 from report.errors import ReportError
 from report.models.names import number_of_layers
 
 MARK = "---"
 
-
-class ConditionSpec(BaseModel):
-    """One condition, a line of front matter: the prompt as it is, or with one segment changed.
-
-    `before: question` adds a segment before one, `replace: system` puts it in its place,
-    `remove: system` leaves one out.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: str = Field(pattern=r"^[a-z][a-z0-9_-]*$")
-    label: str = Field("", validate_default=False)
-    """What a reader sees; default: the name."""
-    before: str | None = None
-    replace: str | None = None
-    remove: str | None = None
-    kind: Literal["repeated", "sentence", "random tokens", "text"] = "repeated"
-    """What the segment is made of, see `report.fillers`."""
-    text: str | None = None
-    """What is repeated, or stands there as it is."""
-    times: int | None = Field(None, ge=1)
-    """How often it is repeated; default: what `like` says."""
-    like: str | None = None
-    """A condition whose new segment this one has exactly as many tokens as."""
-    seed: int = 0
+ENDING = ".md.j2"
+"""Of the templates of articles."""
 
 
 class FrontMatter(BaseModel):
@@ -59,12 +44,16 @@ class FrontMatter(BaseModel):
     alternatives, "owner/model or embedded-model": the first that is on this machine is measured."""
     passage: str = "the-lamp-on-the-hill"
     """Name of a passage that ships with the project, or a text file."""
-    prompts: str = "word-problems"
+    prompts: str = "arithmetic"
     """Name of a set of prompts that ships with the project, or an .md file; see `conditions`."""
     conditions: list[ConditionSpec] = []
     """Variants of those prompts that are compared; makes it a study of conditions."""
     table: str | None = None
-    """A data set of vega_datasets to be read as a table, instead of a passage."""
+    """A data set inside vega_datasets to be read as a table, instead of a passage."""
+    columns: list[str] = []
+    """Of the table, those to be read, in order; default: all of them."""
+    rows: int = Field(8, ge=2)
+    """Of the table, how many of the first."""
     layers: Annotated[int | Literal["all"] | None, BeforeValidator(number_of_layers)] = None
     """The first layers to measure: a number, a range from 0, or all; default: the preset's."""
     dtype: Literal["float32", "bfloat16"] = "float32"
@@ -81,6 +70,12 @@ class FrontMatter(BaseModel):
     """Keep one layer's weights in memory at a time; default: if the model would not fit."""
     cover: str = "attention_map"
     """The figure whose picture stands for the article on the home page."""
+
+    @field_validator("conditions")
+    @classmethod
+    def _agree(cls, conditions):
+        require_agreement(conditions)
+        return conditions
 
     @property
     def all_models(self):
@@ -113,6 +108,11 @@ NOT_FOR = {
 """What of the command line does not concern articles of a kind."""
 
 
+def study_names(folder):
+    """The names of all articles under `folder`, sorted."""
+    return sorted(path.name.removesuffix(ENDING) for path in Path(folder).glob(f"*{ENDING}"))
+
+
 def read_studies(folder, only=None, **replaced):
     """Every article under `folder` (`*.md.j2`), newest first.
 
@@ -120,15 +120,14 @@ def read_studies(folder, only=None, **replaced):
     replaced: front matter keys to set for all of them (from the command line), e.g. model
     raises: ReportError if there is none, or one of them is not valid
     """
-    paths = sorted(Path(folder).glob("*.md.j2"))
+    paths = {name: Path(folder) / f"{name}{ENDING}" for name in study_names(folder)}
     if not paths:
-        raise ReportError(f"{folder}: no article (*.md.j2) found; add one and run `make site`.")
+        raise ReportError(f"{folder}: no article (*{ENDING}) found; add one and run `make site`.")
     if only is not None:
-        found = {path.name.removesuffix(".md.j2"): path for path in paths}
-        if only not in found:
-            raise ReportError(f"unknown study {only!r}; articles here: {', '.join(found)}.")
-        paths = [found[only]]
-    studies = [read_study(path, **replaced) for path in paths]
+        if only not in paths:
+            raise ReportError(f"unknown study {only!r}; articles here: {', '.join(paths)}.")
+        paths = {only: paths[only]}
+    studies = [read_study(path, **replaced) for path in paths.values()]
     return sorted(studies, key=lambda study: (study.front_matter.date, study.name), reverse=True)
 
 
@@ -165,7 +164,7 @@ def read_study(path, **replaced):
         # an unknown key first: it is often a missing one, misspelt
         problem = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
         raise ReportError(_explain(problem, header, path, replaced)) from error
-    return Study(path.name.removesuffix(".md.j2"), front_matter, path, body)
+    return Study(path.name.removesuffix(ENDING), front_matter, path, body)
 
 
 def _parse(header, path):
@@ -181,23 +180,52 @@ def _parse(header, path):
 
 
 def _explain(problem, header, path, replaced):
-    key = str(problem["loc"][0])
-    if replaced.get(key) is not None:
-        return f"--{key.replace('_', '-')}: {_reason(problem)}"
-    starts = (number for number, line in enumerate(header, 2) if line.startswith(f"{key}:"))
-    line = next(starts, 1)
-    known = list(FrontMatter.model_fields)
+    first, key = str(problem["loc"][0]), str(problem["loc"][-1])
+    if replaced.get(first) is not None:
+        return f"--{first.replace('_', '-')}: {_reason(problem)}"
+    line = _line(header, problem["loc"])
+    inside = len(problem["loc"]) > 1 and first == "conditions"
+    where = " of a condition" if inside else ""
     if problem["type"] == "extra_forbidden":
+        known = list((ConditionSpec if inside else FrontMatter).model_fields)
         near = get_close_matches(key, known, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}."
-        return f"{path}, line {line}: unknown key {key!r}; {hint}"
+        return f"{path}, line {line}: unknown key {key!r}{where}; {hint}"
     if problem["type"] == "missing":
-        return f"{path}, line 1: the key {key!r} is missing from the front matter; add it."
-    return f"{path}, line {line}: {key!r}: {_reason(problem)}"
+        missing = "the condition" if inside else "the front matter"
+        return f"{path}, line {line}: the key {key!r} is missing from {missing}; add it."
+    named = repr(first)
+    if inside and isinstance(problem["loc"][-1], str):
+        named = f"{key!r}{where}"
+    elif inside:
+        named = "a condition"
+    return f"{path}, line {line}: {named}: {_reason(problem)}"
+
+
+def _line(header, loc):
+    """The line of the file in which a value stands, or the innermost of what it is a part of."""
+    line, node = 1, yaml.compose("\n".join(header))
+    for part in loc:
+        inner = None
+        if isinstance(node, yaml.MappingNode):
+            found = [pair for pair in node.value if pair[0].value == part]
+            # of a key that is missing, the line of what it is missing from
+            line, inner = (found[0][0].start_mark.line + 2, found[0][1]) if found else (line, None)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+            inner = node.value[part]
+            line = inner.start_mark.line + 2
+        if inner is None:
+            break
+        node = inner
+    return line
 
 
 def _reason(problem):
     said = problem["msg"].removeprefix("Value error, ")
     if problem["loc"][0] == "device":  # a pattern is no sentence
         said = "must be auto, cpu, cuda, or one GPU such as cuda:1"
+    if problem["type"] == "string_pattern_mismatch" and problem["loc"][-1] == "name":
+        said = "must be a small letter, then small letters, digits, - or _"
+    if isinstance(problem["input"], dict | list):  # what was found wrong is in the sentence
+        return f"{said}."
     return f"{said} (got {problem['input']!r})."

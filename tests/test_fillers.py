@@ -63,6 +63,31 @@ def test_a_string_that_would_merge_is_kept_apart():
     assert fillers.repeated_tokens(len, 12, "abc") == "abc" * 4
 
 
+def test_what_one_kind_of_space_cannot_reach_several_can():
+    """Two newlines are one token, and so is a newline with a space."""
+
+    def count(text):
+        return len(re.findall(r"\n\n|\n ?", text))
+
+    for tokens in (5, 8, 12):
+        text = fillers.repeated_tokens(count, tokens, "\n")
+        assert count(text) == tokens
+        assert set(text) <= {"\n", " "}
+    # each "ab" is two tokens, each "/" one: only a mixture has an odd number
+    text = fillers.repeated_tokens(lambda text: len(re.findall(r"a|b|\n", text)), 7, "ab")
+    assert len(re.findall(r"a|b|\n", text)) == 7
+    assert text.replace("\n", "").replace(" ", "") == "ab" * text.count("a")
+
+
+def test_repetitions_that_would_merge_are_kept_apart():
+    def count(text):
+        return len(re.findall(r"/+|\S", text))
+
+    assert fillers.repeated_apart(count, "/", 9) == " ".join("/" * 9)
+    assert fillers.repeated_apart(len, "/", 9) == "/" * 9
+    assert fillers.repeated_apart(lambda text: 1, "/", 9) == "/" * 9
+
+
 @pytest.mark.parametrize("kind", [kinds.byte_level, kinds.llama3, kinds.llama2, kinds.gemma])
 def test_a_repeated_string_has_exactly_the_tokens_asked_for(kind):
     count = counting(with_tokenizer(kind(), 4096))
@@ -72,8 +97,8 @@ def test_a_repeated_string_has_exactly_the_tokens_asked_for(kind):
 
 
 def test_what_cannot_be_had_is_refused():
-    with pytest.raises(ReportError, match="'abc' cannot be repeated to exactly 13 tokens"):
-        fillers.repeated_tokens(len, 13, "abc")
+    with pytest.raises(ReportError, match="'abc' cannot be repeated to exactly 2 tokens"):
+        fillers.repeated_tokens(len, 2, "abc")
     with pytest.raises(ReportError, match="found no sentence of exactly 2 tokens; ask for more"):
         fillers.sentence(lambda text: len(text.split()), 2)
     with pytest.raises(ReportError, match="found no random words of exactly 7 tokens"):

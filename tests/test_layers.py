@@ -27,10 +27,11 @@ ALLOWED = {
     "conditions": {"errors"},
     "fillers": {"errors"},
     "findings/": {"errors", "datasets", "figures", "heads", "findings"},
-    "kinds/": {
+    "kinds/": {  # of models only inside functions: rendering loads kinds without torch
         "errors",
         "key",
         "datasets",
+        "models",
         "passages",
         "prompts",
         "conditions",

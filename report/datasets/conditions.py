@@ -1,96 +1,108 @@
-"""Conditions of a study, one dataset a layer (schema condition/1): figures A to E."""
+"""Conditions of a study: their tokens, what a head gives each position, and what fillers change.
 
-from dataclasses import dataclass
+conditions.json                  schema conditions/1
+received/<layer>/<head>.json     schema received/1
+effects.json                     schema table/1, tables "effects" and "layers"
+"""
 
 import numpy as np
 
+from report.datasets import tables
 from report.datasets.passage import token_label
+from report.datasets.tables import Column
 from report.errors import ReportError
 
-STEP = 0.00001
-"""Unit of the stored integers; a value is off by at most half of it."""
+STEP = 0.00002
+"""Unit of the stored probabilities; a value is off by at most half of it."""
 
-REDUCTIONS = {
-    "mean": "mean of a position's probability over the current tokens that can see it",
-    "last": "probability that the last current token gives to a position",
-    "all": "a position's probability summed over all current tokens, divided by their number",
-}
-COMPARED = {
+EFFECT_STEP = 0.0001
+
+REDUCTIONS = ("mean", "last", "all")
+"""What a position receives over current tokens; see the schema conditions/1."""
+
+MEASURES = {
     "lambda": "share of probability left to the tokens (and the sink, if the model has one) that "
-    "the first condition has too",
+    "the first condition has too; 1 less it goes to the added segment",
     "total_variation": "half of the summed differences between the patterns over the tokens of "
     "both conditions, each pattern summing to 1",
     "affine_error": "length of what lambda times the first condition's context, plus what the "
     "added tokens' values bring, leaves unexplained of the context, divided by the context's "
     "length",
 }
-OVER_ROWS = {
-    "mean": "mean over the current tokens after the added segment",
-    "last": "the last current token only",
-}
+"""What a condition with an added segment changes, current token by current token."""
+
+ROWS = ("mean", "last")
+"""Over the current tokens after the added segment: their mean, or the last one only."""
 
 
-@dataclass(frozen=True)
-class Condition:
-    """One condition in one layer (H heads, P positions), as read back from a file.
-
-    tokens: list of str, the first prompt's, as they are shown
-    segments: dict of name to range, of the first prompt
-    counts: int [P], prompts that have a position
-    positions: int [P of the first condition], see `aligned`
-    crossings: list of dicts with prompt, token, text, before, after
-    received, received_error: dict of reduction to float [H, P]; errors NaN where not known
-    compared, compared_error: dict of name to dict of rows to float [H], NaN where not known; empty
-        where nothing was added
-    """
-
-    name: str
-    label: str
-    tokens: list[str]
-    segments: dict[str, range]
-    counts: np.ndarray
-    positions: np.ndarray
-    crossings: list[dict]
-    received: dict[str, np.ndarray]
-    received_error: dict[str, np.ndarray]
-    compared: dict[str, dict[str, np.ndarray]]
-    compared_error: dict[str, dict[str, np.ndarray]]
-
-    def aligned(self, values):
-        """Values [..., P] of this condition over the positions of the first one; NaN for none."""
-        found = np.asarray(values, float)[..., self.positions]
-        return np.where(self.positions < 0, np.nan, found)
-
-
-def encode(layer, measured):
-    """The condition/1 dataset of one layer.
+def encode_texts(measured):
+    """The conditions/1 dataset.
 
     measured: list of `ConditionStatistics`, see report/measurements/conditions.py
     """
+    base = measured[0].first.texts
     return {
-        "schema": "condition/1",
-        "layer": layer,
-        "heads": measured[0].received.mean.shape[2],
-        "step": STEP,
+        "schema": "conditions/1",
         "prompts": measured[0].prompts,
-        "reductions": REDUCTIONS,
-        "compared": COMPARED,
-        "over_rows": OVER_ROWS,
-        "conditions": [_encode(layer, each) for each in measured],
+        "reductions": list(REDUCTIONS),
+        "conditions": [_encode_text(each, base) for each in measured],
     }
 
 
-def decode(dataset):
-    """list of `Condition` of a condition/1 dataset.
+def encode_received(layer, head, measured):
+    """The received/1 dataset of one head; measured: as above."""
+    return {
+        "schema": "received/1",
+        "layer": layer,
+        "head": head,
+        "step": STEP,
+        "conditions": {
+            each.name: {
+                name: {
+                    "mean": tables.steps(each.received.mean[place, layer, head], STEP),
+                    "standard_error": tables.steps(
+                        each.received.standard_error[place, layer, head], STEP
+                    ),
+                }
+                for place, name in enumerate(REDUCTIONS)
+            }
+            for each in measured
+        },
+    }
 
-    raises: ReportError if values are missing or too many
+
+def decode_received(dataset):
+    """What every position receives from a head: dict of condition to dict of reduction to a pair.
+
+    returns: the pairs are mean and standard error over prompts, float [positions]; errors NaN where
+        one prompt has the position
+    raises: ReportError if there are more of one than of the other
     """
-    return [_decode(dataset, each) for each in dataset["conditions"]]
+    return {
+        name: {
+            reduction: _decode_spread(dataset, name, reduction, values)
+            for reduction, values in reductions.items()
+        }
+        for name, reductions in dataset["conditions"].items()
+    }
 
 
-def _encode(layer, statistics):
+def encode_effects(measured):
+    """The table/1 dataset of what the added segments change: tables "effects" and "layers".
+
+    measured: as above; conditions without an added segment have no rows
+    """
+    changed = [each for each in measured if each.compared is not None]
+    heads = measured[0].received.mean.shape[2]
+    by_head = _columns(changed, "compared", heads)
+    by_layer = _columns(changed, "of_layers", None)
+    return tables.encode({"effects": by_head, "layers": by_layer})
+
+
+def _encode_text(statistics, base):
     text = statistics.first
-    found = {
+    new = [name for name in text.texts if name not in base]
+    return {
         "name": statistics.name,
         "label": statistics.label,
         "tokens": [token_label(piece["text"], piece.get("bytes")) for piece in text.pieces],
@@ -99,6 +111,7 @@ def _encode(layer, statistics):
             for name in text.texts
             if text.span(name)
         ],
+        "added": new[0] if new else None,
         "counts": statistics.received.count.tolist(),
         "positions": list(statistics.positions),
         "crossings": [
@@ -111,78 +124,57 @@ def _encode(layer, statistics):
             }
             for prompt, crossing in statistics.crossings
         ],
-        "received": {
-            name: _spread(statistics.received, (place, layer))
-            for place, name in enumerate(REDUCTIONS)
-        },
     }
-    if statistics.compared is not None:
-        found["compared"] = {
-            name: {
-                rows: _spread(statistics.compared, (place, row, layer))
-                for row, rows in enumerate(OVER_ROWS)
-            }
-            for place, name in enumerate(COMPARED)
-        }
+
+
+def _decode_spread(dataset, name, reduction, values):
+    mean, error = values["mean"], values["standard_error"]
+    if len(mean) != len(error):
+        raise ReportError(
+            f"layer {dataset['layer']} head {dataset['head']}, condition {name!r}: {reduction} has "
+            f"{len(mean)} means and {len(error)} errors; delete the dataset and run `make site`."
+        )
+    return tables.from_steps(mean, dataset["step"]), tables.from_steps(error, dataset["step"])
+
+
+def _columns(changed, spreads, heads):
+    """The columns of a table with a row for each condition, of ROWS, layer, and head if given."""
+    keys = ("condition", "rows", "layer", "head") if heads else ("condition", "rows", "layer")
+    columns = {name: [] for name in keys}
+    for name in MEASURES:
+        columns |= {name: [], f"{name}_error": []}
+    for each in changed:
+        spread = getattr(each, spreads)
+        for place, rows in enumerate(ROWS):
+            found = np.stack([spread.mean, spread.standard_error], 1)[:, :, place]
+            layer, *head = (index.ravel().tolist() for index in np.indices(found.shape[2:]))
+            columns["condition"] += [each.name] * len(layer)
+            columns["rows"] += [rows] * len(layer)
+            columns["layer"] += layer
+            if heads:
+                columns["head"] += head[0]
+            for (mean, error), name in zip(found, MEASURES, strict=True):
+                columns[name] += mean.ravel().tolist()
+                columns[f"{name}_error"] += error.ravel().tolist()
+    return _described(columns, heads)
+
+
+def _described(columns, heads):
+    about = {
+        "condition": ("compared with the first condition of conditions.json", "name"),
+        "rows": (
+            "current tokens after the added segment: mean of all, or the last",
+            "mean or last",
+        ),
+        "layer": ("layer, in the model's order", "index from 0"),
+        "head": ("head, in the model's order", "index from 0"),
+    }
+    found = {name: Column(*about[name], columns[name]) for name in columns if name in about}
+    over = "mean over prompts" if heads else "mean over the heads of a layer, then over prompts"
+    for name, description in MEASURES.items():
+        unit = "fraction" if name == "affine_error" else "0 to 1"
+        said = f"{over}: {description}"
+        found[name] = Column(said, unit, columns[name], EFFECT_STEP)
+        error = f"standard error of {name} over prompts"
+        found[f"{name}_error"] = Column(error, unit, columns[f"{name}_error"], EFFECT_STEP)
     return found
-
-
-def _spread(spread, where):
-    return {
-        "mean": _steps(spread.mean[where]),
-        "standard_error": _steps(spread.standard_error[where]),
-    }
-
-
-def _steps(values):
-    """Integers, None where a value is NaN."""
-    values = np.ravel(values)
-    known = np.isfinite(values)
-    rounded = np.rint(np.where(known, values, 0) / STEP).astype(np.int64).tolist()
-    return [number if there else None for number, there in zip(rounded, known, strict=True)]
-
-
-def _decode(dataset, content):
-    where = f"layer {dataset['layer']}, condition {content['name']!r}"
-    heads, positions = dataset["heads"], len(content["counts"])
-
-    def values(spreads, part, columns):
-        return {
-            name: _values(f"{where}: {name} ({part})", spread[part], dataset["step"], columns)
-            for name, spread in spreads.items()
-        }
-
-    def compared(part):
-        spreads = content.get("compared", {})
-        return {name: values(rows, part, (heads,)) for name, rows in spreads.items()}
-
-    received = content["received"]
-    first = len(dataset["conditions"][0]["counts"])
-    if len(content["positions"]) != first or max(content["positions"]) >= positions:
-        raise ReportError(
-            f"{where}: positions are not {first} between -1 and {positions - 1}; delete the "
-            "dataset and run `make site`."
-        )
-    return Condition(
-        content["name"],
-        content["label"],
-        content["tokens"],
-        {each["name"]: range(each["first"], each["last"] + 1) for each in content["segments"]},
-        np.asarray(content["counts"]),
-        np.asarray(content["positions"]),
-        content["crossings"],
-        values(received, "mean", (heads, positions)),
-        values(received, "standard_error", (heads, positions)),
-        compared("mean"),
-        compared("standard_error"),
-    )
-
-
-def _values(where, steps, step, shape):
-    if len(steps) != np.prod(shape):
-        raise ReportError(
-            f"{where} has {len(steps)} values, not {np.prod(shape)}; delete the dataset and run "
-            "`make site`."
-        )
-    numbers = [np.nan if number is None else number * step for number in steps]
-    return np.reshape(np.asarray(numbers, float), shape)

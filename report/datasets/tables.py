@@ -14,7 +14,7 @@ class Column:
     description: str
     unit: str
     values: object
-    """[rows]: integers, strings, or floats when `step` is given."""
+    """[rows]: integers, strings, or floats when `step` is given, NaN where not known."""
     step: float | None = None
     """Unit of the stored integers; a value is off by at most half of it."""
 
@@ -56,15 +56,27 @@ def _encode_column(column):
     content = {"description": column.description, "unit": column.unit}
     if column.step is None:
         return {**content, "values": np.asarray(column.values).tolist()}
-    values = np.rint(np.asarray(column.values, float) / column.step).astype(np.int64)
-    return {**content, "step": column.step, "values": values.tolist()}
+    return {**content, "step": column.step, "values": steps(column.values, column.step)}
+
+
+def steps(values, step):
+    """list of int, how many steps each value is; None where it is NaN."""
+    values = np.ravel(np.asarray(values, float))
+    known = ~np.isnan(values)
+    rounded = np.rint(np.where(known, values, 0) / step).astype(np.int64).tolist()
+    return [number if there else None for number, there in zip(rounded, known, strict=True)]
+
+
+def from_steps(numbers, step):
+    """float [any number], the inverse of `steps` but for rounding."""
+    return np.asarray([np.nan if n is None else n for n in numbers], float) * step
 
 
 def _decode_column(table, name, content, rows):
-    values = np.asarray(content["values"])
+    values = content["values"]
     if len(values) != rows:
         raise ReportError(
             f"table {table!r}: column {name!r} has {len(values)} values, not {rows}; "
             "delete the dataset and run `make site`."
         )
-    return values * content["step"] if "step" in content else values
+    return from_steps(values, content["step"]) if "step" in content else np.asarray(values)

@@ -1,49 +1,35 @@
 """Turns the measurements of one article into its folder of datasets."""
 
-from datetime import UTC, datetime
-
-from report import store
 from report.datasets import attention, fields, head_statistics, passage, updates
+from report.datasets.folder import Folder
 
 
 def write_datasets(folder, measured, provenance, progress=None):
     """Write every dataset of an article into an empty folder; the manifest comes last.
 
-    measured: `Measured` (see report.measuring): passage, pieces, measurement, corpus statistics
+    measured: `Measured` (see report.kinds.passage): passage, pieces, measurement, corpus statistics
     provenance: dict of the manifest's fields that are not about the files themselves
     progress: called with (done, total) after each layer
     raises: ReportError if a number is not finite, or the folder cannot be written
     """
     measurement = measured.measurement
     layers, heads = measurement.largest_targets.shape[:2]
-    files, shards = {}, []
-
-    def write(name, data):
-        path = folder / name
-        store.write(path, data)
-        files[name] = {"bytes": path.stat().st_size, "sha256": store.sha256(path)}
-
-    write("passage.json", passage.encode(measured.passage, measured.pieces))
+    files, shards = Folder(folder), []
+    files.write("passage.json", passage.encode(measured.passage, measured.pieces))
     sources = {"passage": measurement.statistics, "corpus": measured.corpus}
-    write("head_statistics.json", head_statistics.encode(sources))
+    files.write("head_statistics.json", head_statistics.encode(sources))
     for layer in range(layers):
         if measurement.magnitude is not None:
-            write(f"updates/{layer}.json", _updates(measurement, layer))
+            files.write(f"updates/{layer}.json", _updates(measurement, layer))
         for head in range(heads):
-            shard = _attention(measurement, layer, head)
-            write(f"attention/{layer}/{head}.json", shard)
+            shard = attention_shard(measurement, layer, head)
+            files.write(f"attention/{layer}/{head}.json", shard)
         shards.append(shard)  # one a layer tells which fields there are
         if progress:
             progress(layer + 1, layers)
-    manifest = {
-        "schema": "manifest/1",
-        **provenance,
-        "passage": {"name": measured.passage.name, "tokens": len(measured.pieces)},
-        "date": datetime.now(UTC).date().isoformat(),
-        "fields": fields.described(shards),
-        "files": files,
-    }
-    store.write(folder / "manifest.json", manifest)
+    read = {"name": measured.passage.name, "tokens": len(measured.pieces)}
+    described = {"passage": read, "fields": fields.described(shards)}
+    files.write_manifest(provenance | described)
 
 
 def _updates(measurement, layer):
@@ -59,7 +45,8 @@ def _updates(measurement, layer):
     )
 
 
-def _attention(measurement, layer, head):
+def attention_shard(measurement, layer, head):
+    """The attention/2 dataset of one head; measurement: `PassageMeasurement`."""
     factors = measurement.factors[layer]
     return attention.encode(
         layer,

@@ -10,8 +10,9 @@ A kind is a module of this folder, with
     write(folder, measured, provenance, progress)
                                          the datasets, the manifest last
 
-`wanted` is a `report.study.FrontMatter`, `loaded` a `report.models.load.LoadedModel`; `announce` is
-called with a sentence about what is read. Only `measure` may need torch, and imports it when called.
+`wanted` is a `report.study.FrontMatter`, `loaded` a `report.models.load.LoadedModel`; `announce`
+is called with a sentence about what is read. Only `measure` may need torch, and imports it when
+called.
 """
 
 from importlib import import_module

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from report.errors import ReportError
 from report.measurements.spread import Spread
 
@@ -21,6 +23,7 @@ class ConditionStatistics:
     compared: `Spread` of [3, 2, L, H], the filler's effect against the first condition, in the
         order of COMPARED and OVER_ROWS; NaN where it cannot be measured; None where the condition
         has no segment that the first condition lacks
+    of_layers: `Spread` of [3, 2, L], the same, of every prompt the mean over the heads; or None
     positions: [P of the first condition], the position at which this condition has the same token;
         -1 where it has none, or not the same in every prompt
     fixed: dict of segment name to range, the segments that all prompts must have at one place:
@@ -34,6 +37,7 @@ class ConditionStatistics:
     first: object
     received: Spread
     compared: Spread | None
+    of_layers: Spread | None
     positions: list[int]
     fixed: dict[str, range]
     crossings: list
@@ -58,7 +62,8 @@ class ConditionStatistics:
             self.label,
             self.first,
             self.received.merge(other.received),
-            None if self.compared is None else self.compared.merge(other.compared),
+            _both(self.compared, other.compared),
+            _both(self.of_layers, other.of_layers),
             _common(self.positions, other.positions),
             self.fixed,
             self.crossings + crossings,
@@ -79,10 +84,15 @@ def statistics_of(condition, text, received, compared, positions):
         text,
         Spread.of(received),
         None if compared is None else Spread.of(compared),
+        None if compared is None else Spread.of(np.mean(compared, -1)),
         list(positions),
         fixed,
         [(0, crossing) for crossing in text.crossings],
     )
+
+
+def _both(one, other):
+    return None if one is None else one.merge(other)
 
 
 def _said(span):
