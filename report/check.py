@@ -12,6 +12,8 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 from report import store
+from report.datasets.table_study import TableData
+from report.datasets.table_verify import verify_table
 from report.datasets.verify import verify
 from report.errors import ReportError
 
@@ -212,7 +214,18 @@ def _check_datasets(folder, counts):
                     f"{where}: {problem}" for problem in _check_shard(name, data, manifest)
                 ]
             counts["datasets"] += 1
+        if manifest["kind"] == "table":
+            problems += _check_table(manifest_path.parent, folder)
     return problems
+
+
+def _check_table(path, folder):
+    """What is wrong with the datasets of a table, as a whole."""
+    try:
+        verify_table(TableData(path))
+    except ReportError as error:
+        return [f"{path.relative_to(folder)}: {error}"]
+    return []
 
 
 def _check_shard(name, shard, manifest):

@@ -23,7 +23,7 @@ RENDERINGS = {"csv": "CSV", "json": "JSON", "sentences": "sentences"}
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 """What JSON takes for a number."""
 MARK = re.compile("\x00(\\d+)\x00")
-"""Holds the place of a cell while a template is filled in; no template contains such a character."""
+"""Holds the place of a cell while a template is filled in; no template has such a character."""
 
 FEWEST_ROWS = 2
 """Below that there is no earlier row to look at."""

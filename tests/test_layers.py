@@ -26,6 +26,7 @@ ALLOWED = {
     "prompts/": {"errors", "passages"},
     "conditions": {"errors"},
     "fillers": {"errors"},
+    "tables": {"errors"},
     "findings/": {"errors", "datasets", "figures", "heads", "findings"},
     "kinds/": {  # of models only inside functions: rendering loads kinds without torch
         "errors",
@@ -36,6 +37,7 @@ ALLOWED = {
         "prompts",
         "conditions",
         "fillers",
+        "tables",
         "kinds",
     },
     "jinja": {"text", "figures"},

@@ -19,11 +19,12 @@ def encode(passage, pieces):
         "source": passage.source,
         "licence": passage.licence,
         "language": passage.language,
-        "tokens": [_encode_token(piece) for piece in pieces],
+        "tokens": [encoded_token(piece) for piece in pieces],
     }
 
 
-def _encode_token(piece):
+def encoded_token(piece):
+    """One token as a dataset has it, dict; piece: dict with id, text, perhaps bytes, special."""
     # JSON files are UTF-8, which has no lone surrogates
     text = piece["text"].encode("utf-8", "replace").decode("utf-8")
     label = token_label(text, piece.get("bytes"))

@@ -1,0 +1,75 @@
+"""The datasets of an article about a table: a passage, which is its CSV, and all renderings."""
+
+import functools
+
+import numpy as np
+
+from report import store
+from report.datasets import renderings, tables
+from report.datasets.passage_study import StudyData
+from report.datasets.token_classes import CLASSES, current_tokens, token_classes
+from report.errors import ReportError
+
+
+def opened(paths):
+    """`TableData` of an article; paths: its one folder."""
+    return TableData(*paths)
+
+
+class TableData(StudyData):
+    """All datasets under one folder; the passage and its attention are of the first rendering."""
+
+    kind = "table"
+
+    @functools.cached_property
+    def about(self):
+        """The renderings/1 dataset: table, columns, rows."""
+        return store.read(self.path / "renderings.json")
+
+    @functools.cached_property
+    def renderings(self):
+        """dict of name to `RenderedTable`, in order."""
+        return {each.name: each for each in renderings.decode(self.about)}
+
+    @functools.cached_property
+    def class_shares(self):
+        """Columns of the table "heads": dict of column to array."""
+        return tables.decode(store.read(self.path / "class_shares.json"))["heads"]
+
+    @functools.cached_property
+    def targets(self):
+        """The classes of targets that occur, names in the order of `CLASSES`."""
+        found = set(self.class_shares["target"].tolist())
+        return [name for name in CLASSES if name in found]
+
+    @functools.cached_property
+    def current(self):
+        """Tokens of the passage whose attention is divided among the classes, list of int."""
+        return current_tokens(self._first.tokens)
+
+    @functools.cached_property
+    def classes(self):
+        """Class of every target for every token of `current`, int [current, T], see `CLASSES`."""
+        return token_classes(self._first.tokens)
+
+    def shares(self, target, rendering):
+        """What every head gives to a class of targets, mean over current tokens: [layer, head]."""
+        return self._column("probability", target, rendering)
+
+    def even(self, target, rendering):
+        """What even attention would give to a class, float [layer]."""
+        return self._column("even", target, rendering)[:, 0]
+
+    @property
+    def _first(self):
+        return next(iter(self.renderings.values()))
+
+    def _column(self, name, target, rendering):
+        table = self.class_shares
+        here = (table["target"] == target) & (table["rendering"] == rendering)
+        if np.count_nonzero(here) != self.layers * self.heads:
+            raise ReportError(
+                f"nothing is known of targets {target!r} in rendering {rendering!r}; targets: "
+                f"{', '.join(self.targets)}; renderings: {', '.join(self.renderings)}."
+            )
+        return table[name][here].reshape(self.layers, self.heads)

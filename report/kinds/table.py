@@ -1,0 +1,93 @@
+"""Articles about a table: how heads read it as CSV, as JSON and as sentences."""
+
+from dataclasses import asdict, dataclass
+from itertools import chain
+
+from report import key as keys
+from report import tables
+from report.datasets.table_write import write_table as write  # noqa: F401 (a kind has it)
+from report.datasets.token_classes import CLASSES, current_tokens, token_classes
+from report.errors import ReportError
+from report.passages import Passage
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is read."""
+
+    table: object
+    """`Table`, see report.tables."""
+    renderings: list
+    """Of `Rendering`; the first is measured like a passage too."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What `write_table` turns into files."""
+
+    table: object
+    """`Table`, see report.tables."""
+    passage: object
+    """`Passage`, the first rendering."""
+    texts: list
+    """Of `TableText`, one a rendering, see report.models.cells."""
+    measurement: object
+    """`PassageMeasurement` of the first rendering."""
+    shares: list
+    """One a rendering: objects with probability [layer, head, class] and even [layer, class]."""
+
+
+def inputs(wanted):
+    """The table and its renderings; ReportError if it cannot be had without a download."""
+    table = tables.table(wanted.table, wanted.columns, wanted.rows)
+    return Inputs(table, tables.renderings(table))
+
+
+def parts(inputs):
+    """What the datasets depend on."""
+    return {
+        "table": keys.hashed(asdict(inputs.table)),
+        "renderings": keys.hashed([asdict(each) for each in inputs.renderings]),
+    }
+
+
+def words(inputs):
+    """Options of a command: none, the article names its table itself."""
+    return []
+
+
+def measure(loaded, inputs, progress, announce):
+    """Run a model over every rendering.
+
+    returns: (`Measured`, dict of the manifest's table)
+    raises: ReportError if a rendering is too long for the model, or no token can be measured
+    """
+    from report.models.cells import table_text
+    from report.models.measure_table import measure_table
+    from report.models.memory import enough_memory
+    from report.models.partial import announce_bytes
+
+    texts = [table_text(loaded, each) for each in inputs.renderings]
+    current = [current_tokens(text.places) for text in texts]
+    if not all(current):
+        raise ReportError(
+            f"table '{inputs.table.name}' has no cell with text below its first row; ask for more "
+            "rows or other columns"
+        )
+    classes = [token_classes(text.places) for text in texts]
+    announce_bytes(loaded, [*chain.from_iterable(t.token_ids for t in texts)], announce)
+    with enough_memory(f"measuring {max(len(text.token_ids) for text in texts)} tokens"):
+        measurement, shares = measure_table(
+            loaded, texts, current, classes, len(CLASSES), lambda *n: progress("Measuring", *n)
+        )
+    table, first = inputs.table, inputs.renderings[0]
+    title = f"The first {len(table.rows)} rows of {table.name}, as {first.label}"
+    passage = Passage(table.name, title, "vega_datasets", "", "", first.text)
+    return Measured(table, passage, texts, measurement, shares), {
+        "table": {
+            "name": table.name,
+            "rows": len(table.rows),
+            "columns": list(table.columns),
+            "tokens": {text.name: len(text.token_ids) for text in texts},
+        }
+    }
