@@ -6,7 +6,9 @@
 4. the head that best finds the token after an earlier occurrence (induction)
 
 The first needs the books, which are not part of the repository; the head numbers are also measured
-on the corpus that is, so that they can be reproduced without the books.
+on the corpus that is, so that they can be reproduced without the books. Beside them, and with no
+verdict, stands the loss on generated prompts: whether a model knows the kind of text that is asked
+of it in a study of prompts.
 """
 
 import json
@@ -22,6 +24,7 @@ from report.embedded.heads import (
     repeated_sequence,
     strongest,
 )
+from report.embedded.problems import prompt
 from report.embedded.trigram import trigram_loss
 from report.embedded.verdict import require_held_out
 from report.errors import ReportError
@@ -35,6 +38,9 @@ LIMITS = {"below_trigram": 0.5, "first_token": 0.5, "previous_token": 0.8, "indu
 """Nats per token below the trigram model; fraction of tokens, twice; mean probability."""
 INDUCTION_LENGTH = 64
 INDUCTION_SEEDS = 8
+PROMPTS = 32
+PROMPTS_SEED = 7_777_777
+"""Training draws from its recipe's seed and the step."""
 
 
 def acceptance(model, texts=None, progress=None):
@@ -57,6 +63,7 @@ def acceptance(model, texts=None, progress=None):
         "limits": LIMITS,
         "corpus": corpus_part(loaded, progress),
         "induction": induction_part(loaded, progress),
+        "prompts": prompts_part(loaded, facts["recipe"]["context"], progress),
         "held_out": held_out_part(loaded, facts, *books, progress)
         if books
         else recorded_held_out(folder, weights),
@@ -183,6 +190,23 @@ def induction_part(loaded, progress):
         "sequences": INDUCTION_SEEDS,
         **strongest(total / INDUCTION_SEEDS),
     }
+
+
+def prompts_part(loaded, context, progress=None):
+    """The loss on prompts with word problems, made as for training but drawn anew.
+
+    context: tokens read of each prompt, the beginning-of-text token included
+    returns: dict: "prompts", "tokens" (how many were predicted), "loss" (nats per token)
+    """
+    rng = np.random.default_rng(PROMPTS_SEED)
+    tokens = loss = 0
+    for step in range(PROMPTS):
+        text = np.array(loaded.tokenizer(prompt(rng)).input_ids[:context])
+        loss += text_loss(loaded.model, text)
+        tokens += len(text) - 1
+        if progress:
+            progress(step + 1, PROMPTS, "prompts")
+    return {"prompts": PROMPTS, "tokens": tokens, "loss": round(loss / tokens, 4)}
 
 
 def write_acceptance(model, result):

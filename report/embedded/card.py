@@ -1,15 +1,20 @@
 """Writes the model card: every number in it comes from training.json and acceptance.json."""
 
 import json
+import math
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined
 
 from report import store
+from report.embedded import described
+from report.embedded.recipe import RECIPES, Recipe
 from report.embedded.verdict import require_held_out, verdicts
 from report.errors import ReportError
 from report.models.names import model_folder
+from report.models.weights import read_header
 
 TEMPLATE = Path(__file__).with_name("_card.md.j2")
 
@@ -24,11 +29,7 @@ def write_card(model):
     """
     folder = model_folder(model).resolve()  # "." has no name
     path = folder / "README.md"
-    facts, result, config = (
-        read_json(folder, name) for name in ("training.json", "acceptance.json", "config.json")
-    )
-    size = (folder / "model.safetensors").stat().st_size
-    store.write_text(path, card(folder.name, facts, result, config, size))
+    store.write_text(path, card(folder))
     return path
 
 
@@ -42,52 +43,68 @@ def read_json(folder, name):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def card(name, facts, result, config, size):
+def card(folder):
     """The model card as Markdown with YAML front matter, str.
 
-    name: of the model folder; facts: training.json; result: acceptance.json; config: config.json
-    size: bytes of the weights file
-    raises: ReportError if the held-out book was never measured
+    folder: of the model; its name is that of the model
+    raises: ReportError as `write_card`
     """
+    facts, result, config = (
+        read_json(folder, name) for name in ("training.json", "acceptance.json", "config.json")
+    )
     require_held_out(result)
+    weights = folder / "model.safetensors"
+    shapes = {name: tensor["shape"] for name, tensor in read_header(weights).items()}
     # The card is Markdown, not a page: escaping would only spoil its quotation marks.
     environment = Environment(  # noqa: S701
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     return template.render(
-        name=name,
+        name=folder.name,
         facts=facts,
-        recipe=facts["recipe"],
+        recipe=whole_recipe(facts),
         result=result,
         held_out=result["held_out"],
         verdicts=verdicts(result),
         config=config,
-        parameters=parameter_count(config),
-        megabytes=size / 1e6,
+        described=described,
+        shapes=shapes,
+        parameters=sum(map(math.prod, shapes.values())),
+        megabytes=weights.stat().st_size / 1e6,
         train_command=train_command(facts),
-        accept_command=f"python -m report accept {shlex.quote(name)}",
+        accept_command=f"python -m report accept {shlex.quote(folder.name)}",
     )
 
 
 def train_command(facts):
     """The command that repeats the run, TEXTS for the folder of books, OUTPUT for the model's."""
+    name = recipe_name(facts)
+    options = ["--recipe", name] if name else []
     held_out = Path(facts["held_out"]["file"]).stem
-    options = ["--validation", held_out, "--steps", str(facts["steps"])]
+    options += ["--validation", held_out, "--steps", str(facts["steps"])]
     if facts["source"]:
         options += ["--source", facts["source"]]
     return f"python -m report train TEXTS OUTPUT {shlex.join(options)}"
 
 
-def parameter_count(config):
-    """Trainable numbers of a Falcon decoder with biases and tied embeddings, from its config.json.
+def recipe_name(facts):
+    """The recipe of the project that a run followed, whatever its steps; None if it was another.
 
-    A layer has four attention matrices, two of the MLP, a bias for each of their outputs, and two
-    norms; one more norm closes the model.
+    facts: training.json
     """
-    hidden, inner = config["hidden_size"], config["ffn_hidden_size"]
-    matrices = 4 * hidden * hidden + 2 * hidden * inner
-    biases = 4 * hidden + inner + hidden
-    norms = 4 * hidden
-    layers = config["num_hidden_layers"] * (matrices + biases + norms)
-    return config["vocab_size"] * hidden + layers + 2 * hidden
+    followed = whole_recipe(facts)
+    for name, recipe in RECIPES.items():
+        if plain(recipe) | {"steps": followed["steps"]} == followed:
+            return name
+    return None
+
+
+def whole_recipe(facts):
+    """The recipe that training.json records, as a dict, with what recipes learnt to say since."""
+    return plain(Recipe()) | facts["recipe"]
+
+
+def plain(recipe):
+    """A Recipe as a dict that JSON does not change: tuples are lists."""
+    return json.loads(json.dumps(asdict(recipe)))

@@ -66,14 +66,18 @@ def remarks(result, books_read):
 
     books_read: False if the part "held_out" is not of this run but as it was recorded
     """
+    prompts = (
+        f"Loss on generated prompts with word problems: {result['prompts']['loss']:.3f} nats per "
+        "token."
+    )
     if not result["held_out"]:  # the table is that of the corpus
-        return []
+        return [prompts]
     corpus = result["corpus"]
     heads = ", ".join(
         f"{name} {corpus[key]['value']:.3f} (L{corpus[key]['layer']}H{corpus[key]['head']})"
         for key, name in (("first_token", "first token"), ("previous_token", "previous token"))
     )
-    lines = [f"The same heads on the corpus that ships: {heads}."]
+    lines = [f"The same heads on the corpus that ships: {heads}.", prompts]
     if not books_read:
         lines.append("The numbers of the held-out book are as recorded; --texts measures them.")
     return lines

@@ -9,7 +9,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from report.embedded.acceptance import acceptance, write_acceptance
+from report.embedded.acceptance import PROMPTS, PROMPTS_SEED, acceptance, write_acceptance
+from report.embedded.problems import prompt
+from report.embedded.recipe import RECIPES, training_batch
 from report.embedded.trigram import trigram_loss
 from report.errors import ReportError
 
@@ -107,6 +109,35 @@ def test_induction_is_that_of_an_independent_computation(result, plain):
     per_head = np.mean(scores, axis=(0, 1))
     assert part["value"] == pytest.approx(per_head.max(), abs=1e-4)
     assert per_head[part["layer"], part["head"]] == per_head.max()
+
+
+def test_the_loss_on_prompts_is_that_of_an_independent_computation(result, plain):
+    model, tokenizer = plain
+    rng = np.random.default_rng(PROMPTS_SEED)
+    losses = []
+    for _ in range(result["prompts"]["prompts"]):
+        ids = torch.tensor([tokenizer(prompt(rng)).input_ids[:32]])
+        with torch.no_grad():
+            probability = model(ids).logits[0].double().softmax(-1)
+        losses += [-probability[i, ids[0, i + 1]].log().item() for i in range(31)]
+    assert result["prompts"]["tokens"] == len(losses)
+    assert result["prompts"]["loss"] == pytest.approx(np.mean(losses), abs=1e-4)
+
+
+def test_prompts_that_are_measured_are_none_that_were_trained_on():
+    measured = np.random.default_rng(PROMPTS_SEED)
+    asked = {prompt(measured) for _ in range(PROMPTS)}
+    assert len(asked) == PROMPTS
+    recipe, trained = RECIPES["llama-5x32"], set()
+
+    def collect(text):
+        trained.add(text.strip("\n"))
+        return np.ones(recipe.context, int)
+
+    for step in range(recipe.steps):
+        training_batch(np.ones(1000, int), recipe, 0, step, collect)
+    assert len(trained) > recipe.steps
+    assert not asked & trained
 
 
 def test_without_books_the_recorded_part_stays_while_the_weights_do(

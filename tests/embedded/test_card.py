@@ -8,11 +8,13 @@ import pytest
 import yaml
 
 from report.embedded.acceptance import acceptance, write_acceptance
-from report.embedded.card import parameter_count, train_command, write_card
-from report.embedded.recipe import random_model
+from report.embedded.architectures import ARCHITECTURES
+from report.embedded.card import plain, recipe_name, train_command, write_card
+from report.embedded.recipe import RECIPES, random_model
+from report.embedded.train import train
 from report.errors import ReportError
 
-from .conftest import SOURCE, tiny_recipe
+from .conftest import HELD_OUT, SOURCE, tiny_recipe
 
 
 @pytest.fixture
@@ -21,6 +23,17 @@ def folder(trained, books_folder, tmp_path, short_corpus):
     copy = shutil.copytree(trained, tmp_path / "tiny")
     write_acceptance(copy, acceptance(copy, books_folder))
     return copy
+
+
+@pytest.fixture(params=ARCHITECTURES)
+def added(request, books_folder, tmp_path, short_corpus):
+    """A measured model of each architecture, half of its text prompts; with its recipe."""
+    numbers = {"num_key_value_heads": 1, "head_dim": 8, "intermediate_size": 24, "prompts": 0.5}
+    recipe = tiny_recipe(architecture=request.param, **numbers)
+    folder = tmp_path / "added"
+    train(books_folder, folder, recipe, HELD_OUT, source=SOURCE)
+    write_acceptance(folder, acceptance(folder, books_folder))
+    return folder, recipe
 
 
 def test_every_number_is_on_the_card(folder):
@@ -36,6 +49,7 @@ def test_every_number_is_on_the_card(folder):
         f"| {facts['train_loss']:.3f} |",
         f"| validation, held-out book | {held_out['validation_loss']:.3f} |",
         f"same training and validation tokens | {held_out['trigram_loss']:.3f} |",
+        f"of which it has read none | {result['prompts']['loss']:.3f} |",
         facts["hardware"]["processor"],
         *(
             f"{best['value']:.3f} (L{best['layer']}H{best['head']})"
@@ -66,7 +80,12 @@ def test_books_source_and_commands_are_on_the_card(folder):
 
 
 def test_a_source_that_a_shell_would_read_is_quoted():
-    facts = {"held_out": {"file": "a b.txt"}, "steps": 3, "source": "Ann's; $(rm)\n"}
+    facts = {
+        "held_out": {"file": "a b.txt"},
+        "steps": 3,
+        "source": "Ann's; $(rm)\n",
+        "recipe": plain(tiny_recipe()),
+    }
     words = shlex.split(train_command(facts))
     assert words[3:] == [
         *("train", "TEXTS", "OUTPUT", "--validation", "a b", "--steps", "3"),
@@ -96,9 +115,56 @@ def test_the_card_begins_with_front_matter_and_leaves_nothing_open(folder):
     assert "None" not in text
 
 
-def test_parameters_are_counted_as_the_model_has_them():
-    model = random_model(tiny_recipe(), 0)
-    assert parameter_count(model.config.to_dict()) == sum(p.numel() for p in model.parameters())
+def test_every_architecture_gets_a_card_of_its_own(added):
+    folder, recipe = added
+    text = " ".join(write_card(folder).read_text(encoding="utf-8").split())
+    model = random_model(recipe, 0)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    assert f"| parameters | {parameters:,}, " in text
+    assert f"| class | `{type(model).__name__}`, " in text
+    falcon = recipe.architecture == "falcon"
+    assert ("| position | ALiBi |" in text) == falcon
+    assert ("longer texts rest on ALiBi alone." in text) == falcon
+    assert ("| position | RoPE, base 10,000" in text) == (not falcon)
+    assert ("longer texts hold distances that it has never met." in text) == (not falcon)
+    assert ("bfloat16 autocast, attention in float32 |" in text) == (not falcon)
+    assert ("| windows | layers 0 and 1 see " in text) == (recipe.architecture == "gemma3")
+    assert "falcon" in text.lower() or not falcon
+    assert "falcon" not in text.lower() or falcon
+
+
+def test_prompts_among_the_text_are_told_where_there_are_any(added, folder):
+    result = json.loads((added[0] / "acceptance.json").read_text())
+    with_prompts, without = (
+        " ".join(write_card(each).read_text(encoding="utf-8").split())
+        for each in (added[0], folder)
+    )
+    for sentence in (
+        "2 books and generated word problems, so that",
+        "50 % of the sequences of text are prompts that `report/embedded/problems.py` makes up",
+        "tokens, drills and prompts included. Its validation loss",
+        "15 % of those from books hold a span",
+        f"| generated prompts with word problems, drawn anew | {result['prompts']['loss']:.3f} |",
+        "Their templates are those of the training",
+        "It has read its books, generated word problems and nothing else.",
+        "Whether its answers are right was not measured",
+    ):
+        assert sentence in with_prompts
+        assert sentence not in without
+    assert "It has read its books and nothing else." in without
+    assert "This model was trained on none." in without
+
+
+def test_the_command_names_the_recipe_that_was_followed_whatever_its_steps():
+    facts = {"held_out": {"file": "a.txt"}, "steps": 7, "source": ""}
+    for name in RECIPES:
+        followed = plain(RECIPES[name]) | {"steps": 7}
+        assert recipe_name(facts | {"recipe": followed}) == name
+        words = shlex.split(train_command(facts | {"recipe": followed}))
+        assert words[6:] == ["--recipe", name, "--validation", "a", "--steps", "7"]
+        assert recipe_name(facts | {"recipe": followed | {"seed": 1}}) is None
+    before_the_others = {"steps": 2200}  # a recipe that says less than recipes do by now
+    assert recipe_name(facts | {"recipe": before_the_others}) == "falcon-8x8"
 
 
 def test_a_model_that_was_not_measured_gets_no_card(trained):

@@ -18,6 +18,7 @@ GOOD = {
     "limits": LIMITS,
     "corpus": {"texts": 2, "tokens": 20, "first_token": best(0.5), "previous_token": best(0.8)},
     "induction": {"length": 64, "sequences": 8, **best(0.3)},
+    "prompts": {"prompts": 32, "tokens": 320, "loss": 1.25},
     "held_out": {
         "file": "a.txt",
         "tokens": 100,
@@ -92,8 +93,9 @@ def test_the_table_shows_every_number_and_its_verdict():
 
 def test_the_corpus_and_what_was_only_recorded_are_told_beside_the_table():
     result = changed("corpus", "first_token", "value", to=0.75)
-    corpus, recorded = remarks(result, books_read=False)
+    corpus, prompts, recorded = remarks(result, books_read=False)
     assert "corpus that ships: first token 0.750 (L2H5), previous token 0.800 (L2H5)." in corpus
+    assert prompts == "Loss on generated prompts with word problems: 1.250 nats per token."
     assert "as recorded; --texts measures them" in recorded
-    assert remarks(result, books_read=True) == [corpus]
-    assert remarks(changed("held_out", to=None), books_read=False) == []
+    assert remarks(result, books_read=True) == [corpus, prompts]
+    assert remarks(changed("held_out", to=None), books_read=False) == [prompts]
