@@ -15,6 +15,7 @@ from report import store
 from report.datasets.table_study import TableData
 from report.datasets.table_verify import verify_table
 from report.datasets.verify import verify
+from report.datasets.verify_conditions import verify_effects, verify_received, verify_texts
 from report.errors import ReportError
 
 LOADED = {
@@ -209,10 +210,8 @@ def _check_datasets(folder, counts):
             where = path.relative_to(folder)
             if store.sha256(path) != facts["sha256"]:
                 problems.append(f"{where}: not the file that was measured")
-            if data["schema"] == "attention/2":
-                problems += [
-                    f"{where}: {problem}" for problem in _check_shard(name, data, manifest)
-                ]
+            found = _check_numbers(name, data, manifest, path.parents[name.count("/")])
+            problems += [f"{where}: {problem}" for problem in found]
             counts["datasets"] += 1
         if manifest["kind"] == "table":
             problems += _check_table(manifest_path.parent, folder)
@@ -228,17 +227,50 @@ def _check_table(path, folder):
     return []
 
 
-def _check_shard(name, shard, manifest):
-    """What is wrong with the attention of one head."""
-    if name != f"attention/{shard['layer']}/{shard['head']}.json":
-        return [f"is of layer {shard['layer']} head {shard['head']}"]
-    if shard["tokens"] != manifest["passage"]["tokens"]:
-        return [f"has {shard['tokens']} tokens, the passage {manifest['passage']['tokens']}"]
+def _check_numbers(name, data, manifest, folder):
+    """What is wrong with the numbers of a dataset, besides its schema.
+
+    name: of its file in the folder of the datasets
+    """
+    verifying = {
+        "attention/2": _verify_attention,
+        "conditions/1": lambda name, data, *_: verify_texts(data),
+        "received/1": _verify_received,
+    }
+    if name == "effects.json":
+        verifying["table/1"] = _verify_effects
     try:
-        verify(shard)
+        if data["schema"] in verifying:
+            verifying[data["schema"]](name, data, manifest, folder)
     except ReportError as error:
         return [str(error)]
     return []
+
+
+def _verify_attention(name, shard, manifest, _):
+    _require_place(name, "attention", shard)
+    if shard["tokens"] != manifest["passage"]["tokens"]:
+        raise ReportError(
+            f"has {shard['tokens']} tokens, the passage {manifest['passage']['tokens']}"
+        )
+    verify(shard)
+
+
+def _verify_received(name, received, manifest, folder):
+    _require_place(name, "received", received)
+    terms = manifest["model"]["capabilities"]["terms"]
+    verify_received(received, store.read(folder / "conditions.json"), terms)
+
+
+def _verify_effects(_, effects, manifest, folder):
+    model = manifest["model"]
+    layers, heads = model["layers_measured"], model["num_attention_heads"]
+    verify_effects(effects, store.read(folder / "conditions.json"), layers, heads)
+
+
+def _require_place(name, kind, data):
+    if name != f"{kind}/{data['layer']}/{data['head']}.json":
+        raise ReportError(f"is of layer {data['layer']} head {data['head']}")
 
 
 def _target(page, address, folder):

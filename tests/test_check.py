@@ -14,9 +14,12 @@ from report.errors import ReportError
 from report.figures import _controls
 from report.pages import figure_module
 from tests.commands import ROOT
+from tests.datasets import measured
+from tests.datasets.test_conditions_study import written as conditions_written
 from tests.figures import hand_made
 
 DATASETS = "datasets/a/0123456789ab"
+CONDITIONS = "datasets/b/ba9876543210"
 HOME = """<!doctype html><title>Home</title>
 <link rel="canonical" href="https://example.org/"><link rel="stylesheet" href="assets/site.css">
 <a href="a/">article</a> <a href="a/#fig-1">figure</a> <a href="https://example.org/">elsewhere</a>
@@ -31,7 +34,7 @@ STYLE = "body { background: url('paper.svg') } @font-face { src: url(data:font/w
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """A small sound site: two pages, one figure, the datasets of a hand-made study."""
+    """A small sound site: two pages, one figure, the datasets of two hand-made studies."""
     site = tmp_path_factory.mktemp("site")
     data = hand_made.study(site / DATASETS)
     files = {
@@ -43,6 +46,7 @@ def sound(tmp_path_factory):
         if path.name != "manifest.json"
     }
     store.write(data.path / "manifest.json", data.manifest | {"files": files})
+    conditions_written(site / CONDITIONS)
     controls = figure_module("attention_map").controls(data)
     about = {
         "controls": _controls.as_json(controls),
@@ -73,7 +77,9 @@ def test_a_sound_site_passes_and_is_counted(sound):
         "links": 7,
         "figures": 1,
         "pictures": 1,
-        "datasets": 2 + hand_made.LAYERS * (1 + hand_made.HEADS),
+        "datasets": 2
+        + hand_made.LAYERS * (1 + hand_made.HEADS)
+        + (2 + measured.LAYERS * measured.HEADS),
     }
 
 
@@ -93,6 +99,44 @@ def add(name, html):
 
 def remove(name):
     return lambda site: (site / name).unlink()
+
+
+def change(folder, name, damage):
+    """Change one dataset; its checksum in the manifest is right again, to let only numbers be
+    wrong."""
+
+    def change(site):
+        path, manifest = site / folder / name, site / folder / "manifest.json"
+        data = json.loads(path.read_text("utf-8"))
+        damage(data)
+        path.write_text(json.dumps(data))
+        facts = json.loads(manifest.read_text("utf-8"))
+        facts["files"][name]["sha256"] = store.sha256(path)
+        manifest.write_text(json.dumps(facts))
+
+    return change
+
+
+def both(dataset, reduction):
+    return list(dataset["conditions"]["filler"][reduction].values())
+
+
+def line(dataset, reduction):
+    return both(dataset, reduction)[0]
+
+
+def text(dataset):
+    return dataset["conditions"][1]
+
+
+def column(dataset, name):
+    return dataset["tables"]["effects"]["columns"][name]["values"]
+
+
+def shorten(table):
+    table["rows"] -= 1
+    for column in table["columns"].values():
+        column["values"].pop()
 
 
 FOREIGN = "https://fonts.example.org/x"
@@ -180,6 +224,84 @@ DAMAGES = {
     "shard of another passage": (
         replace(f"{DATASETS}/manifest.json", '"tokens":24', '"tokens":25'),
         rf"{DATASETS}/attention/1/2\.json: has 24 tokens, the passage 25",
+    ),
+    "line of another head": (
+        lambda site: shutil.copy(
+            site / CONDITIONS / "received/1/1.json", site / CONDITIONS / "received/1/2.json"
+        ),
+        rf"{CONDITIONS}/received/1/2\.json: is of layer 1 head 1",
+    ),
+    "line with a value less": (
+        change(CONDITIONS, "received/0/1.json", lambda d: line(d, "mean").pop()),
+        r"received/0/1\.json: layer 0 head 1, condition 'filler': mean has 10 means and 11 errors",
+    ),
+    "line with a position less": (
+        change(CONDITIONS, "received/0/1.json", lambda d: [each.pop() for each in both(d, "mean")]),
+        r"received/0/1\.json: layer 0 head 1, 'filler', mean: 10 values, not 11",
+    ),
+    "more than all": (
+        change(CONDITIONS, "received/0/1.json", lambda d: line(d, "mean").__setitem__(3, 50001)),
+        r"layer 0 head 1, 'filler', mean: a mean of probabilities is not between 0 and 1",
+    ),
+    "probabilities that do not add up": (
+        change(CONDITIONS, "received/0/1.json", lambda d: line(d, "last").__setitem__(3, 0)),
+        r"layer 0 head 1, 'filler', last: probabilities sum to 0\.\d+, not 1",
+    ),
+    "an error of one prompt": (
+        change(CONDITIONS, "received/0/1.json", lambda d: both(d, "all")[1].__setitem__(-1, 5)),
+        r"layer 0 head 1, 'filler', all: errors are not of the positions of several prompts",
+    ),
+    "a condition less": (
+        change(CONDITIONS, "received/0/1.json", lambda d: d["conditions"].pop("none")),
+        r"received/0/1\.json: layer 0 head 1: has conditions filler",
+    ),
+    "a reduction less": (
+        change(CONDITIONS, "received/0/1.json", lambda d: d["conditions"]["none"].pop("all")),
+        r"received/0/1\.json: layer 0 head 1, 'none': has mean, last",
+    ),
+    "texts of conditions that are gone": (
+        remove(f"{CONDITIONS}/conditions.json"),
+        rf"{CONDITIONS}/received/1/2\.json: .*conditions\.json: no such dataset",
+    ),
+    "two conditions of a name": (
+        change(CONDITIONS, "conditions.json", lambda d: text(d).update(name="none")),
+        r"conditions\.json: two conditions have one name: none, none",
+    ),
+    "too few positions": (
+        change(CONDITIONS, "conditions.json", lambda d: text(d)["positions"].pop()),
+        r"conditions\.json: condition 'filler': positions are not 9 from -1 to 10",
+    ),
+    "a position that is none": (
+        change(CONDITIONS, "conditions.json", lambda d: text(d)["positions"].append(99)),
+        r"conditions\.json: condition 'filler': positions are not 9 from -1 to 10",
+    ),
+    "a segment beyond the tokens": (
+        change(CONDITIONS, "conditions.json", lambda d: text(d)["segments"][2].update(last=9)),
+        r"conditions\.json: condition 'filler': segment 'question' is not within the tokens",
+    ),
+    "an added segment that is not there": (
+        change(CONDITIONS, "conditions.json", lambda d: text(d).update(added="note")),
+        r"conditions\.json: condition 'filler': no segment is called 'note'",
+    ),
+    "counts that rise": (
+        change(CONDITIONS, "conditions.json", lambda d: text(d)["counts"].append(3)),
+        r"conditions\.json: condition 'filler': counts do not fall from 3, the prompts",
+    ),
+    "more tokens than positions": (
+        change(CONDITIONS, "conditions.json", lambda d: text(d)["tokens"].extend("abc")),
+        r"conditions\.json: condition 'filler': 12 tokens, 11 positions",
+    ),
+    "effects of a layer less": (
+        change(CONDITIONS, "effects.json", lambda d: shorten(d["tables"]["layers"])),
+        r"effects\.json: table 'layers' has 3 rows, not 4",
+    ),
+    "a table less": (
+        change(CONDITIONS, "effects.json", lambda d: d["tables"].pop("layers")),
+        r"effects\.json: has the tables effects, not effects, layers",
+    ),
+    "more than everything left": (
+        change(CONDITIONS, "effects.json", lambda d: column(d, "lambda").__setitem__(0, 10001)),
+        r"effects\.json: table 'effects': lambda is not between 0 and 1",
     ),
     "foreign script": (
         add("a/index.html", f'<script src="{FOREIGN}.js"></script>'),

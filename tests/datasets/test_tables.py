@@ -28,6 +28,12 @@ def test_columns_come_back_within_half_a_step():
     assert dataset["layer"] == 2
 
 
+def test_a_number_that_is_not_known_is_null_in_the_file():
+    dataset = tables.encode({"t": {"a": Column("d", "u", [0.5, np.nan], 0.1)}})
+    assert store.check(dataset, "test")["tables"]["t"]["columns"]["a"]["values"] == [5, None]
+    np.testing.assert_allclose(tables.decode(dataset)["t"]["a"], [0.5, np.nan], equal_nan=True)
+
+
 def test_a_shortened_column_is_refused_by_name():
     dataset = tables.encode({"t": {"a": Column("d", "u", [1, 2])}})
     dataset["tables"]["t"]["columns"]["a"]["values"].pop()
