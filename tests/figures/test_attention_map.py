@@ -3,7 +3,7 @@ import pytest
 
 from report.datasets.passage_study import StudyData
 from report.datasets.visible import Visible
-from report.figures import _theme, attention_map
+from report.figures import _map, _theme, attention_map
 from tests.figures import hand_made
 
 
@@ -36,7 +36,7 @@ def test_colours_run_between_quantiles_of_what_enters_the_softmax(study, kind):
     assert np.isfinite(scores).all()
     low, high = attention_map.score_range(attention)
     assert (low, high) == pytest.approx(
-        np.quantile(scores, attention_map.QUANTILES, method="lower"), abs=1e-12
+        np.quantile(scores, _map.QUANTILES, method="lower"), abs=1e-12
     )
 
 

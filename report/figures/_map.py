@@ -1,0 +1,222 @@
+"""What attention maps share: the picture of one head's scores, its legend, guides and cursor."""
+
+import altair
+import numpy as np
+
+from report.figures import _theme
+
+QUANTILES = (0.02, 0.98)
+"""The colours run between these quantiles of the scores; what lies beyond has the last colour."""
+
+SAMPLE = 8192
+"""Cells that the quantiles are taken from, at most, so that a reader's browser is quick."""
+
+MARKED = ["largest targets, up", "to half of the row"]
+"""Title of the legend of markers."""
+
+
+def explained(data):
+    """How to read a map of these data, plain text."""
+    return (
+        "A row is a current token, from top to bottom; a column is a target token that it may "
+        f"attend to: {_reach(data)} Shade is the score, {_score(data)}; the scores of "
+        "a row can be compared, those of two rows only roughly, and the shades saturate at the "
+        "2nd and 98th percentile. Markers are on the largest targets of a row, up to half of its "
+        f"probability or 11 of them.{_sink(data)} Point at a cell, or focus the figure and use the "
+        f"arrow keys, to read both tokens, the score{_terms_too(data)} and the probability."
+    )
+
+
+def _reach(data):
+    which = "itself or an earlier one"
+    if not data.causal:
+        which = "every token of the passage, itself, earlier and later ones alike"
+    windows = sorted({window for window in data.windows if window})
+    if not windows:
+        return f"{which}."
+    *others, last = (str(window) for window in windows)
+    tokens = f"{', '.join(others)} or {last}" if others else last
+    nearest = f"the last {tokens}" if data.causal else f"the {tokens} around it"
+    layers = "in some layers" if None in data.windows else "here"
+    return f"{which}; {layers} only {nearest}, itself included."
+
+
+def _score(data):
+    softcap = data.attention(0, 0).softcap
+    if softcap is None:
+        return "before softmax"
+    return f"as it enters softmax, where the model keeps it between −{softcap:g} and {softcap:g}"
+
+
+def _sink(data):
+    if data.attention(0, 0).sink is None:
+        return ""
+    return (
+        " The probabilities of a row sum to less than 1: the rest goes to a sink, a score of the "
+        "head's own that belongs to no token."
+    )
+
+
+def _terms_too(data):
+    return ", its terms" if len(data.terms) > 1 else ""
+
+
+def layers(data, kinds=_theme.KINDS, offset=0):
+    """The chart of a map, without its frame.
+
+    kinds: of targets, name -> (shape, colour on light, colour on dark), for the markers
+    offset: pixels between the picture and its axes
+    """
+    size, causal = data.length, data.causal
+    return altair.layer(
+        _picture(),
+        _score_legend(causal),
+        _edge(),
+        _guides(size, causal),
+        _markers(size, causal, kinds, offset),
+        _cursor(),
+    ).resolve_scale(color="independent", shape="independent")
+
+
+def params(low, high):
+    """The params of a map whose colours run from one score to another."""
+    return [
+        *_theme.marked("token"),
+        altair.param(name="score_low", value=low),
+        altair.param(name="score_high", value=high),
+        altair.param(name="legend_width", expr="clamp(width * 0.28, 108, 190)"),
+    ]
+
+
+def _axes(size, offset):
+    ends = {"domain": [0, size], "nice": False, "zero": False}
+    axis = altair.Axis(
+        grid=False, tickMinStep=1, format="d", **({"offset": offset} if offset else {})
+    )
+    x = altair.X("column:Q", axis=axis, title="target token (index)")
+    y = altair.Y("row:Q", axis=axis, title="current token (index)")
+    return {"x": x.scale(**ends), "y": y.scale(**ends, reverse=True)}
+
+
+def _picture():
+    # one pixel a cell: the script feeds it a canvas, the still picture a PNG
+    return altair.Chart(altair.NamedData("map")).mark_image(
+        width=altair.ExprRef("width"),
+        height=altair.ExprRef("height"),
+        align="left",
+        baseline="top",
+        aspect=False,
+        smooth=False,
+        aria=False,
+    ).encode(url="image:N", x=altair.value(0), y=altair.value(0))  # fmt: skip
+
+
+def _score_legend(causal):
+    colour = altair.Color("score:Q").scale(
+        domain=[altair.ExprRef("score_low"), altair.ExprRef("score_high")],
+        range=_theme.ramp(_theme.SCORE_RAMP),
+        clamp=True,
+    )
+    legend = altair.Legend(
+        **_legend_place(causal, 0),
+        direction="horizontal",
+        title="score",
+        gradientLength=altair.ExprRef("legend_width"),
+        gradientThickness=10,
+        gradientOpacity=1,
+        tickCount=3,
+        labelOverlap="greedy",
+        labelSeparation=8,
+        format=".1f",
+    )
+    nothing = altair.Chart(altair.NamedData("no_score"))  # an empty layer that brings the legend
+    return nothing.mark_point(aria=False).encode(color=colour.legend(legend))
+
+
+def _legend_place(causal, top):
+    """A legend's place: `top` pixels below the upper edge, in the triangle that later tokens leave
+    empty; above the map where there is none."""
+    if not causal:
+        return {"orient": "top"}
+    return {
+        "orient": "none",
+        "legendX": altair.ExprRef("width - legend_width - 12"),
+        "legendY": top,
+    }
+
+
+def _edge():
+    """Where a sliding window ends: beyond it nothing is seen, which is not a low score."""
+    line = altair.Chart(altair.NamedData("edge")).mark_line(
+        strokeWidth=1, opacity=0.45, color=altair.ExprRef("ink"), aria=False
+    )
+    return line.encode(x="column:Q", y="row:Q", order="order:Q")
+
+
+def _markers(size, causal, kinds, offset):
+    legend = altair.Legend(
+        **_legend_place(causal, 52),
+        **({} if causal else {"columns": altair.ExprRef("width > 420 ? 3 : 1")}),
+        title=MARKED,
+        symbolOpacity=1,
+    )
+    cell = f"width / {size}"
+    mark = altair.Chart(altair.NamedData("markers")).mark_point(
+        filled=True,
+        size=altair.ExprRef(f"clamp(1.5 * pow({cell}, 2), 9, 150)"),
+        opacity=1,
+        stroke=altair.ExprRef("paper"),
+        strokeWidth=altair.ExprRef(f"{cell} > 3 ? 0.5 : 0.25"),
+        aria=False,
+    )
+    return mark.transform_calculate(
+        column="datum.target_token + 0.5", row="datum.current_token + 0.5"
+    ).encode(**_axes(size, offset), **_theme.kind_scales(legend, kinds))
+
+
+def _guides(size, causal):
+    """Thin lines through the marked token: its row to the left, its column downwards; in an
+    encoder from edge to edge."""
+    one = altair.Chart(altair.InlineData([{}]))
+    style = {"strokeWidth": 1, "strokeDash": [3, 2], "aria": False}
+    shown = _theme.only("marked_token >= 0")
+    middle, edge = altair.ExprRef("marked_token + 0.5"), altair.ExprRef("marked_token + 1")
+    end, start = (edge, altair.ExprRef("marked_token")) if causal else (size, 0)
+    row = one.mark_rule(opacity=shown, **style).encode(
+        x=_theme.at(0), x2=_theme.at(end), y=_theme.at(middle)
+    )
+    column = one.mark_rule(opacity=shown, **style).encode(
+        x=_theme.at(middle), y=_theme.at(start), y2=_theme.at(size)
+    )
+    return row + column
+
+
+def _cursor():
+    return (
+        altair.Chart(altair.NamedData("cursor"))
+        .mark_rect(fill=None, stroke=altair.ExprRef("ink"), strokeWidth=1.6, aria=False)
+        .transform_calculate(right="datum.target_token + 1", below="datum.current_token + 1")
+        .encode(
+            x="target_token:Q",
+            x2="right:Q",
+            y="current_token:Q",
+            y2="below:Q",
+        )
+    )
+
+
+def edge(visible):
+    """The corners of the cells at which a window begins: list of dicts with column, row, order."""
+    if not visible.window:
+        return []
+    firsts = enumerate(visible.first.tolist())
+    corners = [(first, row) for i, first in firsts for row in (i, i + 1)]
+    return [{"column": c, "row": r, "order": n} for n, (c, r) in enumerate(corners)]
+
+
+def score_range(attention):
+    """(low, high): the scores between which the colours run."""
+    scores = attention.capped[attention.visible.mask()]
+    scores = np.sort(scores[:: -(-len(scores) // SAMPLE)])
+    low, high = (float(scores[int(part * (len(scores) - 1))]) for part in QUANTILES)
+    return low, max(high, low + 1e-6)
