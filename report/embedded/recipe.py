@@ -3,9 +3,10 @@
 The recipe in one paragraph: a byte-level BPE tokenizer is fitted to the training books; every
 training sequence starts with the beginning-of-text token, which gives heads a place for surplus
 attention; at first most sequences, later few, are drills, in which copying is all there is to
-learn, and some texts hold a span twice, so that induction heads form and stay; matrices are
-trained with Muon (Jordan et al. 2024), everything else with AdamW, with a warm-up and a cosine
-decay at the end. One whole book is never trained on: the acceptance test uses it.
+learn, and some texts hold a span twice, so that induction heads form and stay; models for studies
+of prompts read generated ones among the text; matrices are trained with Muon (Jordan et al. 2024),
+everything else with AdamW, with a warm-up and a cosine decay at the end. One whole book is never
+trained on: the acceptance test uses it.
 """
 
 import math
@@ -73,7 +74,7 @@ class Recipe:
     head_dim: int = 24
     intermediate_size: int = 768
     sliding_window: int = 128
-    """Tokens that Gemma 3's sliding layers see: more than the prompts of the study have."""
+    """Tokens that Gemma 3's sliding layers see, the current one included."""
     prompts: float = 0.0
     """Fraction of the text sequences that are generated prompts with word problems."""
     seed: int = 20261120
@@ -108,6 +109,7 @@ RECIPES = {
         num_key_value_heads=4,
         head_dim=32,
         intermediate_size=512,
+        sliding_window=160,  # more than a prompt of the study has, as in the large model
         prompts=0.3,
         steps=1600,
     ),

@@ -1,4 +1,4 @@
-"""Trains the embedded model: a folder of `.txt` files in, a model folder out.
+"""Trains an embedded model: a folder of `.txt` files in, a model folder out.
 
 A run may be interrupted at any time: every `CHECKPOINT_EVERY` steps its whole state is written to
 `state.pt` in the output folder, and the same call takes it up there, with the same result as an

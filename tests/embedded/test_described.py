@@ -44,7 +44,7 @@ TABLES = {
         "layers x heads": "6 x 8, each head with its own queries; every 2 heads share keys and "
         "values (4 in a layer)",
         "hidden size": "192 (32 a head), MLP 512, gated (gelu_pytorch_tanh)",
-        "windows": "layers 0, 1, 2, 3 and 4 see the current token and the 127 before it, layer 5 "
+        "windows": "layers 0, 1, 2, 3 and 4 see the current token and the 159 before it, layer 5 "
         "everything",
     },
 }

@@ -9,6 +9,7 @@ from tokenizers import Tokenizer
 
 import report.embedded
 from report.embedded import problems
+from report.embedded.recipe import RECIPES
 from report.errors import ReportError
 from report.prompts import prompt_names, prompts
 
@@ -60,6 +61,21 @@ def test_questions_and_system_prompt_are_about_as_long_as_those_of_the_study(ari
     assert all(25 <= tokens(question) <= 50 for question in arithmetic.questions)
     assert 15 <= tokens(arithmetic.system) <= 30
     assert all(question.isascii() and "  " not in question for question in arithmetic.questions)
+
+
+def test_a_prompt_with_its_filler_fits_into_every_window_of_the_embedded_models(arithmetic):
+    """As it does in the large models; 16 tokens are left for what separates the segments."""
+    tokenizer = Tokenizer.from_file(str(BOOKS))
+
+    def tokens(text):
+        return len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+    longest = tokens(arithmetic.system) + 55 + max(map(tokens, arithmetic.questions))
+    assert tokens("/" * 55) == 55
+    for recipe in RECIPES.values():
+        if recipe.prompts:
+            window = recipe.sliding_window if recipe.architecture == "gemma3" else recipe.context
+            assert longest + 16 <= window
 
 
 def test_sets_are_found_by_name_or_path(tmp_path, arithmetic):
