@@ -115,12 +115,7 @@ def command(study, source, words, settings):
     model = source.command_name
     if source.kind == "folder":
         model = f"{kinds.SOMEWHERE}/{model}"
-    said = ["--study", study.name]
-    if not wanted.models:
-        said += ["--model", model]
-    elif wanted.models != FrontMatter.model_fields["models"].default:
-        for each in wanted.all_models:
-            said += ["--models", each]
+    said = ["--study", study.name, "--models" if wanted.models else "--model", model]
     options = {}
     if settings["layers"]:
         options["layers"] = f"0-{settings['layers'] - 1}"
