@@ -255,6 +255,53 @@ def test_a_cache_that_was_emptied_is_filled_again(server, tmp_path):
     assert (folder / "config.json").is_file()
 
 
+def test_a_model_is_in_the_cache_once_the_shards_of_the_wanted_layers_are(server, sharded):
+    assert hub.cached_commit(NAME, layers=1) is None
+    hub.fetch_settings(NAME, COMMIT)
+    assert hub.cached_commit(NAME, COMMIT, layers=1) is None, "no weights yet"
+    hub.fetch_weights(NAME, COMMIT, partial(first_layers, count=1), announce=str)
+    server.requests.clear()
+    assert hub.cached_commit(NAME, COMMIT, layers=1) == COMMIT
+    assert hub.cached_commit(NAME, COMMIT) is None
+    assert hub.cached_commit(NAME, COMMIT, layers=3) is None
+    assert hub.cached_commit(NAME, layers=1) is None, "nobody has asked which commit main is"
+    assert server.requests == []
+    hub.fetch_weights(NAME, COMMIT, announce=str)
+    assert hub.cached_commit(NAME, COMMIT) == COMMIT
+
+
+def test_a_model_in_one_file_is_in_the_cache_once_that_is(server, falcon_folder):
+    server.repositories["someone/single"] = Repository({COMMIT: falcon_folder}, {"main": COMMIT})
+    hub.fetch_settings("someone/single", COMMIT)
+    assert hub.cached_commit("someone/single", COMMIT, layers=1) is None
+    hub.fetch_weights("someone/single", COMMIT, announce=str)
+    assert hub.cached_commit("someone/single", COMMIT, layers=1) == COMMIT
+
+
+def test_what_other_tools_have_fetched_is_in_the_cache_by_its_branch(server, sharded):
+    for path in sharded.iterdir():
+        if path.is_file():
+            hub.hf_hub_download(NAME, path.name, revision="main")
+    server.requests.clear()
+    assert hub.cached_commit(NAME) == COMMIT
+    assert names.find_first(f"{NAME} or falcon-8x8").revision == COMMIT
+    assert server.requests == []
+
+
+def test_alternatives_are_measured_from_the_cache_and_never_downloaded(server):
+    assert names.find_first(f"{NAME} or falcon-8x8").name == "falcon-8x8"
+    assert names.find_first(f"{NAME}@{COMMIT} or falcon-8x8", layers=1).name == "falcon-8x8"
+    assert server.requests == []
+    hub.fetch_weights(NAME, COMMIT, partial(first_layers, count=1), announce=str)
+    server.requests.clear()
+    found = names.find_first(f"{NAME}@{COMMIT} or falcon-8x8", layers=1)
+    assert (found.name, found.revision) == (NAME, COMMIT)
+    assert names.find_first(f"{NAME}@{COMMIT} or falcon-8x8", layers=2).name == "falcon-8x8"
+    assert server.requests == []
+    assert load_model(found, layers=1, announce=str).measured_layers == 1
+    assert server.downloaded() == []
+
+
 def test_code_comes_only_with_a_model_that_is_trusted(server, sharded, tmp_path):
     with_code = shutil.copytree(sharded, tmp_path / "with-code")
     (with_code / "modeling_own.py").write_text("")

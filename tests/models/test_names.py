@@ -34,6 +34,49 @@ def test_an_embedded_model_is_found_by_its_name_and_by_nothing_like_it():
     assert source.command_name == name
 
 
+def test_of_alternatives_an_embedded_model_or_a_folder_goes_before_what_is_not_here(
+    falcon_folder, monkeypatch
+):
+    monkeypatch.setattr(hub, "cached_commit", lambda *_: None)
+    (embedded, *_) = names.embedded_models()
+    assert names.find_first(f"someone/large or {embedded}") == names.find(embedded)
+    assert names.find_first(f"a/b or c/d  or  {falcon_folder} or {embedded}").kind == "folder"
+    assert names.find_first(f"{embedded} or someone/large").name == embedded
+    assert names.find_first(embedded) == names.find(embedded)
+
+
+def test_a_model_in_the_cache_goes_before_those_after_it(tmp_path, monkeypatch):
+    asked = []
+
+    def cached(*arguments):
+        asked.append(arguments)
+        return COMMIT if arguments[0] == "someone/large" else None
+
+    monkeypatch.setattr(hub, "cached_commit", cached)
+    lock = tmp_path / names.LOCK
+    lock.write_text(json.dumps({"someone/large": "b" * 40}))
+    source = names.find_first("a/b@v1 or someone/large or falcon-8x8", lock, 4)
+    assert (source.name, source.kind, source.revision) == ("someone/large", "hub", COMMIT)
+    assert asked == [("a/b", "v1", 4), ("someone/large", "b" * 40, 4)]
+    assert json.loads(lock.read_text()) == {"someone/large": "b" * 40}, "nothing was resolved"
+
+
+@pytest.mark.parametrize(("layers", "needed"), [(None, 4), (2, 2), ("all", None)])
+def test_the_layers_that_a_preset_says_are_enough(monkeypatch, layers, needed):
+    asked = []
+    monkeypatch.setattr(hub, "cached_commit", lambda *arguments: asked.append(arguments))
+    names.find_first("meta-llama/Llama-3.1-8B-Instruct or falcon-8x8", layers=layers)
+    assert asked == [("meta-llama/Llama-3.1-8B-Instruct", "main", needed)]
+
+
+def test_where_none_of_the_alternatives_is_here_the_last_one_is_asked_for(monkeypatch):
+    monkeypatch.setattr(hub, "cached_commit", lambda *_: None)
+    with pytest.raises(AssertionError, match="the hub was asked for c/d at main"):
+        names.find_first("a/b or c/d")
+    with pytest.raises(ReportError, match="unknown model 'nothing'"):
+        names.find_first("a/b or nothing")
+
+
 def test_a_folder_is_called_by_its_own_name(falcon_folder, tmp_path, monkeypatch):
     copy = shutil.copytree(falcon_folder, tmp_path / "a model")
     monkeypatch.chdir(copy)
