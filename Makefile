@@ -4,7 +4,11 @@ VENV ?= .venv
 PORT ?= 8000
 # What every article is measured on, in place of what it says itself; `make site ARGS=--chat` and
 # the like give any option that `python -m report site --help` lists.
+# STUDY: the name of one article, to build a site of it alone; MODELS: its models, if it compares
+# several, in the order of its own ("a b c").
 MODEL ?=
+MODELS ?=
+STUDY ?=
 PASSAGE ?=
 LAYERS ?=
 DTYPE ?=
@@ -16,7 +20,8 @@ TORCH_INDEX ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 INDEX := $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
-OPTIONS := $(if $(MODEL),--model "$(MODEL)") $(if $(PASSAGE),--passage "$(PASSAGE)") \
+OPTIONS := $(if $(STUDY),--study "$(STUDY)") $(foreach model,$(MODELS),--models "$(model)") \
+  $(if $(MODEL),--model "$(MODEL)") $(if $(PASSAGE),--passage "$(PASSAGE)") \
   $(if $(LAYERS),--layers "$(LAYERS)") $(if $(DTYPE),--dtype "$(DTYPE)") \
   $(if $(DEVICE),--device "$(DEVICE)") $(ARGS)
 
@@ -34,7 +39,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[measure,dev]"
 	@touch $@
 
-site: $(READY) ## Measure what changed and build the site into site/ (MODEL=, PASSAGE=, LAYERS=, DTYPE=, DEVICE=)
+site: $(READY) ## Measure what changed and build the site into site/ (STUDY=, MODEL=, MODELS=, PASSAGE=, LAYERS=, DTYPE=, DEVICE=)
 	$(BIN)/python -m report site $(OPTIONS)
 
 serve: export SITE_URL ?= http://127.0.0.1:$(PORT)/

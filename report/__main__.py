@@ -38,11 +38,11 @@ SiteFolder = Annotated[Path, typer.Argument(help="Folder of the built site.", sh
 @with_options
 def site(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
     """Measure what changed, write all pages, and build the site into site/."""
-    _render(options, study, force, root)
+    others = _render(options, study, force, root)
     from report.publish import build
 
     where = project(root)
-    build(where.config, where.site)
+    build(where.config, where.site, others)
     _say(f"The site is in {_shown(where.site)}; see it with `make serve`.")
 
 
@@ -173,10 +173,14 @@ def _measuring_packages():
 
 
 def _render(options, only, force, root):
-    """All pages of a project, and what they show, from datasets measured where needed."""
+    """All pages of a project, and what they show, from datasets measured where needed.
+
+    returns: the names of the other articles, whose pages and datasets are left as they were
+    """
     from report.assets import write_assets
     from report.datasets.reader import open_study
     from report.pages import remove_departed, render_article, render_lists
+    from report.study import study_names
 
     where = project(root)
     studies, folders = _measure(where, options, only, force)
@@ -188,8 +192,10 @@ def _render(options, only, force, root):
             pages.append(render_article(study, data, where.site_src))
             bar.advance(task)
     render_lists(pages, datas, where.site_src)
-    remove_departed([study.name for study in studies], where.site_src)
+    names = study_names(where.articles)
+    remove_departed(names, where.site_src)
     write_assets(where.site_src)
+    return [name for name in names if name not in {study.name for study in studies}]
 
 
 def _measure(where, options, only, force):

@@ -12,15 +12,25 @@ from pathlib import Path
 from report import store
 from report.errors import ReportError, UsageError
 
+LEFT_OUT = "SITE_WITHOUT"
+"""Variable of the environment that mkdocs.yml takes its `exclude_docs` from."""
 
-def build(config, folder):
+
+def article_parts(name):
+    """What site_src has of an article: its page, its figures, its datasets."""
+    return f"articles/{name}.md", f"figures/{name}/", f"datasets/{name}/"
+
+
+def build(config, folder, without=()):
     """Run MkDocs (strict: a warning is an error); a site that cannot be built replaces none.
 
     config: mkdocs.yml; folder: where the site goes
+    without: names of articles that stay out of it, as do their figures and datasets
     raises: ReportError with MkDocs' own lines when it does not succeed
     """
     # The theme's notice about its successor is for its users to read, not for every build.
-    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    left_out = [f"/{part}" for name in without for part in article_parts(name)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", LEFT_OUT: "\n".join(left_out)}
     with store.new_folder(folder) as temporary:
         command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
         command += ["--config-file", str(config), "--site-dir", str(temporary.resolve())]
