@@ -139,6 +139,22 @@ def test_scores_below_any_fixed_mask_value_are_still_ordered():
     torch.testing.assert_close(rows, torch.ones_like(rows), rtol=0, atol=1e-6)
 
 
+def test_negligible_probabilities_are_zero_and_change_no_context():
+    """Those too small for the usual form of a float would make a CPU slow."""
+    factors = plain.with_alibi(length=LENGTH)
+    single = {
+        name: value.float() for name, value in vars(factors).items() if torch.is_tensor(value)
+    }
+    steep = replace(factors, **single | {"position": single["position"] * 10})
+    exact = decomposition.probability(steep)
+    assert ((exact > 0) & (exact < kernel.NEGLIGIBLE)).any()
+    value, seen = value_of(steep), Seen(steep)
+    context = streaming_attention(steep, value, seen)
+    assert not ((seen.probability > 0) & (seen.probability <= kernel.NEGLIGIBLE)).any()
+    torch.testing.assert_close(seen.probability, exact.double(), rtol=1e-4, atol=1e-29)
+    torch.testing.assert_close(context, exact @ value)
+
+
 @every_case
 def test_inputs_are_unchanged(name):
     factors = LONG[name]
