@@ -8,7 +8,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from report.errors import ReportError
-from report.figures import _controls, _static, _terms
+from report.figures import _controls, _grid, _terms
 from report.jinja import environment
 
 FIGURES = Path(__file__).parent / "figures"
@@ -49,6 +49,18 @@ class Panel:
     spec: dict
     """Its Vega-Lite specification at that state, without data; empty while figures are counted."""
     alt: str
+    box: _grid.Box
+    legend: list
+    """What stands above it: entries for the row of panels that it begins, dicts with label, mark,
+    light and dark."""
+
+    @property
+    def dataset(self):
+        """Address of its data at that state."""
+        address = self.spec["usermeta"]["report"]["data"]["url"]
+        for name, value in self.state.items():
+            address = address.replace(f"{{{name}}}", str(value))
+        return address
 
 
 class Article:
@@ -67,13 +79,16 @@ class Article:
         calls = (self.figure, self.ref, self.passage, self.can_draw, self.left_out)
         return {call.__name__: call for call in calls}
 
-    def can_draw(self, name):
+    def can_draw(self, name, data=None):
         """`{% if can_draw("attention_breakdown") %}`: whether this model has what it shows."""
-        return not self.left_out(name)
+        return not self.left_out(name, data)
 
-    def left_out(self, name):
-        """`{{ left_out("attention_breakdown") }}`: why it cannot be drawn; "" if it can."""
-        return reason_left_out(figure_module(name), self.data)
+    def left_out(self, name, data=None):
+        """`{{ left_out("attention_breakdown") }}`: why it cannot be drawn; "" if it can.
+
+        data: as for `figure`
+        """
+        return reason_left_out(figure_module(name), data or self.data)
 
     def figure(self, name, key=None, data=None, **state):
         """`{{ figure("attention_map", layer=3) }}`: the figure, with its controls at a state.
@@ -97,7 +112,7 @@ class Article:
         controls = _controls.at_state(module.controls(data), state)
         state = {control.param: control.value for control in controls}
         counting = self.announced is None
-        panels = [] if counting else _panels(key, module, data, state)
+        panels = [] if counting else _panels(key, module, data, controls)
         placed = PlacedFigure(key, len(self.placed) + 1, module, state, data, panels)
         self.placed.append(placed)
         if counting:
@@ -123,20 +138,15 @@ class Article:
     def _figure_context(self, placed, controls):
         study, data = self.study, placed.data
         module = placed.module
-        url = placed.spec["usermeta"]["report"]["data"]["url"]
         return {
             "figure": placed,
             "controls": controls,
             "linked": self._linked(placed.name),
             "title": module.title(data),
             "caption": module.caption(data),
-            "size": picture_size(module),
-            "phone_aspect": getattr(module, "PHONE_ASPECT", module.ASPECT),
-            "columns": getattr(module, "COLUMNS", 1),
-            "legends": module.legends(data) if hasattr(module, "legends") else [],
+            "columns": _grid.columns(module, data),
             "files": f"{ROOT}figures/{study.name}/",
             "datasets": f"{ROOT}datasets/{study.name}/{data.address}",
-            "dataset": url.format(**placed.panels[0].state),
         }
 
     def _linked(self, name):
@@ -149,26 +159,43 @@ class Article:
     def _shows_one_head(self, name):
         if name not in figure_names():  # one of several with the same module
             return False
-        fixed = {c.param: c.fixed for c in figure_module(name).controls(self.data)}
+        module = figure_module(name)
+        if hasattr(module, "panels"):  # drawn of data of its own
+            return False
+        fixed = {c.param: c.fixed for c in module.controls(self.data)}
         # where there is one layer and one head, nothing can be joined
         return fixed.keys() >= {"layer", "head"} and not (fixed["layer"] and fixed["head"])
 
 
-def _panels(key, module, data, state):
+def _panels(key, module, data, controls):
     """The charts of a figure: one, or those that its `panels` names."""
+    state = {control.param: control.value for control in controls}
+    boxes = _grid.boxes(module, data)
     if not hasattr(module, "panels"):
         spec = module.chart(data, **state).to_dict()
-        return [Panel(key, "", state, spec, module.alt(data, **state))]
+        return [Panel(key, "", state, spec, module.alt(data, **state), boxes[0], [])]
+    titles = module.panels(data)
     return [
         Panel(
             f"{key}-{number + 1}",
-            title,
+            _controls.filled(title, controls),
             state | {"panel": number},
             module.chart(data, **state, panel=number).to_dict(),
             module.alt(data, **state, panel=number),
+            box,
+            legend,
         )
-        for number, title in enumerate(module.panels(data))
+        for number, (title, box, legend) in enumerate(
+            zip(titles, boxes, _legends(module, data, boxes), strict=True)
+        )
     ]
+
+
+def _legends(module, data, boxes):
+    """What stands above each panel: the legend of a row above its first one, else nothing."""
+    rows = iter(module.legends(data) if hasattr(module, "legends") else [])
+    starts = _grid.row_starts(boxes, _grid.columns(module, data))
+    return [next(rows, []) if starts_row else [] for starts_row in starts]
 
 
 def reason_left_out(module, data):
@@ -190,11 +217,6 @@ def figure_module(name):
 def figure_names():
     """The names of all figures: the files of `report/figures` that do not start with `_`."""
     return sorted(path.stem for path in FIGURES.glob("*.py") if not path.stem.startswith("_"))
-
-
-def picture_size(module):
-    """Width and height of a figure's picture in pixels."""
-    return _static.WIDTH, round(_static.WIDTH / module.ASPECT)
 
 
 def _html(template, **context):

@@ -15,7 +15,7 @@ from pathlib import Path
 from jinja2 import TemplateError
 
 from report import findings, store, text
-from report.article import Article, figure_module, picture_size, reason_left_out
+from report.article import Article, figure_module, reason_left_out
 from report.errors import ReportError
 from report.jinja import environment
 from report.pictures import write_pictures
@@ -144,7 +144,7 @@ def _page(study, cover, minutes):
         tags=front.tags,
         minutes=minutes,
         cover=f"figures/{study.name}/{cover.panels[0].name}",
-        cover_size=picture_size(cover.module),
+        cover_size=cover.panels[0].box.size,
     )
 
 

@@ -14,6 +14,19 @@ and perhaps
 
     left_out(data) -> str                why it cannot be drawn of a model, "" if it can
 
+A figure that is a grid of charts has, besides,
 
-`data` is a `report.datasets.passage_study.StudyData`; `state` are values of controls, e.g. layer=3.
+    panels(data) -> list                 a title for each, row by row; {layer} and the like follow
+                                         the controls; chart, rows and alt get its number as `panel`
+    columns(data) -> int, or COLUMNS     how many stand side by side where there is room
+
+and perhaps
+
+    legends(data) -> list                for each row what its lines are: dicts with label, mark
+                                         ("line", "dash" or "span"), light and dark (colours)
+    boxes(data) -> list                  a `_grid.Box` for each, in place of ASPECT and PHONE_ASPECT
+
+`data` is what the article hands over: a `report.datasets.passage_study.StudyData`, for grids of the
+filler study `_received.Panels`. `state` are values of controls, e.g. layer=3: indices from 0, even
+where `Control.offset` lets a reader count from 1.
 """

@@ -15,6 +15,8 @@ class Control:
     minimum: int
     maximum: int
     value: int
+    offset: int = 0
+    """What a reader sees is the value plus this: 1 where readers count from 1 and data from 0."""
 
     @property
     def fixed(self):
@@ -76,6 +78,15 @@ def at_state(controls, state):
 def values(controls, state):
     """dict of param to value: `state`, with defaults where it says nothing."""
     return {control.param: control.value for control in at_state(controls, state)}
+
+
+def filled(text, controls):
+    """A text with {param} replaced by what a reader sees of that slider."""
+    for control in controls:
+        if isinstance(control, Control):
+            shown = str(control.value + control.offset)
+            text = text.replace("{" + control.param + "}", shown)
+    return text
 
 
 def as_json(controls):

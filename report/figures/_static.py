@@ -6,10 +6,8 @@ import re
 import altair as alt
 import vl_convert
 
+from report.figures import _grid
 from report.figures._theme import INK
-
-WIDTH = 720
-"""Width of a picture in pixels; its height follows from the figure's ASPECT."""
 
 NOISE = re.compile(r' aria-[a-z]+="[^"]*"| role="[^"]*"')
 """The <img> around the picture has the alt text; inside, accessibility attributes are weight."""
@@ -20,16 +18,16 @@ IDS = re.compile(r'(id="|url\(#)(gradient_|clip)(\d+)')
 DECIMALS = re.compile(r"(\d\.\d)\d+")
 
 
-def specification(figure, data, *, dark=False, width=WIDTH, aspect=None, empty=None, **state):
+def specification(figure, data, *, dark=False, empty=None, **state):
     """The Vega-Lite specification (dict) of a figure module with its datasets filled in.
 
-    dark: for a dark page; state: values of the figure's controls
+    dark: for a dark page; state: values of the figure's controls, and `panel` of one of several
     empty: the specification at that state without data, where it was built already
     """
     spec = copy.deepcopy(empty or figure.chart(data, **state).to_dict())
     rows = figure.rows(data, **state, **({"dark": dark} if _paints(figure) else {}))
     spec["datasets"] = spec.get("datasets", {}) | rows
-    spec["width"], spec["height"] = width, round(width / (aspect or figure.ASPECT))
+    spec["width"], spec["height"] = _grid.boxes(figure, data)[state.get("panel", 0)].size
     for param in spec["params"]:
         if param["name"] == "ink":
             param["value"] = INK["dark" if dark else "light"]

@@ -143,17 +143,21 @@ def only(condition):
     return alt.ExprRef(f"{condition} ? 1 : 0")
 
 
-def frame(chart, *, name, description, controls, url, decode, datasets, params=(), **extra):
+def frame(
+    chart, *, name, description, controls, url, decode, datasets, params=(), tokens=None, **extra
+):
     """The chart in the common look, with what the page's script must know about it.
 
     controls: `Control`s at the state shown; url: address of its data, with {layer} and the like
     decode: how the script turns that file into the chart's datasets; datasets: their names
     params: further `alt.Parameter`s; extra: further entries for the script
+    tokens: address of the file that says what was read, if it is not the passage's
     """
     report = {
         "figure": name,
         "controls": _controls.as_json(controls),
-        "data": {"url": url, "decode": decode, "datasets": datasets},
+        "data": {"url": url, "decode": decode, "datasets": datasets}
+        | ({"tokens": tokens} if tokens else {}),
         "ink": INK,
         **extra,
     }

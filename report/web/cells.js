@@ -2,6 +2,7 @@
 // arrow keys, with the same tooltip that the other figures get from Vega.
 
 import { isTouch } from "./marks.js";
+import { eventAt, inPlot } from "./plot.js";
 
 export function watchCells(figure, box) {
   const { view } = figure;
@@ -31,7 +32,7 @@ export function watchCells(figure, box) {
     const next = step(event.key, at, figure.shown.map);
     if (!next) return;
     event.preventDefault();
-    const lines = Object.entries(show(...next, eventAt(view, ...next)));
+    const lines = Object.entries(show(...next, eventAtCell(view, ...next)));
     figure.say(lines.map((line) => line.join(" ")).join(", "));
   };
 
@@ -65,29 +66,13 @@ function step(key, at, { size, first, last }) {
   }[key];
 }
 
-// Where the plot begins, in pixels of the window.
-function corner(view) {
-  const frame = view.container().querySelector("canvas").getBoundingClientRect();
-  const { left, top } = view.padding();
-  const [x, y] = view.origin();
-  return [frame.left + left + x, frame.top + top + y];
-}
-
 function cellAt(view, event) {
-  const [left, top] = corner(view);
-  return [
-    Math.floor(view.scale("y").invert(event.clientY - top)),
-    Math.floor(view.scale("x").invert(event.clientX - left)),
-  ];
+  const [x, y] = inPlot(view, event);
+  return [Math.floor(view.scale("y").invert(y)), Math.floor(view.scale("x").invert(x))];
 }
 
-// A stand-in for a pointer event at a cell, for the tooltip.
-function eventAt(view, i, j) {
-  const [left, top] = corner(view);
-  const clientX = left + view.scale("x")(j + 1);
-  const clientY = top + view.scale("y")(i + 1);
-  return { clientX, clientY, pageX: clientX + scrollX, pageY: clientY + scrollY };
-}
+// A stand-in for a pointer event at a cell.
+const eventAtCell = (view, i, j) => eventAt(view, view.scale("x")(j + 1), view.scale("y")(i + 1));
 
 const fixed = (value, digits) => value.toFixed(digits).replace("-", "−");
 
@@ -99,6 +84,7 @@ function describe(cell, names) {
   return {
     "current token": token(cell.current_token, cell.current_text),
     "target token": token(cell.target_token, cell.target_text),
+    ...(cell.class ? { "what it is": cell.class } : {}),
     [apart(cell)]: Math.abs(cell.distance),
     score: fixed(cell.score, digits),
     ...(cell.uncapped === undefined ? {} : { "score before the cap": fixed(cell.uncapped, digits) }),

@@ -5,7 +5,8 @@
 // labels of the tokens, the values of the controls and usermeta.report, and returns
 //   datasets  {name: rows} for the chart
 //   signals   params of the chart to set (optional)
-// and for the attention map also its picture and a look-up of single cells.
+// and for the attention map also its picture and a look-up of single cells; where report.points says
+// how a chart is pointed at, `points`, see points.js.
 //
 // attention_map        markers {current_token, target_token, kind}; edge {column, row, order}: the
 //                      corners of the cells at which a sliding window begins
@@ -14,8 +15,12 @@
 //                      height_<term> (two) or, divided by the sum of them, share_<term> (three)
 // bias_vs_position     report.lines names the terms; report.by "target": targets {token, token_text,
 //                      <term>...}; "distance": distances {distance, pairs, <term>...}; means removed
+// received             lines {condition, position, mean, standard_error, low, high}: report.lines names
+//                      the conditions; report.cut: only positions of the first one
+// effects              cells {layer, head, and each measure with its error}: report.condition
 // tables               every table of a table/1 file
 
+import * as conditions from "./conditions.js";
 import { byDistance, byTarget } from "./profiles.js";
 import { attention } from "./shard.js";
 
@@ -71,6 +76,12 @@ export const decoders = {
     const token = tokens.map((_, n) => n);
     return { datasets: { targets: rows({ token, token_text: tokens, ...byTarget(map, lines) }) } };
   },
+
+  received: (file, texts, { reduction }, report) =>
+    conditions.received(file, texts, reduction, report),
+
+  effects: (file, texts, { reduction }, report) =>
+    conditions.effects(file, texts, reduction, report),
 
   tables: (file, tokens) => ({
     datasets: Object.fromEntries(

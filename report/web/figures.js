@@ -8,6 +8,7 @@ import { watchCells } from "./cells.js";
 import { decoders } from "./decoders.js";
 import { latest, loadJson, loadTokens } from "./loading.js";
 import { clearMarks, isTouch, markSignals, onMark, watchFigure, watchPassage } from "./marks.js";
+import { watchPoints } from "./points.js";
 import { keepTooltipInside } from "./tooltip.js";
 
 const here = new URL(".", import.meta.url);
@@ -27,8 +28,10 @@ class Figure {
     this.inputs = [...element.querySelectorAll("input[name]")];
     this.link = element.querySelector("input[data-link]");
     this.live = element.querySelector(".live-figure__live");
-    this.dataLink = element.querySelector("a[data-link-data]");
-    this.charts = [...element.querySelectorAll("[data-spec]")].map((box) => new Chart(this, box));
+    const dataLinks = element.querySelectorAll("a[data-link-data]");
+    this.charts = [...element.querySelectorAll("[data-spec]")].map(
+      (box, number) => new Chart(this, box, dataLinks[number]),
+    );
     this.update = latest(() => this.show());
     this.inputs.forEach((input) => {
       const changed = () => this.set({ [param(input)]: valueOf(input) });
@@ -64,6 +67,27 @@ class Figure {
     if (!spread) return;
     writeHash(this);
     if (this.link?.checked) spreadLinked(this);
+  }
+
+  // Marks something in all panels, whichever of them it was pointed at in.
+  mark(values) {
+    for (const chart of this.charts) {
+      if (!chart.shown) continue;
+      chart.signals(values);
+      chart.view.runAsync();
+    }
+  }
+
+  // What is pinned stays marked when the pointer leaves; once more, and it is so no longer.
+  pin(values) {
+    const same = JSON.stringify(this.pinned) === JSON.stringify(values);
+    this.pinned = same ? null : values;
+  }
+
+  // What a reader sees of a slider's value, undefined if there is no such slider.
+  shownValue(name) {
+    const input = this.inputs.find((each) => each.type === "range" && param(each) === name);
+    return input && shownValue(input);
   }
 
   // Called when the figure comes near the window: draws it once, over its still picture.
@@ -105,11 +129,14 @@ class Figure {
 // --- One chart: a figure has one, or several panels ------------------------------------------
 
 class Chart {
-  constructor(figure, box) {
+  constructor(figure, box, dataLink) {
     this.figure = figure;
     this.element = box;
     this.canvasBox = box.querySelector(".live-figure__chart");
+    this.title = box.parentElement.querySelector(".live-figure__title");
+    this.dataLink = dataLink;
   }
+
 
   // With its first data at once: scales of an empty chart would have no domain.
   async embed(spec, datasets) {
@@ -132,7 +159,8 @@ class Chart {
     this.params = new Set(spec.params.map((each) => each.name));
     keepTooltipInside(view);
     watchFigure(this);
-    const hide = this.report.ramp && watchCells(this, this.canvasBox);
+    const { ramp, points } = this.report;
+    const hide = ramp ? watchCells(this, this.canvasBox) : points && watchPoints(this, this.canvasBox);
     this.hideTip = hide || ((event) => view.tooltip().call(view, null, event, null, null));
   }
 
@@ -151,13 +179,20 @@ class Chart {
     else for (const name of datasets) this.view.data(name, shown.datasets[name] ?? []);
     if (!this.view) return;
     this.shown = shown;
-    const { dataLink } = this.figure;
-    if (dataLink && this === this.figure.charts[0]) {
-      dataLink.href = new URL(address, this.figure.datasets).href;
-    }
+    if (this.dataLink) this.dataLink.href = new URL(address, this.figure.datasets).href;
+    this.entitle();
     this.signals({ ...state, ...this.shown.signals, ...markSignals() });
     this.paint();
     await this.view.runAsync();
+  }
+
+  // A title that names the values of sliders follows them.
+  entitle() {
+    const { title } = this.report;
+    const value = (whole, name) => this.figure.shownValue(name) ?? whole;
+    if (title) this.title.textContent = title.replace(/{(\w+)}/g, value);
+    const name = this.title?.textContent ?? "Chart";
+    if (this.help) this.canvasBox.setAttribute("aria-label", `${name}; ${this.help}`);
   }
 
   signals(values) {
@@ -188,12 +223,15 @@ const withSlash = (path) => (path.endsWith("/") ? path : `${path}/`);
 const param = (input) => input.dataset.param ?? input.name;
 const valueOf = (input) => (input.type === "range" ? Number(input.value) : input.value);
 
+// Readers may count from 1 where values are indices from 0.
+const shownValue = (input) => String(Number(input.value) + Number(input.dataset.offset ?? 0));
+
 function showValue(input) {
   if (input.type !== "range") return;
   const output = input.parentElement.querySelector("output");
-  if (output) output.textContent = input.value;
+  if (output) output.textContent = shownValue(input);
   const label = input.parentElement.querySelector("span")?.textContent.trim() ?? input.name;
-  input.setAttribute("aria-valuetext", `${label} ${input.value}`);
+  input.setAttribute("aria-valuetext", `${label} ${shownValue(input)}`);
 }
 
 // Vega-Lite has no mark for a picture from memory: an image mark's url becomes its image.
@@ -301,7 +339,11 @@ new MutationObserver(repaint).observe(document.body, { attributeFilter: ["data-m
 addEventListener("hashchange", readHash);
 addEventListener("beforeprint", () => print(true));
 addEventListener("afterprint", () => print(false));
-addEventListener("keydown", (event) => event.key === "Escape" && clearMarks());
+addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  clearMarks();
+  for (const chart of charts()) chart.hideTip?.(event);
+});
 addEventListener(
   "pointerdown",
   (event) => {

@@ -9,6 +9,7 @@ import vl_convert
 
 from report import store
 from report.article import Article
+from tests.figures import hand_conditions
 
 WEB = Path(__file__).parents[2] / "report" / "web"
 POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
@@ -32,14 +33,30 @@ TOOLTIP = """() => Object.fromEntries([...document.querySelectorAll(
 """The tooltip that shows, dict of name to value; empty when none does."""
 
 
+GRIDS = ("filler_lines", "filler_against", "filler_layers", "filler_effect")
+"""Figure 1, figure 2, … of a page of grids."""
+
+
 def write(site, data):
     """Write the page, its specifications and the script below `site`; the datasets lie there."""
     article = Article(SimpleNamespace(name="hand"), data)
     article.announced = list(ORDER)
     figures = "".join(article.figure(name) for name in ORDER)
-    for placed in article.placed:
-        spec = store.dumps(placed.spec)
-        store.write_text(site / "figures" / "hand" / f"{placed.name}.json", spec)
+    _write(site, article, article.passage() + figures)
+
+
+def write_grids(site, study):
+    """The same with the grids of a study of conditions."""
+    article = Article(SimpleNamespace(name="hand"), study)
+    article.announced = list(GRIDS)
+    figures = (article.figure(name, data=hand_conditions.panels(study, name)) for name in GRIDS)
+    _write(site, article, "".join(figures))
+
+
+def _write(site, article, body):
+    for panel in [panel for placed in article.placed for panel in placed.panels]:
+        spec = store.dumps(panel.spec)
+        store.write_text(site / "figures" / "hand" / f"{panel.name}.json", spec)
     shutil.copytree(WEB, site / "assets")
     bundle = vl_convert.javascript_bundle("export default vegaEmbed;", vl_version="6.4")
     store.write_text(site / "assets" / "vega-embed.js", bundle)
@@ -50,7 +67,7 @@ def write(site, data):
 <link rel="stylesheet" href="../../assets/figures.css">
 <script type="module" src="../../assets/figures.js"></script>
 <style>html {{ font-size: 125% }} body {{ max-width: 720px; font-family: sans-serif }}</style>
-<body class="md-typeset" data-md-color-scheme="default">{article.passage()}{figures}"""
+<body class="md-typeset" data-md-color-scheme="default">{body}"""
     store.write_text(site / "articles" / "hand" / "index.html", page)
 
 

@@ -1,0 +1,235 @@
+"""Which heads a filler changes: all heads of all layers, and panels of the one that is chosen."""
+
+import altair
+import numpy as np
+
+from report.figures import _controls, _grid, _received, _theme
+
+NAME = "filler_effect"
+
+MEASURES = {
+    "taken": "share that the filler takes (1 − λ)",
+    "total_variation": "shift of the rest (total variation)",
+}
+"""What the colour shows -> what the reader reads."""
+
+HEAT_RAMP = {
+    "light": ["#eef0ee", "#c3d9d5", "#7fb3b0", "#34808c", "#0d4a66"],
+    "dark": ["#262b35", "#2c4a58", "#357585", "#5fa9ac", "#cdeee3"],
+}
+
+
+def title(data):
+    return f"What {_received.named(data)} change, head by head, in {data.places[0].model.name}"
+
+
+def left_out(data):
+    """Why this figure cannot be drawn, in one sentence; "" if it can."""
+    reason = _received.left_out(data, 2)
+    if reason:
+        return reason
+    model = data.places[0].model
+    if any(place.model is not model for place in data.places):
+        return "It shows the heads of one model, but is given panels of several."
+    condition = list(data.lines)[-1]
+    if condition not in model.effects["condition"]:
+        return f"What the condition {condition!r} adds to the prompt was not measured."
+    return ""
+
+
+def caption(data):
+    model = data.places[0].model
+    over = f", averaged over {model.prompts} prompts" if model.prompts > 1 else ""
+    return (
+        "A cell is a head. λ is the share of probability that stays with the tokens of the prompt "
+        f"without {_received.named(data)}, so 1 − λ is what these take; total variation is how far "
+        "the pattern on the other tokens moves once each pattern sums to 1 (0: not at all, 1: to "
+        "other tokens altogether). Both are means over the current tokens after what was added, or "
+        f"of the last one only{over}. Click on a cell, or focus the map, move with the arrow keys "
+        "and press Enter, to see that head below, as in the figures above. "
+        f"{_received.explained(data)}"
+    )
+
+
+def controls(data):
+    place = data.places[0]
+    model, one = place.model, _received.COUNTED_FROM
+    return [
+        _controls.Control("layer", "Layer", 0, model.layers - 1, place.layer, one),
+        _controls.Control("head", "Head", 0, model.heads - 1, place.head, one),
+        _controls.Switch("measure", "Colour", MEASURES, "taken"),
+        _received.reduction_control(),
+    ]
+
+
+def columns(data):
+    """Panels side by side, below the map."""
+    return 2
+
+
+def boxes(data):
+    """The map over the whole width, as high as its layers need; two panels below."""
+    layers = data.places[0].model.layers
+    wide, narrow = _grid.GRID_WIDTH, 360
+    heat_map = _grid.Box(wide / (95 + 42 * layers), narrow / (95 + 33 * layers), wide, 2)
+    panel = _grid.Box(1.75, _received.PHONE_ASPECT, wide // 2)
+    return [heat_map, panel, panel]
+
+
+def panels(data):
+    """Titles: the model, and the head that is chosen, twice."""
+    model = data.places[0].model
+    return [f"{model.name}, all heads", *[_received.followed(model)] * 2]
+
+
+def legends(data):
+    """The map has its own; both panels below share one."""
+    return [[], _received.legend(_lines(data), data.filler)]
+
+
+def _lines(data):
+    return _received.styled(data, _received.BLUE, _received.RED)
+
+
+def _panel(data, number, at):
+    """Keywords of `_received.rows` for one of the panels below; at: layer and head, from 0."""
+    both, cut = _lines(data), number == 1
+    place = _received.Place(data.places[0].model, at["layer"], at["head"])
+    return {"place": place, "lines": both if cut else both[1:], "cut": cut}
+
+
+def chart(data, panel=0, **state):
+    _received.check(NAME, data, 2)
+    at = _controls.at_state(controls(data), state)
+    if panel == 0:
+        return _map(data, at)
+    values = {control.param: control.value for control in at}
+    return _received.chart(
+        NAME, **_panel(data, panel, values), controls=at, filler=data.filler, follows=True
+    )
+
+
+def rows(data, panel=0, **state):
+    _received.check(NAME, data, 2)
+    at = _controls.values(controls(data), state)
+    if panel == 0:
+        return {"cells": cells(data.places[0].model, list(data.lines)[-1], at["reduction"])}
+    return _received.rows(**_panel(data, panel, at), reduction=at["reduction"])
+
+
+def cells(model, condition, over):
+    """One dict a head: layer, head, taken, total_variation and their standard errors.
+
+    over: "mean" or "last" current token; values are None where they are not known
+    """
+    effects = model.effects
+    here = (effects["condition"] == condition) & (effects["rows"] == over)
+    table = {
+        "layer": effects["layer"],
+        "head": effects["head"],
+        "taken": 1 - effects["lambda"],
+        "taken_error": effects["lambda_error"],
+        "total_variation": effects["total_variation"],
+        "total_variation_error": effects["total_variation_error"],
+    }
+    found = _theme.records({name: column[here] for name, column in table.items()})
+    return [{n: None if np.isnan(v) else v for n, v in row.items()} for row in found]
+
+
+def _map(data, at):
+    values = {control.param: control.value for control in at}
+    model = data.places[0].model
+    table = altair.Chart(altair.NamedData("cells"))
+    measured = table.transform_calculate(
+        value="measure === 'taken' ? datum.taken : datum.total_variation"
+    ).transform_filter("isValid(datum.value)")
+    x, y = _axes(model)
+    legend = altair.Legend(
+        title=None,
+        orient="top",
+        gradientLength=altair.ExprRef("clamp(width * 0.4, 120, 260)"),
+        gradientThickness=10,
+        gradientOpacity=1,
+        tickCount=4,
+        format=".2~f",
+        offset=6,
+    )
+    colour = altair.Color("value:Q", legend=legend).scale(
+        domainMin=0, nice=True, range=_theme.ramp(HEAT_RAMP)
+    )
+    cell = measured.mark_rect(aria=False).encode(x=x, y=y, color=colour)
+    chosen = "datum.layer === layer && datum.head === head"
+    pointed = "datum.layer === at_layer && datum.head === at_head"
+    return _theme.frame(
+        altair.layer(
+            cell, *_outline(table, x, y, pointed, [3, 2]), *_outline(table, x, y, chosen, [1, 0])
+        ),
+        name=NAME,
+        description=f"{title(data)}: a heat map, a row a layer and a column a head",
+        controls=at,
+        url=f"{model.address}effects.json",
+        decode="effects",
+        datasets=["cells"],
+        params=[
+            *(altair.param(name=name, value=values[name]) for name in ("layer", "head", "measure")),
+            *(altair.param(name=name, value=-1) for name in ("at_layer", "at_head")),
+        ],
+        tokens=f"{model.address}conditions.json",
+        condition=list(data.lines)[-1],
+        points="heads",
+        names=MEASURES,
+        counted_from=_received.COUNTED_FROM,
+    )
+
+
+def _axes(model):
+    axis = {
+        "labelExpr": f"datum.value + {_received.COUNTED_FROM}",
+        "labelAngle": 0,
+        "domain": False,
+        "ticks": False,
+    }
+    scale = altair.Scale(paddingInner=0.12, paddingOuter=0.12)
+    x = altair.X("head:O", title="Head", scale=scale, axis=altair.Axis(**axis))
+    y = altair.Y("layer:O", title="Layer", scale=scale, axis=altair.Axis(**axis))
+    return x, y
+
+
+def _outline(table, x, y, condition, dash):
+    """A line around a cell, on a paler one, so that it is seen on every colour."""
+    one = table.transform_filter(condition)
+    styles = [{"stroke": "paper", "strokeWidth": 5}, {"stroke": "ink", "strokeWidth": 2}]
+    return [
+        one.mark_rect(
+            fill=None,
+            stroke=altair.ExprRef(style["stroke"]),
+            strokeWidth=style["strokeWidth"],
+            strokeDash=dash if style["stroke"] == "ink" else [1, 0],
+            aria=False,
+        ).encode(x=x, y=y)
+        for style in styles
+    ]
+
+
+def alt(data, panel=0, **state):
+    at = _controls.values(controls(data), state)
+    if panel > 0:
+        return _received.alt(**_panel(data, panel, at), reduction=at["reduction"])
+    model = data.places[0].model
+    found = cells(model, list(data.lines)[-1], at["reduction"])
+    known = [row for row in found if row[at["measure"]] is not None]
+    which = "mean over the current tokens after it"
+    if at["reduction"] == "last":
+        which = "last current token"
+    what = f"{model.layers} layers by {model.heads} heads of {model.name}"
+    if not known:
+        return f"Heat map of {what}: {MEASURES[at['measure']]}, {which}; nothing is known."
+    top = max(known, key=lambda row: row[at["measure"]])
+    values = [row[at["measure"]] for row in known]
+    return (
+        f"Heat map of {what}: {MEASURES[at['measure']]}, {which}. It goes from "
+        f"{min(values):.2f} to {max(values):.2f}, the largest in layer "
+        f"{top['layer'] + _received.COUNTED_FROM}, head {top['head'] + _received.COUNTED_FROM}; "
+        f"the median is {np.median(values):.2f}. The head that is shown below: layer "
+        f"{at['layer'] + _received.COUNTED_FROM}, head {at['head'] + _received.COUNTED_FROM}."
+    )

@@ -1,0 +1,82 @@
+"""What a filler changes about the attention that a head gives: without it, with it, and where."""
+
+from report.figures import _controls, _received, _terms
+from report.figures._received import ASPECT, PHONE_ASPECT  # noqa: F401
+
+NAME = "filler_lines"
+
+
+def title(data):
+    models = list(dict.fromkeys(place.model.name for place in data.places))
+    return f"Attention with and without {_received.named(data)}: {_terms.listed(models)}"
+
+
+def left_out(data):
+    """Why this figure cannot be drawn, in one sentence; "" if it can."""
+    return _received.left_out(data, 2)
+
+
+def caption(data):
+    rules = ", between dashed rules," if data.rules else ""
+    return (
+        "Top: what is added is cut out, so that both lines are over the same tokens; positions are "
+        f"those of the prompt without it. Bottom: all positions of the prompt with it; the grey "
+        f"part{rules} is what was added. {_received.explained(data)}"
+    )
+
+
+def controls(data):
+    return [_received.reduction_control()]
+
+
+def columns(data):
+    """Panels side by side: one a head."""
+    return len(data.places)
+
+
+def panels(data):
+    """Titles of the panels: the top row, then the bottom row."""
+    return [place.title for place in data.places] * 2
+
+
+def legends(data):
+    """What the lines of each row are."""
+    top, bottom = _lines(data, cut=True), _lines(data, cut=False)
+    return [_received.legend(top), _received.legend(bottom, data.filler)]
+
+
+def _lines(data, cut):
+    """The lines of a row: both conditions on top, below the one with the filler, in blue."""
+    both = _received.styled(data, _received.BLUE, _received.RED)
+    if cut:
+        return both
+    return [_received.Line(both[1].condition, both[1].label, _received.BLUE)]
+
+
+def _panel(data, number):
+    """Place, lines and row of a panel: the keywords of `_received.rows`."""
+    _received.check(NAME, data, 2)
+    row, column = divmod(number, len(data.places))
+    return {
+        "place": data.places[column],
+        "lines": _lines(data, cut=row == 0),
+        "cut": row == 0,
+    }
+
+
+def chart(data, panel=0, **state):
+    return _received.chart(
+        NAME,
+        **_panel(data, panel),
+        controls=_controls.at_state(controls(data), state),
+        filler=data.filler,
+        rules=data.rules,
+    )
+
+
+def rows(data, panel=0, **state):
+    return _received.rows(**_panel(data, panel), **_controls.values(controls(data), state))
+
+
+def alt(data, panel=0, **state):
+    return _received.alt(**_panel(data, panel), **_controls.values(controls(data), state))

@@ -1,0 +1,118 @@
+// received/1 and effects.json, what a study of conditions measured, as rows of charts and as what a
+// tooltip tells. The twins of `rows` in report/figures/_received.py and of `cells` in
+// filler_effect.py. Positions, layers and heads are indices from 0.
+
+const digits = (step) => Math.ceil(-Math.log10(step) - 1e-9); // that say all a file knows
+const known = (steps, step) => (steps === null ? null : steps * step);
+const sum = (one, other) => (one === null || other === null ? null : one + other);
+
+// texts: conditions.json; lines: [{condition, label}]; cut: whether positions are those of the first
+// condition, so that what others add is left out
+export function received(file, texts, reduction, { lines, cut }) {
+  const shown = lines.map(({ condition, label }) => {
+    const text = texts.conditions.find((each) => each.name === condition);
+    const { mean, standard_error } = file.conditions[condition][reduction];
+    const places = cut ? text.positions : mean.map((_, place) => place);
+    const value = (steps, place) => (place < 0 ? null : known(steps[place], file.step));
+    const rows = places.map((place, position) => {
+      const [weight, error] = [mean, standard_error].map((steps) => value(steps, place));
+      const [low, high] = [sum(weight, error === null ? null : -error), sum(weight, error)];
+      return { condition, position, mean: weight, standard_error: error, low, high };
+    });
+    return { label, text, places, rows };
+  });
+  return {
+    datasets: { lines: shown.flatMap(({ rows }) => rows) },
+    points: {
+      positions: Math.max(...shown.map(({ rows }) => rows.length)),
+      tell: ([position]) => told(position, shown, texts, cut, digits(file.step)),
+      mark: (item) => marked(item, shown.at(-1).text, cut),
+    },
+  };
+}
+
+// The tooltip of a position: its token, and the weight in each condition.
+function told(position, shown, texts, cut, decimals) {
+  const here = shown.filter(({ rows }) => rows[position]?.mean != null);
+  if (!here.length) return null;
+  const tokens = here.map(({ text, places }) => text.tokens[places[position]]);
+  const same = tokens.every((token) => token === tokens[0]);
+  const several = texts.prompts > 1;
+  const of = several ? " of the first prompt" : "";
+  const quoted = (token) => (token === undefined ? "none, it is shorter" : `“${token}”`);
+  const lines = { position };
+  if (same) lines[`token${of}`] = quoted(tokens[0]);
+  else here.forEach(({ label }, n) => (lines[`token${of}, ${label}`] = quoted(tokens[n])));
+  for (const { label, rows } of here) {
+    const { mean, standard_error: error } = rows[position];
+    lines[label] = spread(mean, error, decimals);
+  }
+  const { text, places } = here[0];
+  if (several) lines["±"] = `one standard error, ${count(text.counts[places[position]])}`;
+  const added = shown.at(-1).text.segments.find(({ name }) => name === shown.at(-1).text.added);
+  if (!cut && added) {
+    lines["in the filler"] = position >= added.first && position <= added.last ? "yes" : "no";
+  }
+  return lines;
+}
+
+const count = (prompts) => (prompts === 1 ? "1 prompt has it" : `${prompts} prompts`);
+
+function spread(mean, error, decimals) {
+  const fixed = (value) => value.toFixed(decimals).replace("-", "−");
+  return error === null ? fixed(mean) : `${fixed(mean)} ± ${fixed(error)}`;
+}
+
+// The same token in panels of both kinds: where it is in the prompt that has all, and where in the
+// first condition; -1 where it is not.
+function marked(item, text, cut) {
+  if (!item) return { marked_position: -1, marked_original: -1 };
+  const [position] = item;
+  if (!cut) return { marked_position: position, marked_original: text.positions.indexOf(position) };
+  return { marked_position: text.positions[position] ?? -1, marked_original: position };
+}
+
+// file: effects.json; names: {column: what a reader calls it}; counted_from: the number of the first
+// layer and the first head where a reader sees them
+export function effects(file, texts, reduction, { condition, names, counted_from }) {
+  const { rows, columns } = file.tables.effects;
+  const value = (name, row) => {
+    const { step, values } = columns[name];
+    return step ? known(values[row], step) : values[row];
+  };
+  const cells = [];
+  for (let row = 0; row < rows; row++) {
+    if (value("condition", row) !== condition || value("rows", row) !== reduction) continue;
+    const left = value("lambda", row);
+    cells.push({
+      layer: value("layer", row),
+      head: value("head", row),
+      taken: left === null ? null : 1 - left,
+      taken_error: value("lambda_error", row),
+      total_variation: value("total_variation", row),
+      total_variation_error: value("total_variation_error", row),
+    });
+  }
+  const find = ([layer, head]) => cells.find((each) => each.layer === layer && each.head === head);
+  const decimals = digits(columns.lambda.step);
+  return {
+    datasets: { cells },
+    points: {
+      layers: 1 + Math.max(...cells.map(({ layer }) => layer)),
+      heads: 1 + Math.max(...cells.map(({ head }) => head)),
+      tell: (item) => {
+        const cell = find(item);
+        if (!cell) return null;
+        const lines = { layer: cell.layer + counted_from, head: cell.head + counted_from };
+        for (const [name, called] of Object.entries(names)) {
+          const error = cell[`${name}_error`];
+          lines[called] = cell[name] === null ? "not known" : spread(cell[name], error, decimals);
+        }
+        if (texts.prompts > 1) lines["±"] = `one standard error, ${count(texts.prompts)}`;
+        return lines;
+      },
+      mark: (item) => ({ at_layer: item?.[0] ?? -1, at_head: item?.[1] ?? -1 }),
+      choose: ([layer, head]) => ({ layer, head }),
+    },
+  };
+}
