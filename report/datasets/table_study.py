@@ -45,12 +45,12 @@ class TableData(StudyData):
     @functools.cached_property
     def current(self):
         """Tokens of the passage whose attention is divided among the classes, list of int."""
-        return current_tokens(self._first.tokens)
+        return current_tokens(self.first.tokens)
 
     @functools.cached_property
     def classes(self):
-        """Class of every target for every token of `current`, int [current, T], see `CLASSES`."""
-        return token_classes(self._first.tokens)
+        """What every target is to every token of the passage, int [T, T], see `CLASSES`."""
+        return token_classes(self.first.tokens, range(self.length))
 
     def shares(self, target, rendering):
         """What every head gives to a class of targets, mean over current tokens: [layer, head]."""
@@ -61,7 +61,8 @@ class TableData(StudyData):
         return self._column("even", target, rendering)[:, 0]
 
     @property
-    def _first(self):
+    def first(self):
+        """The `RenderedTable` that is the passage."""
         return next(iter(self.renderings.values()))
 
     def _column(self, name, target, rendering):

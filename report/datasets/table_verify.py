@@ -30,7 +30,7 @@ def verify_table(data):
                     f"{token.row}, column {token.column}, in a table of {rows} rows and {columns} "
                     "columns"
                 )
-    first = next(iter(data.renderings.values()))
+    first = data.first
     if [token.id for token in first.tokens] != [token.id for token in data.tokens]:
         raise ReportError(f"rendering {first.name!r} has other tokens than the passage")
     for name in data.renderings:
@@ -45,7 +45,7 @@ def verify_table(data):
 
 def _verify_shares(data, name):
     for target in data.targets[: -1 if "other" in data.targets else None]:
-        member = data.classes == list(CLASSES).index(target)
+        member = data.classes[data.current] == list(CLASSES).index(target)
         given = data.shares(target, name)
         for layer, head in np.ndindex(data.layers, data.heads):
             probability = data.attention(layer, head).probability[data.current]

@@ -36,16 +36,18 @@ def current_tokens(places):
     ]
 
 
-def token_classes(places):
-    """The class of every target for every current token.
+def token_classes(places, current=None):
+    """The class of every target for some current tokens.
 
-    places: as of `current_tokens`
+    places: as of `current_tokens`; current: list of int, default: those of `current_tokens`. For a
+        token that is no part of a cell, all cells are other cells.
     returns: int [current tokens, T], indices into `CLASSES`
     """
+    current = current_tokens(places) if current is None else current
     names = list(CLASSES)
     role = np.array([place.role for place in places])
     row, column = (np.array([getattr(p, name) for p in places]) for name in ("row", "column"))
-    current = np.array(current_tokens(places), int)
+    current = np.array(current, int)
     here, same = row[current, None], column[current, None] == column
     found = np.full((len(current), len(places)), names.index("other"))
     for name, is_one in (

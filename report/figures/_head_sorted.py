@@ -66,7 +66,7 @@ def chart(data, name, title, measure, y_title, number, state):
             lines,
             around.encode(x=x, y=y, tooltip=tooltip),
             points.encode(x=x, y=y, color=colour, tooltip=tooltip),
-            *_marked(heads, x, y),
+            *marked_head(heads, x, y),
         ),
         name=name,
         description=f"{title}: {y_title}, by layer, heads sorted",
@@ -97,7 +97,8 @@ def _axes(data, measure, title, number):
     return x, y
 
 
-def _marked(heads, x, y):
+def marked_head(heads, x, y):
+    """Layers that ring and name the head that the reader has marked in any figure."""
     here = heads.transform_filter("datum.layer === marked_layer && datum.head === marked_head")
     ring = here.mark_point(
         size=190, strokeWidth=2.2, filled=False, color=altair.ExprRef("ink"), aria=False

@@ -1,0 +1,139 @@
+"""What heads give to a class of tokens of a table, head by head and layer by layer."""
+
+import altair
+import numpy as np
+
+from report.figures import _classes, _controls, _head_sorted, _theme
+from report.figures._classes import left_out  # noqa: F401 (a figure has it)
+from report.text import number
+
+ASPECT, PHONE_ASPECT = 1.6, 1.05
+
+
+def title(data):
+    return "Where the probability goes, layer by layer"
+
+
+def caption(data):
+    joined = ""
+    if data.layers > 1:
+        joined = (
+            " and a line joins the values of one rank: a line is no head, the tooltip names the "
+            "head at each point"
+        )
+    return (
+        "The probability that a head gives to one class of target tokens, mean over the tokens of "
+        "all cells that have a cell above. At each layer the heads are sorted by their value"
+        f"{joined}. The dashed line is what even attention would give: the class’s share of the "
+        "tokens that can be seen, so a class of many tokens lies high by chance alone. Choose a "
+        "class and a way to write the table; each has a scale of its own."
+    )
+
+
+def controls(data):
+    classes, renderings = _classes.present(data), _classes.renderings(data)
+    first = "same_column" if "same_column" in classes else next(iter(classes))
+    return [
+        _controls.Switch("target", "Targets", classes, first),
+        _controls.Switch("rendering", "Table written as", renderings, next(iter(renderings))),
+    ]
+
+
+def chart(data, **state):
+    at = _controls.at_state(controls(data), state)
+    shown = altair.Chart(altair.NamedData("heads")).transform_filter(
+        "datum.target === target && datum.rendering === rendering"
+    )
+    x, y = _axes(data)
+    colour = altair.Color("rank:Q", legend=None).scale(
+        domain=[0, max(1, data.heads - 1)], range=_theme.ramp(_theme.RANK_RAMP)
+    )
+    lines = shown.mark_line(strokeWidth=1.6, opacity=0.75, aria=False)
+    told = shown.transform_calculate(
+        named="'head ' + datum.head", times="datum.even > 0 ? datum.probability / datum.even : null"
+    )
+    points = told.mark_circle(
+        size=altair.ExprRef("width > 500 ? 62 : 44"),
+        opacity=1,
+        stroke=altair.ExprRef("paper"),
+        strokeWidth=0.8,
+        aria=False,
+    )
+    around = told.mark_circle(size=420, color="transparent", aria=False)  # easy to hit
+    tooltip = [
+        altair.Tooltip("rank:Q", title="rank (0 = lowest)"),
+        altair.Tooltip("layer:Q", title="layer"),
+        altair.Tooltip("probability:Q", title="probability", format=".1%"),
+        altair.Tooltip("even:Q", title="even attention", format=".1%"),
+        altair.Tooltip("times:Q", title="times even", format=".2f"),
+        altair.Tooltip("named:N", title="real head"),
+    ]
+    return _theme.frame(
+        altair.layer(
+            lines.encode(x=x, y=y, color=colour, detail="rank:N"),
+            *_even(data, shown, x),
+            around.encode(x=x, y=y, tooltip=tooltip),
+            points.encode(x=x, y=y, color=colour, tooltip=tooltip),
+            *_head_sorted.marked_head(shown, x, y),
+        ),
+        name="classes_by_layer",
+        description="Probability of a class of targets by layer, heads sorted",
+        controls=at,
+        url="class_shares.json",
+        decode="tables",
+        datasets=["heads"],
+        params=[
+            *(altair.param(name=control.param, value=control.value) for control in at),
+            *_theme.marked("layer", "head"),
+        ],
+    )
+
+
+def _axes(data):
+    x = (
+        altair.X("layer:Q", title="layer (index from 0)")
+        .scale(domain=[-0.25, data.layers - 0.75], nice=False)
+        .axis(values=list(range(data.layers)), format="d", grid=False)
+    )
+    y = altair.Y("probability:Q", title="probability, mean over tokens of cells")
+    return x, y.scale(zero=True, nice=False, padding=6).axis(format=".0%", tickCount=6)
+
+
+def _even(data, shown, x):
+    """What even attention would give, from edge to edge, and what the line is."""
+    y = altair.Y("even:Q")
+    same = "datum.rank === 0"  # it is the same for all heads of a layer
+    line = shown.transform_filter(same).mark_line(
+        strokeDash=[5, 4], strokeWidth=1.6, color=altair.ExprRef("ink"), aria=False
+    )
+    name = shown.transform_filter(f"{same} && datum.layer === 0").mark_text(
+        align="left", dx=-14, dy=-8, fontSize=11, fontWeight=600, aria=False
+    )
+    if data.layers == 1:
+        line = shown.transform_filter(same).mark_tick(
+            thickness=1.6, size=60, orient="horizontal", color=altair.ExprRef("ink"), aria=False
+        )
+    return line.encode(x=x, y=y), name.encode(x=x, y=y, text=altair.value("even attention"))
+
+
+def rows(data, **state):
+    """The table "heads" as a list of dicts, of all classes and renderings whatever the state."""
+    _classes.check(data)
+    _controls.at_state(controls(data), state)
+    return {"heads": _theme.records(data.class_shares)}
+
+
+def alt(data, **state):
+    """Alt text that names the head and the layer with the largest value, and even attention."""
+    at = _controls.values(controls(data), state)
+    values = data.shares(at["target"], at["rendering"])
+    layer, head = np.unravel_index(values.argmax(), values.shape)
+    even = data.even(at["target"], at["rendering"]).mean()
+    times = f", {number(values.mean() / even)} times that" if even else ""
+    return (
+        f"Probability given to {_classes.NAMES[at['target']]}, by layer, with the {data.heads} "
+        f"heads of each layer sorted; the table is written as "
+        f"{_classes.renderings(data)[at['rendering']]}. The largest value is "
+        f"{values[layer, head]:.1%}, head {head} of layer {layer}. Even attention would give "
+        f"{even:.1%}; the mean of all heads is {values.mean():.1%}{times}."
+    )

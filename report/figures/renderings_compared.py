@@ -1,0 +1,180 @@
+"""The same table written in several ways: what each class of tokens gets, layer by layer."""
+
+import altair
+
+from report.figures import _classes, _controls, _terms, _theme
+from report.figures._classes import left_out  # noqa: F401 (a figure has it)
+from report.text import number
+
+ASPECT, PHONE_ASPECT, WIDTH = 1.25, 1.45, 300
+COLUMNS = 3
+
+STYLES = (
+    ("line", [1, 0], "circle", "#1f5fc4", "#7fb0ff"),
+    ("dash", [6, 3], "square", "#c2410c", "#ff9a57"),
+    ("dash", [2, 2], "triangle-up", "#0d7a5f", "#4fd6ae"),
+)
+"""Of the renderings, in order: (mark of the legend, dash, shape, colour on light, on dark)."""
+
+MEASURES = {"times": "times even attention", "probability": "probability"}
+
+
+def title(data):
+    return f"One table, written as {_terms.listed(_classes.renderings(data).values())}"
+
+
+def caption(data):
+    return (
+        "A panel is a class of target tokens. A line is the mean over all heads of a layer; the "
+        "bar through each point spans the middle half of the heads. Probability is divided by what "
+        "even attention would give, so that 1 (the thin rule) means no preference: written "
+        "another way, the table has more or fewer tokens of a class, and what they get by chance "
+        "changes with that. Every panel has a scale of its own. Point at a value to read the head "
+        "with the largest share too."
+    )
+
+
+def controls(data):
+    return [_controls.Switch("shown", "Shown as", MEASURES, "times")]
+
+
+def panels(data):
+    """Titles of the panels: the classes."""
+    return list(_classes.present(data).values())
+
+
+def legends(data):
+    """The renderings, above the first row only."""
+    entries = [
+        {"label": label, "mark": mark, "light": light, "dark": dark}
+        for (mark, _, _, light, dark), label in zip(
+            STYLES, _classes.renderings(data).values(), strict=True
+        )
+    ]
+    return [entries] + [[]] * ((len(panels(data)) - 1) // COLUMNS)
+
+
+def chart(data, panel=0, **state):
+    at = _controls.at_state(controls(data), state)
+    renderings = _classes.renderings(data)
+    layers = _layers(list(_classes.present(data))[panel], renderings)
+    x, y = _axes(data)
+    colour, dash, shape = _looks(list(renderings))
+    line = layers.mark_line(strokeWidth=1.7, aria=False)
+    bar = layers.mark_rule(strokeWidth=2.6, opacity=0.3, aria=False)
+    point = layers.mark_point(filled=True, opacity=1, size=44, aria=False)
+    around = layers.mark_circle(size=300, color="transparent", aria=False)  # easy to hit
+    tooltip = [
+        altair.Tooltip("label:N", title="written as"),
+        altair.Tooltip("layer:Q", title="layer"),
+        altair.Tooltip("mean:Q", title="mean over heads", format=".1%"),
+        altair.Tooltip("even:Q", title="even attention", format=".1%"),
+        altair.Tooltip("times:Q", title="times even", format=".2f"),
+        altair.Tooltip("strongest:N", title="largest"),
+    ]
+    return _theme.frame(
+        altair.layer(
+            _no_preference(),
+            bar.encode(x=x, y=altair.Y("shown_low:Q"), y2="shown_high:Q", color=colour),
+            line.encode(x=x, y=y, color=colour, strokeDash=dash),
+            point.encode(x=x, y=y, color=colour, shape=shape),
+            around.encode(x=x, y=y, tooltip=tooltip),
+        ),
+        name="renderings_compared",
+        description=f"{panels(data)[panel]}: what they get, by layer, in each way of writing",
+        controls=at,
+        url="class_shares.json",
+        decode="tables",
+        datasets=["heads"],
+        params=[altair.param(name=control.param, value=control.value) for control in at],
+    )
+
+
+def _layers(target, renderings):
+    """The heads of a layer as one row: their mean, their middle half, and the largest."""
+    order = ", ".join(f"'{name}'" for name in renderings)
+    labels = ", ".join(f"{name}: '{label}'" for name, label in renderings.items())
+    return (
+        altair.Chart(altair.NamedData("heads"))
+        .transform_filter(f"datum.target === '{target}' && datum.even > 0")
+        .transform_aggregate(
+            [
+                altair.AggregatedFieldDef(op=op, field=field, **{"as": name})
+                for op, field, name in (
+                    ("mean", "probability", "mean"),
+                    ("q1", "probability", "low"),
+                    ("q3", "probability", "high"),
+                    ("mean", "even", "even"),
+                    ("argmax", "probability", "best"),
+                )
+            ],
+            groupby=["rendering", "layer"],
+        )
+        .transform_calculate(
+            # side by side, so that no bar hides another
+            place=f"datum.layer + 0.13 * (indexof([{order}], datum.rendering) - 1)",
+            label=f"{{{labels}}}[datum.rendering]",
+            times="datum.mean / datum.even",
+            unit="shown === 'times' ? datum.even : 1",
+            strongest="format(datum.best.probability, '.1%') + ', head ' + datum.best.head",
+        )
+        .transform_calculate(
+            shown_mean="datum.mean / datum.unit",
+            shown_low="datum.low / datum.unit",
+            shown_high="datum.high / datum.unit",
+        )
+    )
+
+
+def _axes(data):
+    x = (
+        altair.X("place:Q", title="layer (index from 0)")
+        .scale(domain=[-0.3, data.layers - 0.7], nice=False)
+        .axis(values=list(range(data.layers)), format="d", grid=False)
+    )
+    y = altair.Y("shown_mean:Q", title=None).scale(zero=True)
+    label = "shown === 'times' ? format(datum.value, '~g') + '×' : format(datum.value, '.0%')"
+    return x, y.axis(tickCount=5, labelExpr=label)
+
+
+def _looks(renderings):
+    """Colour, dash and shape of the renderings; their legend stands above the panels."""
+    looks = (
+        (altair.Color, [_theme.themed(*style[3:]) for style in STYLES]),
+        (altair.StrokeDash, [style[1] for style in STYLES]),
+        (altair.Shape, [style[2] for style in STYLES]),
+    )
+    return [
+        channel("rendering:N", legend=None).scale(domain=renderings, range=values)
+        for channel, values in looks
+    ]
+
+
+def _no_preference():
+    return altair.Chart(altair.InlineData([{}])).mark_rule(
+        strokeWidth=1, opacity=_theme.only("shown === 'times'"), aria=False
+    ).encode(y=_theme.at(altair.ExprRef("shown === 'times' ? 1 : 0")))  # fmt: skip
+
+
+def rows(data, panel=0, **state):
+    """The table "heads" as a list of dicts, of all classes whatever the panel."""
+    _classes.check(data)
+    _controls.at_state(controls(data), state)
+    return {"heads": _theme.records(data.class_shares)}
+
+
+def alt(data, panel=0, **state):
+    """Alt text that says, for each rendering, what the class gets."""
+    shown = _controls.values(controls(data), state)["shown"]
+    target, named = list(_classes.present(data).items())[panel]
+    found = []
+    for name, label in _classes.renderings(data).items():
+        mean, even = data.shares(target, name).mean(), data.even(target, name).mean()
+        said = f"{mean:.1%}"
+        if shown == "times":
+            said = f"{number(mean / even)} times even attention" if even else "nothing"
+        found.append(f"{said} as {label}")
+    return (
+        f"What {named} get by layer, one line a way to write the table, {MEASURES[shown]}. Over "
+        f"all layers and heads: {_terms.listed(found)}."
+    )

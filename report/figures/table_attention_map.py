@@ -1,0 +1,148 @@
+"""Where every token of a table looks: the scores of one head, targets marked by their class."""
+
+import itertools
+
+import altair
+import numpy as np
+
+from report.figures import _classes, _controls, _map, _pixels, _terms, _theme
+from report.figures._classes import left_out  # noqa: F401 (a figure has it)
+
+ASPECT, PHONE_ASPECT = 1.0, 0.92
+PAINTS_PIXELS = True
+"""`rows` paints with colours of its own, so it must be told `dark`."""
+
+STRIP = 7
+"""Pixels across of the strips along both axes."""
+GAP = 3
+"""Pixels between a strip and the picture."""
+
+
+def title(data):
+    return "Attention Map of the table"
+
+
+def caption(data):
+    return (
+        f"The table as {data.first.label}. {_map.explained(data)} Markers say by colour and shape "
+        "what the target is to the current token; the strips along both axes say what each token "
+        "is: the name of a column, a delimiter (narrow) or a part of a cell."
+    )
+
+
+def controls(data):
+    return [_controls.layer_control(data), _controls.head_control(data)]
+
+
+def chart(data, **state):
+    _classes.check(data)
+    at = _controls.at_state(controls(data), state)
+    low, high = _map.score_range(data.attention(*(control.value for control in at)))
+    return _theme.frame(
+        altair.layer(
+            _map.layers(data, _kinds(data), offset=STRIP + 2 * GAP), *_strips(data)
+        ).resolve_scale(color="independent", shape="independent"),
+        name="table_attention_map",
+        description=f"{title(data)}: scores of one head, current token by target token",
+        controls=at,
+        url="attention/{layer}/{head}.json",
+        decode="table_attention_map",
+        datasets=["map", "markers", "edge", "cursor", "no_score"],
+        params=_map.params(low, high),
+        ramp=_theme.SCORE_RAMP,
+        terms=_terms.names(data),
+        classes=list(_classes.NAMES.values()),
+        places=[[token.role, token.row, token.column] for token in data.first.tokens],
+    )
+
+
+def _kinds(data):
+    """The classes that occur in the map: what a reader reads -> shape and colours."""
+    visible = data.attention(0, 0).visible.mask()
+    found = {list(_classes.SEEN)[number] for number in np.unique(data.classes[visible])}
+    return {name: look for name, look in _classes.SEEN.items() if name in found}
+
+
+def _class(data, current, target):
+    """What a target is to a current token, as a reader reads it."""
+    return list(_classes.SEEN)[data.classes[current, target]]
+
+
+def _strips(data):
+    """What each token is, along both axes; delimiters are narrow, besides their colour."""
+    runs = _runs(data.first.tokens)
+    colour = altair.Color("role:N", legend=None).scale(
+        domain=list(_classes.ROLES),
+        range=[_theme.themed(light, dark) for _, light, dark in _classes.ROLES.values()],
+    )
+    outer, inner = GAP + STRIP, GAP
+    found = []
+    for narrow in (False, True):
+        here = [run for run in runs if (run["role"] == "delimiter") == narrow]
+        mark = altair.Chart(altair.InlineData(here)).mark_rect(clip=False, aria=False)
+        near = inner + (STRIP - 3 if narrow else 0)
+        found += [
+            mark.encode(
+                x=altair.value(-outer),
+                x2=altair.value(-near),
+                y="first:Q",
+                y2="end:Q",
+                color=colour,
+            ),
+            mark.encode(
+                y=altair.value(altair.ExprRef(f"height + {outer}")),
+                y2=altair.value(altair.ExprRef(f"height + {near}")),
+                x="first:Q",
+                x2="end:Q",
+                color=colour,
+            ),
+        ]
+    return found
+
+
+def _runs(tokens):
+    """Neighbouring tokens of one part of the table: list of dicts with role, first, end."""
+    parts = itertools.groupby(tokens, lambda token: (token.role, token.row, token.column))
+    found = []
+    for (role, _, _), group in parts:
+        indices = [token.index for token in group]
+        found.append({"role": role, "first": indices[0], "end": indices[-1] + 1})
+    return found
+
+
+def rows(data, *, dark=False, **state):
+    _classes.check(data)
+    attention = data.attention(*_controls.values(controls(data), state).values())
+    low, high = _map.score_range(attention)
+    shades = "dark" if dark else "light"
+    picture = _pixels.raster(attention.capped, low, high, _theme.SCORE_RAMP[shades])
+    return {
+        "map": [{"image": _pixels.data_url(picture)}],
+        "markers": [
+            {
+                "current_token": current,
+                "target_token": int(target),
+                "kind": _class(data, current, target),
+            }
+            for current, count in enumerate(attention.marker_count)
+            for target in attention.largest_targets[current, :count]
+        ],
+        "edge": _map.edge(attention.visible),
+        "cursor": [],
+        "no_score": [],
+    }
+
+
+def alt(data, **state):
+    """Alt text that says what the head's tokens of cells give to each class."""
+    layer, head = _controls.values(controls(data), state).values()
+    given = {
+        name: data.shares(target, data.first.name)[layer, head]
+        for target, name in _classes.present(data).items()
+    }
+    largest = sorted(given, key=given.get, reverse=True)[:3]
+    said = _terms.listed(f"{given[name]:.0%} to {name}" for name in largest)
+    return (
+        f"Attention map of layer {layer}, head {head} over the {data.length} tokens of the table "
+        f"as {data.first.label}. On average a token of a cell with a cell above gives {said}."
+    )

@@ -1,0 +1,238 @@
+"""What an article about a table may say: what heads give to its parts, against even attention."""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from report.datasets.token_classes import CLASSES
+from report.figures import _classes, _terms
+from report.heads import Head, largest
+
+BEYOND = 1.5
+"""A head that gives a class this many times what even attention would give prefers it."""
+
+MOST = 8
+"""Heads that are listed, at most."""
+
+
+def context(data):
+    """What templates of articles about a table use: see `report.findings`."""
+    return {
+        "find": TableFindings(data),
+        "CLASS": _classes.NAMES,
+        "terms": _terms.names(data),
+        "position": _terms.position(data),
+    }
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a head gives to the cells above in one column, from the cells of that column."""
+
+    name: str
+    share: float
+    even: float
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A head that prefers the column of the current token, and what that is made of."""
+
+    head: Head
+    """Its value is what it gives to the same column above."""
+    habit: str
+    """"copies" or "followers", whichever has more of that."""
+    part: float
+    """The fraction of that which the habit has."""
+    columns: list
+    """`Column` or None, one a column of the table."""
+
+    @property
+    def explained(self):
+        """Whether the habit has most of it."""
+        return self.part > 0.5
+
+
+class TableFindings:
+    """Numbers of one article, computed from its datasets when they are asked for.
+
+    target: a class of `report.datasets.token_classes.CLASSES`
+    rendering: a way to write the table; default: the first, of which all is known
+    """
+
+    def __init__(self, data):
+        self.data = data
+
+    def shares(self, target, rendering=None):
+        """What every head gives to a class, float [layer, head]; 0 for one that does not occur."""
+        if target not in self.data.targets:
+            return np.zeros((self.data.layers, self.data.heads))
+        return self.data.shares(target, rendering or self.data.first.name)
+
+    def mean(self, target, rendering=None):
+        """Mean over all heads of what they give to a class."""
+        return float(self.shares(target, rendering).mean())
+
+    def even(self, target, rendering=None):
+        """What even attention would give to a class, mean over the layers."""
+        if target not in self.data.targets:
+            return 0.0
+        return float(self.data.even(target, rendering or self.data.first.name).mean())
+
+    def times(self, target, rendering=None):
+        """`mean` over `even`; 0 where even attention would give nothing."""
+        even = self.even(target, rendering)
+        return self.mean(target, rendering) / even if even else 0.0
+
+    def strongest(self, target, rendering=None):
+        """The `Head` that gives most to a class."""
+        return largest(self.shares(target, rendering))
+
+    def layer_means(self, target, rendering=None):
+        """Mean over the heads of each layer, list of float."""
+        return self.shares(target, rendering).mean(1).tolist()
+
+    def peak(self, target, rendering=None):
+        """The layer whose heads give most to a class, on average."""
+        return int(np.argmax(self.layer_means(target, rendering)))
+
+    def prefers(self, target, rendering=None):
+        """Heads that give a class `BEYOND` times what even attention would: bool [layer, head]."""
+        even = self.even(target, rendering)
+        return self.shares(target, rendering) >= BEYOND * even if even else self._none
+
+    def steady(self, target):
+        """Whether all heads together give a class in every rendering about what is even."""
+        return all(0.8 < self.times(target, name) < 1.2 for name in self.data.renderings)
+
+    def layers_of(self, target, rendering=None):
+        """The layers that have a head which prefers a class, list of int."""
+        return self.prefers(target, rendering).any(1).nonzero()[0].tolist()
+
+    def readers(self, target="same_column"):
+        """Heads that prefer a class in every rendering: list of `Head`, largest value first."""
+        found = np.all([self.prefers(target, name) for name in self.data.renderings], axis=0)
+        return self._listed(found, target)
+
+    def _listed(self, chosen, target):
+        values = self.shares(target)
+        places = zip(*chosen.nonzero(), strict=True)
+        heads = [Head(int(layer), int(head), float(values[layer, head])) for layer, head in places]
+        return sorted(heads, key=lambda head: -head.value)
+
+    @functools.cached_property
+    def reading(self):
+        """The heads that prefer their column, at most `MOST`: list of `Reader`, largest first."""
+        heads = self._listed(self.prefers("same_column"), "same_column")[:MOST]
+        return [Reader(head, *self._habit(head), self.columns(head)) for head in heads]
+
+    @property
+    def opening(self):
+        """The `Head` that a map opens at, with what it gives to the same column above: the one that
+        gives most to followers if it prefers its column, since its stripes can be seen; else the
+        one that gives its column most."""
+        head = self.repeater("followers")
+        at = head.layer, head.head
+        if self.prefers("same_column")[at]:
+            return Head(*at, float(self.shares("same_column")[at]))
+        return self.strongest("same_column")
+
+    def explained_by(self, habit):
+        """How many of `reading` have most of what they give to their column from a habit."""
+        return sum(each.explained and each.habit == habit for each in self.reading)
+
+    @functools.cached_property
+    def ranked(self):
+        """Classes of the first rendering by `times`, largest first; those without tokens left
+        out."""
+        names = [name for name in self.data.targets if self.even(name) > 0]
+        return sorted(names, key=lambda name: -self.times(name))
+
+    # --- Repetition, in the first rendering ----------------------------------------------------
+
+    @functools.cached_property
+    def repetition(self):
+        """What every head gives to repetitions, mean over the tokens of cells with a cell above.
+
+        returns: dict of float [layer, head]. copies: to earlier tokens that say the same as the
+            current one. followers: to tokens that come just after such a copy.
+            same_column_copies, same_column_followers: of these, in the same column above
+        """
+        names = ("copies", "followers")
+        shape = self.data.layers, self.data.heads
+        found = {name: np.zeros(shape) for each in names for name in (each, f"same_column_{each}")}
+        for at in np.ndindex(*shape):
+            probability = self.data.attention(*at).probability[self.data.current]
+            for name in names:
+                member = self._repeated[name]
+                found[name][at] = (probability * member).sum(1).mean()
+                above = (probability * (member & self._above)).sum(1).mean()
+                found[f"same_column_{name}"][at] = above
+        return found
+
+    @functools.cached_property
+    def even_repetition(self):
+        """What even attention would give to copies and followers: dict of float."""
+        seen = self.data.visible(0, 0).mask()[self.data.current]
+        return {
+            name: float(((member & seen).sum(1) / seen.sum(1)).mean())
+            for name, member in self._repeated.items()
+        }
+
+    def even_part(self, kind):
+        """Of what even attention would give to the same column above, the fraction that is copies
+        or followers; 0 where there is nothing above."""
+        seen = self.data.visible(0, 0).mask()[self.data.current]
+        even = seen / seen.sum(1, keepdims=True)
+        whole = (even * self._above).sum()
+        return float((even * (self._above & self._repeated[kind])).sum() / whole) if whole else 0.0
+
+    def repeater(self, kind):
+        """The `Head` that gives most to "copies" or "followers"."""
+        return largest(self.repetition[kind])
+
+    def _habit(self, head):
+        at = head.layer, head.head
+        kinds = ("copies", "followers")
+        parts = {kind: self.repetition[f"same_column_{kind}"][at] for kind in kinds}
+        kind = max(parts, key=parts.get)
+        return kind, float(parts[kind] / head.value)
+
+    def columns(self, head):
+        """What a head gives to the same column above, column by column.
+
+        returns: list of `Column`, None for a column without tokens that are measured
+        """
+        probability = self.data.attention(head.layer, head.head).probability
+        seen = self.data.visible(head.layer, head.head).mask()
+        found = []
+        for number, name in enumerate(self.data.about["columns"]):
+            rows = [i for i in self.data.current if self.data.first.tokens[i].column == number]
+            found.append(None)
+            if rows:
+                above = self.data.classes[rows] == list(CLASSES).index("same_column")
+                share = (probability[rows] * above).sum(1).mean()
+                even = ((above & seen[rows]).sum(1) / seen[rows].sum(1)).mean()
+                found[-1] = Column(name, float(share), float(even))
+        return found
+
+    @functools.cached_property
+    def _repeated(self):
+        """bool [current, T]: copies of the current token before it, and what follows them."""
+        ids = np.array([token.id for token in self.data.tokens])
+        places = np.arange(len(ids))
+        copies = (ids[:, None] == ids) & (places < places[:, None])
+        followers = np.zeros_like(copies)
+        followers[:, 1:] = copies[:, :-1]
+        followers &= places <= places[:, None]
+        current = self.data.current
+        return {"copies": copies[current], "followers": followers[current]}
+
+    @functools.cached_property
+    def _above(self):
+        return self.data.classes[self.data.current] == list(CLASSES).index("same_column")
+
+    @property
+    def _none(self):
+        return np.zeros((self.data.layers, self.data.heads), bool)
