@@ -10,6 +10,8 @@
 //
 // attention_map        markers {current_token, target_token, kind}; edge {column, row, order}: the
 //                      corners of the cells at which a sliding window begins
+// table_attention_map  the same, the kind of a marker being the class of its target; report.classes
+//                      names them, report.places holds [role, row, column] of each token
 // attention_breakdown  points: a target a row, by `sort_idx`; report.axes names two or three terms;
 //                      each as it is under its name, and less its smallest value in the row as
 //                      height_<term> (two) or, divided by the sum of them, share_<term> (three)
@@ -23,6 +25,7 @@
 import * as conditions from "./conditions.js";
 import { byDistance, byTarget } from "./profiles.js";
 import { attention } from "./shard.js";
+import { targetClass } from "./table.js";
 
 export const decoders = {
   attention_map: (shard, tokens) => {
@@ -43,6 +46,15 @@ export const decoders = {
       cell: (i, j) => cell(map, tokens, i, j),
       map,
     };
+  },
+
+  table_attention_map: (shard, tokens, state, { classes, places }) => {
+    const shown = decoders.attention_map(shard, tokens);
+    const named = (i, j) => classes[targetClass(places, i, j)];
+    for (const marker of shown.datasets.markers) {
+      marker.kind = named(marker.current_token, marker.target_token);
+    }
+    return { ...shown, cell: (i, j) => ({ ...shown.cell(i, j), class: named(i, j) }) };
   },
 
   attention_breakdown: (shard, tokens, { sort_idx: k }, { axes }) => {
