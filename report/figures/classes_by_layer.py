@@ -71,9 +71,10 @@ def chart(data, **state):
     return _theme.frame(
         altair.layer(
             lines.encode(x=x, y=y, color=colour, detail="rank:N"),
-            *_even(data, shown, x),
+            _even(data, shown, x),
             around.encode(x=x, y=y, tooltip=tooltip),
             points.encode(x=x, y=y, color=colour, tooltip=tooltip),
+            *_named_even(shown, x),
             *_head_sorted.marked_head(shown, x, y),
         ),
         name="classes_by_layer",
@@ -100,20 +101,27 @@ def _axes(data):
 
 
 def _even(data, shown, x):
-    """What even attention would give, from edge to edge, and what the line is."""
-    y = altair.Y("even:Q")
-    same = "datum.rank === 0"  # it is the same for all heads of a layer
-    line = shown.transform_filter(same).mark_line(
-        strokeDash=[5, 4], strokeWidth=1.6, color=altair.ExprRef("ink"), aria=False
-    )
-    name = shown.transform_filter(f"{same} && datum.layer === 0").mark_text(
-        align="left", dx=-14, dy=-8, fontSize=11, fontWeight=600, aria=False
-    )
+    """What even attention would give, from edge to edge."""
+    # it is the same for all heads of a layer; of a single layer no line could be drawn
+    one = shown.transform_filter("datum.rank === 0")
+    style = {"color": altair.ExprRef("ink"), "aria": False}
     if data.layers == 1:
-        line = shown.transform_filter(same).mark_tick(
-            thickness=1.6, size=60, orient="horizontal", color=altair.ExprRef("ink"), aria=False
-        )
-    return line.encode(x=x, y=y), name.encode(x=x, y=y, text=altair.value("even attention"))
+        mark = one.mark_tick(thickness=1.6, size=60, orient="horizontal", **style)
+    else:
+        mark = one.mark_line(strokeDash=[5, 4], strokeWidth=1.6, **style)
+    return mark.encode(x=x, y=altair.Y("even:Q"))
+
+
+def _named_even(shown, x):
+    """What that line is, on a ground of paper, so that it can be read over other lines."""
+    first = shown.transform_filter("datum.rank === 0 && datum.layer === 0")
+    style = {"align": "left", "dx": -10, "dy": -11, "fontSize": 11, "fontWeight": 600}
+    ground = {"stroke": altair.ExprRef("paper"), "strokeWidth": 4, "strokeJoin": "round"}
+    text = altair.value("even attention")
+    return [
+        first.mark_text(**style, **more, aria=False).encode(x=x, y=altair.Y("even:Q"), text=text)
+        for more in (ground, {})
+    ]
 
 
 def rows(data, **state):

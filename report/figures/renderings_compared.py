@@ -12,7 +12,7 @@ COLUMNS = 3
 STYLES = (
     ("line", [1, 0], "circle", "#1f5fc4", "#7fb0ff"),
     ("dash", [6, 3], "square", "#c2410c", "#ff9a57"),
-    ("dash", [2, 2], "triangle-up", "#0d7a5f", "#4fd6ae"),
+    ("dots", [2, 2], "triangle-up", "#0d7a5f", "#4fd6ae"),
 )
 """Of the renderings, in order: (mark of the legend, dash, shape, colour on light, on dark)."""
 
