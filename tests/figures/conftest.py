@@ -3,7 +3,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.figures import hand_made, live_page
+from tests.figures import hand_conditions, hand_made, live_page
 from tests.serving import served
 
 
@@ -29,6 +29,21 @@ def data(study):
 def address(data):
     site = data.path.parents[2]
     live_page.write(site, data)
+    with served(site) as root:
+        yield f"{root}articles/hand/"
+
+
+@pytest.fixture(scope="session")
+def conditions(tmp_path_factory):
+    """A hand-made study of conditions: two models, three prompts."""
+    return hand_conditions.study(tmp_path_factory.mktemp("conditions") / "datasets" / "hand")
+
+
+@pytest.fixture(scope="session")
+def grids(conditions):
+    """Address of a page with the grids of `conditions`."""
+    site = conditions.models[0].path.parents[2]
+    live_page.write_grids(site, conditions)
     with served(site) as root:
         yield f"{root}articles/hand/"
 

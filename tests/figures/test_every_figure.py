@@ -9,16 +9,48 @@ import pytest
 
 from report.article import figure_module, figure_names
 from report.errors import ReportError
-from report.figures import _static, alignment_vs_magnitude
-from tests.figures import hand_made
+from report.figures import _grid, _static, alignment_vs_magnitude
+from tests.figures import hand_conditions, hand_made
+from tests.figures.live_page import GRIDS, ORDER
 
-every_figure = pytest.mark.parametrize(
-    "figure", [figure_module(name) for name in figure_names()], ids=figure_names()
-)
+OF_TABLES = ("classes_by_layer", "renderings_compared", "table_attention_map")
+"""Figures of how a table is read; they have tests of their own."""
 
+
+def each(names):
+    modules = [figure_module(name) for name in names]
+    return pytest.mark.parametrize("figure", modules, ids=names)
+
+
+every_figure = each((*ORDER, *GRIDS))
+every_figure_of_a_passage = each(ORDER)
 
 every_kind = pytest.mark.parametrize("kind", hand_made.KINDS)
 """Kinds of models; a figure that cannot be drawn of one says so."""
+
+
+@pytest.fixture
+def drawn_of(figure, request):
+    """What a figure is drawn of."""
+    name = name_of(figure)
+    if name in GRIDS:
+        return hand_conditions.panels(request.getfixturevalue("conditions"), name)
+    return request.getfixturevalue("data")
+
+
+def name_of(figure):
+    return figure.__name__.rsplit(".", 1)[1]
+
+
+def panels_of(figure, data):
+    """What to add to a state for each panel: nothing for a figure that is one chart."""
+    if not hasattr(figure, "panels"):
+        return [{}]
+    return [{"panel": number} for number in range(len(_grid.boxes(figure, data)))]
+
+
+def test_no_figure_is_forgotten():
+    assert sorted((*ORDER, *GRIDS, *OF_TABLES)) == figure_names()
 
 
 def drawable(figure, data):
@@ -46,31 +78,46 @@ def inside(node, key):
 
 
 @every_figure
-def test_builds_twice_to_the_same_json(figure, data):
-    once, twice = (json.dumps(specification(figure, data)) for _ in range(2))
-    assert once == twice
+def test_builds_twice_to_the_same_json(figure, drawn_of):
+    for panel in panels_of(figure, drawn_of):
+        once, twice = (json.dumps(specification(figure, drawn_of, **panel)) for _ in range(2))
+        assert once == twice
 
 
 @every_figure
-def test_is_valid_vega_lite_of_the_version_that_the_bundle_has(figure, data):
-    spec = specification(figure, data)
-    assert f"/{altair.SCHEMA_VERSION}.json" in spec["$schema"]
-    altair.Chart.from_dict(spec, validate=True)
+def test_is_valid_vega_lite_of_the_version_that_the_bundle_has(figure, drawn_of):
+    for panel in panels_of(figure, drawn_of):
+        spec = specification(figure, drawn_of, **panel)
+        assert f"/{altair.SCHEMA_VERSION}.json" in spec["$schema"]
+        altair.Chart.from_dict(spec, validate=True)
 
 
-@every_figure
-@every_kind
-def test_has_words(figure, study, kind):
-    assert figure.__doc__.splitlines()[0].endswith(".")
-    data = study(kind)
-    if not drawable(figure, data):
-        return
+@each(GRIDS)
+def test_grids_have_words(figure, drawn_of):
+    said_by(figure, drawn_of)
+
+
+def said_by(figure, data):
+    """Title, caption and alt texts of a figure, checked."""
+    assert figure.__doc__.splitlines()[0].endswith((".", "?"))
     state = {control.param: control.value for control in figure.controls(data)}
-    for text in (figure.title(data), figure.caption(data), figure.alt(data, **state)):
+    alts = [figure.alt(data, **state, **panel) for panel in panels_of(figure, data)]
+    texts = [figure.title(data), figure.caption(data), *alts]
+    for text in texts:
         assert text.strip() == text
         assert text
         assert "  " not in text
         assert "nan" not in text.split()
+    return texts
+
+
+@every_figure_of_a_passage
+@every_kind
+def test_has_words(figure, study, kind):
+    data = study(kind)
+    if not drawable(figure, data):
+        return
+    for text in said_by(figure, data):
         assert ("ALiBi" in text) <= (hand_made.KINDS[kind].like in ("falcon", "mpt"))
         assert ("only attend to itself" in text) <= data.causal
 
@@ -85,47 +132,65 @@ def test_alt_text_names_no_correlation_of_what_does_not_vary():
 
 
 @every_figure
-def test_alt_text_follows_the_controls(figure, data):
-    first, *_ = figure.controls(data)
-    ends = first.options if hasattr(first, "options") else (first.minimum, first.maximum)
-    texts = {figure.alt(data, **{first.param: value}) for value in ends}
-    assert len(texts) == 2
+def test_alt_text_follows_the_controls(figure, drawn_of):
+    for control in figure.controls(drawn_of):
+        ends = control.options if hasattr(control, "options") else (0, control.maximum)
+        for panel in panels_of(figure, drawn_of):
+            texts = {figure.alt(drawn_of, **{control.param: value}, **panel) for value in ends}
+            # the colour of the heat map is nothing that the panels below show
+            assert len(texts) == 2 or (control.param == "measure" and panel["panel"] > 0)
 
 
-@every_figure
+@every_figure_of_a_passage
 @every_kind
 def test_rows_fill_exactly_the_named_datasets(figure, study, kind):
     data = study(kind)
-    if not drawable(figure, data):
-        return
-    spec = specification(figure, data)
-    inline = spec.get("datasets", {})
-    used = {source["name"] for source in inside(spec, "data") if "name" in source}
-    named = used - set(inline)
-    assert named == set(figure.rows(data)) == set(spec["usermeta"]["report"]["data"]["datasets"])
+    if drawable(figure, data):
+        assert_fills(figure, data)
+
+
+@each(GRIDS)
+def test_rows_fill_exactly_the_named_datasets_of_grids(figure, drawn_of):
+    assert_fills(figure, drawn_of)
+
+
+def assert_fills(figure, data):
+    for panel in panels_of(figure, data):
+        spec = specification(figure, data, **panel)
+        used = {source["name"] for source in inside(spec, "data") if "name" in source}
+        named = used - set(spec.get("datasets", {}))
+        told = set(spec["usermeta"]["report"]["data"]["datasets"])
+        assert named == set(figure.rows(data, **panel)) == told
 
 
 @every_figure
-def test_tells_the_script_what_it_must_know(figure, data):
-    report = specification(figure, data)["usermeta"]["report"]
-    assert report["figure"] == figure.__name__.rsplit(".", 1)[1]
-    assert [c["param"] for c in report["controls"]] == [c.param for c in figure.controls(data)]
-    address = report["data"]["url"].format(**{c["param"]: c["value"] for c in report["controls"]})
-    assert (data.path / address).is_file()
+def test_tells_the_script_what_it_must_know(figure, drawn_of):
+    grid = name_of(figure) in GRIDS
+    folder = drawn_of.places[0].model.path.parent if grid else drawn_of.path
+    for panel in panels_of(figure, drawn_of):
+        report = specification(figure, drawn_of, **panel)["usermeta"]["report"]
+        assert report["figure"] == name_of(figure)
+        params = [control["param"] for control in report["controls"]]
+        assert params == [control.param for control in figure.controls(drawn_of)]
+        state = {control["param"]: control["value"] for control in report["controls"]}
+        assert (folder / report["data"]["url"].format(**state)).is_file()
+        assert (folder / report["data"].get("tokens", "passage.json")).is_file()
 
 
 @every_figure
-def test_marks_are_no_nodes_for_screen_readers(figure, data):
+def test_marks_are_no_nodes_for_screen_readers(figure, drawn_of):
     # thousands of points would be read out one by one; the description and the alt text speak
-    marks = inside(specification(figure, data), "mark")
-    assert marks
-    assert all(mark["aria"] is False for mark in marks)
+    for panel in panels_of(figure, drawn_of):
+        marks = inside(specification(figure, drawn_of, **panel), "mark")
+        assert marks
+        assert all(mark["aria"] is False for mark in marks)
 
 
 @every_figure
 @pytest.mark.parametrize("dark", [False, True])
-def test_renders(figure, data, dark):
-    assert_drawn(_static.svg(figure, data, dark=dark))
+def test_renders(figure, drawn_of, dark):
+    for panel in panels_of(figure, drawn_of):
+        assert_drawn(_static.svg(figure, drawn_of, dark=dark, **panel))
 
 
 @pytest.mark.parametrize("name", ["attention_map", "attention_breakdown", "bias_vs_position"])
@@ -144,16 +209,17 @@ def assert_drawn(svg):
 
 
 @every_figure
-def test_still_pictures_differ_between_the_palettes(figure, data):
-    light, dark = (_static.svg(figure, data, dark=dark) for dark in (False, True))
+def test_still_pictures_differ_between_the_palettes(figure, drawn_of):
+    light, dark = (_static.svg(figure, drawn_of, dark=dark) for dark in (False, True))
     assert light != dark
-    assert light == _static.svg(figure, data)
+    assert light == _static.svg(figure, drawn_of)
 
 
 @every_figure
-def test_refuses_what_its_controls_do_not_reach(figure, data):
-    param = figure.controls(data)[0].param
-    with pytest.raises(ReportError, match=f"{param}=99 is not allowed"):
-        figure.chart(data, **{param: 99})
-    with pytest.raises(ReportError, match="unknown control 'colour'; this figure has: "):
-        figure.rows(data, colour=1)
+def test_refuses_what_its_controls_do_not_reach(figure, drawn_of):
+    param = figure.controls(drawn_of)[0].param
+    for panel in panels_of(figure, drawn_of):
+        with pytest.raises(ReportError, match=f"{param}=99 is not allowed"):
+            figure.chart(drawn_of, **{param: 99}, **panel)
+        with pytest.raises(ReportError, match="unknown control 'colour'; this figure has: "):
+            figure.rows(drawn_of, colour=1, **panel)

@@ -1,0 +1,109 @@
+"""A small study of a table, made of numbers and not by a model, in the files that a real one has."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from report import store
+from report.datasets import attention, class_shares, passage, renderings
+from report.datasets.table_study import TableData
+from report.datasets.token_classes import CLASSES, current_tokens, token_classes
+from report.datasets.visible import Visible
+from report.tables import Cell, Table
+from report.tables import renderings as every_rendering
+from tests.figures import hand_made
+from tests.figures.hand_made import HEADS, KINDS, LAYERS, LENGTH
+
+TABLE = Table(
+    "hand-made",
+    ("<b>a</b>", '{{x}}|"'),
+    (
+        (Cell("12", True), Cell("<b>&amp;!")),
+        (Cell("12", True), Cell("</script>")),
+        (Cell("7", True), Cell("a,\n|b|")),
+    ),
+)
+"""What a page or a template might take for its own."""
+
+CHUNK = {"csv": 4, "json": 6, "sentences": 5}
+"""Characters of a token at most; so the CSV has as many tokens as a hand-made passage."""
+
+
+def study(folder, kind="alibi_bias", table=TABLE):
+    """`TableData` over datasets of a kind of `hand_made.KINDS`, written into `folder`."""
+    rng, kind = np.random.default_rng(8), KINDS[kind]
+    texts = [tokens(each, kind.causal) for each in every_rendering(table)]
+    assert len(texts[0].pieces) == LENGTH, len(texts[0].pieces)
+    about = {"name": table.name, "title": "By hand", "source": "", "licence": "", "language": ""}
+    store.write(
+        folder / "passage.json", passage.encode(SimpleNamespace(**about), texts[0].pieces)
+    )
+    store.write(folder / "renderings.json", renderings.encode(table, texts))
+    shards = {
+        (layer, head): hand_made.one_head(rng, layer, head, kind)
+        for layer, head in np.ndindex(LAYERS, HEADS)
+    }
+    for (layer, head), shard in shards.items():
+        store.write(folder / "attention" / f"{layer}" / f"{head}.json", shard)
+    shares = {text.name: of_rendering(rng, text, kind) for text in texts}
+    shares["csv"] = of_shards(texts[0], shards)
+    store.write(folder / "class_shares.json", class_shares.encode(shares))
+    store.write(folder / "manifest.json", manifest(kind, table))
+    return TableData(folder)
+
+
+def tokens(rendering, causal):
+    """A rendering as tokens of some characters each, as `report.models.cells.TableText`."""
+    pieces = [{"id": 0, "text": "<|begin|>" if causal else "[CLS]", "special": True}]
+    places = [SimpleNamespace(role="added", row=-1, column=-1)]
+    size = CHUNK[rendering.name]
+    for part in rendering.parts:
+        for start in range(0, len(part.text), size):
+            text = part.text[start : start + size]
+            pieces.append({"id": 1 + sum(map(ord, text)) % 300, "text": text})
+            places.append(part)
+    crossings = [len(pieces) - 2] if rendering.name == "json" else []
+    return SimpleNamespace(
+        name=rendering.name,
+        label=rendering.label,
+        pieces=pieces,
+        places=places,
+        crossings=crossings,
+    )
+
+
+def of_shards(text, shards):
+    """The shares that the attention of shards adds up to."""
+    current, classes = current_tokens(text.places), token_classes(text.places)
+    members = np.arange(len(CLASSES)) == classes[..., None]  # [current, key, class]
+    probability = np.zeros((LAYERS, HEADS, len(CLASSES)))
+    even = np.zeros((LAYERS, len(CLASSES)))
+    for (layer, head), shard in shards.items():
+        decoded = attention.decode(shard)
+        given = decoded.probability[current]
+        probability[layer, head] = (given[..., None] * members).sum(1).mean(0)
+        seen = decoded.visible.mask()[current]
+        even[layer] = even_of(seen, members)
+    return SimpleNamespace(probability=probability, even=even)
+
+
+def of_rendering(rng, text, kind):
+    """Random shares of the classes that occur, and the even ones of causal attention."""
+    current, classes = current_tokens(text.places), token_classes(text.places)
+    members = np.arange(len(CLASSES)) == classes[..., None]
+    length = len(text.places)
+    visible = Visible.causal(length) if kind.causal else Visible.full(length)
+    even = even_of(visible.mask()[current], members)
+    given = rng.dirichlet(np.where(even > 0, 1.5, 1e-9), (LAYERS, HEADS))
+    return SimpleNamespace(probability=given, even=np.tile(even, (LAYERS, 1)))
+
+
+def even_of(seen, members):
+    return ((seen / seen.sum(1, keepdims=True))[..., None] * members).sum(1).mean(0)
+
+
+def manifest(kind, table):
+    found = hand_made.manifest(kind)
+    del found["corpus"]
+    about = {"name": table.name, "rows": len(table.rows), "columns": list(table.columns)}
+    return found | {"kind": "table", "table": about}
