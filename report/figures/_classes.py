@@ -12,7 +12,7 @@ SEEN = {
     "its own cell": ("square", "#0b8457", "#45d69a"),
     "same column above": ("circle", "#d2440c", "#ff9a57"),
     "other cells": ("triangle-down", "#8a6d00", "#e3c545"),
-    "other tokens": ("stroke", "#2a2d34", "#e2e5ec"),
+    "anything else": ("stroke", "#2a2d34", "#e2e5ec"),
 }
 """What a reader reads -> (shape, colour on light, colour on dark), in the order of `CLASSES`."""
 
@@ -23,7 +23,7 @@ ROLES = {
     "header": SEEN["column names"],
     "delimiter": SEEN["delimiters"],
     "value": SEEN["other cells"],
-    "added": SEEN["other tokens"],
+    "added": SEEN["anything else"],
 }
 """What a token is, whoever looks at it, and how that is drawn."""
 

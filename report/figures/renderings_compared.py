@@ -40,7 +40,17 @@ def controls(data):
 
 def panels(data):
     """Titles of the panels: the classes."""
-    return list(_classes.present(data).values())
+    return list(_compared(data).values())
+
+
+def _compared(data):
+    """The classes that even attention would give something: what goes to no token is none."""
+    found = _classes.present(data)
+    return {
+        name: seen
+        for name, seen in found.items()
+        if any(data.even(name, rendering).any() for rendering in data.renderings)
+    }
 
 
 def legends(data):
@@ -57,7 +67,7 @@ def legends(data):
 def chart(data, panel=0, **state):
     at = _controls.at_state(controls(data), state)
     renderings = _classes.renderings(data)
-    layers = _layers(list(_classes.present(data))[panel], renderings)
+    layers = _layers(list(_compared(data))[panel], renderings)
     x, y = _axes(data)
     colour, dash, shape = _looks(list(renderings))
     line = layers.mark_line(strokeWidth=1.7, aria=False)
@@ -166,7 +176,7 @@ def rows(data, panel=0, **state):
 def alt(data, panel=0, **state):
     """Alt text that says, for each rendering, what the class gets."""
     shown = _controls.values(controls(data), state)["shown"]
-    target, named = list(_classes.present(data).items())[panel]
+    target, named = list(_compared(data).items())[panel]
     found = []
     for name, label in _classes.renderings(data).items():
         mean, even = data.shares(target, name).mean(), data.even(target, name).mean()

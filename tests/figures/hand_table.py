@@ -1,4 +1,4 @@
-"""A small study of a table, made of numbers and not by a model, in the files that a real one has."""
+"""A small study of a table, made of numbers and not by a model, in the files of a real one."""
 
 from types import SimpleNamespace
 
@@ -35,9 +35,7 @@ def study(folder, kind="alibi_bias", table=TABLE):
     texts = [tokens(each, kind.causal) for each in every_rendering(table)]
     assert len(texts[0].pieces) == LENGTH, len(texts[0].pieces)
     about = {"name": table.name, "title": "By hand", "source": "", "licence": "", "language": ""}
-    store.write(
-        folder / "passage.json", passage.encode(SimpleNamespace(**about), texts[0].pieces)
-    )
+    store.write(folder / "passage.json", passage.encode(SimpleNamespace(**about), texts[0].pieces))
     store.write(folder / "renderings.json", renderings.encode(table, texts))
     shards = {
         (layer, head): hand_made.one_head(rng, layer, head, kind)
