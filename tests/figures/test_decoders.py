@@ -8,7 +8,7 @@ import pytest
 from report.datasets import packing
 from report.figures import _pixels, attention_map
 from report.pages import figure_module
-from tests.figures import hand_made, live_page
+from tests.figures import hand_conditions, hand_made, live_page
 
 pytestmark = pytest.mark.browser
 
@@ -26,6 +26,10 @@ def decoded(page, data, figure, state):
     file = json.loads((data.path / report["data"]["url"].format(**state)).read_text("utf-8"))
     labels = [token.label for token in data.tokens]
     return page.evaluate(DECODE, [report["data"]["decode"], file, labels, state, report])
+
+
+def read(folder, address):
+    return json.loads((folder / address).read_text("utf-8"))
 
 
 def drawable(data):
@@ -47,6 +51,27 @@ def test_decoders_give_the_rows_that_python_gives(page, address, study, kind):
         expected = figure.rows(data, **state)
         for dataset in set(expected) - {"map", "no_score"}:  # a canvas, and always empty
             assert_same(found[dataset], expected[dataset], f"{figure.__name__}.{dataset}")
+
+
+@pytest.mark.parametrize("prompts", [1, 3])
+@pytest.mark.parametrize("reduction", ["mean", "last"])
+@pytest.mark.parametrize("name", live_page.GRIDS)
+def test_decoders_give_the_rows_of_panels(page, address, tmp_path, name, reduction, prompts):
+    page.goto(address)
+    data = hand_conditions.panels(hand_conditions.study(tmp_path, prompts), name)
+    figure, folder = figure_module(name), data.places[0].model.path.parent
+    state = {control.param: control.value for control in figure.controls(data)}
+    state |= {"reduction": reduction}
+    for panel in range(len(figure.panels(data))):
+        report = figure.chart(data, **state, panel=panel).to_dict()["usermeta"]["report"]
+        file = read(folder, report["data"]["url"].format(**state))
+        texts = read(folder, report["data"]["tokens"])
+        call = [report["data"]["decode"], file, texts, state, report]
+        found = page.evaluate(DECODE, call)["datasets"]
+        expected = figure.rows(data, **state, panel=panel)
+        assert found.keys() == expected.keys()
+        for dataset in expected:
+            assert_same(found[dataset], expected[dataset], f"{name} {panel} {dataset}")
 
 
 def assert_same(found, expected, where):
