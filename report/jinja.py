@@ -5,7 +5,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from report import text
-from report.figures import _terms
+from report.figures import _received, _terms
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
@@ -30,9 +30,13 @@ def environment(*folders):
         "percent": text.percent,
         "large": text.large,
         "number": text.number,
+        "spread": text.spread,
+        "percent_spread": text.percent_spread,
         "broken_lines": text.broken_lines,
         "count": text.count,
         "layers": layers,
+        "listed": _terms.listed,
+        "lower_first": _received.lower,
         "yaml_text": text.yaml_text,
         "slug": text.slug,
         "self_check_rows": text.self_check_rows,

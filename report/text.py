@@ -1,5 +1,6 @@
 """Conversions for templates: any text made safe for Markdown and YAML, numbers made readable."""
 
+import math
 import re
 
 import yaml
@@ -96,6 +97,27 @@ def number(value):
         return "nearly 0"
     exponent = int(f"{value:.1e}".partition("e")[2])  # of the rounded value: 0.0996 is 0.10
     return f"{value:,.{min(4, max(0, 1 - exponent))}f}".replace("-", "−")
+
+
+def spread(found, scale=1):
+    """A mean and its standard error, as exact as the error lets it be: "0.535 ± 0.004".
+
+    found: has value and error; the error is NaN where it is not known
+    """
+    value, error = found.value * scale, found.error * scale
+    if math.isnan(value):
+        return "not known"
+    if not error >= SMALLEST / 2:
+        return number(value)
+    exponent = int(f"{error:.0e}".partition("e")[2])  # of the rounded error: 0.096 is 0.1
+    digits = min(4, max(0, -exponent))
+    return f"{value:.{digits}f} ± {error:.{digits}f}".replace("-", "−")
+
+
+def percent_spread(found):
+    """The same of fractions: "46.5 ± 0.4 %"."""
+    said = spread(found, 100)
+    return said if math.isnan(found.value) else f"{said}\u00a0%"
 
 
 def broken_lines(label):

@@ -66,8 +66,8 @@ class ModelConditions:
 
     @property
     def name(self):
-        """The model's name."""
-        return self.manifest["model"]["name"]
+        """The model's name as titles have it: on the hub, without its owner."""
+        return self.manifest["model"]["name"].rpartition("/")[2]
 
     @property
     def layers(self):
