@@ -158,10 +158,16 @@ class Chart {
     this.view = view;
     this.params = new Set(spec.params.map((each) => each.name));
     keepTooltipInside(view);
+    this.hideTip = this.watch();
+  }
+
+  // Listens to pointer, fingers and keys; returns what takes a tooltip away.
+  watch() {
+    const { view, canvasBox } = this;
+    if (this.report.points) return watchPoints(this, canvasBox);
     watchFigure(this);
-    const { ramp, points } = this.report;
-    const hide = ramp ? watchCells(this, this.canvasBox) : points && watchPoints(this, this.canvasBox);
-    this.hideTip = hide || ((event) => view.tooltip().call(view, null, event, null, null));
+    if (this.report.ramp) return watchCells(this, canvasBox);
+    return (event) => view.tooltip().call(view, null, event, null, null);
   }
 
   async show(state) {

@@ -63,12 +63,16 @@ export function watchPoints(chart, box) {
   const leave = (event) => {
     if (!at) return;
     at = null;
-    figure.mark({ ...chart.shown.points.mark(null), ...figure.pinned });
+    unmark();
     view.tooltip().call(view, null, event, null, null);
   };
+  const unmark = () => figure.mark({ ...chart.shown.points.mark(null), ...figure.pinned });
   const clear = (event) => {
     left = box.contains(event.target) ? at : null;
-    figure.pinned = null;
+    if (figure.pinned) {
+      figure.pinned = null;
+      unmark();
+    }
     leave(event);
   };
   const point = (event) => chart.shown && show(kind.at(view, ...inPlot(view, event)), event);

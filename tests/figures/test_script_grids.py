@@ -1,0 +1,465 @@
+"""Grids in a real browser: every panel draws, marks go through all panels, the heat map leads."""
+
+import json
+
+import pytest
+
+from tests.figures import hand_conditions
+from tests.figures.conftest import quiet_page
+from tests.figures.hand_conditions import FILLER, MERGED, SYSTEM
+from tests.figures.live_page import TOOLTIP, go_live, until
+
+pytestmark = pytest.mark.browser
+
+LINES, AGAINST, LAYERS, EFFECT = 1, 2, 3, 4
+PANELS = {LINES: 6, AGAINST: 2, LAYERS: 3, EFFECT: 3}
+
+DRAWN = """([number, panel]) => { const canvas = document.querySelectorAll(
+        `#fig-${number} canvas`)[panel];
+    const {width, height} = canvas;
+    const copy = Object.assign(document.createElement('canvas'), {width, height})
+        .getContext('2d', {willReadFrequently: true});
+    copy.drawImage(canvas, 0, 0);
+    const {data} = copy.getImageData(0, 0, width, height);
+    const count = {};
+    for (let n = 0; n < data.length; n += 4) if (data[n + 3] > 200) {
+        const colour = '#' + [0, 1, 2].map(k => data[n + k].toString(16).padStart(2, '0')).join('');
+        count[colour] = (count[colour] ?? 0) + 1; }
+    return count; }"""
+"""How many pixels of each colour a panel has."""
+
+
+def drawn(page, number, panel):
+    page.wait_for_timeout(80)
+    return page.evaluate(DRAWN, [number, panel])
+
+
+def plot(page, number, panel):
+    """The panel's canvas in the window, once it is in view."""
+    go_live(page, number)
+    canvas = page.locator(f"#fig-{number} canvas").nth(panel)
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_timeout(100)
+    return canvas.bounding_box()
+
+
+def point_at(page, number, panel, position, touch=False):
+    """Move over a panel until its tooltip tells of a position; returns the tooltip."""
+    box = plot(page, number, panel)
+    for x in range(40, int(box["width"]), 1 if position > 20 else 2):
+        place = box["x"] + x, box["y"] + box["height"] / 2
+        if touch:
+            page.touchscreen.tap(*place)
+        else:
+            page.mouse.move(*place)
+        found = page.evaluate(TOOLTIP)
+        if found.get("position") == str(position):
+            return found
+    return pytest.fail(f"no place of the panel tells of position {position}")
+
+
+def measured(study, model, layer, head):
+    """The file of one head, and the texts by condition: read here, not by the project's reader."""
+    path = study.models[model].path
+    shard = json.loads((path / f"received/{layer}/{head}.json").read_text("utf-8"))
+    texts = json.loads((path / "conditions.json").read_text("utf-8"))["conditions"]
+    return shard["conditions"], {text["name"]: text for text in texts}
+
+
+def said(values, place):
+    mean, error = values["mean"][place], values["standard_error"][place]
+    if error is None:
+        return f"{mean * 0.00002:.5f}"
+    return f"{mean * 0.00002:.5f} ± {error * 0.00002:.5f}"
+
+
+@pytest.mark.parametrize("shade", ["default", "slate"])
+def test_every_panel_draws_its_lines_in_the_colours_of_its_legend(page, grids, shade):
+    page.goto(grids)
+    page.evaluate(f"document.body.dataset.mdColorScheme = '{shade}'")
+    blue, red, orange = (
+        ("#1f5fc4", "#c62a35", "#b65c00")
+        if shade == "default"
+        else ("#7fb0ff", "#ff8b86", "#ffb45e")
+    )
+    expected = {
+        LINES: [(blue, red)] * 3 + [(blue,)] * 3,
+        AGAINST: [(blue, orange)] * 2,
+        LAYERS: [(blue, red)] * 3,
+        EFFECT: [(), (blue, red), (red,)],
+    }
+    for number, panels in expected.items():
+        go_live(page, number)
+        assert page.locator(f"#fig-{number} canvas").count() == len(panels) == PANELS[number]
+        for panel, colours in enumerate(panels):
+            found = drawn(page, number, panel)
+            assert sum(found.values()) > 1000
+            for colour in (blue, red, orange):
+                # dashes and thin lines: many pixels are mixed with what lies behind them
+                assert (found.get(colour, 0) > 25) == (colour in colours), (number, panel, colour)
+    key = "getComputedStyle(document.querySelector('{}'), '::before').borderTopColor"
+    red_key = page.evaluate(key.format("#fig-1 .live-figure__key--dash"))
+    assert red_key == f"rgb({int(red[1:3], 16)}, {int(red[3:5], 16)}, {int(red[5:], 16)})"
+
+
+def test_the_filler_is_shaded_in_the_bottom_row(page, grids):
+    page.goto(grids)
+    go_live(page, LINES)
+    shaded = [drawn(page, LINES, panel).get("#dde0e6", 0) for panel in range(6)]
+    assert max(shaded[:3]) == 0
+    assert min(shaded[3:]) > 3000
+
+
+def test_a_tooltip_where_the_filler_is_cut_out_compares_both_conditions(page, grids, conditions):
+    page.goto(grids)
+    position = SYSTEM + 2
+    found = point_at(page, LINES, 1, position)  # layer 3, head 4, counted from 1
+    values, texts = measured(conditions, 0, 2, 3)
+    place = texts["filler"]["positions"][position]
+    assert place == position + FILLER
+    token = {
+        name: f"“{texts[name]['tokens'][at]}”"
+        for name, at in (("none", position), ("filler", place))
+    }
+    assert found == {
+        "position": str(position),
+        "token of the first prompt, w/o Meaningless tokens": token["none"],
+        "token of the first prompt, w/ Meaningless tokens": token["filler"],
+        "w/o Meaningless tokens": said(values["none"]["mean"], position),
+        "w/ Meaningless tokens": said(values["filler"]["mean"], place),
+        "±": "one standard error, 3 prompts",
+    }
+
+
+def test_a_tooltip_says_whether_a_position_lies_in_the_filler(page, grids, conditions):
+    page.goto(grids)
+    values, texts = measured(conditions, 0, 0, 1)
+    for position, inside in ((SYSTEM - 1, "no"), (SYSTEM, "yes"), (SYSTEM + FILLER, "no")):
+        assert point_at(page, LINES, 3, position) == {
+            "position": str(position),
+            "token of the first prompt": f"“{texts['filler']['tokens'][position]}”",
+            "w/ Meaningless tokens": said(values["filler"]["mean"], position),
+            "±": "one standard error, 3 prompts",
+            "in the filler": inside,
+        }
+
+
+def test_a_tooltip_against_a_sentence_names_both_tokens(page, grids, conditions):
+    page.goto(grids)
+    values, texts = measured(conditions, 1, 1, 2)
+    found = point_at(page, AGAINST, 1, SYSTEM + 1)
+    assert found["token of the first prompt, Meaningless tokens"] == "“/”"
+    sentence = f"“{texts['sentence']['tokens'][SYSTEM + 1]}”"
+    assert found["token of the first prompt, Random sentence"] == sentence
+    assert found["Meaningless tokens"] == said(values["filler"]["mean"], SYSTEM + 1)
+    assert found["Random sentence"] == said(values["sentence"]["mean"], SYSTEM + 1)
+    assert found["in the filler"] == "yes"
+
+
+def test_a_position_that_only_longer_prompts_have_tells_so(page, grids, conditions):
+    page.goto(grids)
+    values, texts = measured(conditions, 0, 0, 1)
+    last = len(texts["filler"]["counts"]) - 1
+    found = point_at(page, LINES, 3, last)
+    assert found["token of the first prompt"] == "none, it is shorter"
+    assert found["w/ Meaningless tokens"] == said(values["filler"]["mean"], last)
+    assert "±" not in found["w/ Meaningless tokens"]
+    assert found["±"] == "one standard error, 1 prompt has it"
+
+
+def test_token_text_is_told_as_text(page, grids, conditions):
+    page.goto(grids)
+    found = point_at(page, LINES, 0, 2)
+    assert found["token of the first prompt"] == "“ <b>bold</b>”"
+    assert page.locator("#vg-tooltip-element b").count() == 0
+
+
+def marks(page, number):
+    """Where each panel is marked: what its parameter is, read from the pixels' change."""
+    return [drawn(page, number, panel) for panel in range(PANELS[number])]
+
+
+def test_hovering_marks_the_same_token_in_all_panels(page, grids):
+    page.goto(grids)
+    plot(page, LINES, 0)
+    page.mouse.move(1, 1)
+    still = marks(page, LINES)
+    point_at(page, LINES, 0, SYSTEM + 1)
+    marked = marks(page, LINES)
+    assert all(one != other for one, other in zip(still, marked, strict=True))
+    # from the bottom row: in the filler there is nothing to mark above
+    point_at(page, LINES, 4, SYSTEM + 1)
+    within = marks(page, LINES)
+    assert within[:3] == still[:3]
+    assert all(one != other for one, other in zip(still[3:], within[3:], strict=True))
+    # and behind it the same token as before
+    point_at(page, LINES, 4, SYSTEM + 1 + FILLER)
+    assert marks(page, LINES) == marked
+    page.mouse.move(1, 1)
+    assert marks(page, LINES) == still
+    assert page.evaluate(TOOLTIP) == {}
+
+
+def test_a_token_without_a_counterpart_is_marked_above_only(page, grids):
+    page.goto(grids)
+    plot(page, LINES, 0)
+    page.mouse.move(1, 1)
+    still = marks(page, LINES)
+    found = point_at(page, LINES, 2, MERGED)
+    assert "w/ Meaningless tokens" not in found
+    now = marks(page, LINES)
+    assert all(one != other for one, other in zip(still[:3], now[:3], strict=True))
+    assert now[3:] == still[3:]
+
+
+def test_a_click_pins_a_mark_and_escape_takes_it_away(page, grids):
+    page.goto(grids)
+    plot(page, LAYERS, 0)
+    page.mouse.move(1, 1)
+    still = marks(page, LAYERS)
+    point_at(page, LAYERS, 1, 6)
+    marked = marks(page, LAYERS)
+    page.mouse.down()
+    page.mouse.up()
+    page.mouse.move(1, 1)
+    assert page.evaluate(TOOLTIP) == {}
+    assert marks(page, LAYERS) == marked
+    page.keyboard.press("Escape")
+    assert marks(page, LAYERS) == still
+
+
+def test_keys_move_over_positions_and_are_told_to_screen_readers(page, grids, conditions):
+    page.goto(grids)
+    go_live(page, LAYERS)
+    chart = page.locator(f"#fig-{LAYERS} .live-figure__chart").nth(1)
+    assert chart.get_attribute("role") == "application"
+    assert chart.get_attribute("aria-label").startswith("one-model Layer 2 Head 3; arrow keys")
+    chart.focus()
+    still = marks(page, LAYERS)
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+    values, _ = measured(conditions, 0, 1, 2)
+    shown = page.evaluate(TOOLTIP)
+    assert shown["position"] == "1"
+    assert shown["Mless"] == said(values["filler"]["mean"], 1)
+    told = page.inner_text(f"#fig-{LAYERS} .live-figure__live")
+    assert told.startswith("position 1, ")
+    assert f"Mless {shown['Mless']}" in told
+    assert all(one != other for one, other in zip(still, marks(page, LAYERS), strict=True))
+    page.keyboard.press("End")
+    last = page.evaluate(TOOLTIP)["position"]
+    assert int(last) == SYSTEM + hand_conditions.QUESTION + hand_conditions.LONGER - 1
+    page.keyboard.press("Home")
+    assert page.evaluate(TOOLTIP)["position"] == "0"
+    page.keyboard.press("Tab")
+    assert page.evaluate(TOOLTIP) == {}
+    assert marks(page, LAYERS) == still
+
+
+def test_the_switch_changes_all_panels_their_tooltips_and_the_address(page, grids, conditions):
+    page.goto(grids)
+    before = point_at(page, LINES, 3, SYSTEM)
+    page.check(f"#fig-{LINES} input[value=last]")
+    until(page, f"location.hash === '#fig-{LINES}:reduction=last'")
+    page.wait_for_load_state("networkidle")
+    values, _ = measured(conditions, 0, 0, 1)
+    after = point_at(page, LINES, 3, SYSTEM)
+    assert after["w/ Meaningless tokens"] == said(values["filler"]["last"], SYSTEM)
+    assert after != before
+
+
+def cell(page, layer, head):
+    """Point at a cell of the heat map, counted from 1; returns the tooltip."""
+    box = plot(page, EFFECT, 0)
+    for y in range(20, int(box["height"]), 6):
+        for x in range(20, int(box["width"]), 12):
+            page.mouse.move(box["x"] + x, box["y"] + y)
+            found = page.evaluate(TOOLTIP)
+            if (found.get("layer"), found.get("head")) == (str(layer), str(head)):
+                return found
+    return pytest.fail(f"no place of the map tells of layer {layer}, head {head}")
+
+
+def effect(study, layer, head, over="mean"):
+    path = study.models[0].path / "effects.json"
+    columns = json.loads(path.read_text("utf-8"))["tables"]["effects"]["columns"]
+    values = {name: column["values"] for name, column in columns.items()}
+    wanted = ("filler", over, layer, head)
+    keys = zip(*(values[name] for name in ("condition", "rows", "layer", "head")), strict=True)
+    (row,) = [row for row, key in enumerate(keys) if key == wanted]
+    return {name: column[row] for name, column in values.items()}
+
+
+def test_a_cell_tells_both_measures(page, grids, conditions):
+    page.goto(grids)
+    found, of = cell(page, 3, 2), effect(conditions, 2, 1)
+    assert found == {
+        "layer": "3",
+        "head": "2",
+        "share that the filler takes (1 − λ)": f"{1 - of['lambda'] * 0.0001:.4f} ± "
+        f"{of['lambda_error'] * 0.0001:.4f}",
+        "shift of the rest (total variation)": f"{of['total_variation'] * 0.0001:.4f} ± "
+        f"{of['total_variation_error'] * 0.0001:.4f}",
+        "±": "one standard error, 3 prompts",
+    }
+    assert cell(page, 1, 2)["shift of the rest (total variation)"] == "not known"
+
+
+def test_a_click_on_a_cell_shows_its_panels_counted_from_1(page, grids, conditions):
+    page.goto(grids)
+    cell(page, 3, 2)
+    before = [drawn(page, EFFECT, panel) for panel in (1, 2)]
+    page.mouse.down()
+    page.mouse.up()
+    until(page, "location.hash.startsWith('#fig-4:layer=2,head=1,')")
+    page.wait_for_load_state("networkidle")
+    titles = page.locator(f"#fig-{EFFECT} .live-figure__title").all_inner_texts()
+    assert titles[1:] == ["one-model Layer 3 Head 2"] * 2
+    outputs = page.locator(f"#fig-{EFFECT} label output").all_inner_texts()
+    assert outputs == ["3", "2"]
+    assert page.input_value(f"#fig-{EFFECT} input[name=layer]") == "2"
+    label = f"#fig-{EFFECT} input[name=layer]"
+    assert page.get_attribute(label, "aria-valuetext") == "Layer 3"
+    assert [drawn(page, EFFECT, panel) for panel in (1, 2)] != before
+    values, _ = measured(conditions, 0, 2, 1)
+    found = point_at(page, EFFECT, 2, SYSTEM + 3)
+    assert found["w/ Meaningless tokens"] == said(values["filler"]["mean"], SYSTEM + 3)
+    links = page.locator(f"#fig-{EFFECT} a[data-link-data]")
+    assert links.nth(1).get_attribute("href").endswith("/received/2/1.json")
+    assert links.nth(0).get_attribute("href").endswith("/effects.json")
+
+
+@pytest.mark.parametrize("key", ["Enter", " "])
+def test_keys_choose_a_cell(page, grids, key):
+    page.goto(grids)
+    go_live(page, EFFECT)
+    page.locator(f"#fig-{EFFECT} .live-figure__chart").first.focus()
+    for each in ("ArrowUp", "ArrowUp", "ArrowRight", "ArrowRight", "ArrowDown"):
+        page.keyboard.press(each)
+    found = page.evaluate(TOOLTIP)  # from layer 2, head 3, where the figure stands, within the map
+    assert (found["layer"], found["head"]) == ("2", "4")
+    assert page.inner_text(f"#fig-{EFFECT} .live-figure__live").startswith("layer 2, head 4, share")
+    page.keyboard.press(key)
+    until(page, "location.hash.startsWith('#fig-4:layer=1,head=3,')")
+    title = page.locator(f"#fig-{EFFECT} .live-figure__title").nth(1)
+    until(page, "document.title !== null")
+    assert title.inner_text() == "one-model Layer 2 Head 4"
+
+
+def test_an_address_with_indices_restores_a_cell(page, grids):
+    page.goto(f"{grids}#fig-{EFFECT}:layer=0,head=3,measure=total_variation,reduction=last")
+    page.wait_for_selector(f"#fig-{EFFECT}.live-figure--live")
+    titles = page.locator(f"#fig-{EFFECT} .live-figure__title").all_inner_texts()
+    assert titles == ["one-model, all heads"] + ["one-model Layer 1 Head 4"] * 2
+    checked = page.locator(f"#fig-{EFFECT} input:checked")
+    assert [each.get_attribute("value") for each in checked.all()] == ["total_variation", "last"]
+
+
+def test_the_colour_switch_repaints_the_map_only(page, grids):
+    page.goto(grids)
+    go_live(page, EFFECT)
+    before = marks(page, EFFECT)
+    page.check(f"#fig-{EFFECT} input[value=total_variation]")
+    until(page, "location.hash.includes('measure=total_variation')")
+    after = marks(page, EFFECT)
+    assert after[0] != before[0]
+    assert after[1:] == before[1:]
+
+
+def test_what_is_loaded_is_one_file_of_texts_a_model_and_one_a_head(page, grids):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(grids)
+    for number in PANELS:
+        go_live(page, number)
+    page.wait_for_load_state("networkidle")
+    data = [url for url in asked if "/datasets/" in url]
+    assert len(data) == len(set(data))
+    assert sum(url.endswith("/conditions.json") for url in data) == 2
+    assert not any("passage.json" in url for url in asked)
+
+
+def test_a_panel_that_cannot_be_loaded_leaves_the_pictures(page, grids):
+    page.route("**/received/2/3.json", lambda route: route.fulfill(status=404))
+    page.goto(grids)
+    page.locator(f"#fig-{LINES}").scroll_into_view_if_needed()
+    page.wait_for_selector(f"#fig-{LINES}.live-figure--failed")
+    text = page.inner_text(f"#fig-{LINES} .live-figure__live")
+    assert "received/2/3.json answered 404" in text
+    assert "The still picture stays." in text
+    page.problems.clear()  # the browser reports the 404, as it should
+
+
+WIDTHS = {1280: 3, 800: 3, 620: 1, 390: 1, 320: 1}
+"""Width of the window -> panels side by side."""
+
+
+@pytest.mark.parametrize(("width", "columns"), WIDTHS.items())
+def test_panels_stand_side_by_side_where_there_is_room(browser, grids, width, columns):
+    with quiet_page(browser, viewport={"width": width, "height": 800}) as page:
+        page.goto(grids)
+        height = "document.documentElement.scrollHeight"
+        before = page.evaluate(height)
+        for number in PANELS:
+            go_live(page, number)
+        assert page.evaluate(height) == before
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        boxes = [
+            page.locator(f"#fig-{LINES} .live-figure__box").nth(n).bounding_box() for n in range(6)
+        ]
+        assert len({round(box["x"]) for box in boxes}) == columns
+        assert len({round(box["y"]) for box in boxes}) == 6 // columns
+        assert min(box["width"] for box in boxes) > 180
+        wide, *narrow = [
+            page.locator(f"#fig-{EFFECT} .live-figure__box").nth(n).bounding_box() for n in range(3)
+        ]
+        assert wide["width"] > (1.9 if columns > 1 else 0.9) * narrow[0]["width"]
+        canvases = page.locator("canvas").all()
+        assert len(canvases) == sum(PANELS.values())
+        inside = "c => { const [a, b] = [c, c.closest('.live-figure__box')]"
+        inside += ".map(e => e.getBoundingClientRect()); return a.right - b.right; }"
+        assert max(canvas.evaluate(inside) for canvas in canvases) <= 1
+
+
+def test_a_tap_marks_and_tells_until_a_tap_there_or_elsewhere(phone, grids):
+    page = phone
+    page.goto(grids)
+    plot(page, LAYERS, 0)
+    still = marks(page, LAYERS)
+    box = plot(page, LAYERS, 0)
+    place = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.touchscreen.tap(*place)
+    page.wait_for_timeout(150)
+    assert "Mless" in page.evaluate(TOOLTIP)
+    assert all(one != other for one, other in zip(still, marks(page, LAYERS), strict=True))
+    page.touchscreen.tap(*place)
+    page.wait_for_timeout(150)
+    assert page.evaluate(TOOLTIP) == {}
+    assert marks(page, LAYERS) == still
+    page.touchscreen.tap(*place)
+    assert "Mless" in page.evaluate(TOOLTIP)
+    page.tap(f"#fig-{LAYERS} figcaption strong")
+    page.wait_for_timeout(150)
+    assert page.evaluate(TOOLTIP) == {}
+    assert marks(page, LAYERS) == still
+
+
+def test_a_tap_chooses_a_cell(phone, grids):
+    page = phone
+    page.goto(grids)
+    box = plot(page, EFFECT, 0)
+    page.touchscreen.tap(box["x"] + 0.9 * box["width"], box["y"] + 0.45 * box["height"])
+    until(page, "/^#fig-4:layer=\\d,head=3/.test(location.hash)")
+    assert page.evaluate(TOOLTIP)["head"] == "4"
+
+
+def test_grids_print_in_light(page, grids):
+    page.goto(grids)
+    page.evaluate("document.body.dataset.mdColorScheme = 'slate'")
+    go_live(page, LAYERS)
+    assert drawn(page, LAYERS, 0).get("#7fb0ff", 0) > 25
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert drawn(page, LAYERS, 0).get("#1f5fc4", 0) > 25
+    key = "getComputedStyle(document.querySelector('.live-figure__key'), '::before').borderTopColor"
+    assert page.evaluate(key) == "rgb(31, 95, 196)"
