@@ -3,7 +3,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.figures import hand_conditions, hand_made, live_page
+from tests.figures import hand_conditions, hand_made, hand_table, live_page
 from tests.serving import served
 
 
@@ -37,6 +37,12 @@ def address(data):
 def conditions(tmp_path_factory):
     """A hand-made study of conditions: two models, three prompts."""
     return hand_conditions.study(tmp_path_factory.mktemp("conditions") / "datasets" / "hand")
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory):
+    """A hand-made study of a table."""
+    return hand_table.study(tmp_path_factory.mktemp("table") / "datasets" / "hand" / "ba9876543210")
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import vl_convert
 
 from report import store
 from report.article import Article
+from report.jinja import environment
 from tests.figures import hand_conditions
 
 WEB = Path(__file__).parents[2] / "report" / "web"
@@ -36,6 +37,9 @@ TOOLTIP = """() => Object.fromEntries([...document.querySelectorAll(
 GRIDS = ("filler_lines", "filler_against", "filler_layers", "filler_effect")
 """Figure 1, figure 2, … of a page of grids."""
 
+OF_TABLES = ("table_attention_map", "classes_by_layer", "renderings_compared")
+"""Figure 1, figure 2, … of a page about a table."""
+
 
 def write(site, data):
     """Write the page, its specifications and the script below `site`; the datasets lie there."""
@@ -51,6 +55,14 @@ def write_grids(site, study):
     article.announced = list(GRIDS)
     figures = (article.figure(name, data=hand_conditions.panels(study, name)) for name in GRIDS)
     _write(site, article, "".join(figures))
+
+
+def write_table(site, data):
+    """The same with the figures of a table, below its text."""
+    article = Article(SimpleNamespace(name="hand"), data)
+    article.announced = list(OF_TABLES)
+    text = environment().get_template("_table_text.html.j2").render(text=data.first, data=data)
+    _write(site, article, text + "".join(article.figure(name) for name in OF_TABLES))
 
 
 def _write(site, article, body):

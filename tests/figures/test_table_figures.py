@@ -1,0 +1,270 @@
+"""Figures of how a table is read: numbers against a second way, and what a reader is told."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from report.article import figure_module
+from report.datasets.token_classes import CLASSES
+from report.errors import ReportError
+from report.figures import (
+    _classes,
+    classes_by_layer,
+    renderings_compared,
+    table_attention_map,
+)
+from tests.figures import hand_made, hand_table, live_page
+from tests.figures.live_page import OF_TABLES, TOOLTIP, go_live
+from tests.figures.test_decoders import assert_same, decoded
+from tests.serving import served
+
+every_rendering = pytest.mark.parametrize("rendering", ["csv", "json", "sentences"])
+
+
+@pytest.mark.parametrize("name", OF_TABLES)
+def test_of_a_passage_none_is_drawn_and_the_reason_is_a_sentence(data, name):
+    figure = figure_module(name)
+    assert figure.left_out(data).startswith("It shows how a table is read, so it must be given ")
+    with pytest.raises(ReportError, match="must be given what was measured of one"):
+        figure.rows(data)
+
+
+# --- By layer ------------------------------------------------------------------------------------
+
+
+@every_rendering
+@pytest.mark.parametrize("target", ["header", "same_column"])
+def test_lines_join_ranks_and_never_cross(table, rendering, target):
+    rows = classes_by_layer.rows(table)["heads"]
+    rows = [row for row in rows if (row["rendering"], row["target"]) == (rendering, target)]
+    assert len(rows) == table.layers * table.heads
+    for layer in range(table.layers):
+        here = sorted((r for r in rows if r["layer"] == layer), key=lambda r: r["rank"])
+        assert [row["rank"] for row in here] == list(range(table.heads))
+        assert {row["head"] for row in here} == set(range(table.heads))
+        assert len({row["even"] for row in here}) == 1
+        for low, high in itertools.pairwise(here):
+            assert low["probability"] <= high["probability"]
+
+
+def test_classes_of_a_head_add_up_to_one(table):
+    total = {}
+    for row in classes_by_layer.rows(table)["heads"]:
+        at = row["rendering"], row["layer"], row["head"]
+        total[at] = total.get(at, 0) + row["probability"]
+    assert len(total) == 3 * table.layers * table.heads
+    assert list(total.values()) == pytest.approx([1] * len(total), abs=1e-4)
+
+
+def test_the_tooltip_names_the_real_head_and_even_attention(table):
+    layers = classes_by_layer.chart(table).to_dict()["layer"]
+    told = [layer["encoding"]["tooltip"] for layer in layers if "tooltip" in layer["encoding"]]
+    titles = {each["title"]: each["field"] for each in told[-1]}
+    assert titles["real head"] == "named"
+    assert titles["even attention"] == "even"
+    assert titles["probability"] == "probability"
+
+
+def test_alt_text_names_the_largest_head_of_the_class_that_is_chosen(table):
+    values = table.shares("delimiter", "json")
+    layer, head = np.unravel_index(values.argmax(), values.shape)
+    text = classes_by_layer.alt(table, target="delimiter", rendering="json")
+    assert f"{values.max():.1%}, head {head} of layer {layer}" in text
+    assert "given to delimiters" in text
+    assert "written as JSON" in text
+
+
+# --- The map -------------------------------------------------------------------------------------
+
+
+def said(token, current, places):
+    """What a target is, by its role and place, another way than the figure finds it."""
+    if token == 0:
+        return "the first token"
+    role, row, column = places[token]
+    if role != "value":
+        return {"header": "column names", "delimiter": "delimiters"}.get(role, "anything else")
+    _, here, same = places[current]
+    if column != same or row > here:
+        return "other cells"
+    return "its own cell" if row == here else "same column above"
+
+
+def test_markers_say_the_class_of_their_target(table):
+    places = [(token.role, token.row, token.column) for token in table.first.tokens]
+    found = set()
+    for layer, head in np.ndindex(table.layers, table.heads):
+        for mark in table_attention_map.rows(table, layer=layer, head=head)["markers"]:
+            kind = said(mark["target_token"], mark["current_token"], places)
+            assert mark["kind"] == kind
+            found.add(kind)
+    assert found == set(_classes.present(table).values())
+
+
+def test_strips_say_of_every_token_what_it_is(table):
+    datasets = table_attention_map.chart(table).to_dict()["datasets"].values()
+    runs = {  # those of the lower strip and of the left one are the same
+        (run["first"], run["end"], run["role"])
+        for rows in datasets
+        for run in rows
+        if "role" in run
+    }
+    covered = sorted((token, role) for first, end, role in runs for token in range(first, end))
+    assert covered == [(token.index, token.role) for token in table.first.tokens]
+
+
+def test_the_legend_has_the_classes_that_occur_each_with_a_shape_of_its_own(table):
+    kinds = table_attention_map._kinds(table)
+    assert list(kinds) == [name for name in _classes.SEEN if name in kinds]
+    assert len({shape for shape, _, _ in _classes.SEEN.values()}) == len(_classes.SEEN)
+    assert "same column above" in kinds
+    assert "anything else" not in kinds
+
+
+# --- Renderings ----------------------------------------------------------------------------------
+
+
+def test_panels_are_the_classes_that_even_attention_would_give_something(tmp_path):
+    data = hand_table.study(tmp_path / "sink", "sink")
+    assert "other" in data.targets
+    assert "anything else" not in renderings_compared.panels(data)
+    assert renderings_compared.panels(data) == list(_classes.SEEN)[:6]
+    assert [len(row) for row in renderings_compared.legends(data)] == [3, 0]
+
+
+def test_alt_text_of_a_panel_has_the_means_of_all_renderings(table):
+    panel = renderings_compared.panels(table).index("delimiters")
+    text = renderings_compared.alt(table, panel=panel, shown="probability")
+    for name, label in (("csv", "CSV"), ("json", "JSON"), ("sentences", "sentences")):
+        assert f"{table.shares('delimiter', name).mean():.1%} as {label}" in text
+
+
+# --- In a browser --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """(a hand-made study, address of a page with its figures)."""
+    site = tmp_path_factory.mktemp("site")
+    data = hand_table.study(site / "datasets" / "hand" / "ba9876543210")
+    live_page.write_table(site, data)
+    with served(site) as root:
+        yield data, f"{root}articles/hand/"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", hand_made.KINDS)
+def test_the_script_finds_the_classes_that_python_finds(page, tables, tmp_path, kind):
+    page.goto(tables[1])
+    data = hand_table.study(tmp_path / "a", kind)
+    for name in OF_TABLES:
+        figure = figure_module(name)
+        state = {control.param: control.value for control in figure.controls(data)}
+        found = decoded(page, data, figure, state)["datasets"]
+        expected = figure.rows(data, **state)
+        for dataset in set(expected) - {"map", "no_score"}:  # a canvas, and always empty
+            assert_same(found[dataset], expected[dataset], f"{name}.{dataset}")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", ["alibi_bias", "encoder"])
+def test_every_cell_of_the_map_tells_its_class(page, tables, tmp_path, kind):
+    page.goto(tables[1])
+    data = hand_table.study(tmp_path / "a", kind)
+    report = table_attention_map.chart(data).to_dict()["usermeta"]["report"]
+    file = json.loads((data.path / "attention/1/1.json").read_text("utf-8"))
+    cells = page.evaluate(
+        """async ([file, report]) => {
+        const { decoders } = await import('/assets/decoders.js');
+        const labels = Array(file.tokens).fill('');
+        const { map, cell } = decoders.table_attention_map(file, labels, {}, report);
+        const targets = Array.from({ length: map.size }, (_, n) => n);
+        return targets.map(i => targets.map(j => map.sees(i, j) ? cell(i, j).class : null)); }""",
+        [file, report],
+    )
+    names = list(_classes.SEEN)
+    seen = data.visible(1, 1).mask()
+    for i, j in np.ndindex(seen.shape):
+        assert cells[i][j] == (names[data.classes[i, j]] if seen[i, j] else None)
+
+
+def scanned(page, number, panel=0, *, step):
+    """Every tooltip that shows while the mouse goes over a chart, in steps of some per cent."""
+    go_live(page, number)
+    page.wait_for_timeout(200)
+    canvas = page.locator(f"#fig-{number} canvas").nth(panel)
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_timeout(200)
+    box, found = canvas.bounding_box(), []
+    for y in range(4, 96, step):
+        for x in range(4, 100, step):
+            page.mouse.move(box["x"] + x * box["width"] / 100, box["y"] + y * box["height"] / 100)
+            tooltip = page.evaluate(TOOLTIP)
+            if tooltip and tooltip not in found:
+                found.append(tooltip)
+    return found
+
+
+@pytest.mark.browser
+def test_the_map_tells_a_reader_what_a_target_is(page, tables):
+    data, address = tables
+    page.goto(address)
+    shown = scanned(page, 1, step=8)
+    assert len(shown) > 40
+    for each in shown:
+        i, j = (int(each[f"{which} token"].split()[0]) for which in ("current", "target"))
+        assert each["what it is"] == list(_classes.SEEN)[data.classes[i, j]]
+
+
+@pytest.mark.browser
+def test_points_by_layer_tell_the_head_and_even_attention(page, tables):
+    data, address = tables
+    page.goto(address)
+    shown = scanned(page, 2, step=6)
+    values, even = data.shares("same_column", "csv"), data.even("same_column", "csv")
+    assert len(shown) >= 3
+    for each in shown:
+        layer, head = int(each["layer"]), int(each["real head"].removeprefix("head "))
+        assert each["probability"] == f"{values[layer, head]:.1%}"
+        assert each["even attention"] == f"{even[layer]:.1%}"
+        assert float(each["times even"]) == pytest.approx(
+            values[layer, head] / even[layer], abs=0.006
+        )
+
+
+@pytest.mark.browser
+def test_a_panel_tells_the_mean_and_the_largest_of_a_layer(page, tables):
+    data, address = tables
+    page.goto(address)
+    panel = renderings_compared.panels(data).index("column names")
+    shown = scanned(page, 3, panel, step=5)
+    assert {each["written as"] for each in shown} == {"CSV", "JSON", "sentences"}
+    names = {each.label: name for name, each in data.renderings.items()}
+    for each in shown:
+        values = data.shares("header", names[each["written as"]])[int(each["layer"])]
+        assert each["mean over heads"] == f"{values.mean():.1%}"
+        assert each["largest"] == f"{values.max():.1%}, head {values.argmax()}"
+
+
+@pytest.mark.browser
+def test_a_token_of_the_text_says_what_it_is_and_is_marked_on_the_map(page, tables):
+    data, address = tables
+    page.goto(address)
+    go_live(page, 1)
+    cell = next(token for token in data.first.tokens if token.role == "value" and token.row == 1)
+    token = page.locator(f".token[data-token='{cell.index}']")
+    assert token.text_content() == cell.label
+    before = live_page.ink(page, 1)
+    token.hover()
+    assert page.inner_text(".passage__tip") == (
+        f"token {cell.index}, id {cell.id}: row 2, column “{hand_table.TABLE.columns[cell.column]}”"
+    )
+    page.wait_for_timeout(200)
+    assert live_page.ink(page, 1) != before
+
+
+def test_every_class_has_a_name_and_a_colour():
+    assert list(_classes.NAMES) == list(CLASSES)
+    assert len({light for _, light, _ in _classes.SEEN.values()}) == len(CLASSES)
