@@ -24,7 +24,7 @@ and perhaps
 
     legends(data) -> list                for each row what its lines are: dicts with label, mark
                                          ("line", "dash" or "span"), light and dark (colours)
-    boxes(data) -> list                  a `_grid.Box` for each, in place of ASPECT and PHONE_ASPECT
+    boxes(data) -> list                  a `_grid.Box` for each, instead of ASPECT and PHONE_ASPECT
 
 `data` is what the article hands over: a `report.datasets.passage_study.StudyData`, for grids of the
 filler study `_received.Panels`. `state` are values of controls, e.g. layer=3: indices from 0, even

@@ -12,13 +12,16 @@ import altair
 import numpy as np
 
 from report.errors import ReportError
-from report.figures import _controls, _terms, _theme
+from report.figures import _controls, _grid, _terms, _theme
 
 COUNTED_FROM = 1
 """Of layers and heads, where a reader sees them."""
 
-ASPECT, PHONE_ASPECT = 1.3, 1.35
-"""Of a panel, of which three stand side by side."""
+ASPECTS = {1: 2, 2: 1.6, 3: 1.3, 4: 1.1}
+"""How many panels stand side by side -> width / height of each; more would be too narrow."""
+
+PHONE_ASPECT = 1.35
+"""The same of panels below each other."""
 
 Y_TITLE = "Average Attention Weight"
 
@@ -116,8 +119,11 @@ def panels(models, places, lines, filler="Meaningless tokens", rules=False):
                 f"{COUNTED_FROM}; give the numbers of their titles."
             )
         found.append(Place(models[model], layer - COUNTED_FROM, head - COUNTED_FROM))
-    if not found:
-        raise ReportError("no panel is named; give at least one (model, layer, head).")
+    if len(found) not in ASPECTS:
+        raise ReportError(
+            f"{len(found)} places are named; give 1 to {max(ASPECTS)} of them, each a (model, "
+            "layer, head), and place another figure for more."
+        )
     return Panels(tuple(found), dict(lines), filler, rules)
 
 
@@ -158,6 +164,13 @@ def check(name, data, lines):
     reason = left_out(data, lines)
     if reason:
         raise ReportError(f"{name} cannot be drawn: {reason}")
+
+
+def boxes(data, rows):
+    """The `Box` of each panel of rows that have one for each place."""
+    columns = len(data.places)
+    width = _grid.WIDTH if columns == 1 else _grid.GRID_WIDTH // columns
+    return [_grid.Box(ASPECTS[columns], PHONE_ASPECT, width)] * (columns * rows)
 
 
 def styled(data, *styles):

@@ -1,7 +1,6 @@
 """Does it matter what a filler says? Meaningless tokens against a sentence of the same length."""
 
 from report.figures import _controls, _received
-from report.figures._received import ASPECT, PHONE_ASPECT  # noqa: F401
 
 NAME = "filler_against"
 
@@ -31,6 +30,11 @@ def controls(data):
 def columns(data):
     """Panels side by side: one a model."""
     return len(data.places)
+
+
+def boxes(data):
+    """The room of each panel."""
+    return _received.boxes(data, 1)
 
 
 def panels(data):

@@ -1,7 +1,6 @@
 """How deep a filler's effect goes: one head of several layers, without a filler and with it."""
 
 from report.figures import _controls, _received
-from report.figures._received import ASPECT, PHONE_ASPECT  # noqa: F401
 
 NAME = "filler_layers"
 
@@ -34,6 +33,11 @@ def controls(data):
 def columns(data):
     """Panels side by side: one a layer."""
     return len(data.places)
+
+
+def boxes(data):
+    """The room of each panel."""
+    return _received.boxes(data, 1)
 
 
 def panels(data):

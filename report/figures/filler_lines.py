@@ -1,7 +1,6 @@
 """What a filler changes about the attention that a head gives: without it, with it, and where."""
 
 from report.figures import _controls, _received, _terms
-from report.figures._received import ASPECT, PHONE_ASPECT  # noqa: F401
 
 NAME = "filler_lines"
 
@@ -32,6 +31,11 @@ def controls(data):
 def columns(data):
     """Panels side by side: one a head."""
     return len(data.places)
+
+
+def boxes(data):
+    """The room of each panel."""
+    return _received.boxes(data, 2)
 
 
 def panels(data):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from report.article import Article, figure_module
-from report.figures import _controls, _grid, _static
+from report.figures import _controls, _grid, _received, _static
 from tests.figures import hand_conditions
 from tests.figures.live_page import GRIDS, ORDER
 
@@ -60,6 +60,17 @@ def test_a_legend_stands_above_each_row(article):
     before = [part.count('class="live-figure__box"') for part in html.split("<ul")]
     assert before == [0, 3, 3]
     assert html.count("live-figure__key--dash") == html.count("live-figure__key--span") == 1
+
+
+@pytest.mark.parametrize("name", ["filler_lines", "filler_against", "filler_layers"])
+def test_a_single_head_is_a_grid_too(article, name):
+    article.announced = [name]
+    lines = hand_conditions.panels(article.data, name).lines
+    html = article.figure(name, data=_received.panels(article.data.models, [(0, 1, 1)], lines))
+    rows = 2 if name == "filler_lines" else 1
+    assert html.count("<ul") == html.count("one-model Layer 1 Head 1</p>") == rows
+    assert '<div class="live-figure__panels" style="--columns: 1">' in html
+    assert {panel.box.size for panel in article.placed[0].panels} == {(720, 360)}
 
 
 def test_every_panel_has_a_title_data_and_a_specification_of_its_own(article):

@@ -163,7 +163,8 @@ def test_heads_are_counted_from_1_in_articles_and_from_0_in_data(conditions):
     [
         ([(0, 0, 1)], "layer 0, head 1: these panels count layers and heads from 1"),
         ([(2, 1, 1)], "there is no model 2; this study has 2, counted from 0"),
-        ([], "no panel is named; give at least one"),
+        ([], "0 places are named; give 1 to 4 of them"),
+        ([(0, 1, 1)] * 5, "5 places are named; give 1 to 4 of them"),
     ],
 )
 def test_refuses_places_that_cannot_be(conditions, places, said):
