@@ -35,7 +35,7 @@ def streaming_attention(factors, value, observe=None, layer=0, rows=ROWS):
     """
     dense = isinstance(factors, Scores)
     part = _GivenScores(factors) if dense else _Products(factors, value)
-    sink, total = wide(factors.sink), 0
+    sink, total, check = wide(factors.sink), 0, not part.certainly_finite()
     blocks = [
         (span, _head_slices(factors.heads, part.group, span))
         for span in _spans(factors.range(), rows)
@@ -49,7 +49,8 @@ def streaming_attention(factors, value, observe=None, layer=0, rows=ROWS):
             shape = heads.stop - heads.start, len(span.first), span.keys.stop - span.keys.start
             score, probability = (space[: math.prod(shape)].view(shape) for space in spaces)
             part.score(heads, span, score)
-            sums.append(score.sum((1, 2)))  # finite only if every score is
+            if check:
+                sums.append(score.sum((1, 2)))  # finite only if every score is
             if factors.softcap is not None:
                 score.div_(factors.softcap).tanh_().mul_(factors.softcap)
             span.hide(score, torch.finfo(score.dtype).min)
@@ -57,8 +58,9 @@ def streaming_attention(factors, value, observe=None, layer=0, rows=ROWS):
             part.weigh(probability, heads, span)
             if observe is not None:
                 observe(span.block(heads.start, score, probability))
-        total = total + torch.cat(sums)
-    require_finite(total[:, None], layer, "attention score")
+        total = total + torch.cat(sums) if check else None
+    if check:
+        require_finite(total[:, None], layer, "attention score")
     if dense:
         return None
     require_finite(part.context, layer, "context")
@@ -145,28 +147,44 @@ def _head_slices(heads, group, span):
 
 
 class _Products:
-    """Scores from queries and keys, and contexts from values, each key head shared by a group."""
+    """Scores from queries and keys, and contexts from values, each key head shared by a group.
+
+    query: float [heads, T, size] and key: float [key_heads, size, T], whose product is the score:
+        queries are scaled, and ALiBi is one dimension more, in which every query is 1
+    value: float [key_heads, T, value_dim]; context: float [heads, T, value_dim]
+    Copied into unbroken memory, which makes products of blocks up to twice as fast.
+    """
 
     def __init__(self, factors, value):
-        self.query, self.key = wide(factors.query), wide(factors.key)
-        self.position, self.value = wide(factors.position), wide(value)
-        self.scale, self.group = factors.scale, factors.heads // len(factors.key)
-        self.context = self.value.new_empty(factors.heads, factors.length, value.shape[-1])
+        query, key, value = (wide(part) for part in (factors.query, factors.key, value))
+        heads, length, size = query.shape
+        more = 0 if factors.position is None else 1
+        if more:  # each head has its own
+            key, value = (_one_for_each(heads, part) for part in (key, value))
+        self.query = query.new_empty(heads, length, size + more)
+        self.key = key.new_empty(len(key), size + more, length)
+        torch.mul(query, factors.scale, out=self.query[..., :size])
+        self.key[:, :size] = key.transpose(1, 2)
+        if more:
+            self.query[..., size:] = 1
+            self.key[:, size] = factors.position
+        self.value, self.group = value.contiguous(), heads // len(key)
+        # As it enters the output projection: tokens first.
+        self.context = value.new_empty(length, heads, value.shape[-1]).transpose(0, 1)
 
     def empty(self, size):
         """Memory for `size` scores."""
         return self.query.new_empty(size)
 
+    def certainly_finite(self):
+        """Whether queries and keys are too short for any score that is not finite."""
+        return bool(torch.isfinite(self.query.norm() * self.key.norm()))
+
     def score(self, heads, span, out):
         """Fill in the scores, float [heads, rows, keys]."""
-        query = self._grouped(self.query[heads, span.rows])  # [key_heads, group * rows, head_dim]
-        key = self.key[self._shared(heads), span.keys].transpose(1, 2)
-        added, beta = query.new_zeros(1), 0
-        if self.position is not None:
-            added, beta = self.position[heads, None, span.keys].expand_as(out), 1
-            added = self._grouped(added)
-        out = self._grouped(out)
-        torch.baddbmm(added, query, key, beta=beta, alpha=self.scale, out=out)
+        query = self._grouped(self.query[heads, span.rows])  # [key_heads, group * rows, size]
+        key = self.key[self._shared(heads), :, span.keys]
+        torch.bmm(query, key, out=self._grouped(out))
 
     def weigh(self, probability, heads, span):
         """Fill in the context of some heads and rows."""
@@ -180,6 +198,11 @@ class _Products:
         return tensor.unflatten(0, (-1, self.group)).flatten(1, 2)
 
 
+def _one_for_each(heads, shared):
+    """What groups of heads share, [key_heads, ...], as [heads, ...]."""
+    return shared[:, None].expand(-1, heads // len(shared), -1, -1).flatten(0, 1)
+
+
 class _GivenScores:
     """Scores that the model computed, and will weigh itself."""
 
@@ -191,6 +214,10 @@ class _GivenScores:
     def empty(self, size):
         """Memory for `size` scores."""
         return wide(self.scores[:0]).new_empty(size)
+
+    def certainly_finite(self):
+        """Nothing is known of them."""
+        return False
 
     def score(self, heads, span, out):
         """Fill in the scores, float [heads, rows, keys]; 0 where a target is not visible."""

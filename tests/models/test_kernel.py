@@ -216,6 +216,17 @@ def test_not_a_number_names_the_first_head_and_counts_the_others(bad, heads):
     )
 
 
+def test_a_product_that_overflows_is_found_and_one_that_does_not_is_not():
+    single = plain.biased(length=LENGTH)
+    query, key = single.query.float() * 1e17, single.key.float() * 1e17
+    value = value_of(single).float()
+    streaming_attention(replace(single, query=query, key=key), value)
+    query[1, 9] *= 1e6
+    refused(
+        replace(single, query=query, key=key), value, "layer 5, head 1: the attention score is NaN"
+    )
+
+
 def test_a_shared_key_that_is_not_a_number_names_its_whole_group():
     factors = plain.biased(length=LENGTH, key_heads=2)
     factors.key[1, 3] = torch.nan
