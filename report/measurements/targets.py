@@ -6,8 +6,12 @@ SHOWN_TARGETS = 11
 """Targets a row that the figures show at most."""
 MARKED_PROBABILITY = 0.5
 """The marked targets of a row are the fewest whose probability together reaches this."""
-CHUNKS = 64
-"""A long row is looked through in about this many chunks."""
+SHORT = 160
+"""Rows up to this long are sorted; longer ones are looked through in chunks."""
+CHUNK = 8
+"""Values in a chunk."""
+INDEX = 2**29 - 1
+"""The digits of a float64 that are 0 where a float32 was: room for an index."""
 
 
 class LargestTargets:
@@ -65,21 +69,29 @@ def largest(score, count):
     score: float [..., keys]
     returns: int64 [..., min(count, keys)]; the index of a value that is the dtype's minimum may lie
         beyond the row's end
-    The largest values are in the chunks with the largest maxima, where they are looked for in the
-    same way: so a long row is read once, and about 200 of its values are sorted.
+    The largest values are in the chunks with the largest maxima, which are looked for in the same
+    way: so a long row is read once, and about 200 of its values are sorted.
     """
     keys = score.shape[-1]
-    if keys <= CHUNKS + count:
-        return score.topk(min(count, keys), dim=-1).indices
-    width = -(-keys // CHUNKS)
-    chunks = -(-keys // width)
-    if chunks * width != keys:
+    if keys <= SHORT:
+        return _descending(score, torch.arange(keys, device=score.device), min(count, keys))
+    chunks = -(-keys // CHUNK)
+    if chunks * CHUNK != keys:
         lowest = torch.finfo(score.dtype).min
-        score = torch.nn.functional.pad(score, (0, chunks * width - keys), value=lowest)
+        score = torch.nn.functional.pad(score, (0, chunks * CHUNK - keys), value=lowest)
     # Chunk c is every chunks-th value from c on: maxima over neighbouring values are slow.
-    split = score.unflatten(-1, (width, chunks))
-    chosen = split.amax(-2, keepdim=True).topk(count, dim=-1, sorted=False).indices
-    candidates = split.gather(-1, chosen.expand(*split.shape[:-1], count)).flatten(-2)
-    place = largest(candidates, count)  # in [width, count]
-    chunk = chosen.squeeze(-2).gather(-1, place % count)
-    return place // count * chunks + chunk
+    starts = torch.arange(0, chunks * CHUNK, chunks, device=score.device)
+    chosen = largest(score.unflatten(-1, (CHUNK, chunks)).amax(-2), count)
+    candidates = (chosen[..., None] + starts).flatten(-2)
+    return _descending(score.gather(-1, candidates), candidates, count)
+
+
+def _descending(values, index, count):
+    """Of each row of `values`, the `count` largest ones' `index` (int64), in descending order."""
+    if values.dtype != torch.float32 or values.device.type != "cpu":
+        return index.expand_as(values).gather(-1, values.topk(count).indices)
+    # Value and index as one number, as numpy sorts short rows of them 5 times as fast as topk.
+    both = values.double()
+    both.view(torch.int64).bitwise_or_(index)
+    both.numpy().sort(-1)
+    return both[..., -count:].flip(-1).view(torch.int64) & INDEX
