@@ -26,5 +26,5 @@ def write_pictures(base, module, panel, data):
 
 
 def _hash(spec):
-    drawn_by = metadata.version("vl-convert-python")
+    drawn_by = f"{metadata.version('vl-convert-python')} {_static.MANNER}"
     return hashlib.sha256(f"{drawn_by} {store.dumps(spec)}".encode()).hexdigest()[:16]

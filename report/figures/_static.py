@@ -15,7 +15,12 @@ NOISE = re.compile(r' aria-[a-z]+="[^"]*"| role="[^"]*"')
 IDS = re.compile(r'(id="|url\(#)(gradient_|clip)(\d+)')
 """Vega counts gradients over all pictures of a process; here each picture counts its own."""
 
-DECIMALS = re.compile(r"(\d\.\d)\d+")
+DECIMALS = re.compile(r'"data:[^"]*"|>[^<]*<|(\d\.\d)\d+')
+"""Decimals to cut off, after what keeps its own: a picture inside, and what is written."""
+
+
+MANNER = 2
+"""Counts up whenever `drawn` makes another picture of the same specification."""
 
 
 def specification(figure, data, *, dark=False, empty=None, **state):
@@ -47,9 +52,7 @@ def drawn(spec):
     """A filled specification as SVG text: the same bytes for the same data, to 0.1 pixel."""
     version = "_".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
     text = NOISE.sub("", vl_convert.vegalite_to_svg(spec, vl_version=version))
-    text = _renumbered(text)
-    pieces = re.split(r'("data:[^"]*")', text)  # a picture inside keeps its bytes
-    return "".join(p if p.startswith('"data:') else DECIMALS.sub(r"\1", p) for p in pieces)
+    return DECIMALS.sub(lambda found: found[1] or found[0], _renumbered(text))
 
 
 def _renumbered(text):
