@@ -31,24 +31,23 @@ export function received(file, texts, reduction, { lines, cut }) {
   };
 }
 
-// The tooltip of a position: its token, and the weight in each condition.
+// The tooltip of a position: its token in the first prompt, and the weight in each condition.
 function told(position, shown, texts, cut, decimals) {
   const here = shown.filter(({ rows }) => rows[position]?.mean != null);
   if (!here.length) return null;
   const tokens = here.map(({ text, places }) => text.tokens[places[position]]);
   const same = tokens.every((token) => token === tokens[0]);
-  const several = texts.prompts > 1;
-  const of = several ? " of the first prompt" : "";
-  const quoted = (token) => (token === undefined ? "none, it is shorter" : `“${token}”`);
+  const shorter = "none, the first prompt is shorter";
+  const quoted = (token) => (token === undefined ? shorter : `“${token}”`);
   const lines = { position };
-  if (same) lines[`token${of}`] = quoted(tokens[0]);
-  else here.forEach(({ label }, n) => (lines[`token${of}, ${label}`] = quoted(tokens[n])));
+  if (same) lines.token = quoted(tokens[0]);
+  else here.forEach(({ label }, n) => (lines[`token, ${label}`] = quoted(tokens[n])));
   for (const { label, rows } of here) {
     const { mean, standard_error: error } = rows[position];
     lines[label] = spread(mean, error, decimals);
   }
   const { text, places } = here[0];
-  if (several) lines["±"] = `one standard error, ${count(text.counts[places[position]])}`;
+  if (texts.prompts > 1) lines["±"] = `one standard error, ${count(text.counts[places[position]])}`;
   const added = shown.at(-1).text.segments.find(({ name }) => name === shown.at(-1).text.added);
   if (!cut && added) {
     lines["in the filler"] = position >= added.first && position <= added.last ? "yes" : "no";

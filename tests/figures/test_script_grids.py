@@ -123,8 +123,8 @@ def test_a_tooltip_where_the_filler_is_cut_out_compares_both_conditions(page, gr
     }
     assert found == {
         "position": str(position),
-        "token of the first prompt, w/o Meaningless tokens": token["none"],
-        "token of the first prompt, w/ Meaningless tokens": token["filler"],
+        "token, w/o Meaningless tokens": token["none"],
+        "token, w/ Meaningless tokens": token["filler"],
         "w/o Meaningless tokens": said(values["none"]["mean"], position),
         "w/ Meaningless tokens": said(values["filler"]["mean"], place),
         "±": "one standard error, 3 prompts",
@@ -137,7 +137,7 @@ def test_a_tooltip_says_whether_a_position_lies_in_the_filler(page, grids, condi
     for position, inside in ((SYSTEM - 1, "no"), (SYSTEM, "yes"), (SYSTEM + FILLER, "no")):
         assert point_at(page, LINES, 3, position) == {
             "position": str(position),
-            "token of the first prompt": f"“{texts['filler']['tokens'][position]}”",
+            "token": f"“{texts['filler']['tokens'][position]}”",
             "w/ Meaningless tokens": said(values["filler"]["mean"], position),
             "±": "one standard error, 3 prompts",
             "in the filler": inside,
@@ -148,9 +148,9 @@ def test_a_tooltip_against_a_sentence_names_both_tokens(page, grids, conditions)
     page.goto(grids)
     values, texts = measured(conditions, 1, 1, 2)
     found = point_at(page, AGAINST, 1, SYSTEM + 1)
-    assert found["token of the first prompt, Meaningless tokens"] == "“/”"
+    assert found["token, Meaningless tokens"] == "“/”"
     sentence = f"“{texts['sentence']['tokens'][SYSTEM + 1]}”"
-    assert found["token of the first prompt, Random sentence"] == sentence
+    assert found["token, Random sentence"] == sentence
     assert found["Meaningless tokens"] == said(values["filler"]["mean"], SYSTEM + 1)
     assert found["Random sentence"] == said(values["sentence"]["mean"], SYSTEM + 1)
     assert found["in the filler"] == "yes"
@@ -161,7 +161,7 @@ def test_a_position_that_only_longer_prompts_have_tells_so(page, grids, conditio
     values, texts = measured(conditions, 0, 0, 1)
     last = len(texts["filler"]["counts"]) - 1
     found = point_at(page, LINES, 3, last)
-    assert found["token of the first prompt"] == "none, it is shorter"
+    assert found["token"] == "none, the first prompt is shorter"
     assert found["w/ Meaningless tokens"] == said(values["filler"]["mean"], last)
     assert "±" not in found["w/ Meaningless tokens"]
     assert found["±"] == "one standard error, 1 prompt has it"
@@ -170,7 +170,7 @@ def test_a_position_that_only_longer_prompts_have_tells_so(page, grids, conditio
 def test_token_text_is_told_as_text(page, grids, conditions):
     page.goto(grids)
     found = point_at(page, LINES, 0, 2)
-    assert found["token of the first prompt"] == "“ <b>bold</b>”"
+    assert found["token"] == "“ <b>bold</b>”"
     assert page.locator("#vg-tooltip-element b").count() == 0
 
 
