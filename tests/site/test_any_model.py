@@ -61,7 +61,8 @@ def publication(tmp_path_factory):
     (folder / "passage.md").write_text(TEXT, "utf-8")
     articles = project / "templates" / "articles"
     written = (articles / "attention-focus-plots.md.j2").read_text("utf-8")
-    (articles / "attention-focus-plots.md.j2").unlink()
+    for other in articles.glob("*.md.j2"):
+        other.unlink()
     for kind in KINDS:
         model = tiny_models.save(kind, folder / f"tiny-{kind}")
         settings = f"model: {model}\npassage: {folder / 'passage.md'}\n"
