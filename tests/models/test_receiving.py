@@ -138,6 +138,24 @@ def test_prompts_are_averaged_position_by_position(loaded):
         assert statistics.first.text == prompts[0][place].text
 
 
+@pytest.mark.parametrize(
+    "question", ["מי הדליק? كم", "Who 👨‍👩‍👧 lit 😀🇫🇷 灯?", "cafe\u0301 \u202eabc\u202c ½"]
+)
+def test_the_line_without_the_filler_is_over_the_same_tokens_in_any_script(loaded, question):
+    """What lies over a position is the same token, and its values are those of its own place."""
+    conditions = prompt(question)
+    found = measure_conditions(loaded, [conditions])
+    texts = [segmented(loaded, each.segments) for each in conditions]
+    for statistics, text in zip(found[1:], texts[1:], strict=True):
+        assert len(statistics.positions) == len(texts[0].token_ids)
+        assert -1 not in statistics.positions
+        for position, place in enumerate(statistics.positions):
+            assert texts[0].token_ids[position] == text.token_ids[place]
+            assert texts[0].segment[position] == text.segment[place]
+        left = set(range(len(text.token_ids))) - set(statistics.positions)
+        assert left == set(text.span("filler"))
+
+
 @pytest.mark.parametrize("options", [{"layers": 2}, {"layer_by_layer": True}])
 def test_a_model_in_part_is_measured_as_the_whole(falcon_folder, options):
     prompts = [prompt(question) for question in QUESTIONS]
@@ -172,6 +190,21 @@ def test_a_filler_in_the_middle_changes_distances_or_positions(name):
     found = compared(name)
     assert found["error"][0].max() > 0.01
     assert found["variation"][0].max() > 0.01
+
+
+@pytest.mark.parametrize("name", ["bloom", "llama", "qwen2", "gpt2", "gemma3/text"])
+def test_what_a_filler_says_cannot_move_the_rest_of_a_first_layer(name):
+    """Only its length can: a first layer's tokens have read nothing yet."""
+    loaded = families.loaded(name)
+    spans = [("system", 5), ("question", 9)]
+    texts = [by_hand(spans[0], (filler, 8), spans[1]) for filler in ("slash", "words")]
+    assert texts[0].token_ids != texts[1].token_ids
+    recorders = recorders_of(loaded, [by_hand(*spans), *texts])
+    run_texts(loaded, [Run(each.text.token_ids, each) for each in recorders])
+    slash, words = (each.compared for each in recorders[1:])
+    assert np.abs(slash[1, :, 0] - words[1, :, 0]).max() < 1e-5
+    assert np.abs(slash[0, 0, 0] - words[0, 0, 0]).max() > 0.01, "what it takes does depend on it"
+    assert np.abs(slash[1, :, 1:] - words[1, :, 1:]).max() > 0.01, "and so do later layers"
 
 
 def test_scores_alone_give_no_affine_error():
