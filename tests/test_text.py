@@ -86,6 +86,8 @@ def test_reading_time_counts_words_and_figures_but_no_markup():
     assert text.reading_minutes("word " * 460, 0) == 2
     assert text.reading_minutes("<a href='many words here'>one</a>", 0) == 1
     assert text.reading_minutes("word " * 230, 6) == 3
+    tokens = "<span title='a b'>wo</span><span>rd</span><span> </span>"
+    assert text.reading_minutes(tokens * 460, 0) == 2
 
 
 def test_every_self_check_has_a_sentence():

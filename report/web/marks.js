@@ -69,6 +69,7 @@ export function clearMarks() {
 
 export function watchPassage(passage) {
   if (passage.querySelector(".passage__tip")) return; // it is watched already
+  if (!passage.querySelector(".token[data-token]")) return; // no figure is about it
   addTip(passage);
   const on = (type, act) =>
     passage.addEventListener(type, (event) => {
