@@ -97,7 +97,9 @@ def _axes(data):
         .axis(values=list(range(data.layers)), format="d", grid=False)
     )
     y = altair.Y("probability:Q", title="probability, mean over tokens of cells")
-    return x, y.scale(zero=True, nice=False, padding=6).axis(format=".0%", tickCount=6)
+    # room for the labels of every class: a chart keeps the room that it began with
+    y = y.scale(zero=True, nice=False, padding=6)
+    return x, y.axis(format=".2~%", tickCount=6, minExtent=36)
 
 
 def _even(data, shown, x):

@@ -144,7 +144,8 @@ def _axes(data):
     )
     y = altair.Y("shown_mean:Q", title=None).scale(zero=True)
     label = "shown === 'times' ? format(datum.value, '~g') + '×' : format(datum.value, '.0%')"
-    return x, y.axis(tickCount=5, labelExpr=label)
+    # room for the labels of both measures: a chart keeps the room that it began with
+    return x, y.axis(tickCount=5, labelExpr=label, minExtent=36)
 
 
 def _looks(renderings):
