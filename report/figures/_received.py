@@ -28,7 +28,7 @@ Y_TITLE = "Average Attention Weight"
 REDUCTIONS = {"mean": "all that see the position", "last": "the last one only"}
 """Current tokens that a weight is the average over -> what the reader reads."""
 
-LETTER = 7.2
+LETTER = 7
 """Width of a letter of the span's name in pixels, rather too much."""
 
 SPAN = ("#dde0e6", "#3a404d")
@@ -179,9 +179,9 @@ def styled(data, *styles):
     return [Line(condition, label, style) for (condition, label), style in named]
 
 
-def reduction_control():
-    """Switch between the averages over current tokens."""
-    return _controls.Switch("reduction", "Current tokens", REDUCTIONS, "mean")
+def reduction_control(**options):
+    """Switch between the averages over current tokens; options: other words for them."""
+    return _controls.Switch("reduction", "Current tokens", REDUCTIONS | options, "mean")
 
 
 def legend(lines, filler=None):
@@ -277,11 +277,12 @@ def followed(model):
 def _x():
     few = altair.ExprRef("clamp(floor(width / 42), 3, 8)")
     axis = {"grid": False, "tickMinStep": 1, "format": "d", "tickCount": few}
-    return altair.X("position:Q", title="Position").scale(nice=True).axis(**axis)
+    return altair.X("position:Q", title="Position").scale(nice=False).axis(**axis)
 
 
 def _y(field):
-    return altair.Y(f"{field}:Q", title=Y_TITLE).axis(tickCount=5)
+    # the same room for labels everywhere, so that the axes of a column are below each other
+    return altair.Y(f"{field}:Q", title=Y_TITLE).axis(tickCount=5, minExtent=30)
 
 
 def _colour(lines):
@@ -306,7 +307,7 @@ def _span(model, lines, filler, rules):
         lineBreak="\n",
         baseline="top",
         dy=4,
-        fontSize=11,
+        fontSize=10.5,
         fontWeight=600,
         aria=False,
     ).encode(x=_theme.at((first + end) / 2), y=altair.value(0))

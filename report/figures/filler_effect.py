@@ -40,14 +40,16 @@ def left_out(data):
 def caption(data):
     model = data.places[0].model
     over = f", averaged over {model.prompts} prompts" if model.prompts > 1 else ""
+    band = "; the band is one standard error" if over else ""
     return (
         "A cell is a head. λ is the share of probability that stays with the tokens of the prompt "
         f"without {_received.named(data)}, so 1 − λ is what these take; total variation is how far "
         "the pattern on the other tokens moves once each pattern sums to 1 (0: not at all, 1: to "
         "other tokens altogether). Both are means over the current tokens after what was added, or "
         f"of the last one only{over}. Click on a cell, or focus the map, move with the arrow keys "
-        "and press Enter, to see that head below, as in the figures above. "
-        f"{_received.explained(data)}"
+        f"and press Enter, to see below the {_received.Y_TITLE.lower()} of each position in that "
+        "head, as in the other figures: the mean over the current tokens that see the position, or "
+        f"what the last one gives it{band}. Layers and heads count from 1."
     )
 
 
@@ -58,7 +60,7 @@ def controls(data):
         _controls.Control("layer", "Layer", 0, model.layers - 1, place.layer, one),
         _controls.Control("head", "Head", 0, model.heads - 1, place.head, one),
         _controls.Switch("measure", "Colour", MEASURES, "taken"),
-        _received.reduction_control(),
+        _received.reduction_control(mean="all"),
     ]
 
 

@@ -14,8 +14,7 @@ pytestmark = pytest.mark.browser
 LINES, AGAINST, LAYERS, EFFECT = 1, 2, 3, 4
 PANELS = {LINES: 6, AGAINST: 2, LAYERS: 3, EFFECT: 3}
 
-DRAWN = """([number, panel]) => { const canvas = document.querySelectorAll(
-        `#fig-${number} canvas`)[panel];
+DRAWN = """number => [...document.querySelectorAll(`#fig-${number} canvas`)].map(canvas => {
     const {width, height} = canvas;
     const copy = Object.assign(document.createElement('canvas'), {width, height})
         .getContext('2d', {willReadFrequently: true});
@@ -25,13 +24,13 @@ DRAWN = """([number, panel]) => { const canvas = document.querySelectorAll(
     for (let n = 0; n < data.length; n += 4) if (data[n + 3] > 200) {
         const colour = '#' + [0, 1, 2].map(k => data[n + k].toString(16).padStart(2, '0')).join('');
         count[colour] = (count[colour] ?? 0) + 1; }
-    return count; }"""
-"""How many pixels of each colour a panel has."""
+    return count; })"""
 
 
-def drawn(page, number, panel):
-    page.wait_for_timeout(80)
-    return page.evaluate(DRAWN, [number, panel])
+def drawn(page, number):
+    """For each panel of a figure, how many pixels there are of each colour."""
+    page.wait_for_timeout(120)
+    return page.evaluate(DRAWN, number)
 
 
 def plot(page, number, panel):
@@ -43,18 +42,18 @@ def plot(page, number, panel):
     return canvas.bounding_box()
 
 
-def point_at(page, number, panel, position, touch=False):
+def point_at(page, number, panel, position):
     """Move over a panel until its tooltip tells of a position; returns the tooltip."""
     box = plot(page, number, panel)
-    for x in range(40, int(box["width"]), 1 if position > 20 else 2):
-        place = box["x"] + x, box["y"] + box["height"] / 2
-        if touch:
-            page.touchscreen.tap(*place)
-        else:
-            page.mouse.move(*place)
+    low, high = 0, box["width"]
+    while high - low > 0.2:
+        x = (low + high) / 2
+        page.mouse.move(box["x"] + x, box["y"] + box["height"] / 2)
         found = page.evaluate(TOOLTIP)
-        if found.get("position") == str(position):
+        there = int(found.get("position", -1 if x < box["width"] / 2 else 999))
+        if there == position:
             return found
+        low, high = (x, high) if there < position else (low, x)
     return pytest.fail(f"no place of the panel tells of position {position}")
 
 
@@ -91,8 +90,7 @@ def test_every_panel_draws_its_lines_in_the_colours_of_its_legend(page, grids, s
     for number, panels in expected.items():
         go_live(page, number)
         assert page.locator(f"#fig-{number} canvas").count() == len(panels) == PANELS[number]
-        for panel, colours in enumerate(panels):
-            found = drawn(page, number, panel)
+        for panel, (colours, found) in enumerate(zip(panels, drawn(page, number), strict=True)):
             assert sum(found.values()) > 1000
             for colour in (blue, red, orange):
                 # dashes and thin lines: many pixels are mixed with what lies behind them
@@ -105,7 +103,7 @@ def test_every_panel_draws_its_lines_in_the_colours_of_its_legend(page, grids, s
 def test_the_filler_is_shaded_in_the_bottom_row(page, grids):
     page.goto(grids)
     go_live(page, LINES)
-    shaded = [drawn(page, LINES, panel).get("#dde0e6", 0) for panel in range(6)]
+    shaded = [found.get("#dde0e6", 0) for found in drawn(page, LINES)]
     assert max(shaded[:3]) == 0
     assert min(shaded[3:]) > 3000
 
@@ -174,29 +172,24 @@ def test_token_text_is_told_as_text(page, grids, conditions):
     assert page.locator("#vg-tooltip-element b").count() == 0
 
 
-def marks(page, number):
-    """Where each panel is marked: what its parameter is, read from the pixels' change."""
-    return [drawn(page, number, panel) for panel in range(PANELS[number])]
-
-
 def test_hovering_marks_the_same_token_in_all_panels(page, grids):
     page.goto(grids)
     plot(page, LINES, 0)
     page.mouse.move(1, 1)
-    still = marks(page, LINES)
+    still = drawn(page, LINES)
     point_at(page, LINES, 0, SYSTEM + 1)
-    marked = marks(page, LINES)
+    marked = drawn(page, LINES)
     assert all(one != other for one, other in zip(still, marked, strict=True))
     # from the bottom row: in the filler there is nothing to mark above
     point_at(page, LINES, 4, SYSTEM + 1)
-    within = marks(page, LINES)
+    within = drawn(page, LINES)
     assert within[:3] == still[:3]
     assert all(one != other for one, other in zip(still[3:], within[3:], strict=True))
     # and behind it the same token as before
     point_at(page, LINES, 4, SYSTEM + 1 + FILLER)
-    assert marks(page, LINES) == marked
+    assert drawn(page, LINES) == marked
     page.mouse.move(1, 1)
-    assert marks(page, LINES) == still
+    assert drawn(page, LINES) == still
     assert page.evaluate(TOOLTIP) == {}
 
 
@@ -204,10 +197,10 @@ def test_a_token_without_a_counterpart_is_marked_above_only(page, grids):
     page.goto(grids)
     plot(page, LINES, 0)
     page.mouse.move(1, 1)
-    still = marks(page, LINES)
+    still = drawn(page, LINES)
     found = point_at(page, LINES, 2, MERGED)
     assert "w/ Meaningless tokens" not in found
-    now = marks(page, LINES)
+    now = drawn(page, LINES)
     assert all(one != other for one, other in zip(still[:3], now[:3], strict=True))
     assert now[3:] == still[3:]
 
@@ -216,16 +209,16 @@ def test_a_click_pins_a_mark_and_escape_takes_it_away(page, grids):
     page.goto(grids)
     plot(page, LAYERS, 0)
     page.mouse.move(1, 1)
-    still = marks(page, LAYERS)
+    still = drawn(page, LAYERS)
     point_at(page, LAYERS, 1, 6)
-    marked = marks(page, LAYERS)
+    marked = drawn(page, LAYERS)
     page.mouse.down()
     page.mouse.up()
     page.mouse.move(1, 1)
     assert page.evaluate(TOOLTIP) == {}
-    assert marks(page, LAYERS) == marked
+    assert drawn(page, LAYERS) == marked
     page.keyboard.press("Escape")
-    assert marks(page, LAYERS) == still
+    assert drawn(page, LAYERS) == still
 
 
 def test_keys_move_over_positions_and_are_told_to_screen_readers(page, grids, conditions):
@@ -235,7 +228,7 @@ def test_keys_move_over_positions_and_are_told_to_screen_readers(page, grids, co
     assert chart.get_attribute("role") == "application"
     assert chart.get_attribute("aria-label").startswith("one-model Layer 2 Head 3; arrow keys")
     chart.focus()
-    still = marks(page, LAYERS)
+    still = drawn(page, LAYERS)
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
         page.keyboard.press(key)
     values, _ = measured(conditions, 0, 1, 2)
@@ -245,7 +238,7 @@ def test_keys_move_over_positions_and_are_told_to_screen_readers(page, grids, co
     told = page.inner_text(f"#fig-{LAYERS} .live-figure__live")
     assert told.startswith("position 1, ")
     assert f"Mless {shown['Mless']}" in told
-    assert all(one != other for one, other in zip(still, marks(page, LAYERS), strict=True))
+    assert all(one != other for one, other in zip(still, drawn(page, LAYERS), strict=True))
     page.keyboard.press("End")
     last = page.evaluate(TOOLTIP)["position"]
     assert int(last) == SYSTEM + hand_conditions.QUESTION + hand_conditions.LONGER - 1
@@ -253,7 +246,7 @@ def test_keys_move_over_positions_and_are_told_to_screen_readers(page, grids, co
     assert page.evaluate(TOOLTIP)["position"] == "0"
     page.keyboard.press("Tab")
     assert page.evaluate(TOOLTIP) == {}
-    assert marks(page, LAYERS) == still
+    assert drawn(page, LAYERS) == still
 
 
 def test_the_switch_changes_all_panels_their_tooltips_and_the_address(page, grids, conditions):
@@ -271,8 +264,8 @@ def test_the_switch_changes_all_panels_their_tooltips_and_the_address(page, grid
 def cell(page, layer, head):
     """Point at a cell of the heat map, counted from 1; returns the tooltip."""
     box = plot(page, EFFECT, 0)
-    for y in range(20, int(box["height"]), 6):
-        for x in range(20, int(box["width"]), 12):
+    for y in range(20, int(box["height"]), 15):
+        for x in range(20, int(box["width"]), 60):
             page.mouse.move(box["x"] + x, box["y"] + y)
             found = page.evaluate(TOOLTIP)
             if (found.get("layer"), found.get("head")) == (str(layer), str(head)):
@@ -308,7 +301,7 @@ def test_a_cell_tells_both_measures(page, grids, conditions):
 def test_a_click_on_a_cell_shows_its_panels_counted_from_1(page, grids, conditions):
     page.goto(grids)
     cell(page, 3, 2)
-    before = [drawn(page, EFFECT, panel) for panel in (1, 2)]
+    before = drawn(page, EFFECT)[1:]
     page.mouse.down()
     page.mouse.up()
     until(page, "location.hash.startsWith('#fig-4:layer=2,head=1,')")
@@ -320,7 +313,7 @@ def test_a_click_on_a_cell_shows_its_panels_counted_from_1(page, grids, conditio
     assert page.input_value(f"#fig-{EFFECT} input[name=layer]") == "2"
     label = f"#fig-{EFFECT} input[name=layer]"
     assert page.get_attribute(label, "aria-valuetext") == "Layer 3"
-    assert [drawn(page, EFFECT, panel) for panel in (1, 2)] != before
+    assert all(one != other for one, other in zip(before, drawn(page, EFFECT)[1:], strict=True))
     values, _ = measured(conditions, 0, 2, 1)
     found = point_at(page, EFFECT, 2, SYSTEM + 3)
     assert found["w/ Meaningless tokens"] == said(values["filler"]["mean"], SYSTEM + 3)
@@ -358,10 +351,10 @@ def test_an_address_with_indices_restores_a_cell(page, grids):
 def test_the_colour_switch_repaints_the_map_only(page, grids):
     page.goto(grids)
     go_live(page, EFFECT)
-    before = marks(page, EFFECT)
+    before = drawn(page, EFFECT)
     page.check(f"#fig-{EFFECT} input[value=total_variation]")
     until(page, "location.hash.includes('measure=total_variation')")
-    after = marks(page, EFFECT)
+    after = drawn(page, EFFECT)
     assert after[0] != before[0]
     assert after[1:] == before[1:]
 
@@ -425,23 +418,23 @@ def test_a_tap_marks_and_tells_until_a_tap_there_or_elsewhere(phone, grids):
     page = phone
     page.goto(grids)
     plot(page, LAYERS, 0)
-    still = marks(page, LAYERS)
+    still = drawn(page, LAYERS)
     box = plot(page, LAYERS, 0)
-    place = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    place = box["x"] + 0.7 * box["width"], box["y"] + box["height"] / 2
     page.touchscreen.tap(*place)
     page.wait_for_timeout(150)
     assert "Mless" in page.evaluate(TOOLTIP)
-    assert all(one != other for one, other in zip(still, marks(page, LAYERS), strict=True))
+    assert all(one != other for one, other in zip(still, drawn(page, LAYERS), strict=True))
     page.touchscreen.tap(*place)
     page.wait_for_timeout(150)
     assert page.evaluate(TOOLTIP) == {}
-    assert marks(page, LAYERS) == still
+    assert drawn(page, LAYERS) == still
     page.touchscreen.tap(*place)
     assert "Mless" in page.evaluate(TOOLTIP)
     page.tap(f"#fig-{LAYERS} figcaption strong")
     page.wait_for_timeout(150)
     assert page.evaluate(TOOLTIP) == {}
-    assert marks(page, LAYERS) == still
+    assert drawn(page, LAYERS) == still
 
 
 def test_a_tap_chooses_a_cell(phone, grids):
@@ -457,9 +450,9 @@ def test_grids_print_in_light(page, grids):
     page.goto(grids)
     page.evaluate("document.body.dataset.mdColorScheme = 'slate'")
     go_live(page, LAYERS)
-    assert drawn(page, LAYERS, 0).get("#7fb0ff", 0) > 25
+    assert drawn(page, LAYERS)[0].get("#7fb0ff", 0) > 25
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert drawn(page, LAYERS, 0).get("#1f5fc4", 0) > 25
+    assert drawn(page, LAYERS)[0].get("#1f5fc4", 0) > 25
     key = "getComputedStyle(document.querySelector('.live-figure__key'), '::before').borderTopColor"
     assert page.evaluate(key) == "rgb(31, 95, 196)"
