@@ -158,12 +158,19 @@ def _check_figures(path, page, folder, counts):
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             problems.append(f"figure {name}: specification is broken ({error!r})")
             continue
-        for url in [*sorted(urls), "manifest.json"]:
+        tokens = {spec["tokens"]} if spec.get("tokens") else set()
+        for url in [*sorted(urls | tokens), _manifest(datasets_address, urls)]:
             data = _target(path, (datasets_address or "") + url, folder)
             if data is None or not data.is_file():
                 problems.append(f"figure {name}: no dataset at {url}")
         counts["figures"] += 1
     return problems
+
+
+def _manifest(address, urls):
+    """Address of the manifest of a figure's datasets; below an article's there is one a model."""
+    of_article = (address or "").rstrip("/").rpartition("/")[0].endswith("datasets")
+    return f"{min(urls).partition('/')[0]}/manifest.json" if of_article else "manifest.json"
 
 
 def _extremes(controls):

@@ -101,7 +101,8 @@ def number(value):
 
 
 def spread(found, scale=1):
-    """A mean and its standard error, as exact as the error lets it be: "0.535 ± 0.004".
+    """A mean and its standard error, as exact as the error lets it be: "0.535 ± 0.004", with
+    spaces that no line ends at.
 
     found: has value and error; the error is NaN where it is not known
     """
@@ -112,7 +113,7 @@ def spread(found, scale=1):
         return number(value)
     exponent = int(f"{error:.0e}".partition("e")[2])  # of the rounded error: 0.096 is 0.1
     digits = min(4, max(0, -exponent))
-    return f"{value:.{digits}f} ± {error:.{digits}f}".replace("-", "−")
+    return f"{value:.{digits}f}\u00a0±\u00a0{error:.{digits}f}".replace("-", "−")
 
 
 def percent_spread(found):

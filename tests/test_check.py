@@ -29,6 +29,10 @@ ARTICLE = f"""<!doctype html><title>Article</title><h2 id="method">Method</h2>
 <figure id="fig-1" data-figure="attention_map" data-spec="../figures/a/attention_map.json"
   data-datasets="../{DATASETS}/"><img src="../figures/a/map.svg#only-light" alt="A map"></figure>
 <script src="../assets/figures.js"></script>"""
+SEVERAL = """<!doctype html><title>Several models</title>
+<figure id="fig-1" data-figure="filler_lines" data-datasets="../datasets/b/">
+<div data-spec="../figures/a/filler_lines-1.json"></div>
+<div data-spec="../figures/a/filler_lines-2.json"></div></figure>"""
 STYLE = "body { background: url('paper.svg') } @font-face { src: url(data:font/woff2;base64,AA) }"
 
 
@@ -55,11 +59,17 @@ def sound(tmp_path_factory):
     texts = {
         "index.html": HOME,
         "a/index.html": ARTICLE,
+        "several/index.html": SEVERAL,
         "assets/site.css": STYLE,
         "assets/figures.js": "",
         "figures/a/map.svg": "<svg/>",
         "figures/a/attention_map.json": json.dumps({"usermeta": {"report": about}}),
     }
+    model = CONDITIONS.rpartition("/")[2]
+    for panel, head in ((1, 0), (2, 2)):
+        about = {"controls": [], "data": {"url": f"{model}/received/1/{head}.json"}}
+        about |= {"tokens": f"{model}/conditions.json"}
+        texts[f"figures/a/filler_lines-{panel}.json"] = json.dumps({"usermeta": {"report": about}})
     for name, text in texts.items():
         store.write_text(site / name, text)
     return site
@@ -73,9 +83,9 @@ def site(sound, tmp_path):
 
 def test_a_sound_site_passes_and_is_counted(sound):
     assert check_site(sound) == {
-        "pages": 2,
+        "pages": 3,
         "links": 7,
-        "figures": 1,
+        "figures": 3,
         "pictures": 1,
         "datasets": 2
         + hand_made.LAYERS * (1 + hand_made.HEADS)
@@ -262,6 +272,18 @@ DAMAGES = {
     "texts of conditions that are gone": (
         remove(f"{CONDITIONS}/conditions.json"),
         rf"{CONDITIONS}/received/1/2\.json: .*conditions\.json: no such dataset",
+    ),
+    "data of a panel that are gone": (
+        remove(f"{CONDITIONS}/received/1/2.json"),
+        r"several/index\.html: figure filler_lines: no dataset at ba9876543210/received/1/2\.json",
+    ),
+    "tokens of a panel that are gone": (
+        remove(f"{CONDITIONS}/conditions.json"),
+        r"several/index\.html: figure filler_lines: no dataset at ba9876543210/conditions\.json",
+    ),
+    "manifest of one of several models": (
+        remove(f"{CONDITIONS}/manifest.json"),
+        r"several/index\.html: figure filler_lines: no dataset at ba9876543210/manifest\.json",
     ),
     "two conditions of a name": (
         change(CONDITIONS, "conditions.json", lambda d: text(d).update(name="none")),

@@ -212,7 +212,7 @@ def test_a_single_prompt_has_no_spread(tmp_path):
     taken, error = find.layer(0, 1, "taken"), find.layer(0, 1, "affine_error")
     assert (taken.known, error.known) == (True, False)
     assert math.isnan(taken.error)
-    assert " ± " not in percent_spread(taken)
+    assert "±" not in percent_spread(taken)
     assert percent_spread(error) == "not known"
 
 
@@ -231,9 +231,9 @@ def test_a_single_prompt_has_no_spread(tmp_path):
     ],
 )
 def test_values_are_as_exact_as_their_errors(value, error, said):
-    assert spread(Value(value, error)) == said
+    assert spread(Value(value, error)) == said.replace(" ±", "\u00a0±").replace("± ", "±\u00a0")
 
 
 def test_shares_are_said_in_percent():
-    assert percent_spread(Value(0.465, 0.0042)) == "46.5 ± 0.4\u00a0%"
+    assert percent_spread(Value(0.465, 0.0042)) == "46.5\u00a0±\u00a00.4\u00a0%"
     assert percent_spread(Value(0.16, math.nan)) == "16\u00a0%"
