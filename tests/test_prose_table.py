@@ -25,6 +25,7 @@ TEMPLATE = ROOT / "templates" / "articles" / "reading-a-table.md.j2"
 def written(tmp_path, monkeypatch):
     """A function from a kind of model to the article's text, its figures and its data."""
     monkeypatch.setattr(pages, "write_pictures", lambda *arguments: None)
+    monkeypatch.setattr(store.os, "fsync", lambda file: None)  # of many small files
     for name in figure_names():  # words only: the charts have tests of their own
         monkeypatch.setattr(figure_module(name), "chart", lambda data, **state: NoChart())
     study = read_study(TEMPLATE)
@@ -147,9 +148,8 @@ def test_where_no_head_prefers_its_column_nothing_is_made_of_it(written):
 
     text, _, data = written("content", even)
     assert not TableFindings(data).reading
-    assert "So nothing in this model reads columns." in plain(text)
+    assert "This is no habit of reading columns." in plain(text)
     assert "Here are the" not in text
-    assert "no idea of a column" not in text
     assert "No head gives its column more than one and a half times" in plain(text)
 
 
@@ -159,6 +159,27 @@ def test_a_sink_is_named_only_where_a_head_rests_there(written):
     text, _, _ = written("content", little("first_token"))
     assert "*attention sink*" not in text
     assert "too little to call it a sink" in plain(text)
+
+
+def test_words_fit_what_a_model_has(written):
+    for kind, like in hand_made.KINDS.items():
+        said = plain(written(kind)[0])
+        assert ("goes to **no token** at all" in said) == (like.sink is not None)
+        assert ("Not every layer sees the whole table: in layers 0 and 2" in said) == (
+            like.window is not None
+        )
+        assert ("what came before it, itself included" in said) == like.causal
+
+
+def test_repetition_that_chance_would_give_explains_nothing(written, monkeypatch):
+    def strong(data):
+        return given(data, {"same_column": 0.9, "other_cells": None})
+
+    monkeypatch.setattr(TableFindings, "even_part", lambda find, kind: 0.9)
+    text, _, data = written("content", strong)
+    assert TableFindings(data).reading
+    assert "Repetition does not explain how" in plain(text)
+    assert "they look up a repetition" not in plain(text)
 
 
 def test_settings_of_the_article_itself_speak_of_no_kind():

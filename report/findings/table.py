@@ -12,6 +12,10 @@ from report.heads import Head, largest
 BEYOND = 1.5
 """A head that gives a class this many times what even attention would give prefers it."""
 
+LEAST, TIMES_EVEN = 0.2, 3
+"""What a head gives at least to repetitions to be said to look for them: of all its attention, and
+against even attention."""
+
 MOST = 8
 """Heads that are listed, at most."""
 
@@ -45,13 +49,15 @@ class Reader:
     """"copies" or "followers", whichever has more of that."""
     part: float
     """The fraction of that which the habit has."""
+    even_part: float
+    """The same of even attention."""
     columns: list
     """`Column` or None, one a column of the table."""
 
     @property
     def explained(self):
-        """Whether the habit has most of it."""
-        return self.part > 0.5
+        """Whether the habit has most of it, and not by chance."""
+        return self.part > 0.5 and self.part >= BEYOND * self.even_part
 
 
 class TableFindings:
@@ -102,6 +108,11 @@ class TableFindings:
         even = self.even(target, rendering)
         return self.shares(target, rendering) >= BEYOND * even if even else self._none
 
+    @functools.cached_property
+    def windows(self):
+        """Layers whose tokens do not see all there is: dict of layer to most targets seen."""
+        return {layer: seen for layer, seen in enumerate(self.data.windows) if seen is not None}
+
     def steady(self, target):
         """Whether all heads together give a class in every rendering about what is even."""
         return all(0.8 < self.times(target, name) < 1.2 for name in self.data.renderings)
@@ -127,14 +138,18 @@ class TableFindings:
         heads = self._listed(self.prefers("same_column"), "same_column")[:MOST]
         return [Reader(head, *self._habit(head), self.columns(head)) for head in heads]
 
+    def repeats(self, kind):
+        """Whether the model has a head for "copies" or "followers", beyond chance."""
+        return self.repeater(kind).value >= max(LEAST, TIMES_EVEN * self.even_repetition[kind])
+
     @property
     def opening(self):
-        """The `Head` that a map opens at, with what it gives to the same column above: the one that
-        gives most to followers if it prefers its column, since its stripes can be seen; else the
-        one that gives its column most."""
+        """The `Head` that a map opens at, with what it gives to the same column above: an induction
+        head if it prefers its column, since its stripes can be seen; else the one that gives its
+        column most."""
         head = self.repeater("followers")
         at = head.layer, head.head
-        if self.prefers("same_column")[at]:
+        if self.repeats("followers") and self.prefers("same_column")[at]:
             return Head(*at, float(self.shares("same_column")[at]))
         return self.strongest("same_column")
 
@@ -197,7 +212,7 @@ class TableFindings:
         kinds = ("copies", "followers")
         parts = {kind: self.repetition[f"same_column_{kind}"][at] for kind in kinds}
         kind = max(parts, key=parts.get)
-        return kind, float(parts[kind] / head.value)
+        return kind, float(parts[kind] / head.value), self.even_part(kind)
 
     def columns(self, head):
         """What a head gives to the same column above, column by column.
