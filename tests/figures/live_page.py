@@ -46,7 +46,7 @@ def write(site, data):
     article = Article(SimpleNamespace(name="hand"), data)
     article.announced = list(ORDER)
     figures = "".join(article.figure(name) for name in ORDER)
-    _write(site, article, article.passage() + figures)
+    _write(site, article, f"{article.passage()}{figures}")
 
 
 def write_grids(site, study):
