@@ -8,7 +8,7 @@ MARKED_PROBABILITY = 0.5
 """The marked targets of a row are the fewest whose probability together reaches this."""
 SHORT = 160
 """Rows up to this long are sorted; longer ones are looked through in chunks."""
-CHUNK = 8
+CHUNK = 4
 """Values in a chunk."""
 INDEX = 2**29 - 1
 """The digits of a float64 that are 0 where a float32 was: room for an index."""

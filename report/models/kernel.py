@@ -35,32 +35,31 @@ def streaming_attention(factors, value, observe=None, layer=0, rows=ROWS):
     """
     dense = isinstance(factors, Scores)
     part = _GivenScores(factors) if dense else _Products(factors, value)
-    sink, total, check = wide(factors.sink), 0, not part.certainly_finite()
+    like, sink = part.like, wide(factors.sink)
+    check = not part.certainly_finite()
     blocks = [
         (span, _head_slices(factors.heads, part.group, span))
-        for span in _spans(factors.range(), rows)
+        for span in _spans(factors.range(), rows, like.dtype)
     ]
     largest = max(span.cells * slices[0].stop for span, slices in blocks)
     # Used again for every block: new memory costs as much as what is done with it.
-    spaces = [part.empty(largest) for _ in range(2)]
+    spaces = [like.new_empty(largest) for _ in range(2)]
+    total = like.new_zeros(factors.heads)  # finite only if every score is
     for span, slices in blocks:
-        sums = []
         for heads in slices:
             shape = heads.stop - heads.start, len(span.first), span.keys.stop - span.keys.start
             score, probability = (space[: math.prod(shape)].view(shape) for space in spaces)
             part.score(heads, span, score)
             if check:
-                sums.append(score.sum((1, 2)))  # finite only if every score is
+                total[heads] += score.sum((1, 2))
             if factors.softcap is not None:
                 score.div_(factors.softcap).tanh_().mul_(factors.softcap)
-            span.hide(score, torch.finfo(score.dtype).min)
+            span.hide(score)
             _softmax(score, None if sink is None else sink[heads], probability)
             part.weigh(probability, heads, span)
             if observe is not None:
                 observe(span.block(heads.start, score, probability))
-        total = total + torch.cat(sums) if check else None
-    if check:
-        require_finite(total[:, None], layer, "attention score")
+    require_finite(total[:, None], layer, "attention score")
     if dense:
         return None
     require_finite(part.context, layer, "context")
@@ -94,7 +93,8 @@ class _Span:
 
     rows, keys: slices of the tokens
     first, last: int64 [rows], the first and the last target of each row
-    edges: list of (columns, bool [rows, columns]), true where a row does not see a column
+    edges: list of (columns, most); most is the largest score that a cell may have, float [rows,
+        columns]: the dtype's minimum where the row does not see the column, else infinity
     """
 
     rows: slice
@@ -108,10 +108,16 @@ class _Span:
         """Number of rows times number of targets."""
         return len(self.first) * (self.keys.stop - self.keys.start)
 
-    def hide(self, score, lowest):
-        """Set the scores [heads, rows, keys] of targets that a row does not see (in place)."""
-        for columns, unseen in self.edges:
-            score[:, :, columns].masked_fill_(unseen, lowest)
+    def hide(self, score):
+        """Set finite scores [heads, rows, keys] to the lowest where a row sees no target."""
+        for columns, most in self.edges:
+            part = score[:, :, columns]
+            torch.minimum(part, most, out=part)  # 8 times as fast as to fill them in
+
+    def clear(self, score):
+        """Set any scores [heads, rows, keys] to 0 where a row sees no target."""
+        for columns, most in self.edges:
+            score[:, :, columns].masked_fill_(most < 0, 0)
 
     def block(self, first_head, score, probability):
         """What an observer is shown."""
@@ -119,8 +125,8 @@ class _Span:
         return Block(first_head, start, first_key, score, probability, self.first, self.last)
 
 
-def _spans(visible, rows):
-    """The rows of a layer from top to bottom, `rows` of them at a time."""
+def _spans(visible, rows, dtype):
+    """The rows of a layer from top to bottom, `rows` of them at a time; dtype: of the scores."""
     firsts, lasts = visible.first.tolist(), visible.last.tolist()
     for start in range(0, len(firsts), rows):
         part = slice(start, min(start + rows, len(firsts)))
@@ -133,7 +139,12 @@ def _spans(visible, rows):
             (slice(0, begun), targets[:begun] < first),
             (slice(ended, None), targets[ended:] > last),
         ]
-        edges = [(columns, unseen) for columns, unseen in edges if unseen.numel()]
+        unlimited = torch.full((), torch.inf, dtype=dtype, device=first.device)
+        edges = [
+            (columns, unlimited.where(~unseen, torch.finfo(dtype).min))
+            for columns, unseen in edges
+            if unseen.numel()
+        ]
         yield _Span(part, keys, first[:, 0], last[:, 0], edges)
 
 
@@ -149,9 +160,10 @@ def _head_slices(heads, group, span):
 class _Products:
     """Scores from queries and keys, and contexts from values, each key head shared by a group.
 
-    query: float [heads, T, size] and key: float [key_heads, size, T], whose product is the score:
+    query: float [heads, T, size] and key: float [key_heads, T, size], whose product is the score:
         queries are scaled, and ALiBi is one dimension more, in which every query is 1
     value: float [key_heads, T, value_dim]; context: float [heads, T, value_dim]
+    like: a tensor of the scores' dtype and device
     Copied into unbroken memory, which makes products of blocks up to twice as fast.
     """
 
@@ -162,19 +174,16 @@ class _Products:
         if more:  # each head has its own
             key, value = (_one_for_each(heads, part) for part in (key, value))
         self.query = query.new_empty(heads, length, size + more)
-        self.key = key.new_empty(len(key), size + more, length)
+        self.key = key.new_empty(len(key), length, size + more)
         torch.mul(query, factors.scale, out=self.query[..., :size])
-        self.key[:, :size] = key.transpose(1, 2)
+        self.key[..., :size] = key
         if more:
             self.query[..., size:] = 1
-            self.key[:, size] = factors.position
+            self.key[..., size] = factors.position
+        self.like = self.query
         self.value, self.group = value.contiguous(), heads // len(key)
         # As it enters the output projection: tokens first.
         self.context = value.new_empty(length, heads, value.shape[-1]).transpose(0, 1)
-
-    def empty(self, size):
-        """Memory for `size` scores."""
-        return self.query.new_empty(size)
 
     def certainly_finite(self):
         """Whether queries and keys are too short for any score that is not finite."""
@@ -183,7 +192,7 @@ class _Products:
     def score(self, heads, span, out):
         """Fill in the scores, float [heads, rows, keys]."""
         query = self._grouped(self.query[heads, span.rows])  # [key_heads, group * rows, size]
-        key = self.key[self._shared(heads), :, span.keys]
+        key = self.key[self._shared(heads), span.keys].transpose(1, 2)
         torch.bmm(query, key, out=self._grouped(out))
 
     def weigh(self, probability, heads, span):
@@ -209,11 +218,7 @@ class _GivenScores:
     group, context = 1, None
 
     def __init__(self, scores):
-        self.scores = scores.score
-
-    def empty(self, size):
-        """Memory for `size` scores."""
-        return wide(self.scores[:0]).new_empty(size)
+        self.scores, self.like = scores.score, wide(scores.score[:0])
 
     def certainly_finite(self):
         """Nothing is known of them."""
@@ -222,7 +227,7 @@ class _GivenScores:
     def score(self, heads, span, out):
         """Fill in the scores, float [heads, rows, keys]; 0 where a target is not visible."""
         out.copy_(self.scores[heads, span.rows, span.keys])
-        span.hide(out, 0)
+        span.clear(out)
 
     def weigh(self, *_):
         """Nothing to do."""
