@@ -39,6 +39,19 @@ def test_many_heads_equal_the_updates_written_out():
         assert torch.equal(tensor, copy)
 
 
+@pytest.mark.parametrize("hidden", [511, 512, 513, 1200])
+def test_a_hidden_state_longer_than_a_piece_gives_the_same(hidden):
+    draw = plain.drawer(6)
+    weight, context, hidden_state = draw(hidden, 6), draw(2, 3, 3), draw(3, hidden)
+    _, alignment = HeadUpdate.of_projection(weight, 2).magnitude_and_alignment(
+        context, hidden_state
+    )
+    for head in range(2):
+        update = context[head] @ weight[:, 3 * head : 3 * head + 3].T
+        expected = torch.cosine_similarity(update, hidden_state, dim=-1)
+        torch.testing.assert_close(alignment[head], expected)
+
+
 def test_a_head_whose_slice_lacks_full_rank_is_measured():
     weight = torch.ones(6, 4)  # rank 1
     magnitude, alignment = HeadUpdate.of_projection(weight, 2).magnitude_and_alignment(
