@@ -14,8 +14,8 @@ MEASURES = {
 """What the colour shows -> what the reader reads."""
 
 HEAT_RAMP = {
-    "light": ["#eef0ee", "#c3d9d5", "#7fb3b0", "#34808c", "#0d4a66"],
-    "dark": ["#262b35", "#2c4a58", "#357585", "#5fa9ac", "#cdeee3"],
+    "light": ["#e4e9e7", "#bdd6d2", "#7fb3b0", "#34808c", "#0d4a66"],
+    "dark": ["#303744", "#2f4c5a", "#357585", "#5fa9ac", "#cdeee3"],
 }
 
 
