@@ -1,5 +1,6 @@
 """Means over prompts and how far they can be trusted, added up prompt by prompt."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +40,7 @@ class Spread:
         squares = one.squares + two.squares + step**2 * (one.count * two.count / count)
         return Spread(count, mean, squares)
 
-    @property
+    @functools.cached_property
     def standard_error(self):
         """Standard deviation over the root of the number, [..., P]; NaN for a single value."""
         with np.errstate(divide="ignore", invalid="ignore"):
