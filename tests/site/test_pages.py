@@ -34,12 +34,19 @@ def test_figures_work_after_going_back_and_forth_without_a_reload(visit):
     assert page.evaluate("window.stayed") is True
 
 
-def test_the_home_page_shows_the_first_figure_and_leads_to_the_article(visit):
+def test_the_home_page_shows_a_figure_of_every_article_and_leads_to_them(visit, built):
     page = visit("")
-    pictures = [each for each in page.locator(".card img").all() if each.is_visible()]
-    assert len(pictures) == 1
-    assert page.evaluate("img => img.naturalWidth", pictures[0].element_handle()) > 300
-    page.locator(".card__picture").click()
+    articles = [path.stem for path in (built.project / "site_src" / "articles").glob("*.md")]
+    assert page.locator(".card").count() == len(articles) >= 2
+    for name in articles:
+        card = page.locator(f".card:has(a[href*='{name}'])")
+        card.scroll_into_view_if_needed()
+        pictures = [each for each in card.locator("img").all() if each.is_visible()]
+        assert len(pictures) == 1
+        picture = pictures[0].element_handle()
+        page.wait_for_function("img => img.complete", arg=picture)
+        assert page.evaluate("img => img.naturalWidth", picture) > 300
+    page.locator(f".card:has(a[href*='{ARTICLE}']) .card__picture").click()
     page.wait_for_selector("#fig-1")
 
 
