@@ -148,10 +148,13 @@ How many stood on the hill, 12 or 30?
 """
 
 
-def checkpoint(name, folder):
-    """A random checkpoint in bfloat16 with the settings of a real one, in many shards."""
+def checkpoint(name, folder, read=None):
+    """A random checkpoint in bfloat16 with the settings of a real one, in many shards.
+
+    read: its tokenizer; default: a tiny one of its kind
+    """
     config, tokenizer, _ = REAL[name]
-    read = tokenizer()
+    read = read or tokenizer()
     read.save_pretrained(folder)
     config = json.loads(json.dumps(config))
     config.get("text_config", config)["vocab_size"] = len(read) + 8
