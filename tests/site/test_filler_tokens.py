@@ -1,0 +1,304 @@
+"""Article 2 in a browser: every panel of A to E draws, and its numbers are those of the models.
+
+The models have the settings of the study's three, with random weights; only their first layers are
+measured. What is expected is computed here from plain transformers, with eager attention and plain
+loops; nothing of report is used but the text of the prompts.
+"""
+
+import re
+import shutil
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
+
+from report.prompts import prompts
+from tests.commands import ROOT, copy_project, report
+from tests.figures.live_page import TOOLTIP, go_live, until
+from tests.figures.test_script_grids import drawn, point_at
+from tests.models.test_filler_checkpoints import REAL, checkpoint
+from tests.serving import served
+from tests.site import tiny_models
+
+pytestmark = pytest.mark.browser
+
+ADDRESS = "articles/filler-tokens/"
+LAYERS = 3
+FIGURES = {
+    "filler_lines": 6,
+    "filler_lines_2": 6,
+    "filler_effect_1": 3,
+    "filler_effect_2": 3,
+    "filler_effect_3": 3,
+    "filler_against": 3,
+    "filler_layers": 3,
+}
+"""Figures of the article in order -> their panels."""
+TOKENIZERS = dict(zip(REAL, ("llama", "qwen2", "llama"), strict=True))
+"""Of `tiny_models`: with and without a token that begins every text; all cut texts at line ends."""
+
+
+class Eager:
+    """A model's attention over all prompts, as plain transformers computes it."""
+
+    def __init__(self, folder):
+        made = AutoModelForCausalLM
+        if (folder / "config.json").read_text().find("vision_config") >= 0:
+            made = AutoModelForImageTextToText
+        self.model = made.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        read = prompts("arithmetic")
+        asked = [f"Question: {question}\nAnswer:" for question in read.questions]
+        self.plain = [self.attention(f"{read.system}\n{each}") for each in asked]
+        slashes = "/" * 55
+        self.filled = [self.attention(f"{read.system}\n{slashes}\n{each}") for each in asked]
+
+    @torch.no_grad()
+    def attention(self, text):
+        """(token ids, float32 [layer, head, query, key]) of the first layers."""
+        ids = self.tokenizer(text)["input_ids"]
+        found = self.model.eval()(torch.tensor([ids]), output_attentions=True).attentions
+        return ids, np.stack([layer[0].numpy() for layer in found[:LAYERS]])
+
+    @property
+    def span(self):
+        """Where the slashes and the end of their line are."""
+        (plain, _), (filled, _) = self.plain[0], self.filled[0]
+        start = next(
+            n for n, pair in enumerate(zip(plain, filled, strict=False)) if len(set(pair)) > 1
+        )
+        return range(start, start + len(filled) - len(plain))
+
+    def weight(self, filled, layer, head, position):
+        """Average attention weight of a position, layer and head from 1: mean over prompts of the
+        mean over those that see it, which a window may hide it from."""
+        means = []
+        for _, probability in self.filled if filled else self.plain:
+            pattern = probability[layer - 1, head - 1]
+            if position < len(pattern):
+                column = pattern[position:, position]
+                means.append(column[column > 0].mean())
+        return np.mean(means), np.std(means, ddof=1) / len(means) ** 0.5
+
+    def effect(self, layer, head):
+        """What the slashes take, and the total variation of the rest: means over prompts."""
+        taken, moved, span = [], [], self.span
+        for (_, plain), (_, filled) in zip(self.plain, self.filled, strict=True):
+            old, new = plain[layer - 1, head - 1], filled[layer - 1, head - 1]
+            kept = [n for n in range(len(new)) if n not in span]
+            rows = range(span.stop, len(new))
+            share = [new[row, list(span)].sum() for row in rows]
+            differences = [
+                np.abs(new[row, kept] / new[row, kept].sum() - old[row - len(span)]).sum() / 2
+                for row in rows
+            ]
+            taken.append(np.mean(share))
+            moved.append(np.mean(differences))
+        return np.mean(taken), np.mean(moved)
+
+
+@dataclass(frozen=True)
+class Publication:
+    address: str
+    folder: object
+    models: list
+    """`Eager`, in the order of the front matter."""
+
+
+@pytest.fixture(scope="module")
+def publication(tmp_path_factory):
+    """The site of article 2 alone, built by one command with models given by their folders."""
+    folder = tmp_path_factory.mktemp("filler tokens")
+    project = copy_project(folder / "project", articles=False)
+    articles = project / "templates" / "articles"
+    articles.mkdir(parents=True)
+    for source in (ROOT / "templates" / "articles").glob("filler-tokens*"):
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, articles / source.name)
+    models = [
+        checkpoint(name, folder / name.split("/")[1], tiny_models.tokenizer(kind))
+        for name, kind in TOKENIZERS.items()
+    ]
+    options = [word for model in models for word in ("--models", model)]
+    with served(project / "site") as address:
+        done = report(
+            "site",
+            *("--project", project, "--study", "filler-tokens", "--layers", f"0-{LAYERS - 1}"),
+            *options,
+            timeout=600,
+            SITE_URL=address,
+        )
+        assert done.returncode == 0, done.stderr
+        yield Publication(address, project / "site", [Eager(model) for model in models])
+
+
+@pytest.fixture
+def visit(browser, publication):
+    """A function that opens the article; no console may complain, no other host be asked."""
+    contexts, problems = [], []
+
+    def visit(**options):
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 1000}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda m: problems.append(m.text) if m.type != "log" else None)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on(
+            "request",
+            lambda asked: (
+                asked.url.startswith((publication.address, "data:", "blob:"))
+                or problems.append(asked.url)
+            ),
+        )
+        page.goto(publication.address + ADDRESS)
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+def figure(name):
+    return list(FIGURES).index(name) + 1
+
+
+def value(shown):
+    """(mean, standard error) of a tooltip's "0.01234 ± 0.00012"."""
+    return tuple(float(part) for part in shown.split(" ± "))
+
+
+def test_every_panel_of_a_to_e_draws_with_the_study_s_titles(visit):
+    page = visit()
+    found = page.locator("figure.live-figure")
+    assert [each.get_attribute("data-figure") for each in found.all()] == list(FIGURES)
+    for number, (name, panels) in enumerate(FIGURES.items(), 1):
+        go_live(page, number)
+        pixels = drawn(page, number)
+        assert len(pixels) == panels, name
+        assert min(sum(each.values()) for each in pixels) > 1000, name
+    titles = {
+        name: page.locator(f"#fig-{figure(name)} .live-figure__title").all_inner_texts()
+        for name in FIGURES
+    }
+    llama, qwen, gemma = (name.split("/")[1] for name in REAL)
+    assert titles["filler_lines"] == [f"{llama} Layer 1 Head {head}" for head in (20, 25, 26)] * 2
+    assert titles["filler_lines_2"] == [f"{qwen} Layer 1 Head {head}" for head in (1, 2, 8)] * 2
+    assert titles["filler_against"] == [
+        f"{qwen} Layer 1 Head 1",
+        f"{llama} Layer 1 Head 27",
+        f"{gemma} Layer 1 Head 8",
+    ]
+    assert titles["filler_layers"] == [f"{qwen} Layer {layer} Head 22" for layer in (1, 2, 3)]
+    assert titles["filler_effect_3"][0] == f"{gemma}, all heads"
+
+
+def test_lines_over_the_same_tokens_are_the_model_s(visit, publication):
+    """Panel A, top: without the slashes, and with them cut out."""
+    page, llama = visit(), publication.models[0]
+    for position in (3, llama.span.start + 2):
+        shown = point_at(page, figure("filler_lines"), 1, position)
+        there = position + len(llama.span) * (position >= llama.span.start)
+        for label, expected in (
+            ("w/o Meaningless tokens", llama.weight(False, 1, 25, position)),
+            ("w/ Meaningless tokens", llama.weight(True, 1, 25, there)),
+        ):
+            assert value(shown[label]) == pytest.approx(expected, abs=2e-5)
+
+
+def test_lines_over_all_tokens_say_what_lies_in_the_filler(visit, publication):
+    """Panel B, bottom."""
+    page, qwen = visit(), publication.models[1]
+    for position in (qwen.span.start, qwen.span.stop - 1, qwen.span.stop):
+        shown = point_at(page, figure("filler_lines_2"), 5, position)
+        expected = qwen.weight(True, 1, 8, position)
+        assert value(shown["w/ Meaningless tokens"]) == pytest.approx(expected, abs=2e-5)
+        assert shown["in the filler"] == ("yes" if position in qwen.span else "no")
+
+
+def test_slashes_against_a_sentence(visit, publication):
+    """Panel C: three models; the sentence is another line over the same instruction."""
+    page = visit()
+    for panel, (model, head) in enumerate(((1, 1), (0, 27), (2, 8))):
+        eager = publication.models[model]
+        position = eager.span.start + 5
+        shown = point_at(page, figure("filler_against"), panel, position)
+        expected = eager.weight(True, 1, head, position)
+        assert value(shown["Meaningless tokens"]) == pytest.approx(expected, abs=2e-5)
+        assert shown["token, Meaningless tokens"] == "“/”"
+        assert shown["in the filler"] == "yes"
+        assert value(shown["Random sentence"]) != value(shown["Meaningless tokens"])
+
+
+def test_one_head_of_three_layers(visit, publication):
+    """Panel D."""
+    page, qwen = visit(), publication.models[1]
+    for layer in (1, 2, 3):
+        position = qwen.span.start + 4
+        shown = point_at(page, figure("filler_layers"), layer - 1, position)
+        without = qwen.weight(False, layer, 22, position)
+        with_them = qwen.weight(True, layer, 22, position + len(qwen.span))
+        assert value(shown["None"]) == pytest.approx(without, abs=3e-5)
+        assert value(shown["Mless"]) == pytest.approx(with_them, abs=3e-5)
+
+
+def test_the_heat_map_says_what_is_taken_and_moved_and_a_cell_opens_its_panels(visit, publication):
+    """Panel E, of every model."""
+    page = visit()
+    for model, eager in enumerate(publication.models):
+        number = figure(f"filler_effect_{model + 1}")
+        go_live(page, number)
+        page.locator(f"#fig-{number} .live-figure__chart").first.focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowDown")
+        shown = page.evaluate(TOOLTIP)
+        layer, head = int(shown["layer"]), int(shown["head"])
+        taken, moved = eager.effect(layer, head)
+        by_kind = {re.search(r"λ|total variation", key)[0]: key for key in shown if "(" in key}
+        assert value(shown[by_kind["λ"]])[0] == pytest.approx(taken, abs=1e-4)
+        assert value(shown[by_kind["total variation"]])[0] == pytest.approx(moved, abs=1e-4)
+        page.keyboard.press("Enter")
+        until(page, f"location.hash.startsWith('#fig-{number}:layer={layer - 1},head={head - 1},')")
+        page.wait_for_load_state("networkidle")
+        position = eager.span.start + 1
+        opened = point_at(page, number, 2, position)
+        expected = eager.weight(True, layer, head, position)
+        assert value(opened["w/ Meaningless tokens"]) == pytest.approx(expected, abs=3e-5)
+
+
+def test_quoted_shares_are_those_of_the_models(visit, publication):
+    text = visit().inner_text("article")
+    for model, eager in enumerate(publication.models):
+        heads = eager.plain[0][1].shape[1]
+        for layer in (1, LAYERS):
+            taken = np.mean([eager.effect(layer, head)[0] for head in range(1, heads + 1)])
+            row = next(line for line in text.split("\n") if re.match(rf"{layer}\s", line))
+            said = re.findall(r"([\d.]+)\s±", row)[model]
+            digits = len(said.partition(".")[2])
+            assert float(said) == pytest.approx(100 * taken, abs=0.6 * 10**-digits)
+
+
+def test_the_page_says_whose_numbers_they_are(visit):
+    text = visit().inner_text("article")
+    for name in REAL:
+        short = name.split("/")[1]
+        assert f"the first {LAYERS} layers of {short}" in text
+        assert f"In {short}" in text or f"in {short}" in text
+    assert "read off its figures by eye and so approximate" in text
+    assert "Only the first layers were measured" in text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_a_phone(visit, scheme):
+    size = {"width": 390, "height": 844}
+    page = visit(viewport=size, has_touch=True, is_mobile=True, color_scheme=scheme)
+    for number in range(1, len(FIGURES) + 1):
+        go_live(page, number)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_command_that_checks_a_site_passes_it(publication):
+    done = report("check", publication.folder)
+    assert done.returncode == 0, done.stderr
