@@ -90,7 +90,8 @@ RECIPES = {
         head_dim=16,
         intermediate_size=512,
         prompts=0.3,
-        steps=1600,
+        steps=720,
+        loops_only=250,
     ),
     "qwen2-5x28": Recipe(
         architecture="qwen2",
@@ -100,7 +101,7 @@ RECIPES = {
         head_dim=16,
         intermediate_size=512,
         prompts=0.3,
-        steps=1600,
+        steps=850,
     ),
     "gemma3-6x8": Recipe(
         architecture="gemma3",
@@ -111,7 +112,8 @@ RECIPES = {
         intermediate_size=512,
         sliding_window=160,  # more than a prompt of the study has, as in the large model
         prompts=0.3,
-        steps=1600,
+        steps=850,
+        loops_only=250,
     ),
 }
 """The embedded models, by name."""
