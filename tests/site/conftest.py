@@ -43,7 +43,7 @@ def built(tmp_path_factory):
     """
     project = copy_project(tmp_path_factory.mktemp("publication") / "project")
     with served(project / "site") as address:
-        done = report("site", "--project", project, SITE_URL=address)
+        done = report("site", "--project", project, timeout=900, SITE_URL=address)
         assert done.returncode == 0, done.stderr
         yield Built(project, done.stdout + done.stderr, address)
 
