@@ -114,7 +114,7 @@ def study_names(folder):
 
 
 def read_studies(folder, only=None, **replaced):
-    """Every article under `folder` (`*.md.j2`), newest first.
+    """Every article under `folder` (`*.md.j2`), newest first, those of one day by name.
 
     only: name of the one article that is wanted, or None
     replaced: front matter keys to set for all of them (from the command line), e.g. model
@@ -128,7 +128,7 @@ def read_studies(folder, only=None, **replaced):
             raise ReportError(f"unknown study {only!r}; articles here: {', '.join(paths)}.")
         paths = {only: paths[only]}
     studies = [read_study(path, **replaced) for path in paths.values()]
-    return sorted(studies, key=lambda study: (study.front_matter.date, study.name), reverse=True)
+    return sorted(studies, key=lambda study: study.front_matter.date, reverse=True)
 
 
 def read_study(path, **replaced):

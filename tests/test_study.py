@@ -38,10 +38,11 @@ def test_the_command_line_replaces_keys(tmp_path):
     assert study.front_matter.passage == "the-lamp-on-the-hill"
 
 
-def test_articles_come_newest_first(tmp_path):
-    write(tmp_path, GOOD, "old.md.j2")
+def test_articles_come_newest_first_and_those_of_one_day_by_name(tmp_path):
+    for name in ("old", "also-old"):
+        write(tmp_path, GOOD, f"{name}.md.j2")
     write(tmp_path, GOOD.replace("2026-01-02", "2026-03-01"), "new.md.j2")
-    assert [study.name for study in read_studies(tmp_path)] == ["new", "old"]
+    assert [study.name for study in read_studies(tmp_path)] == ["new", "also-old", "old"]
 
 
 @pytest.mark.parametrize(
