@@ -24,6 +24,7 @@ def test_charts_follow_the_palette_and_print_in_light(page, address):
 
 def test_the_still_picture_stays_when_data_cannot_be_loaded(page, address):
     page.route("**/updates/*.json", lambda route: route.fulfill(status=404))
+    page.expected = ("404",)  # the browser reports it
     page.goto(address)
     page.locator("#fig-9").scroll_into_view_if_needed()
     page.wait_for_selector("#fig-9.live-figure--failed")
@@ -32,20 +33,19 @@ def test_the_still_picture_stays_when_data_cannot_be_loaded(page, address):
     assert "The still picture stays." in said
     assert page.locator("#fig-9 .live-figure__picture").first.is_visible()
     assert page.locator("#fig-9 input").is_disabled()
-    page.problems.clear()  # the browser reports the 404, as it should
 
 
 def test_a_failed_step_dims_the_chart_and_the_next_one_mends_it(page, address):
     page.goto(address)
     go_live(page, 3)
     page.route("**/attention/*/3.json", lambda route: route.fulfill(status=503))
+    page.expected = ("503",)
     page.locator("#fig-3 input[name=head]").focus()
     page.keyboard.press("End")
     page.wait_for_selector("#fig-3.live-figure--failed")
     page.keyboard.press("Home")
     page.wait_for_selector("#fig-3.live-figure--live:not(.live-figure--failed)")
     assert page.inner_text("#fig-3 .live-figure__live") == ""
-    page.problems.clear()
 
 
 def test_a_drag_loads_few_files_and_ends_at_the_last_value(page, address):
