@@ -93,13 +93,20 @@ def go_live(page, number):
 def first_tooltip(page, number):
     """Move over a figure until a tooltip shows; {} if none does."""
     go_live(page, number)
+    chart = f"document.querySelector('#fig-{number} canvas')"
+    page.evaluate(f"{chart}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
     box = resting_box(page, number)
-    for y in range(88, 10, -3):
-        for x in range(10, 96, 2):
-            page.mouse.move(box["x"] + x * box["width"] / 100, box["y"] + y * box["height"] / 100)
-            found = page.evaluate(TOOLTIP)
-            if found:
-                return found
+    # points of a scatter are smaller than the steps, so that one round may pass between them
+    for right, up in ((0, 0), (1, 1.5), (0, 1.5), (1, 0)):
+        for y in range(88, 10, -3):
+            for x in range(10, 96, 2):
+                page.mouse.move(
+                    box["x"] + (x + right) * box["width"] / 100,
+                    box["y"] + (y - up) * box["height"] / 100,
+                )
+                found = page.evaluate(TOOLTIP)
+                if found:
+                    return found
     return {}
 
 
