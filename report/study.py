@@ -158,12 +158,6 @@ def read_study(path, **replaced):
         for key, value in replaced.items()
         if value is not None and key not in NOT_FOR[own]
     }
-    listed, given = values.get("models") or [], replaced.get("models")
-    if given and listed and len(given) != len(listed):
-        raise ReportError(
-            f"--models: {path.name.removesuffix('.md.j2')} compares {len(listed)} models and "
-            f"{len(given)} came; name one for each, in its order."
-        )
     try:
         front_matter = FrontMatter(**values | replaced)
     except ValidationError as error:

@@ -1,7 +1,6 @@
 """From front matter to the datasets of a study of conditions: one model or several."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -192,9 +191,7 @@ def test_a_merge_across_a_boundary_is_written_down(study, project, folders):
     tokenizer.add_tokens(["lampQuestion"])
     tokenizer.save_pretrained(folders[0].parent / "merging")
     random_falcon(0, vocab_size=len(tokenizer)).save_pretrained(folders[0].parent / "merging")
-    merging = f"models: [{json.dumps(str(folders[0].parent / 'merging'))}]"
-    study.template.write_text(re.sub(r"(?m)^models: .*", lambda _: merging, text))
-    asked = read_study(study.template)
+    asked = read_study(study.template, models=[str(folders[0].parent / "merging")])
     [(path, _)], _ = measured(asked, project)
     [model] = open_study([path]).models
     assert model.condition("filler").crossings == []

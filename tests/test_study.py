@@ -267,11 +267,3 @@ def test_the_line_of_a_key_is_found_in_conditions_written_over_several_lines(tmp
     text = GOOD.replace("tags:", f"{CONDITIONS}{wrong}tags:")
     with pytest.raises(ReportError, match=r"line 12: 'times' of a condition: .*\(got 'many'\)"):
         read_study(write(tmp_path, text))
-
-
-def test_models_of_the_command_line_are_as_many_as_the_article_compares(tmp_path):
-    lines = "models: [a, b]\nconditions: [{name: none}]\n---\n"
-    path = write(tmp_path, GOOD.replace("\n---\n", f"\n{lines}", 1))
-    assert read_study(path, models=["c", "d"]).front_matter.all_models == ["c", "d"]
-    with pytest.raises(ReportError, match="compares 2 models and 1 came; name one for each"):
-        read_study(path, models=["c"])
