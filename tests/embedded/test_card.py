@@ -44,7 +44,7 @@ def test_every_number_is_on_the_card(folder):
     for number in (
         f"{facts['training_tokens']:,} tokens to train on",
         f"| tokens seen | {facts['tokens_seen']:,} ",
-        f"| time | {facts['minutes']:.1f} minutes |",
+        f"| time | {facts['minutes']:.1f} minutes (by the clock: waiting for other work",
         f"| steps | {facts['steps']}, each of 2 sequences of 32 tokens |",
         f"| {facts['train_loss']:.3f} |",
         f"| validation, held-out book | {held_out['validation_loss']:.3f} |",
