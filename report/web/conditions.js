@@ -2,8 +2,9 @@
 // tooltip tells. The twins of `rows` in report/figures/_received.py and of `cells` in
 // filler_effect.py. Positions, layers and heads are indices from 0.
 
+import { known, records } from "./records.js";
+
 const digits = (step) => Math.ceil(-Math.log10(step) - 1e-9); // that say all a file knows
-const known = (steps, step) => (steps === null ? null : steps * step);
 const sum = (one, other) => (one === null || other === null ? null : one + other);
 
 // texts: conditions.json; lines: [{condition, label}]; cut: whether positions are those of the first
@@ -74,26 +75,19 @@ function marked(item, text, cut) {
 // file: effects.json; names: {column: what a reader calls it}; counted_from: the number of the first
 // layer and the first head where a reader sees them
 export function effects(file, texts, reduction, { condition, names, counted_from }) {
-  const { rows, columns } = file.tables.effects;
-  const value = (name, row) => {
-    const { step, values } = columns[name];
-    return step ? known(values[row], step) : values[row];
-  };
-  const cells = [];
-  for (let row = 0; row < rows; row++) {
-    if (value("condition", row) !== condition || value("rows", row) !== reduction) continue;
-    const left = value("lambda", row);
-    cells.push({
-      layer: value("layer", row),
-      head: value("head", row),
-      taken: left === null ? null : 1 - left,
-      taken_error: value("lambda_error", row),
-      total_variation: value("total_variation", row),
-      total_variation_error: value("total_variation_error", row),
-    });
-  }
+  const table = file.tables.effects;
+  const cells = records(table)
+    .filter((row) => row.condition === condition && row.rows === reduction)
+    .map((row) => ({
+      layer: row.layer,
+      head: row.head,
+      taken: row.lambda === null ? null : 1 - row.lambda,
+      taken_error: row.lambda_error,
+      total_variation: row.total_variation,
+      total_variation_error: row.total_variation_error,
+    }));
   const find = ([layer, head]) => cells.find((each) => each.layer === layer && each.head === head);
-  const decimals = digits(columns.lambda.step);
+  const decimals = digits(table.columns.lambda.step);
   return {
     datasets: { cells },
     points: {

@@ -24,6 +24,7 @@
 
 import * as conditions from "./conditions.js";
 import { byDistance, byTarget } from "./profiles.js";
+import { labelled, rows } from "./records.js";
 import { attention } from "./shard.js";
 import { targetClass } from "./table.js";
 
@@ -97,30 +98,10 @@ export const decoders = {
 
   tables: (file, tokens) => ({
     datasets: Object.fromEntries(
-      Object.entries(file.tables).map(([name, table]) => [name, records(table, tokens)]),
+      Object.entries(file.tables).map(([name, table]) => [name, labelled(table, tokens)]),
     ),
   }),
 };
-
-// Columns of equal length as a list of objects.
-function rows(columns) {
-  const [one] = Object.values(columns);
-  const names = Object.keys(columns);
-  return one.map((_, n) => Object.fromEntries(names.map((name) => [name, columns[name][n]])));
-}
-
-// A table of columns as a list of objects; token indices get their text as a companion.
-function records({ rows, columns }, tokens) {
-  const records = Array.from({ length: rows }, () => ({}));
-  for (const [name, { step, values }] of Object.entries(columns)) {
-    const isToken = name === "token" || name === "largest_target";
-    records.forEach((record, row) => {
-      record[name] = step ? values[row] * step : values[row];
-      if (isToken) record[`${name}_text`] = tokens[values[row]];
-    });
-  }
-  return records;
-}
 
 export function kind(current, target) {
   if (target === current) return "the token itself";

@@ -4,6 +4,7 @@
 // A page is <figure class="live-figure" data-datasets> elements, in each a box with data-spec for
 // every chart, and perhaps a <div class="passage"> whose tokens mark themselves in the figures.
 
+import * as address from "./address.js";
 import { watchCells } from "./cells.js";
 import { decoders } from "./decoders.js";
 import { latest, loadJson, loadTokens } from "./loading.js";
@@ -39,12 +40,23 @@ class Figure {
       if (input.type === "radio") input.addEventListener("change", changed);
       showValue(input);
     });
+    watchSettling(element);
     this.link?.addEventListener("change", () => linkAll(this));
   }
 
   get state() {
     const chosen = this.inputs.filter((input) => input.type === "range" || input.checked);
     return Object.fromEntries(chosen.map((input) => [param(input), valueOf(input)]));
+  }
+
+  // What the address of its state says after the page's.
+  fragment() {
+    return address.fragment(this.element.id, this.state);
+  }
+
+  // The whole address of what it shows, to share.
+  address() {
+    return new URL(this.fragment(), location.href).href;
   }
 
   // Whether a slider is given a whole number, or a switch has the value.
@@ -63,10 +75,12 @@ class Figure {
       else input.checked = input.value === String(value);
       showValue(input);
     }
-    if (this.started) this.update();
+    const drawn = this.fragment();
+    if (this.started && drawn !== this.drawn) this.update();
+    this.drawn = drawn;
     if (!spread) return;
-    writeHash(this);
     if (this.link?.checked) spreadLinked(this);
+    address.write(() => this.fragment());
   }
 
   // Marks something in all panels, whichever of them it was pointed at in.
@@ -279,23 +293,52 @@ onMark((marked) => {
 
 // --- The address: #fig-1:layer=2,head=5 --------------------------------------------------------
 
-let writing;
+const seen = new Map(); // entry of the history -> what every figure showed then
 
-function writeHash(figure) {
-  clearTimeout(writing);
-  writing = setTimeout(() => {
-    const state = Object.entries(figure.state).map((pair) => pair.join("="));
-    history.replaceState(history.state, "", `#${figure.element.id}:${state.join(",")}`);
-  }, 150);
+// A slider that was dragged is done with when it is let go; one that is moved by keys, after a
+// pause, or every step of a held key would be an entry of the history.
+function watchSettling(element) {
+  let keyed = false;
+  element.addEventListener("keydown", () => (keyed = true));
+  element.addEventListener("pointerdown", () => (keyed = false));
+  element.addEventListener("change", ({ target }) => {
+    if (!keyed || target.type === "radio") address.settle();
+  });
 }
 
-function readHash() {
-  const [, id, pairs] = /^#([\w-]+):([\w=,-]+)$/.exec(location.hash.replaceAll("%2C", ",")) ?? [];
-  const figure = figures.get(id && document.getElementById(id));
-  if (!figure) return;
-  figure.set(Object.fromEntries(pairs.split(",").map((pair) => pair.split("="))), false);
-  figure.element.scrollIntoView();
+const snapshot = () => ({
+  path: location.pathname,
+  figures: [...figures.values()].map((figure) => [figure.element.id, figure.state]),
+});
+
+const remember = () => seen.set(address.entry(), snapshot());
+
+// Shows what the address says. Where the reader comes back to, all figures are as they were then.
+function restore() {
+  address.forget();
+  const then = seen.get(address.entry());
+  const { id, values } = address.parsed(location.hash) ?? {};
+  const named = figureOf(id);
+  if (then?.path === location.pathname) {
+    for (const [each, state] of then.figures) figureOf(each)?.set(state, false);
+    if (named && !inSight(named.element)) named.element.scrollIntoView();
+    return;
+  }
+  if (named) {
+    named.set(Object.fromEntries(values), false);
+    named.element.scrollIntoView();
+  }
+  remember();
 }
+
+const figureOf = (id) => figures.get(id && document.getElementById(id));
+
+function inSight(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+}
+
+address.onWritten(remember);
 
 // --- The page ----------------------------------------------------------------------------------
 
@@ -310,6 +353,8 @@ const near = new IntersectionObserver(
   { rootMargin: "400px" },
 );
 
+let path; // of the page whose figures these are
+
 function page() {
   for (const [element, figure] of figures) {
     if (element.isConnected) continue; // left behind by instant navigation
@@ -317,7 +362,7 @@ function page() {
     figure.charts.forEach((chart) => chart.view?.finalize());
     figures.delete(element);
   }
-  clearTimeout(writing);
+  path = location.pathname;
   clearMarks();
   for (const element of document.querySelectorAll(".live-figure[data-datasets]")) {
     if (figures.has(element)) continue;
@@ -325,7 +370,12 @@ function page() {
     near.observe(element);
   }
   document.querySelectorAll(".passage").forEach(watchPassage);
-  readHash();
+  restore();
+}
+
+// Back and forward, and links; not if they lead to a page that instant navigation is still loading.
+function arrive() {
+  if (location.pathname === path) restore();
 }
 
 function repaint() {
@@ -342,7 +392,8 @@ function print(now) {
 }
 
 new MutationObserver(repaint).observe(document.body, { attributeFilter: ["data-md-color-scheme"] });
-addEventListener("hashchange", readHash);
+addEventListener("popstate", arrive);
+addEventListener("hashchange", arrive);
 addEventListener("beforeprint", () => print(true));
 addEventListener("afterprint", () => print(false));
 addEventListener("keydown", (event) => {

@@ -151,3 +151,13 @@ def ink(page, number):
         return [drawn, sum]; }""",
         number,
     )
+
+
+def ink_at_rest(page, number):
+    """`ink` once all has been loaded and nothing is painted any more."""
+    page.wait_for_load_state("networkidle")
+    before, now = None, ink(page, number)
+    while now != before:
+        page.wait_for_timeout(150)
+        before, now = now, ink(page, number)
+    return now

@@ -144,3 +144,24 @@ def test_packed_integers_are_read_as_python_writes_them(page, address):
         packing.pack(numbers),
     )
     assert read == numbers
+
+
+def test_what_is_not_known_stays_unknown_whatever_its_step(page, address):
+    page.goto(address)
+    table = {
+        "rows": 3,
+        "columns": {
+            "value": {"step": 0.5, "values": [2, None, 0]},
+            "token": {"values": [1, 0, 1]},
+        },
+    }
+    found = page.evaluate(
+        """table => import('/assets/decoders.js').then(({ decoders }) =>
+            decoders.tables({tables: {points: table}}, ['a', 'b']).datasets.points)""",
+        table,
+    )
+    assert found == [
+        {"value": 1.0, "token": 1, "token_text": "b"},
+        {"value": None, "token": 0, "token_text": "a"},
+        {"value": 0.0, "token": 1, "token_text": "b"},
+    ]
