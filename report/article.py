@@ -144,6 +144,8 @@ class Article:
             "linked": self._linked(placed.name),
             "title": module.title(data),
             "caption": module.caption(data),
+            "opens_at": _controls.said(controls),
+            "seen": module.seen(data, **placed.state),
             "columns": _grid.columns(module, data),
             "files": f"{ROOT}figures/{study.name}/",
             "datasets": f"{ROOT}datasets/{study.name}/{data.address}",

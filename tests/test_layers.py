@@ -21,7 +21,7 @@ ALLOWED = {
     "models/": {"errors", "store", "conditions", "measurements", "models"},
     "families/": {"errors", "measurements", "models", "families"},
     "datasets/": {"errors", "store", "datasets"},
-    "figures/": {"errors", "datasets", "figures", "text"},
+    "figures/": {"errors", "datasets", "figures", "heads", "text"},
     "passages/": {"errors"},
     "prompts/": {"errors", "passages"},
     "conditions": {"errors"},

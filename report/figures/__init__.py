@@ -8,7 +8,8 @@ height of its box), and
     controls(data) -> list               `Control`s and `Switch`es: what a reader may change
     chart(data, **state) -> alt.Chart    the specification; its named datasets are empty
     rows(data, **state) -> dict          what fills each named dataset at that state
-    alt(data, **state) -> str            what is to be seen at that state, for those who do not see
+    alt(data, **state) -> str            what is drawn at that state, for those who do not see it
+    seen(data, **state) -> str           what to see in it, one or two sentences for all readers
 
 and perhaps
 

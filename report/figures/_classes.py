@@ -19,6 +19,13 @@ SEEN = {
 NAMES = dict(zip(CLASSES, SEEN, strict=True))
 """Class -> what a reader reads."""
 
+
+def named(name):
+    """What a reader reads of a class within a sentence."""
+    seen = NAMES[name]
+    return f"the {seen}" if seen.startswith("same") else seen
+
+
 ROLES = {
     "header": SEEN["column names"],
     "delimiter": SEEN["delimiters"],

@@ -89,6 +89,29 @@ def filled(text, controls):
     return text
 
 
+def said(controls):
+    """Where the controls stand, in words: "layer 3, head 2; current tokens: the last one only".
+
+    What leaves no choice is not mentioned.
+    """
+    free = [control for control in controls if not control.fixed]
+    numbers = [
+        f"{_lower(control.label.partition(' (')[0])} {control.value + control.offset}"
+        for control in free
+        if isinstance(control, Control)
+    ]
+    choices = [
+        f"{_lower(control.label)}: {control.options[control.value]}"
+        for control in free
+        if isinstance(control, Switch)
+    ]
+    return "; ".join([*([", ".join(numbers)] if numbers else []), *choices])
+
+
+def _lower(label):
+    return label[:1].lower() + label[1:]
+
+
 def as_json(controls):
     """The controls as the page's script reads them."""
     return [asdict(control) for control in controls]

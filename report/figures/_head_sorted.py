@@ -7,9 +7,14 @@ import altair
 import numpy as np
 
 from report.figures import _controls, _theme, _updates
+from report.heads import largest
+from report.text import number, percent
 
 ASPECT = 1.6
 PHONE_ASPECT = 1.05
+LEAST_BETWEEN_LAYERS = 0.01
+"""Averages of layers that differ by less are not compared."""
+
 SOURCES = {"passage": "this passage", "corpus": "many texts"}
 
 
@@ -133,3 +138,32 @@ def alt(data, what, measure, number, state):
         f"{table['head'][best]} of layer {table['layer'][best]}; the median of all heads is "
         f"{np.median(table[measure][here]):{number}}."
     )
+
+
+def seen(data, measure, does, state):
+    """The head with the largest value, what half of all heads stay below, and how layers differ.
+
+    does: what a head does that has a value, a sentence with {head} and {value}
+    """
+    source = _controls.values(controls(data), state)["source"]
+    table = data.head_statistics
+    values = table[measure][table["source"] == source].reshape(data.layers, data.heads)
+    top = largest(values)
+    said = does.format(head=top.label, value=_value(top.value, measure))
+    if values.size == 1:
+        return f"{said}."
+    level = "" if top.leads else ", and the next is level with it"
+    middle = _value(float(np.median(values)), measure)
+    said = f"{said}{level}; half of all {values.size} heads are at {middle} or below."
+    means = values.mean(1)
+    if data.layers == 1 or np.ptp(means) < LEAST_BETWEEN_LAYERS:
+        return said
+    high, low = int(means.argmax()), int(means.argmin())
+    return (
+        f"{said} The average is highest in layer {high} ({_value(means[high], measure)}) and "
+        f"lowest in layer {low} ({_value(means[low], measure)})."
+    )
+
+
+def _value(value, measure):
+    return number(value) if measure == "concentration" else percent(value)

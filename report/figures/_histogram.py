@@ -142,3 +142,10 @@ def alt(data, what, measure, state):
         f"The median over all heads and tokens is {number(np.median(points[measure]))}; by head it "
         f"goes from {number(medians[low])} (head {low}) to {number(medians[high])} (head {high})."
     )
+
+
+def medians(data, measure, state):
+    """Median of each head at the layer of `state`, float [head], and of all together."""
+    points = _updates.points(data, state)
+    heads = [np.median(points[measure][points["head"] == head]) for head in range(data.heads)]
+    return np.array(heads), float(np.median(points[measure]))

@@ -13,6 +13,7 @@ import numpy as np
 
 from report.errors import ReportError
 from report.figures import _controls, _grid, _terms, _theme
+from report.text import percent
 
 COUNTED_FROM = 1
 """Of layers and heads, where a reader sees them."""
@@ -394,3 +395,40 @@ def alt(place, lines, reduction, cut):
     if reduction == "last":
         over = "that the last current token gives it"
     return f"{place.title}: average attention weight of each position, {over}. {'; '.join(peaks)}."
+
+
+def seen_kept(data, reduction):
+    """How much weight the tokens that both conditions share keep, panel by panel."""
+    lines = styled(data, BLUE, RED)
+    ratios = [kept(place, lines, reduction) for place in data.places]
+    if any(np.isnan(ratio) for ratio in ratios):
+        return f"With {named(data)}, some of these heads share no tokens to compare."
+    less = sum(round(100 * ratio) < 100 for ratio in ratios)
+    if less == len(ratios):
+        start = "the other tokens get less"
+    elif less == 0:
+        start = "the other tokens lose nothing"
+    else:
+        start = f"the other tokens get less in {less} of {len(ratios)} panels"
+    return (
+        f"With {named(data)}, {start}: {_terms.listed(percent(ratio) for ratio in ratios)} of the "
+        f"average weight that they have without"
+        f"{', from the left panel to the right one' if len(ratios) > 1 else ''}."
+    )
+
+
+def kept(place, lines, reduction):
+    """Sum of the second line over that of the first, over positions that both have; or NaN."""
+    first, second = (
+        [row["mean"] for row in rows(place, [line], reduction, True)["lines"]] for line in lines
+    )
+    both = [pair for pair in zip(first, second, strict=False) if None not in pair]
+    before, after = (sum(values) for values in zip(*both, strict=True)) if both else (0, 0)
+    return after / before if before > 0 else float("nan")
+
+
+def inside(place, condition, reduction):
+    """Mean weight of the positions that a condition adds, or NaN if it adds none."""
+    mean, _ = place.model.received(place.layer, place.head)[condition][reduction]
+    added = place.model.condition(condition).new
+    return float(np.mean(mean[added.start : added.stop])) if added else float("nan")

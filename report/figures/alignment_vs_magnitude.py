@@ -5,6 +5,7 @@ import numpy as np
 
 from report.figures import _controls, _terms, _theme, _updates
 from report.figures._updates import controls, left_out, rows  # noqa: F401
+from report.text import number, percent
 
 ASPECT = 1.35
 PHONE_ASPECT = 0.92
@@ -93,3 +94,21 @@ def _correlation(alignment, magnitude):
         return ""  # what does not vary has no correlation
     value = np.corrcoef(alignment, magnitude)[0, 1]
     return f"; the correlation of orientation and magnitude is {value:+.2f}"
+
+
+def seen(data, **state):
+    """On which side most points lie, and whether that goes with how far up they are."""
+    columns = _updates.points(data, state)
+    after_first = columns["token"] > 0
+    alignment, magnitude = columns["alignment"][after_first], columns["magnitude"][after_first]
+    against = float(np.mean(alignment < 0))
+    side = "against the hidden state" if against >= 0.5 else "along with the hidden state"
+    said = f"{percent(max(against, 1 - against))} of the updates point {side}"
+    if min(np.ptp(alignment), np.ptp(magnitude)) == 0:
+        return f"{said}."
+    correlation = float(np.corrcoef(alignment, magnitude)[0, 1])
+    if abs(correlation) < 0.3:
+        more = "how long an update is says little about which way it points"
+    else:
+        more = f"longer updates tend to lie more to the {'left' if correlation < 0 else 'right'}"
+    return f"{said}; {more} (correlation {number(correlation)})."

@@ -25,3 +25,8 @@ def alt(data, **state):
     return _head_sorted.alt(
         data, "Fraction of tokens that attend most to the first token", "first_token", NUMBER, state
     )
+
+
+def seen(data, **state):
+    does = "{head} looks at the first token most often, from {value} of the tokens"
+    return _head_sorted.seen(data, "first_token", does, state)

@@ -27,3 +27,8 @@ def alt(data, **state):
     return _head_sorted.alt(
         data, "Fraction of tokens that attend most to themselves", "itself", NUMBER, state
     )
+
+
+def seen(data, **state):
+    does = "{head} looks at the current token itself most often, from {value} of the tokens"
+    return _head_sorted.seen(data, "itself", does, state)

@@ -5,6 +5,7 @@ import numpy as np
 
 from report.errors import ReportError
 from report.figures import _controls, _scatter, _terms, _ternary, _theme
+from report.text import percent
 
 ASPECT = 1.12
 PHONE_ASPECT = 0.98
@@ -214,3 +215,29 @@ def alt(data, **state):
     means = {term: np.mean([p[f"share_{term}"] for p in found]) for term in axes}
     parts = ", ".join(f"{axes[term]} {mean:.0%}" for term, mean in means.items())
     return f"{start}{len(found)} points; on average the score is {parts}."
+
+
+def seen(data, **state):
+    """The term that speaks most for the targets shown, and for how many of them."""
+    sort_idx = _controls.values(controls(data), state)["sort_idx"]
+    axes, found = _axes(data), rows(data, **state)["points"]
+    if not found:
+        return "No target of this rank has a place in the figure."
+    field = "height" if len(axes) == 2 else "share"
+    parts = np.array([[point[f"{field}_{term}"] for term in axes] for point in found])
+    leading = parts.argmax(1)
+    most = int(np.bincount(leading, minlength=len(axes)).argmax())
+    what = axes[list(axes)[most]]
+    which = "the largest target" if sort_idx == 0 else f"the target of rank {sort_idx}"
+    share = percent(np.mean(leading == most))
+    if len(axes) == 2:
+        side = "below" if most == 0 else "above"
+        return (
+            f"The {what} term speaks most for {which} of {share} of the tokens: "
+            f"those points lie {side} the dashed line."
+        )
+    mean = percent(parts[:, most].mean())
+    return (
+        f"The {what} term has the largest part in the score of {which} for {share} of "
+        f"the tokens, {mean} of the score on average: those points lie nearest its corner."
+    )

@@ -32,3 +32,8 @@ def alt(data, **state):
         NUMBER,
         state,
     )
+
+
+def seen(data, **state):
+    does = "{head} is the most concentrated, its largest target {value} ahead of the next"
+    return _head_sorted.seen(data, "concentration", does, state)

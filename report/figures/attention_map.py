@@ -4,6 +4,7 @@ import numpy as np
 
 from report.figures import _controls, _map, _pixels, _terms, _theme
 from report.figures._map import edge, score_range
+from report.text import percent
 
 ASPECT = 1.0
 PHONE_ASPECT = 0.92
@@ -95,3 +96,40 @@ def _shape(visible):
     if not visible.backward:
         return "a square"
     return "a lower triangle"
+
+
+def seen(data, **state):
+    """The habit that the markers show, if more than half of the tokens have it."""
+    layer, head = _controls.values(controls(data), state).values()
+    attention = data.attention(layer, head)
+    target, probability = attention.largest_targets[:, 0], attention.probability
+    token = np.arange(data.length)
+    habits = {
+        "the first token": (target[1:] == 0, probability[1:, 0], "down the left edge"),
+        "the token itself": (
+            (target == token)[1:],
+            probability.diagonal()[1:],
+            "along the diagonal",
+        ),
+        "the token just before": (
+            (target == token - 1)[1:],
+            probability.diagonal(-1),
+            "just below the diagonal",
+        ),
+    }
+    if not data.causal:
+        after = (target == token + 1)[:-1], probability.diagonal(1), "just above the diagonal"
+        habits["the token just after"] = after
+    shares = {what: float(here.mean()) for what, (here, _, _) in habits.items()}
+    most = max(shares, key=shares.get)
+    if shares[most] <= 0.5:
+        return (
+            f"This head has no single habit: most often its largest target is {most}, but only for "
+            f"{percent(shares[most])} of the tokens."
+        )
+    _, given, where = habits[most]
+    return (
+        f"This head looks at {most}: that is the largest target for {percent(shares[most])} of the "
+        f"tokens, and it gets {percent(given.mean())} of the probability on average. "
+        f"The markers lie {where}."
+    )

@@ -5,9 +5,13 @@ import numpy as np
 
 from report.errors import ReportError
 from report.figures import _controls, _profiles, _terms, _theme
+from report.text import count, number
 
 ASPECT = 1.6
 PHONE_ASPECT = 1.05
+
+LEVEL = 0.05
+"""Units of score by which a line changes from end to end at least, to be said to rise or fall."""
 
 
 def left_out(data):
@@ -241,3 +245,53 @@ def _alt_by_distance(attention, lines, where):
         for term, name in lines.items()
     ]
     return f"{_sentence(named)} terms of {where} by distance, means removed: {'; '.join(said)}."
+
+
+def seen(data, **state):
+    """Which way each line goes, or by distance where it is highest."""
+    layer, head = _controls.values(controls(data), state).values()
+    attention, lines = data.attention(layer, head), _lines(data)
+    if by_distance(data):
+        return _seen_by_distance(data, attention, lines)
+    columns = _profiles.by_target(attention, list(lines))
+    places = np.arange(data.length)
+    changes = {
+        term: float(np.polyfit(places, values, 1)[0] * (data.length - 1))
+        for term, values in columns.items()
+    }
+    said = [f"the {lines[term]} term {_moved(change)}" for term, change in changes.items()]
+    one, other = changes.values()
+    together = "Neither line leans much to one side."
+    if min(abs(one), abs(other)) >= LEVEL:
+        together = (
+            "The two pull the same way." if one * other > 0 else "The two work against each other."
+        )
+    elif max(abs(one), abs(other)) >= LEVEL:
+        together = "Only one of the two leans to one side."
+    return f"From the first target token to the last, {' and '.join(said)}. {together}"
+
+
+def _moved(change):
+    if abs(change) < LEVEL:
+        return "stays level"
+    return f"{'rises' if change > 0 else 'falls'} by {number(abs(change))}"
+
+
+def _seen_by_distance(data, attention, lines):
+    found = _profiles.by_distance(attention, list(lines))
+    shown = found["pairs"] >= _fewest(data)
+    if not shown.any():
+        return "The passage is too short to show how the terms go with distance."
+    spreads = {term: float(np.ptp(found[term][shown])) for term in lines}
+    most = max(spreads, key=spreads.get)
+    at = int(found["distance"][shown][found[most][shown].argmax()])
+    place = "the token itself" if at == 0 else f"targets {count(abs(at), 'token')} "
+    place += "" if at == 0 else "before" if at > 0 else "after"
+    others = [
+        f"the {lines[term]} term by {number(spreads[term])}" for term in lines if term != most
+    ]
+    return (
+        f"Distance moves the {lines[most]} term most, by {number(spreads[most])} "
+        f"between its highest and its lowest point, and {_terms.listed(others)}. It speaks most "
+        f"for {place}."
+    )

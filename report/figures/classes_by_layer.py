@@ -5,7 +5,8 @@ import numpy as np
 
 from report.figures import _classes, _controls, _head_sorted, _theme
 from report.figures._classes import left_out  # noqa: F401 (a figure has it)
-from report.text import number
+from report.heads import largest
+from report.text import number, percent
 
 ASPECT, PHONE_ASPECT = 1.6, 1.05
 
@@ -146,4 +147,25 @@ def alt(data, **state):
         f"{_classes.renderings(data)[at['rendering']]}. The largest value is "
         f"{values[layer, head]:.1%}, head {head} of layer {layer}. Even attention would give "
         f"{even:.1%}; the mean of all heads is {values.mean():.1%}{times}."
+    )
+
+
+def seen(data, **state):
+    """The head that gives the class most, against even attention, and how many go beyond that."""
+    at = _controls.values(controls(data), state)
+    values = data.shares(at["target"], at["rendering"])
+    even = data.even(at["target"], at["rendering"])
+    top, total = largest(values), values.size
+    named = _classes.named(at["target"])
+    said = (
+        f"{top.label} gives {percent(top.value)} of its attention to {named}, "
+        f"where even attention would give {percent(even[top.layer])}."
+    )
+    if total == 1:
+        return said
+    beyond = int((values > 1.5 * even[:, None]).sum())
+    how_many = {0: "No head goes", 1: "It alone goes", total: f"All {total} heads go"}
+    return (
+        f"{said} {how_many.get(beyond, f'{beyond} of the {total} heads go')} beyond one and a half "
+        "times even attention, the dashed line."
     )

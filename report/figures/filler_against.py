@@ -1,6 +1,7 @@
 """Does it matter what a filler says? Meaningless tokens against a sentence of the same length."""
 
-from report.figures import _controls, _received
+from report.figures import _controls, _received, _terms
+from report.text import number
 
 NAME = "filler_against"
 
@@ -67,3 +68,22 @@ def rows(data, panel=0, **state):
 
 def alt(data, panel=0, **state):
     return _received.alt(**_panel(data, panel), **_controls.values(controls(data), state))
+
+
+def seen(data, **state):
+    """What one addition gets of the weight that the other gets, panel by panel."""
+    at = _controls.values(controls(data), state)
+    one, other = (
+        [_received.inside(place, condition, **at) for place in data.places]
+        for condition in data.lines
+    )
+    first, second = data.lines.values()
+    if min(other) <= 0 or any(value != value for value in one + other):
+        return f"“{first}” and “{second}” cannot be compared in every panel."
+    times = [mine / theirs for mine, theirs in zip(one, other, strict=True)]
+    order = ", from the left panel to the right one" if len(times) > 1 else ""
+    return (
+        f"In the part that was added, a token of “{first}” gets "
+        f"{_terms.listed(number(each) for each in times)} times the average weight that a token of "
+        f"“{second}” gets{order}."
+    )

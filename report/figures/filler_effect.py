@@ -4,6 +4,7 @@ import altair
 import numpy as np
 
 from report.figures import _controls, _grid, _received, _theme
+from report.text import number, percent
 
 NAME = "filler_effect"
 
@@ -235,3 +236,30 @@ def alt(data, panel=0, **state):
         f"the median is {np.median(values):.2f}. The head that is shown below: layer "
         f"{at['layer'] + _received.COUNTED_FROM}, head {at['head'] + _received.COUNTED_FROM}."
     )
+
+
+def seen(data, **state):
+    """The head with the largest value, what half of all heads stay below, and the head shown."""
+    at = _controls.values(controls(data), state)
+    model = data.places[0].model
+    found = cells(model, list(data.lines)[-1], at["reduction"])
+    known = [row for row in found if row[at["measure"]] is not None]
+    if not known:
+        return f"What {_received.named(data)} change is known of no head."
+    top = max(known, key=lambda row: row[at["measure"]])
+    middle = float(np.median([row[at["measure"]] for row in known]))
+    chosen = [row for row in known if (row["layer"], row["head"]) == (at["layer"], at["head"])]
+    value = percent if at["measure"] == "taken" else number
+    what = f"{_received.named(data)} take" if at["measure"] == "taken" else "the rest moves"
+    said = (
+        f"{what[0].upper()}{what[1:]} most in {_called(top)}: {value(top[at['measure']])}, in half "
+        f"of the {len(known)} heads {value(middle)} or less"
+    )
+    if not chosen or chosen[0] is top:
+        return f"{said}."
+    return f"{said}, and in the head shown below {value(chosen[0][at['measure']])}."
+
+
+def _called(row):
+    one = _received.COUNTED_FROM
+    return f"layer {row['layer'] + one}, head {row['head'] + one}"

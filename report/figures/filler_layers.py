@@ -70,3 +70,7 @@ def rows(data, panel=0, **state):
 
 def alt(data, panel=0, **state):
     return _received.alt(**_panel(data, panel), **_controls.values(controls(data), state))
+
+
+def seen(data, **state):
+    return _received.seen_kept(data, **_controls.values(controls(data), state))

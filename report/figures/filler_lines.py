@@ -84,3 +84,20 @@ def rows(data, panel=0, **state):
 
 def alt(data, panel=0, **state):
     return _received.alt(**_panel(data, panel), **_controls.values(controls(data), state))
+
+
+def seen(data, **state):
+    """What the tokens that both have keep, and whether the highest point lies in what is added."""
+    at = _controls.values(controls(data), state)
+    total, within = len(data.places), 0
+    for number, place in enumerate(data.places, total):
+        known = [row for row in rows(data, number, **at)["lines"] if row["mean"] is not None]
+        top = max(known, key=lambda row: row["mean"], default=None)
+        added = place.model.condition(list(data.lines)[-1]).new
+        within += top is not None and top["position"] in added
+    if total == 1:
+        held = f"{'in' if within else 'outside'} the grey part"
+        return f"{_received.seen_kept(data, **at)} Below, the highest point lies {held}."
+    where = {0: f"outside the grey part in all {total}", total: f"in the grey part in all {total}"}
+    held = where.get(within, f"in the grey part in {within} of {total}")
+    return f"{_received.seen_kept(data, **at)} Below, the highest point lies {held} panels."

@@ -5,7 +5,7 @@ import numpy as np
 
 from report.figures import _controls, _theme, _updates
 from report.figures._updates import controls, left_out  # noqa: F401
-from report.text import number
+from report.text import number, percent
 
 ASPECT = 1.0
 PHONE_ASPECT = 0.85
@@ -117,4 +117,22 @@ def alt(data, **state):
     return (
         f"{start}; their median magnitude is {number(np.median(magnitude[first]))}, that of the "
         f"others {number(np.median(magnitude[~first]))}."
+    )
+
+
+def seen(data, **state):
+    """How often heads look at the first token here, and whether their updates are shorter then."""
+    columns = _updates.points(data, state)
+    after_first = columns["token"] > 0
+    first = columns["largest_target"][after_first] == 0
+    magnitude = columns["magnitude"][after_first]
+    said = f"{percent(first.mean())} of the points look most at the first token"
+    if not first.any() or first.all():
+        return f"{said}, so there is nothing to compare them with."
+    here, there = float(np.median(magnitude[first])), float(np.median(magnitude[~first]))
+    if max(here, there) < 1.1 * min(here, there):
+        return f"{said}; their updates are about as long as the others ({number(here)})."
+    return (
+        f"{said}; their updates are {'shorter' if here < there else 'longer'} than the others: "
+        f"{number(here)} against {number(there)} in the middle."
     )

@@ -1,10 +1,11 @@
 """The same table written in several ways: what each class of tokens gets, layer by layer."""
 
 import altair
+import numpy as np
 
 from report.figures import _classes, _controls, _terms, _theme
 from report.figures._classes import left_out  # noqa: F401 (a figure has it)
-from report.text import number
+from report.text import number, percent
 
 ASPECT, PHONE_ASPECT, WIDTH = 1.25, 1.45, 300
 COLUMNS = 3
@@ -189,3 +190,30 @@ def alt(data, panel=0, **state):
         f"What {named} get by layer, one line a way to write the table, {MEASURES[shown]}. Over "
         f"all layers and heads: {_terms.listed(found)}."
     )
+
+
+def seen(data, **state):
+    """The classes that get most and least, averaged over all heads, in each way of writing."""
+    shown = _controls.values(controls(data), state)["shown"]
+    renderings = _classes.renderings(data)
+    found = {}
+    for name in _compared(data):
+        given = np.array([data.shares(name, each).mean() for each in renderings])
+        even = np.array([data.even(name, each).mean() for each in renderings])
+        if even.all():  # else one way of writing has no such token
+            found[_classes.named(name)] = given / even if shown == "times" else given
+    if not found:
+        return "No class of tokens is there in every way of writing the table."
+    order = sorted(found, key=lambda name: found[name].mean())
+    least, most = order[0], order[-1]
+    against = " and compared with even attention" if shown == "times" else ""
+    said = f"Averaged over all heads{against}, most goes to {most}: {_each(found[most], shown)}"
+    if least != most:
+        said += f"; least goes to {least}: {_each(found[least], shown)}"
+    return f"{said} (as {_terms.listed(renderings.values())})."
+
+
+def _each(values, shown):
+    if shown == "times":
+        return f"{_terms.listed(number(value) for value in values)} times as much"
+    return _terms.listed(percent(value) for value in values)

@@ -7,6 +7,7 @@ import numpy as np
 
 from report.figures import _classes, _controls, _map, _pixels, _terms, _theme
 from report.figures._classes import left_out  # noqa: F401 (a figure has it)
+from report.text import percent
 
 ASPECT, PHONE_ASPECT = 1.0, 0.92
 PAINTS_PIXELS = True
@@ -145,4 +146,26 @@ def alt(data, **state):
     return (
         f"Attention map of layer {layer}, head {head} over the {data.length} tokens of the table "
         f"as {data.first.label}. On average a token of a cell with a cell above gives {said}."
+    )
+
+
+def seen(data, **state):
+    """The class that the head prefers most, as far as it gets a tenth of the attention."""
+    layer, head = _controls.values(controls(data), state).values()
+    rendering = data.first.name
+    present = {each: _classes.named(each) for each in _classes.present(data)}
+    given = {each: float(data.shares(each, rendering)[layer, head]) for each in present}
+    even = {each: float(data.even(each, rendering)[layer]) for each in present}
+    most = max(given, key=given.get)
+    liked = [each for each in given if given[each] >= max(0.1, 1.5 * even[each])]
+    if not liked:
+        return (
+            f"This head prefers no class of tokens by much: from a cell, most goes to "
+            f"{present[most]}, {percent(given[most])}, where even attention would give "
+            f"{percent(even[most])}."
+        )
+    best = max(liked, key=lambda each: given[each] / max(even[each], 1e-9))
+    return (
+        f"From a cell, this head gives {percent(given[best])} of its attention to {present[best]}, "
+        f"where even attention would give {percent(even[best])}."
     )

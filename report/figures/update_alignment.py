@@ -1,8 +1,11 @@
 """Which way each head pushes the hidden state: along it, across it, or against it."""
 
+import numpy as np
+
 from report.figures import _histogram, _updates
 from report.figures._histogram import ASPECT, PHONE_ASPECT  # noqa: F401
 from report.figures._updates import controls, left_out, rows  # noqa: F401
+from report.text import number, percent
 
 
 def title(data):
@@ -32,3 +35,18 @@ def chart(data, **state):
 
 def alt(data, **state):
     return _histogram.alt(data, "the cosine of update and hidden state", "alignment", state)
+
+
+def seen(data, **state):
+    """On which side of 0 most updates lie, and the heads that are farthest out."""
+    heads, _ = _histogram.medians(data, "alignment", state)
+    against = float(np.mean(_updates.points(data, state)["alignment"] < 0))
+    side = "left of 0, against the hidden state" if against >= 0.5 else "right of 0, along with it"
+    said = f"{percent(max(against, 1 - against))} of the updates lie {side}."
+    low, high = int(heads.argmin()), int(heads.argmax())
+    if heads[low] == heads[high]:
+        return said
+    return (
+        f"{said} Head {low} is farthest to the left (middle value {number(heads[low])}), head "
+        f"{high} to the right ({number(heads[high])})."
+    )

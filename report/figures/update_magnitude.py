@@ -3,6 +3,7 @@
 from report.figures import _histogram, _updates
 from report.figures._histogram import ASPECT, PHONE_ASPECT  # noqa: F401
 from report.figures._updates import controls, left_out, rows  # noqa: F401
+from report.text import number
 
 
 def title(data):
@@ -30,3 +31,16 @@ def chart(data, **state):
 
 def alt(data, **state):
     return _histogram.alt(data, "the update magnitude", "magnitude", state)
+
+
+def seen(data, **state):
+    """How long the middle update is, and the heads with the longest and the shortest."""
+    heads, middle = _histogram.medians(data, "magnitude", state)
+    said = f"Half of all updates are shorter than {number(middle)} times the hidden state."
+    low, high = int(heads.argmin()), int(heads.argmax())
+    if heads[low] == heads[high]:
+        return said
+    return (
+        f"{said} Head {high} writes most (middle value {number(heads[high])}), head {low} least "
+        f"({number(heads[low])})."
+    )

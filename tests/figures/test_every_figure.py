@@ -101,7 +101,7 @@ def said_by(figure, data):
     assert figure.__doc__.splitlines()[0].endswith((".", "?"))
     state = {control.param: control.value for control in figure.controls(data)}
     alts = [figure.alt(data, **state, **panel) for panel in panels_of(figure, data)]
-    texts = [figure.title(data), figure.caption(data), *alts]
+    texts = [figure.title(data), figure.caption(data), figure.seen(data, **state), *alts]
     for text in texts:
         assert text.strip() == text
         assert text
@@ -139,6 +139,16 @@ def test_alt_text_follows_the_controls(figure, drawn_of):
             # the colour of the heat map is nothing that the panels below show
             uncoloured = control.param == "measure" and panel["panel"] > 0
             assert len(texts) == len(set(ends)) or uncoloured
+
+
+@every_figure
+def test_what_is_to_be_seen_is_said_at_both_ends_of_every_control(figure, drawn_of):
+    for control in figure.controls(drawn_of):
+        ends = control.options if hasattr(control, "options") else (0, control.maximum)
+        for value in ends:
+            said = figure.seen(drawn_of, **{control.param: value})
+            assert said.endswith("."), said
+            assert not {"nan", "inf"} & set(said.strip(".").split()), said
 
 
 @every_figure_of_a_passage
