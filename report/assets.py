@@ -2,12 +2,22 @@
 
 from pathlib import Path
 
-import altair as alt
 import vl_convert
 
 from report import store
+from report.errors import ReportError
+from report.figures._compiled import VEGA_LITE
 
 WEB = Path(__file__).parent / "web"
+
+HOLDS = "https://cdn.jsdelivr.net/npm/"
+"""How the wheel addresses what it holds; nothing is fetched from there."""
+
+WITH_VEGA = {
+    "vega-interpreter@2.0.0": "expressionInterpreter",
+    "vega-tooltip@1.0.0": "Handler",
+}
+"""What charts need besides Vega, of the versions that vl-convert-python 1.9 holds."""
 
 
 def write_assets(site_src):
@@ -15,12 +25,28 @@ def write_assets(site_src):
     for path in sorted(WEB.iterdir()):
         if path.is_file():
             store.write_bytes(site_src / "assets" / path.name, path.read_bytes())
-    store.write_text(site_src / "assets" / "vega-embed.js", _chart_library())
+    store.write_text(site_src / "assets" / "vega.js", _chart_library())
     for path in sorted(store.SCHEMAS.glob("*.json")):
         store.write_bytes(site_src / "schemas" / path.name, path.read_bytes())
 
 
 def _chart_library():
-    """Vega, Vega-Lite and Vega-Embed as one ES module, from the version that Altair writes for."""
-    version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-    return vl_convert.javascript_bundle("export default vegaEmbed;", vl_version=version)
+    """Vega and what draws with it as one ES module, out of the wheel that also draws the pictures.
+
+    Not Vega-Lite: the build compiles specifications (see figures/_compiled.py).
+    raises: ReportError if the wheel holds other versions
+    """
+    modules = {f"vega@{vl_convert.get_vega_version()}": "View, parse", **WITH_VEGA}
+    imports = "".join(
+        f'import {{{names}}} from "{HOLDS}{module}/+esm";' for module, names in modules.items()
+    )
+    snippet = f"{imports}export {{{', '.join(modules.values())}}};"
+    try:
+        return vl_convert.javascript_bundle(snippet, vl_version=VEGA_LITE)
+    except BaseException as error:
+        if type(error).__name__ not in ("PanicException", "ValueError"):
+            raise
+        raise ReportError(
+            f"vl-convert-python {vl_convert.__version__} does not hold {', '.join(modules)}; "
+            "install the version in constraints.txt: run `make setup`."
+        ) from error

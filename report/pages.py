@@ -17,6 +17,7 @@ from jinja2 import TemplateError
 from report import findings, store, text
 from report.article import Article, figure_module, reason_left_out
 from report.errors import ReportError
+from report.figures import _compiled
 from report.jinja import environment
 from report.pictures import write_pictures
 
@@ -57,6 +58,8 @@ def render_article(study, data, site_src):
     for placed in article.placed:
         for panel in placed.panels:
             store.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
+            compiled = store.dumps(_compiled.vega(panel.spec))
+            store.write_text(folder / f"{panel.name}.vega.json", compiled)
             write_pictures(folder / panel.name, placed.module, panel, placed.data)
     minutes = text.reading_minutes(content, len(article.placed))
     page = _page(study, cover, minutes)

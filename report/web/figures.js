@@ -7,18 +7,14 @@
 import * as address from "./address.js";
 import { watchCells } from "./cells.js";
 import { decoders } from "./decoders.js";
+import { draw, loadLibrary } from "./drawing.js";
 import { latest, loadJson, loadTokens } from "./loading.js";
 import { clearMarks, isTouch, markSignals, onMark, watchFigure, watchPassage } from "./marks.js";
 import { watchPoints } from "./points.js";
 import { keepTooltipInside } from "./tooltip.js";
 
-const here = new URL(".", import.meta.url);
 const figures = new Map(); // <figure> element -> Figure
 let printing = false;
-
-let library;
-const vegaEmbed = () =>
-  (library ??= import(new URL("vega-embed.js", here)).then((module) => module.default));
 
 // --- One figure ------------------------------------------------------------------------------
 
@@ -151,26 +147,14 @@ class Chart {
     this.dataLink = dataLink;
   }
 
-
-  // With its first data at once: scales of an empty chart would have no domain.
   async embed(spec, datasets) {
-    const embed = await vegaEmbed();
-    const filled = { ...spec, datasets: { ...spec.datasets, ...datasets } };
-    const { view } = await embed(this.canvasBox, filled, {
-      renderer: "canvas",
-      actions: false,
-      defaultStyle: false,
-      logLevel: 1, // errors only: Vega warns of the empty layers that wait for a mark
-      ast: true, // expressions are interpreted: no eval, so a strict content policy may stand
-      tooltip: { theme: "figure", disableDefaultStyle: true },
-      patch,
-    });
+    const view = await draw(this.canvasBox, spec, datasets);
     if (!this.element.isConnected) {
       view.finalize(); // the reader has gone to another page
       return;
     }
     this.view = view;
-    this.params = new Set(spec.params.map((each) => each.name));
+    this.params = new Set(spec.signals.map((each) => each.name));
     keepTooltipInside(view);
     this.hideTip = this.watch();
   }
@@ -185,7 +169,8 @@ class Chart {
   }
 
   async show(state) {
-    const spec = await loadJson(new URL(this.element.dataset.spec, location.href).href);
+    loadLibrary().catch(() => {}); // while data are on their way; `draw` tells if it fails
+    const spec = await loadJson(compiled(new URL(this.element.dataset.spec, location.href)));
     this.report = spec.usermeta.report;
     const { url, decode, datasets, tokens: labels } = this.report.data;
     const address = url.replace(/{(\w+)}/g, (_, name) => state[name]);
@@ -239,6 +224,8 @@ class Chart {
 }
 
 const charts = () => [...figures.values()].flatMap((figure) => figure.charts);
+// The specification as Vega draws it, which the build has made of a chart's Vega-Lite.
+const compiled = (address) => address.href.replace(/\.json$/, ".vega.json");
 const withSlash = (path) => (path.endsWith("/") ? path : `${path}/`);
 const param = (input) => input.dataset.param ?? input.name;
 const valueOf = (input) => (input.type === "range" ? Number(input.value) : input.value);
@@ -252,19 +239,6 @@ function showValue(input) {
   if (output) output.textContent = shownValue(input);
   const label = input.parentElement.querySelector("span")?.textContent.trim() ?? input.name;
   input.setAttribute("aria-valuetext", `${label} ${shownValue(input)}`);
-}
-
-// Vega-Lite has no mark for a picture from memory: an image mark's url becomes its image.
-function patch(spec) {
-  for (const child of spec.marks ?? []) {
-    patch(child);
-    const update = child.type === "image" && child.encode.update;
-    if (update?.url) {
-      update.image = update.url;
-      delete update.url;
-    }
-  }
-  return spec;
 }
 
 // --- Linked sliders --------------------------------------------------------------------------

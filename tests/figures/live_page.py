@@ -1,18 +1,16 @@
 """A page with all figures of a hand-made study, as an article has them, served to a browser."""
 
-import shutil
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import vl_convert
 
 from report import store
 from report.article import Article
+from report.assets import write_assets
+from report.figures import _compiled
 from report.jinja import environment
 from tests.figures import hand_conditions
 
-WEB = Path(__file__).parents[2] / "report" / "web"
 POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 ORDER = (
     "attention_map",
@@ -67,11 +65,11 @@ def write_table(site, data):
 
 def _write(site, article, body):
     for panel in [panel for placed in article.placed for panel in placed.panels]:
-        spec = store.dumps(panel.spec)
-        store.write_text(site / "figures" / "hand" / f"{panel.name}.json", spec)
-    shutil.copytree(WEB, site / "assets")
-    bundle = vl_convert.javascript_bundle("export default vegaEmbed;", vl_version="6.4")
-    store.write_text(site / "assets" / "vega-embed.js", bundle)
+        folder = site / "figures" / "hand"
+        store.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
+        compiled = store.dumps(_compiled.vega(panel.spec))
+        store.write_text(folder / f"{panel.name}.vega.json", compiled)
+    write_assets(site)
     page = f"""<!doctype html><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">

@@ -89,11 +89,14 @@ def test_views_of_a_left_page_are_finalized_and_new_figures_found(page, address)
 
 
 def test_a_figure_that_left_while_it_was_drawn_is_finalized(page, address):
-    leaving = """export default async box => { box.closest('.live-figure').remove();
-        return {view: {finalize: () => document.title = 'finalized'}}; }"""
-    page.route(
-        "**/vega-embed.js", lambda r: r.fulfill(body=leaving, content_type="text/javascript")
-    )
+    leaving = """export const [parse, expressionInterpreter] = [() => {}, () => {}];
+        export class Handler {}
+        export class View {
+            constructor(_, { container }) { container.closest('.live-figure').remove(); }
+            async runAsync() { return this; }
+            finalize() { document.title = 'finalized'; }
+        }"""
+    page.route("**/vega.js", lambda r: r.fulfill(body=leaving, content_type="text/javascript"))
     page.goto(address)
     until(page, "document.title === 'finalized'")
 
