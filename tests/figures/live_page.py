@@ -153,6 +153,7 @@ def ink(page, number):
 
 def ink_at_rest(page, number):
     """`ink` once all has been loaded and nothing is painted any more."""
+    go_live(page, number)
     page.wait_for_load_state("networkidle")
     before, now = None, ink(page, number)
     while now != before:

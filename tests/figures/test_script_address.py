@@ -80,14 +80,16 @@ def test_the_address_of_a_figure_opens_it_as_it_is(page, address):
     press(page, 2, "sort_idx", "ArrowRight")
     press(page, 2, "head", "End")
     until(page, "location.hash === '#fig-2:layer=1,head=3,sort_idx=1'")
-    go_live(page, 2)
-    drawn = ink_at_rest(page, 2)
+    ink_at_rest(page, 2)
+    told = first_tooltip(page, 2)
     shared = page.evaluate("location.href")
     page.goto("about:blank")
     page.goto(shared)
-    go_live(page, 2)
-    assert ink_at_rest(page, 2) == drawn
-    assert page.evaluate("document.querySelector('#fig-2').getBoundingClientRect().top") < 450
+    ink_at_rest(page, 2)
+    assert first_tooltip(page, 2) == told != {}
+    assert page.input_value("#fig-2 input[name=sort_idx]") == "1"
+    link = page.evaluate("document.querySelector('#fig-2 a[data-link-data]').href")
+    assert link.endswith("/attention/1/3.json")
 
 
 def test_back_and_forward_step_through_settled_changes(page, address):
