@@ -39,10 +39,16 @@ SiteFolder = Annotated[Path, typer.Argument(help="Folder of the built site.", sh
 def site(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
     """Measure what changed, write all pages, and build the site into site/."""
     others = _render(options, study, force, root)
+    from report.address import EXAMPLE, read_site
     from report.publish import build
 
     where = project(root)
     build(where.config, where.site, others)
+    if not read_site(where.config).url:
+        _say(
+            "SITE_URL is not set: the site has no feed, no canonical links and an empty site map. "
+            f"To publish, say where it will be: `make site SITE_URL={EXAMPLE}`."
+        )
     _say(f"The site is in {_shown(where.site)}; see it with `make serve`.")
 
 
@@ -177,12 +183,16 @@ def _render(options, only, force, root):
 
     returns: the names of the other articles, whose pages and datasets are left as they were
     """
+    from report.address import read_site
     from report.assets import write_assets
+    from report.card import write_cards
     from report.datasets.reader import open_study
+    from report.feed import write_feed
     from report.pages import remove_departed, render_article, render_lists
     from report.study import study_names
 
     where = project(root)
+    about = read_site(where.config)
     studies, folders = _measure(where, options, only, force)
     datas = [open_study(paths) for paths in folders]
     pages = []
@@ -191,7 +201,9 @@ def _render(options, only, force, root):
         for study, data in zip(studies, datas, strict=True):
             pages.append(render_article(study, data, where.site_src))
             bar.advance(task)
-    render_lists(pages, datas, where.site_src)
+    render_lists(pages, datas, where.site_src, feed=bool(about.url))
+    write_cards(pages, about, where.site_src)
+    write_feed(pages, about, where.site_src)
     names = study_names(where.articles)
     remove_departed(names, where.site_src)
     write_assets(where.site_src)

@@ -7,11 +7,13 @@ satisfy its schema and the manifest's hash, and no page may load anything from a
 import json
 import re
 from collections import Counter
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 from report import store
+from report.address import built_for
 from report.datasets.table_study import TableData
 from report.datasets.table_verify import verify_table
 from report.datasets.verify import verify
@@ -32,6 +34,12 @@ LOADED = {
 
 NOT_FETCHED = {"canonical", "alternate", "prev", "next", "license", "author", "me"}
 """<link rel=...> that names an address without loading it."""
+
+NAMED = {"og:url", "og:image"}
+"""<meta property=...> that holds an address."""
+
+LISTED = re.compile(r"<(?:loc|link|guid)>([^<]*)</|<atom:link href=\"([^\"]*)\"")
+"""Addresses in the site map and in the feed."""
 
 CSS_URL = re.compile(r"url\(\s*['\"]?([^'\")]+)['\"]?\s*\)|@import\s+['\"]([^'\"]+)")
 
@@ -71,6 +79,8 @@ class _Page(HTMLParser):
         if "data-spec" in at:
             name, datasets = self._figure
             self.figures.append((name, at["data-spec"], datasets))
+        if tag == "meta" and at.get("property") in NAMED:
+            self.links.append((at.get("content") or "", False))
         for key in ("href", "src", "data"):
             if at.get(key) is None or (key == "data" and tag != "object"):
                 continue
@@ -96,16 +106,18 @@ def check_site(folder):
         raise ReportError(f"{folder}: no built site here (index.html missing); run `make site`.")
     pages = {path: _parse(path) for path in sorted(folder.rglob("*.html"))}
     counts, problems = Counter(pages=len(pages)), []
+    site = built_for(folder)
     for path, page in pages.items():
         where = path.relative_to(folder).as_posix()
-        found = _check_links(path, page, pages, folder, counts) + _check_figures(
+        found = _check_links(path, page, pages, folder, counts, site) + _check_figures(
             path, page, folder, counts
         )
         if page.pictures_without_alt:
             found.append(f"pictures without alt text: {page.pictures_without_alt}")
         found += [f"loads {url} from another host" for url in _foreign_urls(*page.styles)]
         problems += [f"{where}: {problem}" for problem in found]
-    problems += _check_styles(folder) + _check_datasets(folder, counts)
+    problems += _check_styles(folder) + _check_lists(folder, site)
+    problems += _check_datasets(folder, counts)
     if problems:
         more = f" (and {len(problems) - SHOWN} more)" if len(problems) > SHOWN else ""
         listed = "\n  ".join(problems[:SHOWN])
@@ -120,9 +132,11 @@ def _parse(path):
     return page
 
 
-def _check_links(path, page, pages, folder, counts):
+def _check_links(path, page, pages, folder, counts, site):
     problems = []
     for address, fetched in page.links:
+        if site and not fetched and address.startswith(site):  # as on the host it is built for
+            address = urlsplit(address)._replace(scheme="", netloc="").geturl()
         parts = urlsplit(address)
         if parts.scheme in ("http", "https") or parts.netloc:
             if fetched:
@@ -130,7 +144,7 @@ def _check_links(path, page, pages, folder, counts):
             continue
         if parts.scheme:
             continue  # mailto:, data:, javascript: of the theme
-        target = _target(path, address, folder)
+        target = _target(path, address, folder, urlsplit(site).path)
         if target is None or not target.is_file():
             problems.append(f"{address} leads nowhere")
             continue
@@ -182,6 +196,19 @@ def _extremes(controls):
             first = last = control["value"]
         ends[0][control["param"]], ends[1][control["param"]] = first, last
     return ends
+
+
+def _check_lists(folder, site):
+    """What the site map and the feed list must be there, below the address of the site."""
+    problems = []
+    for path in (folder / "sitemap.xml", folder / "feed.xml"):
+        text = path.read_text("utf-8") if path.is_file() else ""
+        for address in map(unescape, map("".join, LISTED.findall(text))):
+            inside = address.removeprefix(site) if site else address
+            target = _target(folder / "index.html", inside, folder)
+            if (site and not address.startswith(site)) or target is None or not target.is_file():
+                problems.append(f"{path.name}: {address} leads nowhere")
+    return problems
 
 
 def _check_styles(folder):
@@ -280,11 +307,17 @@ def _require_place(name, kind, data):
         raise ReportError(f"is of layer {data['layer']} head {data['head']}")
 
 
-def _target(page, address, folder):
-    """The file that an address on a page leads to, or None if it lies outside the site."""
-    here = "/" + page.relative_to(folder).as_posix()
+def _target(page, address, folder, root="/"):
+    """The file that an address on a page leads to, or None if it lies outside the site.
+
+    root: path of the site on its host, with slashes around it
+    """
+    root = root or "/"
+    here = root + page.relative_to(folder).as_posix()
     path = unquote(urlsplit(urljoin(here, urlsplit(address)._replace(fragment="").geturl())).path)
-    target = (folder / path.lstrip("/")).resolve()
+    if not path.startswith(unquote(root)):
+        return None
+    target = (folder / path.removeprefix(unquote(root))).resolve()
     if not target.is_relative_to(folder.resolve()):
         return None
     target = folder / target.relative_to(folder.resolve())

@@ -39,6 +39,8 @@ class Page:
     cover: str
     """Path of the cover picture without its `-light.svg`, from the root of the site."""
     cover_size: tuple[int, int]
+    cover_alt: str
+    """What the cover shows, in words."""
 
 
 def render_article(study, data, site_src):
@@ -69,10 +71,11 @@ def render_article(study, data, site_src):
     return page
 
 
-def render_lists(pages, datas, site_src):
+def render_lists(pages, datas, site_src, feed=False):
     """Write the home page, the archive, the tags and the models.
 
     pages: list of `Page`, newest first; datas: list of `StudyData`, one a page
+    feed: whether there is a feed to link to
     """
     tags = Counter(tag for page in pages for tag in page.tags)
     models = {}
@@ -83,7 +86,7 @@ def render_lists(pages, datas, site_src):
         same_name[model["weights_sha256"]] = model | {"card": _card(model)}
     for name in ("index.md", "archive.md", "tags.md", "models.md"):
         template = environment().get_template(f"{name}.j2")
-        markdown = template.render(pages=pages, tags=sorted(tags.items()), models=models)
+        markdown = template.render(pages=pages, tags=sorted(tags.items()), models=models, feed=feed)
         store.write_text(site_src / name, markdown)
 
 
@@ -148,6 +151,7 @@ def _page(study, cover, minutes):
         minutes=minutes,
         cover=f"figures/{study.name}/{cover.panels[0].name}",
         cover_size=cover.panels[0].box.size,
+        cover_alt=cover.panels[0].alt,
     )
 
 

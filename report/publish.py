@@ -28,9 +28,14 @@ def build(config, folder, without=()):
     without: names of articles that stay out of it, as do their figures and datasets
     raises: ReportError with MkDocs' own lines when it does not succeed
     """
-    # The theme's notice about its successor is for its users to read, not for every build.
     left_out = [f"/{part}" for name in without for part in article_parts(name)]
-    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", LEFT_OUT: "\n".join(left_out)}
+    environment = {
+        "SOURCE_DATE_EPOCH": "0",  # the same pages give the same bytes, whenever they are built
+        **os.environ,
+        # The theme's notice about its successor is for its users to read, not for every build.
+        "NO_MKDOCS_2_WARNING": "1",
+        LEFT_OUT: "\n".join(left_out),
+    }
     with store.new_folder(folder) as temporary:
         command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
         command += ["--config-file", str(config), "--site-dir", str(temporary.resolve())]

@@ -57,6 +57,15 @@ def yaml_text(text):
     return Markup(quoted.strip())  # noqa: S704 (YAML's own quotes and escapes)
 
 
+NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML file may hold, escaped or not."""
+
+
+def xml_text(text):
+    """Any text with the characters that XML cannot hold replaced, not yet escaped."""
+    return NOT_IN_XML.sub("\ufffd", str(text))
+
+
 def slug(text):
     """An anchor for a heading: lower case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-") or "tag"

@@ -28,6 +28,7 @@ def copy_project(folder, articles=True):
     """What a fresh clone has of a publication: settings, articles, hand-written pages."""
     folder.mkdir(parents=True)
     shutil.copy(ROOT / "mkdocs.yml", folder)
+    shutil.copytree(ROOT / "templates" / "theme", folder / "templates" / "theme")
     if articles:
         shutil.copytree(ROOT / "templates" / "articles", folder / "templates" / "articles")
     generated = re.findall(r"^site_src/(.+?)/?$", (ROOT / ".gitignore").read_text(), re.MULTILINE)

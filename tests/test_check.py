@@ -22,7 +22,7 @@ DATASETS = "datasets/a/0123456789ab"
 CONDITIONS = "datasets/b/ba9876543210"
 HOME = """<!doctype html><title>Home</title>
 <link rel="canonical" href="https://example.org/"><link rel="stylesheet" href="assets/site.css">
-<a href="a/">article</a> <a href="a/#fig-1">figure</a> <a href="https://example.org/">elsewhere</a>
+<a href="a/">article</a> <a href="a/#fig-1">figure</a> <a href="https://example.com/">elsewhere</a>
 <a href="mailto:ann@example.org">post</a> <a href="a/#fig-1:layer=1">state</a>"""
 ARTICLE = f"""<!doctype html><title>Article</title><h2 id="method">Method</h2>
 <a href="#method">here</a> <a href="../">home</a>
@@ -84,7 +84,7 @@ def site(sound, tmp_path):
 def test_a_sound_site_passes_and_is_counted(sound):
     assert check_site(sound) == {
         "pages": 3,
-        "links": 7,
+        "links": 8,
         "figures": 3,
         "pictures": 1,
         "datasets": 2
@@ -396,3 +396,52 @@ def test_checking_needs_no_torch(sound):
         [sys.executable, "-c", code, sound], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+def rewritten(site, name, before, after):
+    path = site / name
+    assert before in path.read_text("utf-8")
+    path.write_text(path.read_text("utf-8").replace(before, after), "utf-8")
+
+
+def test_links_from_the_root_are_right_on_the_host_that_the_site_is_built_for(site):
+    rewritten(site, "index.html", 'https://example.org/"', 'https://example.org/repo/"')
+    store.write_text(site / "404.html", '<a href="/repo/a/#fig-1">article</a>')
+    check_site(site)
+    store.write_text(site / "404.html", '<a href="/a/">article</a>')
+    with pytest.raises(ReportError, match=r"404\.html: /a/ leads nowhere"):
+        check_site(site)
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        '<link rel="canonical" href="https://example.org/b/">',
+        '<meta property="og:image" content="https://example.org/b/">',
+        '<meta property="og:url" content="https://example.org/b/">',
+        '<a href="https://example.org/b/">b</a>',
+    ],
+)
+def test_whole_addresses_inside_the_site_must_lead_somewhere(site, tag):
+    rewritten(site, "a/index.html", "<title>Article</title>", f"<title>Article</title>{tag}")
+    with pytest.raises(ReportError, match=r"a/index\.html: /b/ leads nowhere"):
+        check_site(site)
+    rewritten(site, "a/index.html", "https://example.org/b/", "https://example.org/a/")
+    check_site(site)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("sitemap.xml", "<urlset><url><loc>{}</loc></url></urlset>"),
+        ("feed.xml", "<rss><item><link>{}</link></item></rss>"),
+        ("feed.xml", '<rss><atom:link href="{}" rel="self"/></rss>'),
+    ],
+)
+def test_what_site_map_and_feed_list_must_be_there(site, name, text):
+    store.write_text(site / name, text.format("https://example.org/a/"))
+    check_site(site)
+    for wrong in ("https://example.org/b/", "https://example.com/a/", "/a/"):
+        store.write_text(site / name, text.format(wrong))
+        with pytest.raises(ReportError, match=f"{name}: {wrong} leads nowhere"):
+            check_site(site)

@@ -1,0 +1,212 @@
+"""The site as published below a folder of a host: every page whole, and what its head says."""
+
+import functools
+import re
+import shutil
+import threading
+from email.utils import parsedate_to_datetime
+from http.server import ThreadingHTTPServer
+from urllib.parse import urlsplit
+from xml.etree import ElementTree as Xml
+
+import pytest
+from PIL import Image
+
+from report.publish import _Handler
+from tests.commands import contents, report
+from tests.figures.live_page import go_live
+from tests.site.conftest import ARTICLE
+
+pytestmark = pytest.mark.browser
+
+ROOT = "/some/repo/"
+
+
+class _BelowAFolder(_Handler):
+    """As a host of project pages: the site below a folder, its own 404 page for the rest."""
+
+    def translate_path(self, path):
+        inside = urlsplit(path).path
+        if inside.startswith(ROOT):
+            return super().translate_path("/" + inside.removeprefix(ROOT))
+        return f"{self.directory}/no such file"
+
+
+@pytest.fixture(scope="module")
+def published(built, tmp_path_factory):
+    """The same pages built for a folder of a host, and served there: address and folder."""
+    folder = tmp_path_factory.mktemp("published") / "site"
+    handler = functools.partial(_BelowAFolder, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as serving:
+        address = f"http://127.0.0.1:{serving.server_port}{ROOT}"
+        project = folder.parent / "project"
+        shutil.copytree(built.project, project, ignore=shutil.ignore_patterns("site"))
+        done = report("site", "--project", project, timeout=900, SITE_URL=address)
+        assert done.returncode == 0, done.stderr
+        assert "SITE_URL is not set" not in done.stderr
+        (project / "site").rename(folder)
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        yield address, folder
+        serving.shutdown()
+
+
+@pytest.fixture
+def visit(browser, published):
+    """A function that opens an address of the site; nothing asked for may be missing or foreign."""
+    root, _ = published
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    missing, foreign, problems = [], [], []
+    context.on("response", lambda answer: answer.status >= 400 and missing.append(answer.url))
+    context.on(
+        "request",
+        lambda asked: asked.url.startswith((root, "data:", "blob:")) or foreign.append(asked.url),
+    )
+
+    def visit(path=""):
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.missing = missing
+        page.foreign = foreign
+        page.goto(root + path)
+        return page
+
+    yield visit
+    context.close()
+    assert (missing, foreign, problems) == ([], [], [])
+
+
+def test_the_check_finds_nothing_wrong(published):
+    done = report("check", published[1])
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_page_is_whole_and_every_link_of_it_leads_somewhere(visit, published):
+    root, folder = published
+    pages = [path.parent.relative_to(folder).as_posix() for path in folder.rglob("index.html")]
+    assert len(pages) >= 8
+    page = visit()
+    links = set()
+    for name in pages:
+        page.goto(root if name == "." else f"{root}{name}/")
+        page.wait_for_load_state("load")
+        broken = page.evaluate(
+            """async () => {
+              const shown = [...document.images].filter(i => i.offsetParent);
+              for (const i of shown) i.loading = 'eager';
+              await Promise.all(shown.map(i => i.decode().catch(() => 0)));
+              return shown.filter(i => !i.naturalWidth).map(i => i.src);
+            }"""
+        )
+        assert broken == [], name
+        links |= set(page.evaluate("[...document.links].map(a => a.href.split('#')[0])"))
+    inside = sorted(link for link in links if link.startswith(root.partition(ROOT)[0]))
+    assert len(inside) > 50
+    assert [link for link in inside if not link.startswith(root)] == []
+    statuses = page.evaluate(
+        "links => Promise.all(links.map(async l => (await fetch(l, {method: 'HEAD'})).status))",
+        inside,
+    )
+    assert dict(zip(inside, statuses, strict=True)) == dict.fromkeys(inside, 200)
+
+
+def test_every_figure_of_the_first_article_comes_to_life(visit):
+    page = visit(ARTICLE)
+    number = page.locator("figure.live-figure").count()
+    assert number == 10
+    for n in range(1, number + 1):
+        go_live(page, n)
+
+
+@pytest.mark.parametrize("path", ["nowhere", "articles/no/such/page", "a/b/c/d/e.html"])
+def test_the_page_for_unknown_addresses_works_at_any_depth(visit, path):
+    page = visit(path)
+    assert "Page not found" in page.inner_text("main h1")
+    assert page.missing == [page.url]  # itself alone: styles, scripts and pictures were there
+    page.missing.clear()
+    assert page.evaluate("getComputedStyle(document.querySelector('.md-header')).position") in (
+        "sticky",
+        "fixed",
+    )
+    page.locator("main a", has_text="the archive").click()
+    page.wait_for_selector(f"main a[href*='{ARTICLE}']")
+    assert page.foreign == []
+
+
+def test_each_page_has_a_description_of_its_own_and_one_canonical_address(visit, published):
+    root, folder = published
+    listed = Xml.parse(folder / "sitemap.xml").getroot()
+    addresses = [each.text for each in listed.findall("{*}url/{*}loc")]
+    names = {path.parent.relative_to(folder).as_posix() for path in folder.rglob("index.html")}
+    assert {a.removeprefix(root).rstrip("/") or "." for a in addresses} == names
+    page, descriptions = visit(), []
+    for address in addresses:
+        page.goto(address)
+        assert page.get_attribute("link[rel=canonical]", "href") == address
+        assert page.get_attribute("meta[property='og:url']", "content") == address
+        descriptions.append(page.get_attribute("meta[name=description]", "content"))
+        assert page.locator("title").count() == page.locator("meta[name=description]").count() == 1
+    assert all(descriptions)
+    assert len(set(descriptions)) == len(descriptions)
+
+
+def test_a_shared_article_has_a_card_with_its_figure(visit, published, built):
+    root, folder = published
+    page = visit(ARTICLE)
+    named = {
+        name: page.get_attribute(f"meta[property='og:{name}']", "content")
+        for name in ("type", "title", "description", "image", "image:alt", "site_name")
+    }
+    assert named["type"] == "article"
+    assert named["title"] == page.inner_text("main h1").removesuffix("¶").strip()
+    assert named["description"] == page.get_attribute("meta[name=description]", "content")
+    assert named["image"] == f"{root}figures/attention-focus-plots/card.png"
+    assert named["image:alt"] == page.get_attribute("#fig-1 img", "alt")
+    assert page.get_attribute("meta[name='twitter:card']", "content") == "summary_large_image"
+    day = page.get_attribute("meta[property='article:published_time']", "content")
+    assert day == page.get_attribute(".byline time", "datetime")
+    with Image.open(folder / named["image"].removeprefix(root)) as card:
+        assert card.size == (1200, 630)
+        assert len(card.getcolors(1 << 20)) > 500  # the map's shades, not text on white
+    page.goto(f"{root}archive/")
+    assert page.get_attribute("meta[property='og:image']", "content") == f"{root}assets/card.png"
+    assert (folder / "assets" / "card.png").is_file()
+
+
+def test_the_feed_is_found_from_any_page_and_lists_the_articles(visit, published):
+    root, folder = published
+    page = visit("about/")
+    address = page.evaluate("document.querySelector('link[type=\"application/rss+xml\"]').href")
+    assert address == f"{root}feed.xml"
+    channel = Xml.parse(folder / "feed.xml").getroot().find("channel")
+    found = {item.findtext("link"): item for item in channel.findall("item")}
+    pages = sorted((folder / "articles").glob("*/index.html"))
+    assert {f"{root}articles/{path.parent.name}/" for path in pages} == found.keys()
+    for address, item in found.items():
+        page.goto(address)
+        heading = page.inner_text("main h1").removesuffix("¶").strip()
+        assert item.findtext("title") == heading
+        day = page.get_attribute(".byline time", "datetime")
+        assert parsedate_to_datetime(item.findtext("pubDate")).date().isoformat() == day
+    page.goto(f"{root}archive/")
+    assert page.locator("main a[href$='feed.xml']").count() == 1
+
+
+def test_two_builds_of_the_same_pages_give_the_same_bytes(built):
+    before = contents(built.folder)
+    again = report("site", "--project", built.project, SITE_URL=built.address)
+    assert again.returncode == 0, again.stderr
+    assert contents(built.folder) == before
+
+
+def test_without_an_address_nothing_claims_one(built, tmp_path):
+    project = tmp_path / "project"
+    shutil.copytree(built.project, project, ignore=shutil.ignore_patterns("site"))
+    done = report("site", "--project", project, SITE_URL="")
+    assert done.returncode == 0, done.stderr
+    assert "SITE_URL is not set: the site has no feed" in done.stderr
+    site = project / "site"
+    assert not (site / "feed.xml").exists()
+    home = (site / "index.html").read_text("utf-8")
+    assert not re.search(r"canonical|og:image|og:url|rss", home)
+    assert "og:title" in home
+    assert report("check", site).returncode == 0
