@@ -1,17 +1,17 @@
 """The figures of one article: which can be drawn, what their numbers are, and their HTML."""
 
 import re
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from markupsafe import Markup
 
 from report.errors import ReportError
-from report.figures import _controls, _grid, _terms
+from report.figure_files import figure_module, figure_names
+from report.figures import _controls, _grid, _plain, _terms
 from report.jinja import environment
-
-FIGURES = Path(__file__).parent / "figures"
+from report.per_model import PARAM as MODEL
+from report.per_model import PerModel, fits
 
 ROOT = "../../"
 """From an article's address, `articles/<name>/`, to the root of the site."""
@@ -30,11 +30,28 @@ class PlacedFigure:
     """What it is drawn of: the article's data, or a part of them."""
     panels: list
     """`Panel`s; one without a title for a figure that is one chart."""
+    variants: list = field(default_factory=list)
+    """`Panel`s of the models that a switch leads to, where there is one."""
 
     @property
     def spec(self):
         """The specification of its first panel."""
         return self.panels[0].spec
+
+    def written_rows(self, panel):
+        """The files of rows that a panel needs besides its specification, if its figure has no
+        dataset of its own: iterator of (name, table/1 dataset)."""
+        place = panel.spec["usermeta"]["report"]["data"]["url"].rpartition(f"/{panel.name}/")[2]
+        if not _is_written(panel):
+            return
+        fixed = {name: panel.state[name] for name in (MODEL, "panel") if name in panel.state}
+        at = [fixed[MODEL]] if isinstance(self.module, PerModel) else []
+        controls = [
+            each for each in self.module.controls(self.data, *at) if each.param not in fixed
+        ]
+        for state in _plain.states(controls):
+            rows = self.module.rows(self.data, **fixed, **state)
+            yield place.format(**state), _plain.dataset(rows)
 
 
 @dataclass(frozen=True)
@@ -69,6 +86,7 @@ class Article:
     def __init__(self, study, data):
         self.study = study
         self.data = data
+        self.own = own_figures(study)
         self.placed = []
         self.announced = None
         """Names of all figures of the article; None while they are being counted."""
@@ -88,7 +106,8 @@ class Article:
 
         data: as for `figure`
         """
-        return reason_left_out(figure_module(name), data or self.data)
+        data = data or self.data
+        return reason_left_out(figure_for(name, data, self.own), data)
 
     def figure(self, name, key=None, data=None, **state):
         """`{{ figure("attention_map", layer=3) }}`: the figure, with its controls at a state.
@@ -102,18 +121,25 @@ class Article:
                 f"figure {key!r} is placed twice; refer to it by ref({key!r}), or give it another "
                 "key."
             )
-        module = figure_module(name)
+        module = figure_for(name, data, self.own)
         reason = reason_left_out(module, data)
         if reason:
             raise ReportError(
                 f"figure {name!r} cannot be drawn of this model: {reason} Place it inside "
                 f"{{% if can_draw({name!r}) %}}."
             )
-        controls = _controls.at_state(module.controls(data), state)
+        chosen = [state[MODEL]] if isinstance(module, PerModel) and MODEL in state else []
+        controls = _controls.at_state(module.controls(data, *chosen), state)
         state = {control.param: control.value for control in controls}
         counting = self.announced is None
         panels = [] if counting else _panels(key, module, data, controls)
-        placed = PlacedFigure(key, len(self.placed) + 1, module, state, data, panels)
+        variants = []
+        if panels and isinstance(module, PerModel):
+            panels, variants = _of_each_model(key, module, data, panels[0])
+        panels, variants = (
+            [self._with_rows(one, data) for one in each] for each in (panels, variants)
+        )
+        placed = PlacedFigure(key, len(self.placed) + 1, module, state, data, panels, variants)
         self.placed.append(placed)
         if counting:
             return ""
@@ -133,11 +159,29 @@ class Article:
 
     def passage(self):
         """`{{ passage() }}`: the tokens of the passage, each with index and id on hover."""
-        return _html("_passage.html.j2", tokens=self.data.tokens, passage=self.data.passage)
+        read = self.data.models[0] if self._several else self.data
+        return _html("_passage.html.j2", tokens=read.tokens, passage=read.passage)
+
+    @property
+    def _several(self):
+        return has_several(self.data)
+
+    def _with_rows(self, panel, data):
+        """A panel whose specification says where its rows and its tokens are on the site."""
+        told = panel.spec["usermeta"]["report"]["data"]
+        if has_several(data):  # its datasets lie below, in a folder a model
+            told.setdefault("tokens", f"{data.models[0].address}passage.json")
+        place = _plain.place_of_rows(panel.spec)
+        if place:
+            up = "../" * (2 + data.address.count("/"))
+            told["url"] = f"{up}figures/{self.study.name}/{_plain.ROWS}/{panel.name}/{place}"
+        return panel
 
     def _figure_context(self, placed, controls):
         study, data = self.study, placed.data
         module = placed.module
+        if isinstance(module, PerModel):
+            controls = module.reach(data, controls)
         return {
             "figure": placed,
             "controls": controls,
@@ -159,9 +203,9 @@ class Article:
         return f"Same layer and head in Figures {_terms.listed(numbers)}"
 
     def _shows_one_head(self, name):
-        if name not in figure_names():  # one of several with the same module
+        if name not in figure_names(self.own):  # one of several with the same module
             return False
-        module = figure_module(name)
+        module = figure_for(name, self.data, self.own)
         if hasattr(module, "panels"):  # drawn of data of its own
             return False
         fixed = {c.param: c.fixed for c in module.controls(self.data)}
@@ -174,7 +218,7 @@ def _panels(key, module, data, controls):
     state = {control.param: control.value for control in controls}
     boxes = _grid.boxes(module, data)
     if not hasattr(module, "panels"):
-        spec = module.chart(data, **state).to_dict()
+        spec = _spec(module.chart(data, **state))
         return [Panel(key, "", state, spec, module.alt(data, **state), boxes[0], [])]
     titles = module.panels(data)
     return [
@@ -182,7 +226,7 @@ def _panels(key, module, data, controls):
             f"{key}-{number + 1}",
             _controls.filled(title, controls),
             state | {"panel": number},
-            module.chart(data, **state, panel=number).to_dict(),
+            _spec(module.chart(data, **state, panel=number)),
             module.alt(data, **state, panel=number),
             box,
             legend,
@@ -191,6 +235,33 @@ def _panels(key, module, data, controls):
             zip(titles, boxes, _legends(module, data, boxes), strict=True)
         )
     ]
+
+
+def _of_each_model(key, module, data, panel):
+    """The panel of a figure with a switch between models, and those that the switch leads to.
+
+    Their specifications name each other, so that the page finds the one of a model.
+    """
+    first = panel.state[MODEL]
+    files = {name: f"{key}-{name}.json" for name in module.names(data)}
+    variants = []
+    for name in files:
+        state = fits(module.controls(data, name), panel.state | {MODEL: name})
+        spec = panel.spec if name == first else _spec(module.chart(data, **state))
+        spec["usermeta"]["report"]["models"] = files
+        alt = panel.alt if name == first else module.alt(data, **state)
+        variants.append(replace(panel, name=f"{key}-{name}", state=state, spec=spec, alt=alt))
+    return [one for one in variants if one.state[MODEL] == first], [
+        one for one in variants if one.state[MODEL] != first
+    ]
+
+
+def _spec(chart):
+    return chart if isinstance(chart, dict) else chart.to_dict()
+
+
+def _is_written(panel):
+    return f"/{_plain.ROWS}/" in panel.spec["usermeta"]["report"]["data"]["url"]
 
 
 def _legends(module, data, boxes):
@@ -205,20 +276,28 @@ def reason_left_out(module, data):
     return module.left_out(data) if hasattr(module, "left_out") else ""
 
 
-def figure_module(name):
-    """The module `report/figures/<name>.py`.
+def has_several(data):
+    """Whether what an article shows was measured on several models, each like an article's one."""
+    return getattr(data, "kind", None) == "passage" and len(data.models) > 1
 
-    raises: ReportError listing the known figures
+
+def figure_for(name, data, own=None):
+    """A figure as data need it: of several models, with a switch between them, unless it shows
+    them all itself (`OF_MODELS`).
+
+    own: folder of the publication's own figures, or None
     """
-    known = figure_names()
-    if name not in known:
-        raise ReportError(f"unknown figure {name!r}; known: {', '.join(known)}.")
-    return import_module(f"report.figures.{name}")
+    module = figure_module(name, own)
+    if has_several(data) and not getattr(module, "OF_MODELS", False):
+        return PerModel(module)
+    return module
 
 
-def figure_names():
-    """The names of all figures: the files of `report/figures` that do not start with `_`."""
-    return sorted(path.stem for path in FIGURES.glob("*.py") if not path.stem.startswith("_"))
+def own_figures(study):
+    """The folder `figures/` of an article's publication, or None if it has none."""
+    template = getattr(study, "template", None)
+    folder = Path(template).resolve().parents[2] / "figures" if template else None
+    return folder if folder and folder.is_dir() else None
 
 
 def _html(template, **context):

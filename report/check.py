@@ -161,30 +161,52 @@ def _check_links(path, page, pages, folder, counts, site):
 def _check_figures(path, page, folder, counts):
     problems = []
     for name, spec_address, datasets_address in page.figures:
-        spec_path = _target(path, spec_address or "", folder)
-        if spec_path is None or not spec_path.is_file():
+        models = _specifications(_target(path, spec_address or "", folder))
+        if not models:
             problems.append(f"figure {name}: no specification at {spec_address}")
-            continue
-        try:
-            spec = json.loads(spec_path.read_text("utf-8"))["usermeta"]["report"]
-            states = _extremes(spec["controls"])
-            urls = {spec["data"]["url"].format(**state) for state in states}
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
-            problems.append(f"figure {name}: specification is broken ({error!r})")
-            continue
-        tokens = {spec["tokens"]} if spec.get("tokens") else set()
-        for url in [*sorted(urls | tokens), _manifest(datasets_address, urls)]:
-            data = _target(path, (datasets_address or "") + url, folder)
-            if data is None or not data.is_file():
-                problems.append(f"figure {name}: no dataset at {url}")
-        counts["figures"] += 1
+        for spec_path in models:
+            problems += _check_specification(path, name, spec_path, datasets_address, folder)
+        counts["figures"] += bool(models)
     return problems
+
+
+def _specifications(path):
+    """The specification at a path, and those of other models that its figure can change to."""
+    if path is None or not path.is_file():
+        return []
+    try:
+        others = json.loads(path.read_text("utf-8"))["usermeta"]["report"].get("models", {})
+    except (ValueError, LookupError, TypeError, AttributeError):
+        others = {}  # it is broken, and will be said to be
+    return [path, *(path.with_name(file) for file in others.values() if file != path.name)]
+
+
+def _check_specification(path, name, spec_path, datasets_address, folder):
+    if not spec_path.is_file():
+        return [f"figure {name}: no specification {spec_path.name}"]
+    try:
+        spec = json.loads(spec_path.read_text("utf-8"))["usermeta"]["report"]
+        states = _extremes(spec["controls"])
+        urls = {spec["data"]["url"].format(**state) for state in states}
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        return [f"figure {name}: specification is broken ({error!r})"]
+    tokens = {spec["data"]["tokens"]} if spec["data"].get("tokens") else set()
+    needed = [*sorted(urls | tokens), _manifest(datasets_address, urls)]
+    found = []
+    for url in filter(None, needed):
+        data = _target(path, (datasets_address or "") + url, folder)
+        if data is None or not data.is_file():
+            found.append(f"figure {name}: no dataset at {url}")
+    return found
 
 
 def _manifest(address, urls):
     """Address of the manifest of a figure's datasets; below an article's there is one a model."""
     of_article = (address or "").rstrip("/").rpartition("/")[0].endswith("datasets")
-    return f"{min(urls).partition('/')[0]}/manifest.json" if of_article else "manifest.json"
+    below = [url for url in urls if not url.startswith("../")]  # others were written for the figure
+    if of_article and not below:
+        return None
+    return f"{min(below).partition('/')[0]}/manifest.json" if of_article else "manifest.json"
 
 
 def _extremes(controls):

@@ -15,9 +15,9 @@ from pathlib import Path
 from jinja2 import TemplateError
 
 from report import findings, store, text
-from report.article import Article, figure_module, reason_left_out
+from report.article import Article, figure_for, reason_left_out
 from report.errors import ReportError
-from report.figures import _compiled
+from report.figures import _compiled, _plain
 from report.jinja import environment
 from report.pictures import write_pictures
 
@@ -58,10 +58,13 @@ def render_article(study, data, site_src):
     cover = _cover(study, data, article)
     folder = site_src / "figures" / study.name
     for placed in article.placed:
-        for panel in placed.panels:
+        for panel in [*placed.panels, *placed.variants]:
             store.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
             compiled = store.dumps(_compiled.vega(panel.spec))
             store.write_text(folder / f"{panel.name}.vega.json", compiled)
+            for name, rows in placed.written_rows(panel):
+                store.write(folder / _plain.ROWS / panel.name / name, rows)
+        for panel in placed.panels:
             write_pictures(folder / panel.name, placed.module, panel, placed.data)
     minutes = text.reading_minutes(content, len(article.placed))
     page = _page(study, cover, minutes)
@@ -131,7 +134,7 @@ def _cover(study, data, article):
     placed = {placed.name: placed for placed in article.placed}
     if name in placed:
         return placed[name]
-    if placed and reason_left_out(figure_module(name), data):
+    if placed and reason_left_out(figure_for(name, data, article.own), data):
         return article.placed[0]
     raise ReportError(
         f"{study.template}: cover {name!r} is no figure of this article; "

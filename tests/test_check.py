@@ -11,8 +11,8 @@ import pytest
 from report import store
 from report.check import check_site
 from report.errors import ReportError
+from report.figure_files import figure_module
 from report.figures import _controls
-from report.pages import figure_module
 from tests.commands import ROOT
 from tests.datasets import measured
 from tests.datasets.test_conditions_study import written as conditions_written
@@ -68,7 +68,7 @@ def sound(tmp_path_factory):
     model = CONDITIONS.rpartition("/")[2]
     for panel, head in ((1, 0), (2, 2)):
         about = {"controls": [], "data": {"url": f"{model}/received/1/{head}.json"}}
-        about |= {"tokens": f"{model}/conditions.json"}
+        about["data"]["tokens"] = f"{model}/conditions.json"
         texts[f"figures/a/filler_lines-{panel}.json"] = json.dumps({"usermeta": {"report": about}})
     for name, text in texts.items():
         store.write_text(site / name, text)

@@ -41,7 +41,9 @@ ALLOWED = {
         "kinds",
     },
     "jinja": {"text", "figures"},
-    "article": {"errors", "figures", "jinja"},
+    "figure_files": {"errors", "figures"},
+    "per_model": {"errors", "figures"},
+    "article": {"errors", "figures", "figure_files", "per_model", "jinja"},
     "pages": {"errors", "store", "text", "figures", "findings", "pictures", "jinja", "article"},
 }
 """Part of the package -> parts that it may import when it is loaded."""

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from report import pages
-from report.article import figure_module, figure_names
+from report.figure_files import figure_module, figure_names
 from report.study import read_study
 from tests.commands import ROOT
 from tests.figures import hand_made

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from report import pages, store
-from report.article import figure_module, figure_names
+from report.figure_files import figure_module, figure_names
 from report.study import read_study
 from tests import made_conditions as made
 from tests.commands import ROOT

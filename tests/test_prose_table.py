@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from report import pages, store
-from report.article import figure_module, figure_names
 from report.datasets.token_classes import CLASSES
+from report.figure_files import figure_module, figure_names
 from report.findings.table import TableFindings
 from report.study import read_study
 from tests.commands import ROOT

@@ -1,6 +1,7 @@
 """The datasets of an article about a passage, read lazily: what its figures and templates see."""
 
 import functools
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,9 +10,13 @@ from report.datasets import attention, tables
 from report.errors import ReportError
 
 
-def opened(paths):
-    """`StudyData` of an article; paths: its one folder."""
-    return StudyData(*paths)
+def opened(paths, labels=()):
+    """`StudyData` of an article about one model, `PassageModels` of one that compares several.
+
+    paths: folders, one a model; labels: what to call them, if not by their names
+    """
+    models = [StudyData(path) for path in paths]
+    return models[0] if len(models) == 1 else PassageModels(models, labels)
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,11 @@ class StudyData:
     def address(self):
         """Of its files below those of its article."""
         return f"{self.path.name}/"
+
+    @property
+    def label(self):
+        """What figures call the model: its name; on the hub, without its owner."""
+        return self.manifest["model"]["name"].rpartition("/")[2]
 
     @functools.cached_property
     def manifest(self):
@@ -141,3 +151,39 @@ class StudyData:
     def head_statistics(self):
         """Columns of the table "heads": dict of column to array [source x layer x head]."""
         return tables.decode(store.read(self.path / "head_statistics.json"))["heads"]
+
+
+class PassageModels:
+    """The models of an article, each on the same passage and corpus."""
+
+    kind = "passage"
+    address = ""
+
+    def __init__(self, models, labels=()):
+        self.models = models
+        """list of `StudyData`, in the order of the front matter."""
+        self.labels = _told_apart(labels or [model.label for model in models])
+        """What figures call each, list of str, no two the same."""
+        self.names = _told_apart([_address(label) for label in self.labels], "-{}")
+        """The same as addresses have it: small letters, digits and hyphens."""
+
+    @property
+    def by_name(self):
+        """dict of name to `StudyData`."""
+        return dict(zip(self.names, self.models, strict=True))
+
+
+def _told_apart(labels, more=" ({})"):
+    """Labels with a number after those that came before."""
+    found = []
+    for label in labels:
+        number, told = 1, label
+        while told in found:
+            number += 1
+            told = label + more.format(number)
+        found.append(told)
+    return found
+
+
+def _address(label):
+    return re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-") or "model"

@@ -12,11 +12,13 @@ from importlib import import_module
 from report import store
 
 
-def open_study(paths):
+def open_study(paths, labels=()):
     """What was measured for one article.
 
     paths: folders of its datasets, one a model, as `report.measuring.datasets` names them
+    labels: what an article about a passage calls its models, if not by their names
     raises: ReportError if a manifest is missing or damaged
     """
     kind = store.read(paths[0] / "manifest.json")["kind"]
-    return import_module(f"report.datasets.{kind}_study").opened(paths)
+    more = [labels] if labels else []
+    return import_module(f"report.datasets.{kind}_study").opened(paths, *more)

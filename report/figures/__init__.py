@@ -1,19 +1,24 @@
 """The figures: every module whose name has no leading underscore is one, found by its name.
 
-A figure module has a docstring (first line: what it shows), `ASPECT` and `PHONE_ASPECT` (width /
-height of its box), and
+A figure module has a docstring that says what it shows, and
 
+    chart(data, **state) -> alt.Chart    an Altair chart of `altair.NamedData("rows")`
+    rows(data, **state) -> list          its rows at a state, list of dict
     title(data) -> str                   heading, adapted to what the model has
     caption(data) -> str                 how to read it, what is left out and why (plain text)
     controls(data) -> list               `Control`s and `Switch`es: what a reader may change
-    chart(data, **state) -> alt.Chart    the specification; its named datasets are empty
-    rows(data, **state) -> dict          what fills each named dataset at that state
-    alt(data, **state) -> str            what is drawn at that state, for those who do not see it
     seen(data, **state) -> str           what to see in it, one or two sentences for all readers
+    alt(data, **state) -> str            what is drawn at that state, for those who do not see it
+    ASPECT, PHONE_ASPECT                 width / height of its box
 
-and perhaps
+of which all but `chart` and `rows` may be left out (see `_plain`). Its rows are then written into
+files, one a state. Where a dataset has what is shown, `chart` ends in `_theme.frame` instead, which
+names the dataset and the decoder in `report/web`, and `rows` gives a dict, what fills each named
+dataset. It may also have
 
     left_out(data) -> str                why it cannot be drawn of a model, "" if it can
+    OF_MODELS = True                     it shows all models of an article at once: `data` is then
+                                         `PassageModels`; any other gets a switch between models
 
 A figure that is a grid of charts has, besides,
 

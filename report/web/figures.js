@@ -11,6 +11,7 @@ import { draw, loadLibrary } from "./drawing.js";
 import { latest, loadJson, loadTokens } from "./loading.js";
 import { clearMarks, isTouch, markSignals, onMark, watchFigure, watchPassage } from "./marks.js";
 import { watchPoints } from "./points.js";
+import { emptied, fitSliders, freeSliders, loadSpec } from "./models.js";
 import { keepTooltipInside } from "./tooltip.js";
 
 const figures = new Map(); // <figure> element -> Figure
@@ -64,6 +65,7 @@ class Figure {
 
   // Values out of reach are clamped, unknown ones dropped.
   set(values, spread = true) {
+    if (values.model) freeSliders(this);
     for (const input of this.inputs) {
       const value = values[param(input)];
       if (value === undefined || !this.offers(param(input), value)) continue;
@@ -108,6 +110,8 @@ class Figure {
 
   async show() {
     try {
+      await fitSliders(this, this.charts[0].specAddress);
+      this.inputs.forEach(showValue);
       const state = this.state;
       await Promise.all(this.charts.map((chart) => chart.show(state)));
       if (this.charts.every((chart) => chart.view)) this.succeed();
@@ -168,9 +172,13 @@ class Chart {
     return (event) => view.tooltip().call(view, null, event, null, null);
   }
 
+  get specAddress() {
+    return compiled(new URL(this.element.dataset.spec, location.href));
+  }
+
   async show(state) {
     loadLibrary().catch(() => {}); // while data are on their way; `draw` tells if it fails
-    const spec = await loadJson(compiled(new URL(this.element.dataset.spec, location.href)));
+    const spec = await loadSpec(this.specAddress, state);
     this.report = spec.usermeta.report;
     const { url, decode, datasets, tokens: labels } = this.report.data;
     const address = url.replace(/{(\w+)}/g, (_, name) => state[name]);
@@ -180,6 +188,7 @@ class Chart {
     ]);
     if (!this.element.isConnected) return;
     const shown = decoders[decode](file, tokens, state, this.report);
+    this.changeTo(state.model);
     if (!this.view) await this.embed(spec, shown.datasets);
     else for (const name of datasets) this.view.data(name, shown.datasets[name] ?? []);
     if (!this.view) return;
@@ -189,6 +198,16 @@ class Chart {
     this.signals({ ...state, ...this.shown.signals, ...markSignals() });
     this.paint();
     await this.view.runAsync();
+  }
+
+  // Another model's specification needs a chart of its own.
+  changeTo(model) {
+    if (this.view && this.model !== model) {
+      this.view.finalize();
+      this.view = null;
+      this.canvasBox = emptied(this.canvasBox);
+    }
+    this.model = model;
   }
 
   // A title that names the values of sliders follows them.

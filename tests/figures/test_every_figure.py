@@ -7,8 +7,8 @@ import altair
 import numpy as np
 import pytest
 
-from report.article import figure_module, figure_names
 from report.errors import ReportError
+from report.figure_files import figure_module, figure_names
 from report.figures import _grid, _static, alignment_vs_magnitude
 from tests.figures import hand_conditions, hand_made
 from tests.figures.live_page import GRIDS, OF_TABLES, ORDER
