@@ -194,7 +194,10 @@ def _render(options, only, force, root):
     where = project(root)
     about = read_site(where.config)
     studies, folders = _measure(where, options, only, force)
-    datas = [open_study(paths) for paths in folders]
+    datas = [
+        open_study(paths, study.front_matter.revisions)
+        for study, paths in zip(studies, folders, strict=True)
+    ]
     pages = []
     with _progress() as bar:
         task = bar.add_task("Writing pages", total=len(studies))
@@ -213,10 +216,12 @@ def _render(options, only, force, root):
 def _measure(where, options, only, force):
     """The studies of a project, or one, and the folders of each one's datasets, one a model; says
     which were measured now."""
-    from report.measuring import datasets
+    from report.measuring import datasets, read
     from report.study import read_studies
 
     studies = read_studies(where.articles, only, **options.given)
+    for study in studies:
+        read(study)  # so that a mistake in the last one is not found out after the first ran
     folders = []
     for study in studies:
         with _progress() as bar:

@@ -23,15 +23,27 @@ def datasets(study, project, progress, force=False, announce=print):
     """
     wanted = study.front_matter
     kind = kinds.kind(wanted.kind)
-    inputs = kind.inputs(wanted)
+    inputs = read(study)
     lock = project.root / names.LOCK
-    sources = [names.find_first(name, lock, wanted.layers) for name in wanted.all_models]
+    with study.blaming("revisions", "models", "model"):
+        sources = [names.find_first(name, lock, wanted.layers) for name in wanted.all_models]
     folder = project.site_src / "datasets" / study.name
     found = [
         _one(study, kind, inputs, source, folder, progress, force, announce) for source in sources
     ]
     _keep_only(folder, [path for path, _ in found])
     return found
+
+
+def read(study):
+    """What an article is measured on, as its kind reads it.
+
+    raises: ReportError with file and line if it cannot be read
+    """
+    wanted = study.front_matter
+    key = {"conditions": "prompts"}.get(wanted.kind, wanted.kind)
+    with study.blaming(key):
+        return kinds.kind(wanted.kind).inputs(wanted)
 
 
 def _one(study, kind, inputs, source, folder, progress, force, announce):
@@ -115,7 +127,8 @@ def command(study, source, words, settings):
     model = source.command_name
     if source.kind == "folder":
         model = f"{kinds.SOMEWHERE}/{model}"
-    said = ["--study", study.name, "--models" if wanted.models else "--model", model]
+    option = "--models" if wanted.models or wanted.revisions else "--model"
+    said = ["--study", study.name, option, model]
     options = {}
     if settings["layers"]:
         options["layers"] = f"0-{settings['layers'] - 1}"

@@ -1,29 +1,46 @@
 """An article's front matter: which models, what they read, who wrote it and when."""
 
+import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
+    Tag,
     ValidationError,
     field_validator,
+    model_validator,
 )
 
 from report.condition_spec import ConditionSpec, require_agreement
 from report.errors import ReportError
-from report.models.names import number_of_layers
+from report.models.names import at_revision, number_of_layers
+from report.passage_spec import PassageSpec, kind_of
+from report.yaml_lines import line_of, parse
 
 MARK = "---"
 
 ENDING = ".md.j2"
 """Of the templates of articles."""
+
+FILES = ("model", "models", "passage", "prompts")
+"""Keys whose value may be a file or a folder, below the publication's own."""
+
+READ_BY = {"passage": "passage", "prompts": "conditions", "columns": "table", "rows": "table"}
+"""Key -> kind of article that alone reads it."""
+
+INSIDE = {"conditions": (ConditionSpec, "condition"), "passage": (PassageSpec, "passage")}
+"""Keys that have keys of their own -> those, and what they are of."""
+
+Named = Annotated[str, Field(min_length=1)]
 
 
 class FrontMatter(BaseModel):
@@ -39,11 +56,16 @@ class FrontMatter(BaseModel):
     model: str = "falcon-8x8"
     """Name of an embedded model, a folder with a checkpoint, or owner/model on the hub, with
     `@revision` if not the recorded commit."""
-    models: list[Annotated[str, Field(min_length=1)]] = []
+    models: list[Named] = []
     """Several models, in place of one, for an article that compares them. An entry may name
     alternatives, "owner/model or embedded-model": the first that is on this machine is measured."""
-    passage: str = "the-lamp-on-the-hill"
-    """Name of a passage that ships with the project, or a text file."""
+    revisions: list[Named] = []
+    """Revisions of `model` that are compared: on the hub, or folders inside the model's."""
+    passage: Annotated[
+        Annotated[Named, Tag("name")] | Annotated[PassageSpec, Tag("row")], Discriminator(kind_of)
+    ] = "the-lamp-on-the-hill"
+    """Name of a passage that ships with the project, a text file, a text of several lines as it
+    is, or a row of data."""
     prompts: str = "arithmetic"
     """Name of a set of prompts that ships with the project, or an .md file; see `conditions`."""
     conditions: list[ConditionSpec] = []
@@ -77,10 +99,36 @@ class FrontMatter(BaseModel):
         require_agreement(conditions)
         return conditions
 
+    @model_validator(mode="after")
+    def _fits_together(self):
+        said = self.model_fields_set
+        if self.models and "model" in said:
+            raise ValueError("says `model` and `models`; say one of them")
+        if self.revisions and (self.models or "model" not in said):
+            raise ValueError("`revisions` are those of one `model`; say which")
+        if len(self.all_names) > len(set(self.all_names)):
+            raise ValueError("names a model twice; each is measured once")
+        if self.kind == "table" and len(self.all_names) > 1:
+            raise ValueError("an article about a table has one `model`")
+        idle = [key for key, kind in READ_BY.items() if key in said and kind != self.kind]
+        if idle:
+            raise ValueError(
+                f"says `{idle[0]}`, which an article about a {self.kind.rstrip('s')} does not read"
+            )
+        return self
+
+    @property
+    def all_names(self):
+        """The names of the models as they are written, or the revisions."""
+        return self.revisions or self.models or [self.model]
+
     @property
     def all_models(self):
-        """The names of the models, one or more."""
-        return self.models or [self.model]
+        """The names of the models, one or more, by which they are found.
+
+        raises: ReportError if a folder has no such revision
+        """
+        return [at_revision(self.model, each) for each in self.revisions] or self.all_names
 
     @property
     def kind(self):
@@ -98,10 +146,31 @@ class Study:
     template: Path
     body: str
     """The template without its front matter, with as many lines before it, so lines agree."""
+    header: tuple[str, ...] = ()
+    """The lines of its front matter."""
+    replaced: tuple[str, ...] = ()
+    """Keys that the command line gave instead."""
+
+    @contextmanager
+    def blaming(self, *keys):
+        """What is wrong with what a key names is told with file and line, or the option.
+
+        keys: of the front matter; the first of them that it has
+        """
+        try:
+            yield
+        except ReportError as error:
+            option = next((key for key in keys if key in self.replaced), None)
+            said = [key for key in keys if any(line.startswith(f"{key}:") for line in self.header)]
+            where = f"{self.template}, line {line_of(self.header, said[:1])}" if said else ""
+            if option:
+                where = f"--{option.replace('_', '-')}"
+            raise type(error)(f"{where}: {error}" if where else str(error)) from error
 
 
 NOT_FOR = {
     "passage": ("models",),
+    "several": ("model",),
     "conditions": ("model", "passage", "chat"),
     "table": ("models", "passage", "chat"),
 }
@@ -138,7 +207,7 @@ def read_study(path, **replaced):
     """
     path = Path(path)
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ReportError(f"{path}: cannot be read as UTF-8 text: {error}.") from error
     lines = text.split("\n")
@@ -149,75 +218,85 @@ def read_study(path, **replaced):
         )
     header = lines[1 : ends[1]]
     body = "\n" * (ends[1] + 1) + "\n".join(lines[ends[1] + 1 :])
-    values = _parse(header, path)
+    values = parse(header, path)
     own = (
         "conditions" if values.get("conditions") else "table" if values.get("table") else "passage"
     )
+    several = own == "passage" and (values.get("models") or values.get("revisions"))
     replaced = {
         key: value
         for key, value in replaced.items()
-        if value is not None and key not in NOT_FOR[own]
+        if value is not None and key not in NOT_FOR["several" if several else own]
     }
+    kept = {key: value for key, value in values.items() if key not in instead_of(replaced)}
+    kept = _from_project(kept, path.resolve().parents[min(2, len(path.resolve().parents) - 1)])
     try:
-        front_matter = FrontMatter(**values | replaced)
+        front_matter = FrontMatter(**kept | replaced)
     except ValidationError as error:
         # an unknown key first: it is often a missing one, misspelt
         problem = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
         raise ReportError(_explain(problem, header, path, replaced)) from error
-    return Study(path.name.removesuffix(ENDING), front_matter, path, body)
+    name = path.name.removesuffix(ENDING)
+    return Study(name, front_matter, path, body, tuple(header), tuple(replaced))
 
 
-def _parse(header, path):
-    try:
-        values = yaml.safe_load("\n".join(header)) or {}
-    except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", 0) + 2
-        problem = getattr(error, "problem", None) or error
-        raise ReportError(f"{path}, line {line}: front matter is not YAML: {problem}.") from error
-    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-        raise ReportError(f"{path}, line 2: front matter must be lines of `key: value`.")
-    return values
+def instead_of(replaced):
+    """Keys of front matter that those from the command line stand instead of."""
+    return ("model", "revisions") if replaced.get("models") else ()
+
+
+def _from_project(values, root):
+    """Values of which files that lie in the publication's folder have their whole path."""
+    return {key: _file(value, root) if key in FILES else value for key, value in values.items()}
+
+
+def _file(value, root):
+    if isinstance(value, list):
+        return [_file(each, root) for each in value]
+    if isinstance(value, dict):
+        return {key: _file(each, root) if key == "file" else each for key, each in value.items()}
+    if not isinstance(value, str) or not value.strip() or "\n" in value or "\0" in value:
+        return value
+    here = root / value
+    known = here.is_file() or (here.is_dir() and any(here.rglob("config.json")))
+    return str(here) if known and not Path(value).exists() else value
 
 
 def _explain(problem, header, path, replaced):
-    first, key = str(problem["loc"][0]), str(problem["loc"][-1])
+    loc = problem["loc"]
+    if not loc:  # keys that do not go together
+        keys = [
+            key for key in re.findall("`(\\w+)`", problem["msg"]) if key in FrontMatter.model_fields
+        ]
+        line = line_of(header, keys[-1:])
+        return f"{path}, line {line}: front matter {_reason(problem)}"
+    if loc[0] == "passage":  # pydantic names the alternative, too
+        loc = loc[:1] + loc[2:]
+    first, key = str(loc[0]), str(loc[-1])
     if replaced.get(first) is not None:
         return f"--{first.replace('_', '-')}: {_reason(problem)}"
-    line = _line(header, problem["loc"])
-    inside = len(problem["loc"]) > 1 and first == "conditions"
-    where = " of a condition" if inside else ""
+    line = line_of(header, loc)
+    model, part = INSIDE.get(first, (FrontMatter, ""))
+    if len(loc) == 1 and part == "condition":
+        model, part = FrontMatter, ""
+    inside = part and (len(loc) > 1 or problem["type"] != "string_type")
+    of = f"{'a' if part == 'condition' else 'the'} {part}"
+    where = f" of {of}" if inside and len(loc) > 1 else ""
     if problem["type"] == "extra_forbidden":
-        known = list((ConditionSpec if inside else FrontMatter).model_fields)
+        known = list((model if where else FrontMatter).model_fields)
         near = get_close_matches(key, known, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}."
         return f"{path}, line {line}: unknown key {key!r}{where}; {hint}"
     if problem["type"] == "missing":
-        missing = "the condition" if inside else "the front matter"
+        missing = f"the {part}" if where else "the front matter"
         return f"{path}, line {line}: the key {key!r} is missing from {missing}; add it."
     named = repr(first)
-    if inside and isinstance(problem["loc"][-1], str):
-        named = f"{key!r}{where}"
-    elif inside:
-        named = "a condition"
+    words = [each for each in loc[1:] if isinstance(each, str)]
+    if where and words:
+        named = f"{words[-1]!r}{where}"
+    elif where:
+        named = of
     return f"{path}, line {line}: {named}: {_reason(problem)}"
-
-
-def _line(header, loc):
-    """The line of the file in which a value stands, or the innermost of what it is a part of."""
-    line, node = 1, yaml.compose("\n".join(header))
-    for part in loc:
-        inner = None
-        if isinstance(node, yaml.MappingNode):
-            found = [pair for pair in node.value if pair[0].value == part]
-            # of a key that is missing, the line of what it is missing from
-            line, inner = (found[0][0].start_mark.line + 2, found[0][1]) if found else (line, None)
-        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
-            inner = node.value[part]
-            line = inner.start_mark.line + 2
-        if inner is None:
-            break
-        node = inner
-    return line
 
 
 def _reason(problem):

@@ -84,21 +84,18 @@ def table(name, columns=(), rows=8):
     raises: ReportError if the data set is unknown, not inside the package, or is no table; if it
         has no such column, or not so many rows
     """
-    header, records = _records(name)
+    header, found = records(name)
     unknown = [column for column in columns if column not in header]
     if unknown:
         raise ReportError(
             f"data set '{name}' has no column '{unknown[0]}'; it has: {', '.join(header)}"
         )
-    if not FEWEST_ROWS <= rows <= len(records):
+    if not FEWEST_ROWS <= rows <= len(found):
         raise ReportError(
-            f"got {rows} rows; of data set '{name}', {FEWEST_ROWS} to {len(records)} rows can be "
-            "read"
+            f"got {rows} rows; of data set '{name}', {FEWEST_ROWS} to {len(found)} rows can be read"
         )
     chosen = tuple(columns) or header
-    cells = tuple(
-        tuple(_cell(record.get(column)) for column in chosen) for record in records[:rows]
-    )
+    cells = tuple(tuple(_cell(record.get(column)) for column in chosen) for record in found[:rows])
     return Table(name, chosen, cells)
 
 
@@ -172,8 +169,12 @@ class _Bare(str):
     """What JSON writes without quotes, digit by digit as it stands in the file."""
 
 
-def _records(name):
-    """(names of the columns, list of dict of name to str, `_Bare` or None) of a data set."""
+def records(name):
+    """(names of the columns, list of dict of name to str or None) of a data set inside
+    vega_datasets.
+
+    raises: ReportError if it is unknown, would have to be downloaded, or has no rows
+    """
     from vega_datasets import data, local_data  # brings pandas, which nothing else here needs
 
     local = local_data.list_datasets()
@@ -184,16 +185,16 @@ def _records(name):
         raise ReportError(f"data set '{name}' {what}; inside it are: {', '.join(local)}")
     raw = local_data(name, return_raw=True).decode("utf-8-sig")
     if raw.lstrip()[:1] == "[":
-        records = json.loads(raw, parse_int=_Bare, parse_float=_Bare)
+        found = json.loads(raw, parse_int=_Bare, parse_float=_Bare)
     else:
-        records = [
+        found = [
             {
                 column: _Bare(text) if NUMBER.fullmatch(text) else text
                 for column, text in row.items()
             }
             for row in csv.DictReader(io.StringIO(raw, newline=""))
         ]
-    return tuple(records[0]), records
+    return tuple(found[0]), found
 
 
 def _cell(value):

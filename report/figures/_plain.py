@@ -9,7 +9,9 @@ import itertools
 import math
 import traceback
 from pathlib import Path
+from types import ModuleType
 
+import altair
 import numpy as np
 
 from report.errors import ReportError
@@ -31,7 +33,7 @@ DIGITS = 6
 
 
 def completed(module, name):
-    """A figure's module with everything that its file leaves out; returns it.
+    """A figure's module with everything that its file leaves out, a new one.
 
     raises: ReportError if it has no docstring, `chart` or `rows`
     """
@@ -51,16 +53,15 @@ def completed(module, name):
         "caption": lambda data: shows,
         "controls": lambda data: [],
         "seen": lambda data, **state: "",
-        "alt": lambda data, **state: _alt(module, data, shows, state),
+        "alt": lambda data, **state: _alt(whole, data, shows, state),
     }
-    for key, value in defaults.items():
-        vars(module).setdefault(key, value)
-    chart, rows = module.chart, module.rows
-    module.chart = _blamed(path, functools.partial(_chart, module, name, chart))
-    module.rows = _blamed(path, functools.partial(_rows, module, rows))
-    for key in ("title", "caption", "controls", "seen", "alt"):
-        setattr(module, key, _blamed(path, getattr(module, key)))
-    return module
+    whole = ModuleType(module.__name__, module.__doc__)  # the file's own names stay its own
+    vars(whole).update(defaults | vars(module))
+    whole.chart = functools.partial(_chart, whole, name, module.chart)
+    whole.rows = functools.partial(_rows, module.rows)
+    for key in ("title", "caption", "controls", "seen", "alt", "chart", "rows"):
+        setattr(whole, key, _blamed(path, getattr(whole, key)))
+    return whole
 
 
 def place_of_rows(spec):
@@ -118,7 +119,7 @@ def _columns(records):
 
 def _chart(module, name, chart, data, **state):
     made = chart(data, **state)
-    if "report" in (getattr(made, "usermeta", None) or {}) or not hasattr(made, "add_params"):
+    if not isinstance(made, altair.TopLevelMixin) or isinstance(made.usermeta, dict):
         return made  # it has the common look already
     at = _controls.at_state(module.controls(data), state)
     place = "-".join(f"{{{control.param}}}" for control in at) or "all"
@@ -133,7 +134,7 @@ def _chart(module, name, chart, data, **state):
     ).configure_mark(aria=False)
 
 
-def _rows(module, rows, data, **state):
+def _rows(rows, data, **state):
     found = rows(data, **state)
     if not isinstance(found, list):
         return found

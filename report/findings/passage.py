@@ -34,7 +34,22 @@ TERMS = ("content", "bias", "position")
 
 
 def context(data):
-    """What templates of articles about a passage use: see `report.findings`."""
+    """What templates of articles about a passage use: see `report.findings`.
+
+    Of several models, each of `compared` has its own, besides label, name and data.
+    """
+    if len(data.models) == 1:
+        return _of_one(data)
+    each = zip(data.labels, data.by_name.items(), strict=True)
+    return {
+        "compared": [
+            {"label": label, "name": name, "data": one, **_of_one(one)}
+            for label, (name, one) in each
+        ]
+    }
+
+
+def _of_one(data):
     return {
         "find": Findings(data),
         "terms": _terms.names(data),

@@ -8,7 +8,7 @@ from report import key as keys
 from report.datasets.write import write_datasets as write  # noqa: F401 (a kind has it)
 from report.errors import ReportError
 from report.kinds import SOMEWHERE
-from report.passages import SUFFIXES, corpus, passage
+from report.passages import SUFFIXES, corpus, passage, rows
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Inputs:
     corpus: Sequence
     """Of `Passage`."""
     name: str
-    """The passage's name, or its path, as the front matter gives it."""
+    """The passage's name or path, as the front matter gives it; "" if it is spelt out there."""
     chat: bool
     """Whether the passage is put into the model's chat template."""
 
@@ -41,7 +41,12 @@ class Measured:
 
 def inputs(wanted):
     """The passage and the corpus; ReportError if the passage cannot be read."""
-    return Inputs(passage(wanted.passage), corpus(), wanted.passage, wanted.chat)
+    named = wanted.passage
+    if not isinstance(named, str):
+        return Inputs(rows.specified(named), corpus(), "", wanted.chat)
+    if "\n" in named:  # it is the text itself
+        return Inputs(rows.own_text(named), corpus(), "", wanted.chat)
+    return Inputs(passage(named), corpus(), named, wanted.chat)
 
 
 def parts(inputs):
@@ -58,7 +63,7 @@ def words(inputs):
     name = inputs.name
     if name.lower().endswith(SUFFIXES):
         name = f"{SOMEWHERE}/{Path(name).name}"
-    return ["--passage", name, *["--chat"] * inputs.chat]
+    return [*(["--passage", name] if name else []), *["--chat"] * inputs.chat]
 
 
 def measure(loaded, inputs, progress, announce):

@@ -117,6 +117,24 @@ def _in_cache(repository, revision, lock, layers):
     return hub.cached_commit(repository, recorded.get(wanted) or revision or "main", count)
 
 
+def at_revision(model, revision):
+    """The name of a model at one of its revisions.
+
+    model: as for `find`; of a folder and an embedded model, a revision is a folder inside it
+    raises: ReportError listing the revisions that a folder has
+    """
+    folder = EMBEDDED / model if model in embedded_models() else Path(model).expanduser()
+    if not folder.is_dir():
+        return f"{model}@{revision}"
+    if (folder / revision / "config.json").is_file():
+        return str(folder / revision)
+    there = sorted(path.parent.name for path in folder.glob("*/config.json"))
+    raise ReportError(
+        f"model folder {str(model)!r} has no revision {revision!r}, a folder with a checkpoint "
+        f"inside it; it has: {', '.join(there) or 'none'}."
+    )
+
+
 def number_of_layers(value):
     """How many layers, from the first, a text asks for: 4 for "0-3" and for "4"; or "all".
 

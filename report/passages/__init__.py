@@ -51,7 +51,7 @@ def passage(name):
     if name not in passage_names():
         raise ReportError(
             f"unknown passage '{name}'; known: {', '.join(passage_names())}; "
-            "a path to a .md or .txt file is accepted too"
+            "a path to a .md or .txt file is accepted too, and a text itself as {text: ...}"
         )
     return read_passage(FOLDER / f"{name}.md")
 

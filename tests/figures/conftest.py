@@ -40,6 +40,12 @@ def conditions(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def models(tmp_path_factory):
+    """Hand-made studies of two models that differ, of one article: `PassageModels`."""
+    return hand_made.several(tmp_path_factory.mktemp("models") / "datasets" / "hand")
+
+
+@pytest.fixture(scope="session")
 def table(tmp_path_factory):
     """A hand-made study of a table."""
     return hand_table.study(tmp_path_factory.mktemp("table") / "datasets" / "hand" / "ba9876543210")

@@ -10,7 +10,7 @@ import numpy as np
 
 from report import store
 from report.datasets import attention, head_statistics, passage, updates
-from report.datasets.passage_study import StudyData
+from report.datasets.passage_study import PassageModels, StudyData
 from report.datasets.visible import Visible
 
 LENGTH, LAYERS, HEADS = 24, 3, 4
@@ -74,6 +74,12 @@ def study(folder, kind="alibi_bias"):
     store.write(folder / "head_statistics.json", head_statistics.encode(sources))
     store.write(folder / "manifest.json", manifest(kind))
     return StudyData(folder)
+
+
+def several(folder, kinds=("alibi_bias", "window"), labels=("step100", "step2000")):
+    """`PassageModels` over datasets of some kinds, each in a folder of its own."""
+    models = [study(folder / f"{n:012x}", kind) for n, kind in enumerate(kinds)]
+    return PassageModels(models, list(labels))
 
 
 def encoded_passage(kind):

@@ -35,6 +35,9 @@ TOOLTIP = """() => Object.fromEntries([...document.querySelectorAll(
 GRIDS = ("filler_lines", "filler_against", "filler_layers", "filler_effect")
 """Figure 1, figure 2, … of a page of grids."""
 
+OF_MODELS = ("first_token_by_model", "first_token_over_models")
+"""Figures that show several models at once."""
+
 OF_TABLES = ("table_attention_map", "classes_by_layer", "renderings_compared")
 """Figure 1, figure 2, … of a page about a table."""
 

@@ -1,0 +1,118 @@
+"""How often each head's largest target is the first token, a panel for every model."""
+
+import altair
+
+from report.figures import _controls, _theme
+from report.figures._head_sorted import SOURCES
+from report.text import percent
+
+OF_MODELS = True
+ASPECT = 1.0
+PHONE_ASPECT = 1.3
+COLUMNS = 3
+
+
+def title(data):
+    return "Attending to the first token, model by model"
+
+
+def left_out(data):
+    """Why this figure cannot be drawn, in one sentence; "" if it can."""
+    return "" if len(data.models) > 1 else "There is one model only, so nothing stands beside it."
+
+
+def caption(data):
+    return (
+        "A point is a head: how often the largest target of a token is the first token. At each "
+        "layer the heads are sorted by their value, and a line joins the values of one rank. All "
+        "panels have the same vertical axis. Token 0 is left out."
+    )
+
+
+def controls(data):
+    return [_controls.Switch("source", "Measured on", SOURCES, "corpus")]
+
+
+def columns(data):
+    """Panels side by side where there is room."""
+    return min(COLUMNS, len(data.models))
+
+
+def panels(data):
+    """Titles of the panels."""
+    return list(data.labels)
+
+
+def chart(data, panel=0, **state):
+    at = _controls.at_state(controls(data), state)
+    model = data.models[panel]
+    top = max(float(one.head_statistics["first_token"].max()) for one in data.models)
+    heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
+    axes = {
+        "x": altair.X("layer:Q", title="layer (index from 0)")
+        .scale(domain=[-0.25, model.layers - 0.75], nice=False)
+        .axis(values=list(range(model.layers)), format="d", grid=False),
+        "y": altair.Y(
+            "first_token:Q", title="tokens attending most to token 0" if not panel else ""
+        )
+        .scale(domain=[0, min(1, max(1.04 * top, 0.05))], nice=False)
+        .axis(format=".0%", tickCount=5),
+        "color": altair.Color("rank_first_token:Q", legend=None).scale(
+            domain=[0, max(1, model.heads - 1)], range=_theme.ramp(_theme.RANK_RAMP)
+        ),
+    }
+    points = heads.transform_calculate(named="'head ' + datum.head").mark_circle(
+        size=44, opacity=1, stroke=altair.ExprRef("paper"), strokeWidth=0.8, aria=False
+    )
+    tooltip = [
+        altair.Tooltip("layer:Q", title="layer"),
+        altair.Tooltip("named:N", title="head"),
+        altair.Tooltip("first_token:Q", title="value", format=".1%"),
+    ]
+    return _theme.frame(
+        altair.layer(
+            heads.mark_line(strokeWidth=1.3, opacity=0.6, aria=False).encode(
+                **axes, detail="rank_first_token:N"
+            ),
+            points.encode(**axes, tooltip=tooltip),
+        ),
+        name="first_token_by_model",
+        description=f"{title(data)}: {data.labels[panel]}, by layer, heads sorted",
+        controls=at,
+        url=f"{model.address}head_statistics.json",
+        decode="tables",
+        datasets=["heads"],
+        tokens=f"{model.address}passage.json",
+        params=[altair.param(name="source", value=at[0].value)],
+    )
+
+
+def rows(data, panel=0, **state):
+    _controls.at_state(controls(data), state)
+    return {"heads": _theme.records(data.models[panel].head_statistics)}
+
+
+def alt(data, panel=0, **state):
+    source = _controls.values(controls(data), state)["source"]
+    values, labels = _values(data.models[panel], source), data.labels
+    return (
+        f"{labels[panel]}: fraction of tokens whose largest target is token 0, for each of "
+        f"{values.size} heads by layer, over {SOURCES[source]}. The mean is "
+        f"{percent(values.mean())}, the largest {percent(values.max())}."
+    )
+
+
+def seen(data, **state):
+    source = _controls.values(controls(data), state)["source"]
+    means = [float(_values(model, source).mean()) for model in data.models]
+    most, least = (means.index(each) for each in (max(means), min(means)))
+    return (
+        f"over {SOURCES[source]}, the average head attends most to the first token for "
+        f"{percent(means[most])} of the tokens in {data.labels[most]} and for "
+        f"{percent(means[least])} in {data.labels[least]}."
+    )
+
+
+def _values(model, source):
+    table = model.head_statistics
+    return table["first_token"][table["source"] == source]

@@ -1,0 +1,129 @@
+"""How much heads attend to the first token, against the training step or the size of the model."""
+
+import re
+
+import altair
+
+from report.figures import _controls, _theme
+from report.figures._head_sorted import SOURCES
+from report.text import percent
+
+OF_MODELS = True
+ASPECT = 1.6
+PHONE_ASPECT = 1.05
+STEP = re.compile(r"(?:step|checkpoint|ckpt|iter)[a-z]*[-_ ]?(\d+)", re.IGNORECASE)
+"""A training step in the name of a revision or a folder: "step1000", "checkpoint-500"."""
+
+WIDE = 20
+"""From so many times the smallest value on, an axis is logarithmic."""
+
+
+def title(data):
+    step = "training step" if _steps(data) else "size of the model"
+    return f"Attending to the first token, by {step}"
+
+
+def left_out(data):
+    """Why this figure cannot be drawn, in one sentence; "" if it can."""
+    if len(data.models) < 2:
+        return "There is one model only, so there is nothing to compare it with."
+    if len({place for place, _ in _places(data)}) < 2:
+        return "All models are of one size, and their names tell no training step."
+    return ""
+
+
+def caption(data):
+    where = "training step" if _steps(data) else "number of parameters"
+    return (
+        f"A point is a head at the {where} of its model: how often the largest target of a token "
+        "is the first token. The line joins the means over all heads. Token 0 is left out."
+    )
+
+
+def controls(data):
+    return [_controls.Switch("source", "Measured on", SOURCES, "corpus")]
+
+
+def chart(data, **state):
+    places = [place for place, _ in _places(data)]
+    low, high = min(places), max(places)
+    wide = high > WIDE * max(low, 1)
+    x = altair.X("place:Q", title="training step" if _steps(data) else "parameters").scale(
+        type="symlog" if wide and _steps(data) else "log" if wide else "linear",
+        zero=False,
+        nice=False,
+        padding=14,
+    )
+    x = x.axis(values=sorted(set(places)), format="~s", grid=False, labelOverlap="greedy")
+    y = altair.Y("first_token:Q", title="tokens attending most to token 0")
+    y = y.axis(format=".0%", tickCount=6).scale(zero=True, nice=True)
+    rows = altair.Chart(altair.NamedData("rows"))
+    heads, means = (rows.transform_filter(f"datum.what === '{each}'") for each in ("head", "mean"))
+    tooltip = [
+        altair.Tooltip("model:N", title="model"),
+        altair.Tooltip("named:N", title="what"),
+        altair.Tooltip("first_token:Q", title="value", format=".1%"),
+    ]
+    colour = _theme.themed(*_theme.KINDS["the first token"][1:])
+    points = heads.mark_circle(size=30, opacity=0.4, color=colour, aria=False)
+    ink = altair.ExprRef("ink")
+    line = means.mark_line(strokeWidth=2.4, color=ink, aria=False)
+    dots = means.mark_point(
+        filled=True, size=70, opacity=1, color=altair.ExprRef("ink"), aria=False
+    )
+    at = {"x": x, "y": y}
+    return altair.layer(
+        points.encode(**at, tooltip=tooltip), line.encode(**at), dots.encode(**at, tooltip=tooltip)
+    )
+
+
+def rows(data, **state):
+    source = _controls.values(controls(data), state)["source"]
+    found = []
+    for (place, label), model in zip(_places(data), data.models, strict=True):
+        table = model.head_statistics
+        here = table["source"] == source
+        common = {"model": label, "place": place}
+        heads = zip(*(table[name][here] for name in ("layer", "head", "first_token")), strict=True)
+        found += [
+            common | {"what": "head", "named": f"L{layer}H{head}", "first_token": value}
+            for layer, head, value in heads
+        ]
+        mean = table["first_token"][here].mean()
+        found.append(common | {"what": "mean", "named": "mean of all heads", "first_token": mean})
+    return found
+
+
+def seen(data, **state):
+    means = _means(data, state)
+    first, last = means[0], means[-1]
+    source = _controls.values(controls(data), state)["source"]
+    return (
+        f"over {SOURCES[source]}, the average head attends most to the first token for "
+        f"{percent(first[2])} of the tokens in {first[1]} and for {percent(last[2])} in {last[1]}."
+    )
+
+
+def alt(data, **state):
+    said = ", ".join(f"{label} {percent(mean)}" for _, label, mean in _means(data, state))
+    return f"{title(data)}. Means over all heads: {said}."
+
+
+def _means(data, state):
+    """(place, label, mean) of every model, along the axis."""
+    found = [row for row in rows(data, **state) if row["what"] == "mean"]
+    return sorted((row["place"], row["model"], float(row["first_token"])) for row in found)
+
+
+def _steps(data):
+    """The training step of every model, if all of their names tell one, else None."""
+    found = [STEP.search(label) for label in data.labels]
+    return [int(each[1]) for each in found] if all(found) else None
+
+
+def _places(data):
+    """(value on the horizontal axis, label) of every model."""
+    steps = _steps(data)
+    if steps is None:
+        steps = [model.manifest["model"].get("parameters") or 0 for model in data.models]
+    return list(zip(steps, data.labels, strict=True))

@@ -1,0 +1,84 @@
+"""A passage that front matter spells out: a text of its own, or a row of data."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from report import tables
+from report.errors import ReportError
+from report.passages import Passage, read_text
+
+OWN = "text"
+"""The name of a passage that is written in front matter."""
+
+
+def own_text(text, title="", language=""):
+    """The `Passage` of a text that is given as it is; ReportError if it is empty."""
+    if not text.strip():
+        raise ReportError("the passage is empty; write the text to be measured")
+    return Passage(OWN, title or "A text of the author’s", "", "", language, text.strip())
+
+
+def specified(spec):
+    """The `Passage` of a `PassageSpec`.
+
+    raises: ReportError if there is no such data set, file, row or column, or nothing in it
+    """
+    if spec.text is not None:
+        return own_text(spec.text, spec.title, spec.language)
+    source, records = _records(spec)
+    if spec.row >= len(records):
+        raise ReportError(
+            f"got row {spec.row} of {source}, which has {len(records)}; rows count from 0, so the "
+            f"last one is {len(records) - 1}"
+        )
+    row = records[spec.row]
+    wanted = [spec.column] if spec.column else spec.columns or list(row)
+    unknown = [name for name in wanted if name not in row]
+    if unknown:
+        raise ReportError(
+            f"{source} has no column {unknown[0]!r}; it has: {', '.join(map(str, row))}"
+        )
+    cells = {name: _shown(row[name]) for name in wanted}
+    lines = list(cells.values()) if spec.column else [f"{n}: {cell}" for n, cell in cells.items()]
+    text = "\n".join(lines).strip()
+    if not any(cell.strip() for cell in cells.values()):
+        raise ReportError(f"row {spec.row} of {source} has nothing in {', '.join(wanted)}")
+    title = spec.title or f"Row {spec.row} of {source}"
+    name = f"{Path(source).stem}-{spec.row}"
+    origin = "vega_datasets" if spec.dataset else source
+    return Passage(name, title, origin, "", spec.language, text)
+
+
+def _records(spec):
+    """(what it is called, list of dict of column to value)."""
+    if spec.dataset:
+        return spec.dataset, tables.records(spec.dataset)[1]
+    path = Path(spec.file)
+    text, ending = read_text(path), path.suffix.lower()
+    try:
+        records = _parsed(text, ending)
+    except (ValueError, csv.Error, RecursionError) as error:
+        raise ReportError(f"{path}: is no {ending[1:].upper()} file of rows: {error}") from error
+    if not records or not all(isinstance(row, dict) for row in records):
+        what = "each an object {...}" if ending.startswith(".json") else "below a line of names"
+        raise ReportError(f"{path}: has no rows; it must hold rows, {what}")
+    return path.name, records
+
+
+def _parsed(text, ending):
+    if ending == ".json":
+        found = json.loads(text)
+        return found if isinstance(found, list) else [found]
+    if ending == ".jsonl":
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
+    delimiter = "\t" if ending == ".tsv" else ","
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    return [{name: cell for name, cell in row.items() if name is not None} for row in reader]
+
+
+def _shown(value):
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
