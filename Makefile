@@ -26,7 +26,7 @@ OPTIONS := $(if $(STUDY),--study "$(STUDY)") $(foreach model,$(MODELS),--models 
   $(if $(DEVICE),--device "$(DEVICE)") $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup site serve check test lint format clean browser
+.PHONY: help setup site serve check publish test lint format clean browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,17 @@ serve: site ## Build the site and show it on http://127.0.0.1:8000/ (PORT=)
 
 check: $(READY) ## Verify the built site: links, figures, datasets, no other host
 	$(BIN)/python -m report check
+
+# REMOTE: name of a git remote, an address, or a path; DOMAIN: a domain of your own, if any;
+# FRESH=1 leaves one commit on the branch, without those before it.
+REMOTE ?= origin
+BRANCH ?= gh-pages
+DOMAIN ?=
+FRESH ?=
+
+publish: site ## Build the site and push it to a branch (SITE_URL=, REMOTE=, BRANCH=, DOMAIN=, FRESH=1)
+	$(BIN)/python -m report publish --remote "$(REMOTE)" --branch "$(BRANCH)" \
+	  $(if $(DOMAIN),--domain "$(DOMAIN)") $(if $(FRESH),--fresh)
 
 test: $(READY) browser lint ## Run all tests, in a real browser too
 	$(BIN)/python -m pytest

@@ -77,6 +77,36 @@ def check(folder: SiteFolder = HERE / "site"):
 
 
 @app.command()
+def publish(
+    folder: Annotated[
+        Path | None, typer.Argument(help="Folder of the built site.", show_default="site")
+    ] = None,
+    remote: Annotated[
+        str, typer.Option(help="Name of a git remote, its address, or a path.")
+    ] = "origin",
+    branch: Annotated[
+        str, typer.Option(help="Branch that the pages are served from.")
+    ] = "gh-pages",
+    site_url: Annotated[
+        str, typer.Option(envvar="SITE_URL", help="Refuse a site built for another address.")
+    ] = "",
+    domain: Annotated[str, typer.Option(help="Domain of your own, for the file CNAME.")] = "",
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Leave one commit, without those before it.")
+    ] = False,
+    root: Root = HERE,
+):
+    """Push a built site to a branch of a git remote, e.g. for GitHub Pages."""
+    from report.branch import publish
+
+    done = publish(
+        folder or root / "site", root, remote, branch, site_url=site_url, domain=domain, fresh=fresh
+    )
+    state = "is now at" if done.changed else "has this site already, at"
+    _say(f"The branch {branch} of {done.remote} {state} {done.commit[:12]}.")
+
+
+@app.command()
 def serve(
     folder: SiteFolder = HERE / "site",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8000,

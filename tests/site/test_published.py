@@ -3,6 +3,7 @@
 import functools
 import re
 import shutil
+import subprocess
 import threading
 from email.utils import parsedate_to_datetime
 from http.server import ThreadingHTTPServer
@@ -34,8 +35,11 @@ class _BelowAFolder(_Handler):
 
 @pytest.fixture(scope="module")
 def published(built, tmp_path_factory):
-    """The same pages built for a folder of a host, and served there: address and folder."""
+    """The same pages built for a folder of a host, pushed to a branch of a bare repository, and
+    served from a checkout of it: address and folder."""
     folder = tmp_path_factory.mktemp("published") / "site"
+    bare = folder.parent / "remote.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
     handler = functools.partial(_BelowAFolder, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as serving:
         address = f"http://127.0.0.1:{serving.server_port}{ROOT}"
@@ -44,7 +48,12 @@ def published(built, tmp_path_factory):
         done = report("site", "--project", project, timeout=900, SITE_URL=address)
         assert done.returncode == 0, done.stderr
         assert "SITE_URL is not set" not in done.stderr
-        (project / "site").rename(folder)
+        done = report("publish", "--project", project, "--remote", bare, SITE_URL=address)
+        assert done.returncode == 0, done.stderr
+        clone = ["git", "clone", "-q", "-b", "gh-pages", str(bare), str(folder)]
+        subprocess.run(clone, check=True)
+        shutil.rmtree(folder / ".git")
+        assert contents(folder) == contents(project / "site") | {".nojekyll": b""}
         threading.Thread(target=serving.serve_forever, daemon=True).start()
         yield address, folder
         serving.shutdown()
