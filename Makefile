@@ -14,30 +14,55 @@ LAYERS ?=
 DTYPE ?=
 DEVICE ?=
 ARGS ?=
+# MEASURE=no installs nothing that measures: the site is made from datasets that are there.
+MEASURE ?= yes
 # On Linux the registry's torch brings CUDA, several GB. For the CPU build alone:
 # make site TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
-INDEX := $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
+READY := $(VENV)/.ready$(if $(filter no,$(MEASURE)),-to-publish)
+# What is installed is exactly what the lock files name, down to its SHA-256 sum.
+PIP := $(BIN)/python -m pip install --quiet
+LOCKED := $(PIP) --require-hashes --no-deps
+OURSELVES := $(PIP) --no-deps --no-index --no-build-isolation --editable .
+TORCH := $(LOCKED) $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") -r locks/torch.txt
+# Of builds for other CUDA versions the lock files know no sums; the version is the same.
+ifneq ($(TORCH_INDEX),)
+ifneq ($(patsubst %/whl/cpu,cpu,$(patsubst %/,%,$(TORCH_INDEX))),cpu)
+TORCH := $(PIP) --index-url "$(TORCH_INDEX)" $$(grep -o '^torch==[^ ]*' locks/torch.txt)
+endif
+endif
 OPTIONS := $(if $(STUDY),--study "$(STUDY)") $(foreach model,$(MODELS),--models "$(model)") \
   $(if $(MODEL),--model "$(MODEL)") $(if $(PASSAGE),--passage "$(PASSAGE)") \
   $(if $(LAYERS),--layers "$(LAYERS)") $(if $(DTYPE),--dtype "$(DTYPE)") \
   $(if $(DEVICE),--device "$(DEVICE)") $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup site serve check publish test lint format clean browser
+.PHONY: help setup lock site serve check publish test lint format clean browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Create the virtual environment and install everything
 
-$(READY): pyproject.toml constraints.txt
+$(VENV)/.ready-to-publish: pyproject.toml locks/site.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(INDEX) torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[measure,dev]"
+	$(LOCKED) -r locks/site.txt
+	$(OURSELVES)
 	@touch $@
+
+$(VENV)/.ready: pyproject.toml locks/site.txt locks/tools.txt locks/torch.txt locks/cuda.txt
+	$(PYTHON) -m venv $(VENV)
+	$(LOCKED) -r locks/site.txt -r locks/tools.txt
+	$(TORCH)
+	@if $(BIN)/python locks/needs_cuda.py; then $(LOCKED) -r locks/cuda.txt; fi
+	$(OURSELVES)
+	@touch $@ $(VENV)/.ready-to-publish
+
+lock: ## Renew the lock files after a change of pyproject.toml (UPGRADE=1: to the newest versions)
+	$(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/uv || $(LOCKED) -r locks/tools.txt
+	$(BIN)/python locks/renew.py $(if $(UPGRADE),--upgrade)
 
 site: $(READY) ## Measure what changed and build the site into site/ (STUDY=, MODEL=, MODELS=, PASSAGE=, LAYERS=, DTYPE=, DEVICE=)
 	$(BIN)/python -m report site $(OPTIONS)
@@ -55,6 +80,7 @@ REMOTE ?= origin
 BRANCH ?= gh-pages
 DOMAIN ?=
 FRESH ?=
+UPGRADE ?=
 
 publish: site ## Build the site and push it to a branch (SITE_URL=, REMOTE=, BRANCH=, DOMAIN=, FRESH=1)
 	$(BIN)/python -m report publish --remote "$(REMOTE)" --branch "$(BRANCH)" \

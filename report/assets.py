@@ -48,5 +48,5 @@ def _chart_library():
             raise
         raise ReportError(
             f"vl-convert-python {vl_convert.__version__} does not hold {', '.join(modules)}; "
-            "install the version in constraints.txt: run `make setup`."
+            "install the locked version: run `make setup`."
         ) from error

@@ -105,7 +105,7 @@ def measure(source, kind, inputs, progress, options, announce):
     except ModuleNotFoundError as error:
         raise ReportError(
             f"measuring needs the package {error.name!r}; run `make setup` or "
-            "`pip install -e '.[measure]' -c constraints.txt`."
+            "`pip install -e '.[measure]'`."
         ) from error
     loaded = load.load_model(source, announce=announce, **options)
     measured, facts = kind.measure(loaded, inputs, progress, announce)

@@ -218,7 +218,7 @@ def _commit(repository, revision, lock):
         except ModuleNotFoundError as error:
             raise ReportError(
                 f"asking the hub for {repository} needs the package {error.name!r}; run "
-                "`make setup` or `pip install -e '.[measure]' -c constraints.txt`."
+                "`make setup` or `pip install -e '.[measure]'`."
             ) from error
         recorded[wanted] = hub.resolve(repository, revision or "main")
         if lock:

@@ -1,0 +1,100 @@
+"""Writes the lock files beside it: exact versions and SHA-256 sums of all that `make` installs.
+
+    make lock                    what pyproject.toml asks for now, other versions as they were
+    make lock UPGRADE=1          everything at its newest version that pyproject.toml allows
+
+`uv pip compile` finds the versions, for every platform and every Python at once. They are split by
+who needs them: site.txt (to render and publish), tools.txt (to measure, test and develop besides),
+torch.txt, and cuda.txt (only for a torch with CUDA). torch's builds for the CPU alone are on an
+index of their own; their sums are kept in torch-cpu.sha256, in the format of sha256sum.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+PARTS = ("site", "tools", "torch", "cuda")
+OF_CUDA = re.compile(r"(nvidia|cuda)-|triton$")
+HEADER = "# Written by locks/renew.py (`make lock`); not by hand.\n"
+CPU_WHEEL = r"torch-{}\+cpu-cp31[123]-cp31[123]-manylinux_[0-9_]+_x86_64\.whl"
+
+
+def main(upgrade=False):
+    """Resolve and write all lock files."""
+    with tempfile.TemporaryDirectory() as folder:
+        everything, site = Path(folder) / "everything.txt", Path(folder) / "site.txt"
+        if not upgrade:  # uv keeps the versions of the file it writes, where they still fit
+            everything.write_text("".join(lock(part) for part in PARTS), "utf-8")
+        resolve(everything, "--all-extras", *(["--upgrade"] if upgrade else []))
+        resolve(site, "--constraints", str(everything))
+        pins, needed = blocks(everything.read_text("utf-8")), blocks(site.read_text("utf-8"))
+    parts = {part: [] for part in PARTS}
+    names = {name for name, _ in needed}
+    for name, block in pins:
+        part = "site" if name in names else "cuda" if OF_CUDA.match(name) else "tools"
+        parts["torch" if name == "torch" else part].append(block)
+    (torch,) = parts["torch"]
+    parts["torch"] = [with_cpu_builds(torch)]
+    for part, found in parts.items():
+        (HERE / f"{part}.txt").write_text(HEADER + "".join(found), "utf-8")
+        print(f"locks/{part}.txt: {len(found)} packages")
+
+
+def lock(part):
+    """The text of a lock file, "" if there is none yet."""
+    path = HERE / f"{part}.txt"
+    return path.read_text("utf-8") if path.is_file() else ""
+
+
+def resolve(output, *options):
+    """Run uv on what pyproject.toml asks for and on what builds it, into a file."""
+    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if uv is None:
+        sys.exit("error: no command 'uv'; install it: pip install uv")
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    (builder,) = re.findall(r'^requires = \["([^"]+)"\]$', project, re.MULTILINE)
+    command = [uv, "pip", "compile", "pyproject.toml", "-", "--quiet", "--universal"]
+    command += ["--python-version", "3.11", "--generate-hashes", "--no-annotate", "--no-header"]
+    command += ["--output-file", str(output), *options]
+    subprocess.run(command, cwd=ROOT, input=f"{builder}\n", text=True, check=True)  # noqa: S603
+
+
+def blocks(text):
+    """(name, lines) of each package in a file of requirements with hashes."""
+    found = re.findall(r"^([A-Za-z0-9._-]+)(==(?:.*\\\n)*.*\n)", text, re.MULTILINE)
+    return [(re.sub(r"[-_.]+", "-", name).lower(), name + rest) for name, rest in found]
+
+
+def with_cpu_builds(torch):
+    """torch's lines with the sums of its builds for the CPU alone added."""
+    (version,) = re.findall(r"^torch==(\S+)", torch)
+    wheel = CPU_WHEEL.format(re.escape(version))
+    path = HERE / "torch-cpu.sha256"
+    try:
+        with urllib.request.urlopen(f"{CPU_INDEX}/torch/", timeout=60) as answer:  # noqa: S310
+            page = answer.read().decode().replace("%2B", "+")
+        found = dict(re.findall(rf"({wheel})#sha256=([0-9a-f]{{64}})", page))
+        text = "".join(f"{sha}  {name}\n" for name, sha in sorted(found.items()))
+        if text:
+            path.write_text(text, "utf-8")
+    except OSError as error:
+        print(f"{CPU_INDEX}: {error}; the sums in {path.name} are kept", file=sys.stderr)
+    text = path.read_text("utf-8")
+    sums = re.findall(
+        rf"^([0-9a-f]{{64}})  {CPU_WHEEL.format(re.escape(version))}$", text, re.MULTILINE
+    )
+    if not sums:
+        sys.exit(f"error: {path.name} has no sums of torch {version}, and none could be fetched")
+    return torch.rstrip("\n") + "".join(f" \\\n    --hash=sha256:{each}" for each in sums) + "\n"
+
+
+if __name__ == "__main__":
+    main("--upgrade" in sys.argv)
