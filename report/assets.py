@@ -6,6 +6,7 @@ import vl_convert
 
 from report import store
 from report.errors import ReportError
+from report.figures import _css
 from report.figures._compiled import VEGA_LITE
 
 WEB = Path(__file__).parent / "web"
@@ -25,6 +26,9 @@ def write_assets(site_src):
     for path in sorted(WEB.iterdir()):
         if path.is_file():
             store.write_bytes(site_src / "assets" / path.name, path.read_bytes())
+    # one file, since every further one keeps a reader waiting
+    styles = _css.css() + (WEB / "figures.css").read_text("utf-8")
+    store.write_text(site_src / "assets" / "figures.css", styles)
     store.write_text(site_src / "assets" / "vega.js", _chart_library())
     for path in sorted(store.SCHEMAS.glob("*.json")):
         store.write_bytes(site_src / "schemas" / path.name, path.read_bytes())

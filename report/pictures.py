@@ -13,16 +13,20 @@ SHADES = ("light", "dark")
 def write_pictures(base, module, panel, data):
     """Write `<base>-light.svg` and `<base>-dark.svg` for a `Panel` of a figure, at its state.
 
-    A picture names the hash of what it was drawn from, and is drawn again only when that changed.
+    A chart that a phone would shrink until nobody can read it has `<base>-phone-light.svg` and
+    `<base>-phone-dark.svg` too. A picture names the hash of what it was drawn from, and is drawn
+    again only when that changed.
     """
     for shade in SHADES:
-        dark = shade == "dark"
-        spec = _static.specification(module, data, dark=dark, empty=panel.spec, **panel.state)
-        mark = f"<!-- drawn from {_hash(spec)} -->"
-        path = Path(f"{base}-{shade}.svg")
-        if path.is_file() and path.read_text("utf-8").endswith(f"{mark}\n"):
-            continue
-        store.write_text(path, f"{_static.drawn(spec)}{mark}\n")
+        for phone in (False, True) if panel.box.phone_size else (False,):
+            spec = _static.specification(
+                module, data, dark=shade == "dark", phone=phone, empty=panel.spec, **panel.state
+            )
+            mark = f"<!-- drawn from {_hash(spec)} -->"
+            path = Path(f"{base}{'-phone' if phone else ''}-{shade}.svg")
+            if path.is_file() and path.read_text("utf-8").endswith(f"{mark}\n"):
+                continue
+            store.write_text(path, f"{_static.drawn(spec)}{mark}\n")
 
 
 def _hash(spec):

@@ -77,20 +77,21 @@ def test_front_matter_of_the_page_is_yaml_and_keeps_hostile_titles(tmp_path, dat
     assert "{{" not in body
 
 
-def test_pictures_are_drawn_light_and_dark_and_only_when_something_changed(
+def test_pictures_are_drawn_for_light_dark_and_phones_and_only_when_something_changed(
     tmp_path, data, monkeypatch
 ):
     render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
     folder = tmp_path / "site_src" / "figures" / "a"
     light, dark = (folder / f"update_magnitude-{s}.svg" for s in ("light", "dark"))
     assert light.read_text() != dark.read_text()
+    assert (folder / "update_magnitude-phone-dark.svg").read_text().startswith("<svg")
     drawn = []
     draw = _static.drawn
     monkeypatch.setattr(_static, "drawn", lambda spec: drawn.append(spec) or draw(spec))
     render(tmp_path, data, 'Other prose.\n\n{{ figure("update_magnitude") }}\n')
     assert drawn == []
     render(tmp_path, data, '{{ figure("update_magnitude", layer=0) }}\n')
-    assert len(drawn) == 2
+    assert [spec["width"] for spec in drawn] == [720, 358] * 2
 
 
 @pytest.mark.parametrize(

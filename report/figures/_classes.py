@@ -4,15 +4,16 @@
 
 from report.datasets.token_classes import CLASSES
 from report.errors import ReportError
+from report.figures._theme import FIRST, INK
 
 SEEN = {
-    "the first token": ("triangle-up", "#7b2fbe", "#c79bff"),
-    "column names": ("diamond", "#1667b7", "#79b8ff"),
-    "delimiters": ("cross", "#5d6470", "#aeb6c4"),
-    "its own cell": ("square", "#0b8457", "#45d69a"),
-    "same column above": ("circle", "#d2440c", "#ff9a57"),
-    "other cells": ("triangle-down", "#8a6d00", "#e3c545"),
-    "anything else": ("stroke", "#2a2d34", "#e2e5ec"),
+    "the first token": ("triangle-up", *FIRST),
+    "column names": ("diamond", "#5489e0", "#8fc7ee"),
+    "delimiters": ("cross", "#4d5562", "#6a727e"),
+    "its own cell": ("square", "#1f8560", "#2fb389"),
+    "same column above": ("circle", "#9a2f1a", "#cb6a2c"),
+    "other cells": ("triangle-down", "#a38e22", "#e0c83b"),
+    "anything else": ("stroke", INK["light"], INK["dark"]),
 }
 """What a reader reads -> (shape, colour on light, colour on dark), in the order of `CLASSES`."""
 

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 WIDTH = 720
 """Width in pixels of the picture of a chart that has the width of the text."""
 
+PHONE_WIDTH = 358
+"""The same on a phone of 390 pixels."""
+
 GRID_WIDTH = 930
 """The same of all panels of a row together, which may be wider than the text."""
 
@@ -27,6 +30,13 @@ class Box:
     def size(self):
         """Width and height of the still picture in pixels."""
         return self.width, round(self.width / self.aspect)
+
+    @property
+    def phone_size(self):
+        """The same of the picture that a phone gets, or None where the other one fits it too."""
+        if self.width <= 1.4 * PHONE_WIDTH:
+            return None
+        return PHONE_WIDTH, round(PHONE_WIDTH / self.phone_aspect)
 
 
 def boxes(figure, data):

@@ -32,8 +32,8 @@ def caption(data, what):
         )
     return (
         f"{what} {_updates.without_first(data)} At each layer the heads are sorted by their "
-        f"value{joined}. Point at one to see where that head of that layer stands in the other "
-        "figures of this section."
+        f"value{joined}; the highest has its number above it. Point at one to see where that head "
+        "of that layer stands in the other figures of this section."
     )
 
 
@@ -44,35 +44,17 @@ def chart(data, name, title, measure, y_title, number, state):
     """
     at = _controls.at_state(controls(data), state)
     heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
-    x, y = _axes(data, measure, y_title, number)
-    colour = altair.Color(f"rank_{measure}:Q", legend=None).scale(
-        domain=[0, max(1, data.heads - 1)], range=_theme.ramp(_theme.RANK_RAMP)
-    )
-    lines = heads.mark_line(strokeWidth=1.6, opacity=0.75, aria=False).encode(
-        x=x, y=y, color=colour, detail=f"rank_{measure}:N"
-    )
-    named = heads.transform_calculate(named="'head ' + datum.head")
-    points = named.mark_circle(
-        size=altair.ExprRef("width > 500 ? 62 : 44"),
-        opacity=1,
-        stroke=altair.ExprRef("paper"),
-        strokeWidth=0.8,
-        aria=False,
-    )
-    around = named.mark_circle(size=420, color="transparent", aria=False)  # easy to hit
+    x, y = layer_axis(data), _y(data, measure, y_title, number)
+    rank = f"rank_{measure}"
     tooltip = [
-        altair.Tooltip(f"rank_{measure}:Q", title="rank (0 = lowest)"),
+        altair.Tooltip(f"{rank}:Q", title="rank (0 = lowest)"),
         altair.Tooltip("layer:Q", title="layer"),
         altair.Tooltip(f"{measure}:Q", title="value", format=number),
         altair.Tooltip("named:N", title="real head"),
     ]
+    lines, *points = sorted_lines(data, heads, x, y, rank, tooltip)
     return _theme.frame(
-        altair.layer(
-            lines,
-            around.encode(x=x, y=y, tooltip=tooltip),
-            points.encode(x=x, y=y, color=colour, tooltip=tooltip),
-            *marked_head(heads, x, y),
-        ),
+        altair.layer(lines, *points, *marked_head(heads, x, y)),
         name=name,
         description=f"{title}: {y_title}, by layer, heads sorted",
         controls=at,
@@ -86,20 +68,64 @@ def chart(data, name, title, measure, y_title, number, state):
     )
 
 
-def _axes(data, measure, title, number):
-    layers = list(range(data.layers))
-    x = (
-        altair.X("layer:Q", title="layer (index from 0)")
-        .scale(domain=[-0.25, data.layers - 0.75], nice=False)
-        .axis(values=layers, format="d", grid=False)
+def sorted_lines(data, table, x, y, rank, tooltip):
+    """Lines through values of one rank, points, and the name of the highest head of each layer.
+
+    table: a chart of rows with layer, head and the field `rank`; tooltip: may use "named"
+    returns: list of charts, the lines first
+    """
+    colour = altair.Color(f"{rank}:Q", legend=None).scale(
+        domain=[0, max(1, data.heads - 1)], range=_theme.ramp(_theme.RANK_RAMP)
     )
+    lines = table.mark_line(strokeWidth=1.6, opacity=0.75, aria=False)
+    named = table.transform_calculate(named="'head ' + datum.head")
+    points = named.mark_circle(
+        size=altair.ExprRef("width > 500 ? 62 : 44"),
+        opacity=1,
+        stroke=altair.ExprRef("paper"),
+        strokeWidth=0.8,
+        aria=False,
+    )
+    around = named.mark_circle(size=420, color="transparent", aria=False)  # easy to hit
+    return [
+        lines.encode(x=x, y=y, color=colour, detail=f"{rank}:N"),
+        around.encode(x=x, y=y, tooltip=tooltip),
+        points.encode(x=x, y=y, color=colour, tooltip=tooltip),
+        *_names(data, table, x, y, rank),
+    ]
+
+
+def _names(data, table, x, y, rank):
+    """The heads that stand highest: their numbers alone where layers are close to each other."""
+    highest = table.transform_filter(f"datum.{rank} === {data.heads - 1}")
+    room = f"width / {data.layers}"
+    named = highest.transform_calculate(name="'head ' + datum.head", short="'' + datum.head")
+    style = {"baseline": "bottom", "dy": -8, "fontSize": _theme.TICK}
+    return [
+        mark.encode(x=x, y=y, text=text)
+        for text, shown in (("name:N", f"{room} >= 46"), ("short:N", f"{room} < 46"))
+        for mark in _theme.halo(
+            named.mark_text, **style, opacity=_theme.only(f"{shown} && {room} >= 16")
+        )
+    ]
+
+
+def layer_axis(data, field="layer", around=0.25):
+    """The channel of layers, with a tick for each; around: room at both ends, in layers."""
+    return (
+        altair.X(f"{field}:Q", title="layer (index from 0)")
+        .scale(domain=[-around, data.layers - 1 + around], nice=False)
+        .axis(values=list(range(data.layers)), format="d", grid=False)
+    )
+
+
+def _y(data, measure, title, number):
     largest = float(data.head_statistics[measure].max())
-    y = (
+    return (
         altair.Y(f"{measure}:Q", title=title)
         .scale(domain=[0, min(1, max(largest * 1.04, 0.05))], nice=False)
         .axis(format=".0%" if "%" in number else ".2~f", tickCount=6)
     )
-    return x, y
 
 
 def marked_head(heads, x, y):
@@ -114,7 +140,7 @@ def marked_head(heads, x, y):
         dx=altair.ExprRef("datum.edge ? -13 : 13"),
         align=altair.ExprRef("datum.edge ? 'right' : 'left'"),
         fontWeight=700,
-        fontSize=12,
+        fontSize=_theme.LABEL,
         aria=False,
     )
     return ring.encode(x=x, y=y), name.encode(x=x, y=y, text="named:N")

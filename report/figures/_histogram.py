@@ -1,31 +1,37 @@
 """Histogram over tokens of one measure of the update, one series a head: figures 7 and 8.
 
-Bars are stacked over heads. Heads that the reader singles out (click on a bar or on the legend,
-with shift for several) stand on the base line in front of the grey total.
+Every head has a row of its own, named at its left: 8 colours can hardly be told apart in a stack
+and 32 not at all. Rows that the reader singles out (click, with shift for several) keep their
+colour, the others step back.
 """
 
 import altair
 import numpy as np
 
-from report.figures import _controls, _theme, _updates
+from report.figures import _controls, _grid, _theme, _updates
 from report.text import number
 
-ASPECT = 1.5
-PHONE_ASPECT = 0.92
-MOST_IN_LEGEND = 64
-"""Heads that a legend has room for beside a chart; of more, only the bars can be clicked."""
+HEIGHT = 0.92
+"""Of the highest bar, in rows."""
+ROOM = 86
+"""Pixels above and below the rows."""
+
+
+def boxes(data):
+    """The room of the chart: as high as its rows need."""
+    rows = data.heads * min(54, max(12, 480 / data.heads))
+    return [_grid.Box(_grid.WIDTH / (ROOM + rows), _grid.PHONE_WIDTH / (ROOM + 0.9 * rows))]
 
 
 def choosing(data):
-    """How to single out heads and tokens."""
-    marked = "When a token is marked, a small line for each head shows where that token is."
+    """How to read the rows, and how to single out heads and tokens."""
+    marked = "When a token is marked, a small line in each row shows where it is."
     if data.heads == 1:
         return marked
-    legend = " or on a head in the legend" if data.heads <= MOST_IN_LEGEND else ""
     return (
-        f"Bars of all heads are stacked. Click on a bar{legend} to single it out: it then stands "
-        "on the base line, in front of the total in grey; with shift, several can be compared; a "
-        f"click on the empty part or Esc brings all back. {marked}"
+        "A row is a head, and all rows have one scale. Click on a row to single its head out; with "
+        "shift, several can be compared; a click on an empty part or Esc brings all back. "
+        f"{marked}"
     )
 
 
@@ -37,38 +43,22 @@ def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binn
     singled = altair.selection_point(
         name="singled",
         fields=["head"],
-        **({"bind": "legend"} if _legend(data) else {}),
         on="click",
         clear="window:keydown[event.key === 'Escape']",
     )
     points = altair.Chart(altair.NamedData("points"))
-    # binned before heads are filtered, so that all layers have the same bins
-    binned = points.transform_bin(["low", "high"], field=measure, bin=altair.Bin(**binning))
-    bars = binned.transform_calculate(
-        range="format(datum.low, '.4~g') + ' to ' + format(datum.high, '.4~g')"
-    ).mark_bar(
-        stroke=altair.ExprRef("paper"),
-        strokeWidth=0.4 if data.heads <= 12 else 0.15,
-        binSpacing=0,
-        aria=False,
-    )
-    channels = _channels(data, measure, x_title)
-    colour = channels.pop("color")
-    grey = altair.value(_theme.themed("#c9ccd3", "#4b505c"))
-    nothing = "!length(data('singled_store'))"
-    total = bars.add_params(singled).encode(
-        **channels, color=altair.condition(nothing, colour, grey)
-    )
-    front = bars.transform_filter({"param": "singled", "empty": False}).encode(
-        **channels, color=colour
-    )
-    layers = [total, front, _rug(points, measure)]
+    layers = [
+        _rows(data),
+        _bars(points, data, measure, x_title, binning).add_params(singled),
+        _scale(points, measure, binning),
+        _rug(points, measure),
+    ]
     if zero_rule:
         layers.append(_updates.zero_line())
     return _theme.frame(
         altair.layer(*layers),
         name=name,
-        description=f"{title}: histogram over tokens, one series a head",
+        description=f"{title}: histogram over tokens, a row a head",
         controls=_controls.at_state(_updates.controls(data), state),
         url="updates/{layer}.json",
         decode="tables",
@@ -77,38 +67,90 @@ def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binn
     )
 
 
-def _channels(data, measure, x_title):
-    counted = "tokens, over all heads" if data.heads > 1 else "tokens"
-    return {
-        "x": altair.X("low:Q", bin="binned", title=x_title)
-        .axis(grid=False, tickCount=_theme.ticks_across())
+def _y(data, field):
+    axis = altair.Axis(
+        values=[head + 0.5 for head in range(data.heads)],
+        labelExpr="'head ' + floor(datum.value)",
+        grid=False,
+        titleX=-44,
+        minExtent=40,
+    )
+    scale = altair.Scale(domain=[0, data.heads], nice=False, reverse=True)
+    title = "tokens in a bin, by head" if data.heads > 1 else "tokens in a bin"
+    return altair.Y(f"{field}:Q", title=title, axis=axis, scale=scale)
+
+
+def _rows(data):
+    """A strip a head that can be clicked, its name included, on a thin base line."""
+    table = altair.Chart(
+        altair.InlineData([{"head": head, "end": head + 1} for head in range(data.heads)])
+    )
+    strip = table.mark_rect(color="transparent", aria=False).encode(
+        x=altair.value(-44), x2=altair.value(altair.ExprRef("width")), y=_y(data, "head"), y2="end"
+    )
+    line = table.mark_rule(strokeWidth=0.6, opacity=0.35, aria=False).encode(y=_y(data, "end"))
+    return strip + line
+
+
+def _counted(points, measure, binning):
+    """One row a head and bin, with what its bar needs."""
+    return (
+        # binned before anything else, so that all heads have the same bins
+        points.transform_bin(["low", "high"], field=measure, bin=altair.Bin(**binning))
+        .transform_aggregate(count="count()", groupby=["low", "high", "head"])
+        .transform_joinaggregate(most="max(count)")
+        .transform_calculate(
+            base="datum.head + 1",
+            top=f"datum.head + 1 - {HEIGHT} * datum.count / datum.most",
+            range="format(datum.low, '.4~g') + ' to ' + format(datum.high, '.4~g')",
+        )
+    )
+
+
+def _bars(points, data, measure, x_title, binning):
+    mark = _counted(points, measure, binning).mark_bar(binSpacing=0.6, aria=False)
+    shown = _theme.themed(_theme.MASS["light"], _theme.MASS["dark"])
+    behind = _theme.themed(_theme.CONTEXT["light"], _theme.CONTEXT["dark"])
+    return mark.encode(
+        x=altair.X("low:Q", bin="binned", title=x_title)
+        .axis(grid=True, tickCount=_theme.ticks_across())
         .scale(zero=True),
-        "x2": "high:Q",
-        "y": altair.Y("count():Q", title=counted, stack="zero").axis(tickCount=5, tickMinStep=1),
-        "color": altair.Color("head:O", legend=_legend(data)).scale(
-            domain=list(range(data.heads)), range=_theme.head_colours(data.heads)
-        ),
-        "order": altair.Order("head:O"),
-        "tooltip": [
+        x2="high:Q",
+        y=_y(data, "top"),
+        y2="base:Q",
+        color=altair.condition({"param": "singled"}, altair.value(shown), altair.value(behind)),
+        tooltip=[
             altair.Tooltip("head:O", title="head"),
             altair.Tooltip("range:N", title=measure),
-            altair.Tooltip("count():Q", title="tokens"),
+            altair.Tooltip("count:Q", title="tokens"),
         ],
-    }
+    )
 
 
-def _legend(data):
-    if not 1 < data.heads <= MOST_IN_LEGEND:
-        return None
-    return altair.Legend(
-        title="head (click to single out)",
-        orient="top",
-        direction="horizontal",
-        columns=altair.ExprRef("width < 500 ? 8 : 16"),
-        symbolType="square",
-        symbolStrokeWidth=0,
-        symbolLimit=0,
-        columnPadding=8,
+def _scale(points, measure, binning):
+    """How many tokens the highest of all bars stands for, written at it."""
+    highest = (
+        _counted(points, measure, binning)
+        .transform_filter("datum.count === datum.most")
+        .transform_window(number="row_number()")
+        .transform_filter("datum.number === 1")
+        .transform_calculate(
+            said="datum.count + (datum.count === 1 ? ' token' : ' tokens')",
+            middle="(datum.low + datum.high) / 2",
+        )
+    )
+    right = "scale('x', datum.middle) > 0.6 * width"
+    return altair.layer(
+        *(
+            text.encode(x="middle:Q", y=altair.Y("top:Q"), text="said:N")
+            for text in _theme.halo(
+                highest.mark_text,
+                align=altair.ExprRef(f"{right} ? 'right' : 'left'"),
+                dx=altair.ExprRef(f"{right} ? -9 : 9"),
+                baseline="top",
+                fontSize=_theme.TICK,
+            )
+        )
     )
 
 
@@ -120,14 +162,15 @@ def _rug(points, measure):
     ]
     strokes = (
         points.transform_filter("datum.token === marked_token")
-        .transform_calculate(label=_theme.token_label("token", "token_text"))
-        .mark_rule(strokeWidth=2, color=altair.ExprRef("ink"), aria=False)
+        .transform_calculate(
+            label=_theme.token_label("token", "token_text"),
+            base="datum.head + 1",
+            top="datum.head + 0.35",
+        )
+        .mark_rule(strokeWidth=2.4, color=_theme.themed(*_theme.FIRST), aria=False)
     )
     return strokes.encode(
-        x=altair.X(f"{measure}:Q"),
-        y=altair.value(altair.ExprRef("height - 16")),
-        y2=altair.value(altair.ExprRef("height")),
-        tooltip=tooltip,
+        x=altair.X(f"{measure}:Q"), y=altair.Y("top:Q"), y2="base:Q", tooltip=tooltip
     )
 
 
@@ -138,7 +181,7 @@ def alt(data, what, measure, state):
     medians = [np.median(points[measure][points["head"] == head]) for head in range(data.heads)]
     low, high = int(np.argmin(medians)), int(np.argmax(medians))
     return (
-        f"Histogram of {what} in layer {layer}, {data.heads} heads stacked. "
+        f"Histogram of {what} in layer {layer}, a row for each of {data.heads} heads. "
         f"The median over all heads and tokens is {number(np.median(points[measure]))}; by head it "
         f"goes from {number(medians[low])} (head {low}) to {number(medians[high])} (head {high})."
     )

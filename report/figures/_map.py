@@ -11,9 +11,6 @@ QUANTILES = (0.02, 0.98)
 SAMPLE = 8192
 """Cells that the quantiles are taken from, at most, so that a reader's browser is quick."""
 
-MARKED = ["largest targets, up", "to half of the row"]
-"""Title of the legend of markers."""
-
 
 def explained(data):
     """How to read a map of these data, plain text."""
@@ -78,9 +75,10 @@ def layers(data, kinds=_theme.KINDS, offset=0):
     ).resolve_scale(color="independent", shape="independent")
 
 
-def params(low, high):
-    """The params of a map whose colours run from one score to another."""
+def params(tokens, low, high):
+    """The params of a map of tokens whose colours run from one score to another."""
     return [
+        _theme.labels(tokens),
         *_theme.marked("token"),
         altair.param(name="score_low", value=low),
         altair.param(name="score_high", value=high),
@@ -90,12 +88,18 @@ def params(low, high):
 
 def _axes(size, offset):
     ends = {"domain": [0, size], "nice": False, "zero": False}
-    axis = altair.Axis(
-        grid=False, tickMinStep=1, format="d", **({"offset": offset} if offset else {})
+    aside = {"offset": offset} if offset else {}
+    x, y = (
+        _theme.token_axis(f"{which} token (text and index)", size, length, across=across, **more)
+        for which, length, across, more in (
+            ("target", "width", True, aside),
+            ("current", "height", False, aside | _theme.TOKENS_LEFT),
+        )
     )
-    x = altair.X("column:Q", axis=axis, title="target token (index)")
-    y = altair.Y("row:Q", axis=axis, title="current token (index)")
-    return {"x": x.scale(**ends), "y": y.scale(**ends, reverse=True)}
+    return {
+        "x": altair.X("column:Q", axis=x).scale(**ends),
+        "y": altair.Y("row:Q", axis=y).scale(**ends, reverse=True),
+    }
 
 
 def _picture():
@@ -118,7 +122,7 @@ def _score_legend(causal):
         clamp=True,
     )
     legend = altair.Legend(
-        **_legend_place(causal, 0),
+        **_legend_place(causal, 0, "legend_width + 16"),
         direction="horizontal",
         title="score",
         gradientLength=altair.ExprRef("legend_width"),
@@ -133,14 +137,14 @@ def _score_legend(causal):
     return nothing.mark_point(aria=False).encode(color=colour.legend(legend))
 
 
-def _legend_place(causal, top):
+def _legend_place(causal, top, width):
     """A legend's place: `top` pixels below the upper edge, in the triangle that later tokens leave
-    empty; above the map where there is none."""
+    empty, at its right; above the map where there is none."""
     if not causal:
-        return {"orient": "top"}
+        return {"orient": "top", "offset": _theme.ABOVE}
     return {
         "orient": "none",
-        "legendX": altair.ExprRef("width - legend_width - 12"),
+        "legendX": altair.ExprRef(f"width - ({width})"),
         "legendY": top,
     }
 
@@ -155,10 +159,12 @@ def _edge():
 
 def _markers(size, causal, kinds, offset):
     legend = altair.Legend(
-        **_legend_place(causal, 52),
+        **_legend_place(causal, 44, "max(legend_width + 16, 134)"),
         **({} if causal else {"columns": altair.ExprRef("width > 420 ? 3 : 1")}),
-        title=MARKED,
+        title="largest targets",
         symbolOpacity=1,
+        labelFontSize=_theme.TICK,
+        rowPadding=2,
     )
     cell = f"width / {size}"
     mark = altair.Chart(altair.NamedData("markers")).mark_point(

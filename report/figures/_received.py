@@ -49,6 +49,11 @@ class Style:
     def dash(self):
         return [6, 3] if self.mark == "dash" else [1, 0]
 
+    @property
+    def shape(self):
+        """Of a point on the line."""
+        return "square" if self.mark == "dash" else "circle"
+
 
 BLUE = Style("line", "#1f5fc4", "#7fb0ff")
 RED = Style("dash", "#c62a35", "#ff8b86")
@@ -253,7 +258,7 @@ def chart(name, place, lines, controls, *, cut, filler="", rules=False, follows=
         altair.layer(
             *back,
             line.encode(x=x, y=_y("mean"), color=colour, strokeDash=dash),
-            *_marked(table, x, colour, f"marked_{mark}"),
+            *_marked(table, lines, x, colour, f"marked_{mark}"),
         ),
         name=name,
         description=f"{Y_TITLE} by position, {place.title}: a line chart",
@@ -308,7 +313,7 @@ def _span(model, lines, filler, rules):
         lineBreak="\n",
         baseline="top",
         dy=4,
-        fontSize=10.5,
+        fontSize=_theme.TICK,
         fontWeight=600,
         aria=False,
     ).encode(x=_theme.at((first + end) / 2), y=altair.value(0))
@@ -337,16 +342,24 @@ def _headroom(table):
     return above.mark_point(opacity=0, size=0, aria=False).encode(x=_x(), y=_y("above"))
 
 
-def _marked(table, x, colour, param):
+def _marked(table, lines, x, colour, param):
     one = altair.Chart(altair.InlineData([{}]))
     rule = one.mark_rule(
         strokeWidth=1, strokeDash=[2, 2], opacity=_theme.only(f"{param} >= 0"), aria=False
     ).encode(x=_theme.at(altair.ExprRef(f"max({param}, 0)")))
     here = f"datum.position === {param} && isValid(datum.mean)"
-    points = table.transform_filter(here).mark_circle(
-        size=70, opacity=1, stroke=altair.ExprRef("paper"), strokeWidth=1.2, aria=False
+    points = table.transform_filter(here).mark_point(
+        filled=True,
+        size=70,
+        opacity=1,
+        stroke=altair.ExprRef("paper"),
+        strokeWidth=1.2,
+        aria=False,
     )
-    return rule, points.encode(x=x, y=_y("mean"), color=colour)
+    shape = altair.Shape("condition:N", legend=None).scale(
+        domain=[each.condition for each in lines], range=[each.style.shape for each in lines]
+    )
+    return rule, points.encode(x=x, y=_y("mean"), color=colour, shape=shape)
 
 
 def rows(place, lines, reduction, cut):

@@ -23,16 +23,18 @@ MANNER = 2
 """Counts up whenever `drawn` makes another picture of the same specification."""
 
 
-def specification(figure, data, *, dark=False, empty=None, **state):
+def specification(figure, data, *, dark=False, phone=False, empty=None, **state):
     """The Vega-Lite specification (dict) of a figure module with its datasets filled in.
 
-    dark: for a dark page; state: values of the figure's controls, and `panel` of one of several
+    dark: for a dark page; phone: for a narrow one
+    state: values of the figure's controls, and `panel` of one of several
     empty: the specification at that state without data, where it was built already
     """
     spec = copy.deepcopy(empty or figure.chart(data, **state).to_dict())
     rows = figure.rows(data, **state, **({"dark": dark} if _paints(figure) else {}))
     spec["datasets"] = spec.get("datasets", {}) | rows
-    spec["width"], spec["height"] = _grid.boxes(figure, data)[state.get("panel", 0)].size
+    box = _grid.boxes(figure, data)[state.get("panel", 0)]
+    spec["width"], spec["height"] = (phone and box.phone_size) or box.size
     for param in spec["params"]:
         if param["name"] == "ink":
             param["value"] = INK["dark" if dark else "light"]
@@ -43,9 +45,9 @@ def _paints(figure):
     return getattr(figure, "PAINTS_PIXELS", False)
 
 
-def svg(figure, data, *, dark=False, **state):
+def svg(figure, data, *, dark=False, phone=False, **state):
     """The picture of a figure as SVG text."""
-    return drawn(specification(figure, data, dark=dark, **state))
+    return drawn(specification(figure, data, dark=dark, phone=phone, **state))
 
 
 def drawn(spec):

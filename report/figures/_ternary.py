@@ -9,7 +9,7 @@ import math
 
 import altair
 
-from report.figures._theme import TERMS, themed
+from report.figures._theme import TERMS, TYPE, themed
 
 HEIGHT = math.sqrt(3) / 2
 TICKS = (0.2, 0.4, 0.6, 0.8)
@@ -121,7 +121,7 @@ _CORNERS = ((point(1, 0, 0), -13), (point(0, 1, 0), 17), (point(0, 0, 1), 17))
 def _corner(term, place, name):
     (x, y), below = place
     row = {"x": x, "y": y, "text": name.split()[0]}  # a corner has room for a word
-    return _texts([row], term, 0, align="center", dy=below, fontSize=13, fontWeight=700)
+    return _texts([row], term, 0, align="center", dy=below, fontSize=TYPE["title"], fontWeight=700)
 
 
 def _outline():
@@ -149,7 +149,7 @@ def _rules(rows):
 def _texts(rows, term, angle, **style):
     align = {"content": "left", "bias": "right", "position": "center"}[term]
     mark = altair.Chart(altair.InlineData(rows)).mark_text(
-        **{"align": align, "baseline": "middle", "fontSize": 10.5} | style,
+        **{"align": align, "baseline": "middle", "fontSize": TYPE["tick"]} | style,
         angle=angle,
         color=themed(*TERMS[term]),
         aria=False,
@@ -160,4 +160,5 @@ def _texts(rows, term, angle, **style):
 def _title(term, axis, name):
     (x, y), away = axis["title"]
     row = {"x": x, "y": y, "text": axis["arrow"].format(f"share of the {name} term")}
-    return _texts([row], term, axis["angle"], align="center", dy=away, fontSize=12, fontWeight=500)
+    style = {"align": "center", "fontSize": TYPE["label"], "fontWeight": 500}
+    return _texts([row], term, axis["angle"], dy=away, **style)

@@ -1,7 +1,14 @@
-"""The one look of all figures: colours for light and dark, fonts, and the frame around a chart.
+"""The one look of all figures: colours for light and dark, type sizes, and the frame of a chart.
 
 Every colour that depends on the palette is an expression over the param `ink` (the text colour):
-the page sets `ink` and the chart repaints, without being built again.
+the page sets `ink` and the chart repaints, without being built again. Style sheets get the same
+values through `_css`, so that a page and its figures cannot drift apart.
+
+Why these colours (tests/figures/test_theme.py holds them to it): what is compared differs in
+lightness as well as in hue, so that it stays apart without red, without green, without blue and in
+grey; marks have a contrast of 3:1 with the page and text 4.5:1; and one meaning keeps one hue
+wherever it appears. Purple is the first token and, being the colour of few marks, also what a
+reader touches; green is a token itself, orange another one.
 """
 
 import altair as alt
@@ -10,57 +17,61 @@ import numpy as np
 from report.figures import _controls
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+TYPE = {"tick": 11, "label": 12, "title": 13, "caption": 14, "text": 17, "lead": 21}
+"""The one scale of type, in pixels: ticks and small print; axis titles, legends and names in a
+chart; controls and titles of panels; captions; prose; what opens a page."""
+TICK, LABEL = TYPE["tick"], TYPE["label"]
+
 INK = {"light": "#2a2d34", "dark": "#e2e5ec"}
+PAPER = {"light": "#ffffff", "dark": "#1e2129"}
+SOFT = {"light": "#5c6370", "dark": "#a9b0bd"}
+"""Text that explains."""
+CONTEXT = {"light": "#c3c8d1", "dark": "#4d5462"}
+"""What stands behind the marks that a reader has singled out."""
+FAINT = {"light": "#e4e6ea", "dark": "#3a3f4b"}
+"""Hairlines."""
+MASS = {"light": "#6b7da8", "dark": "#8fa3cc"}
+"""Marks of many equals, told apart by their place: the ink of scores, thinned."""
 
 SCORE_RAMP = {
     "light": ["#f4f2ee", "#d3d7e0", "#9aa7c2", "#566a96", "#1b2a52"],
     "dark": ["#22252f", "#333c55", "#55668f", "#8fa3cc", "#e3eafb"],
 }
+"""Of a map, cell beside cell: nearly paper where the score is low, nearly ink where it is high."""
 PROBABILITY_RAMP = {
-    "light": ["#eab84e", "#e8794a", "#c43d6b", "#7a1f76", "#2c0f57"],
-    "dark": ["#6a4a94", "#a8478f", "#e0607a", "#f79b64", "#ffe793"],
+    "light": ["#c38416", "#cb5a30", "#b0306c", "#741a72", "#2c0f57"],
+    "dark": ["#7a5fc0", "#b26bb6", "#e58592", "#f9ad74", "#ffe793"],
 }
+"""Of single points, all of which must be seen: it begins well away from paper."""
 RANK_RAMP = {
-    "light": ["#c9a24a", "#8fa045", "#3f9270", "#1f7189", "#2b3f87"],
+    "light": ["#bd8a17", "#7d8420", "#35745c", "#1d567c", "#2a2f78"],
     "dark": ["#6f78c9", "#4f9cc4", "#57bfa0", "#a5d06e", "#f3dc7c"],
 }
+"""Of lines that are sorted from bottom to top, so that where they meet they can be followed."""
+
+FIRST = ("#8426b0", "#a879f5")
+"""The first token, and what a reader touches: (colour on light, colour on dark)."""
 
 KINDS = {
-    "the token itself": ("square", "#0b8457", "#45d69a"),
-    "the first token": ("triangle-up", "#7b2fbe", "#c79bff"),
-    "another token": ("circle", "#e07a10", "#ffb057"),
+    "the token itself": ("square", "#11693f", "#8fecb5"),
+    "the first token": ("triangle-up", *FIRST),
+    "another token": ("circle", "#dc780c", "#f08a1d"),
 }
 """Kinds of target -> (shape, colour on light, colour on dark), the same in every figure."""
 
 TERMS = {
-    "content": ("#2b3a8c", "#9fb5ff"),
-    "bias": ("#b8430a", "#ff9f70"),
-    "position": ("#0d8068", "#58d3c1"),
+    "content": ("#26309a", "#7b93f4"),
+    "bias": ("#c93d08", "#ec6f24"),
+    "position": ("#067f7f", "#9ff2ea"),
 }
-"""Score terms -> (colour on light, colour on dark)."""
+"""Score terms -> (colour on light, colour on dark); they colour text too."""
 
-HEADS = {  # neighbours differ in hue and in lightness, so that a stack can be read
-    "light": [
-        "#35307f",
-        "#78bfe0",
-        "#2f9486",
-        "#8fbf6b",
-        "#b59a1f",
-        "#ecc06a",
-        "#c9565f",
-        "#7d1f55",
-    ],
-    "dark": [
-        "#8480e6",
-        "#a5dcf5",
-        "#3fae9d",
-        "#b3dd8f",
-        "#c4aa35",
-        "#f7d588",
-        "#e8737c",
-        "#b8508c",
-    ],
+PASSAGE = {
+    "light": ("#dfe5f7", "#fbe3d3", "#d9efe6", "#f2dff0", "#f6edc6", "#d8edf5"),
+    "dark": ("#363f63", "#5c3d2a", "#23503f", "#573553", "#524a1e", "#234b5a"),
 }
+"""Grounds behind the tokens of a passage, in turn: they part neighbours and mean nothing."""
 
 
 def themed(light, dark):
@@ -71,19 +82,6 @@ def themed(light, dark):
 def ramp(colours):
     """A scale's range from {"light": [...], "dark": [...]}."""
     return [themed(*pair) for pair in zip(colours["light"], colours["dark"], strict=True)]
-
-
-def head_colours(heads):
-    """A scale's range with one colour a head; more than 8 heads are spread over the palette."""
-    return ramp({shade: _spread(colours, heads) for shade, colours in HEADS.items()})
-
-
-def _spread(colours, count):
-    if count <= len(colours):
-        return colours[:count]
-    return [
-        "#" + "".join(f"{v:02x}" for v in rgb) for rgb in shades(colours, np.linspace(0, 1, count))
-    ]
 
 
 def shades(colours, positions):
@@ -138,6 +136,59 @@ def ticks_across():
     return alt.ExprRef("clamp(floor(width / 80), 3, 8)")
 
 
+ABOVE = 28
+"""Pixels between a chart and a legend above it: the title of the vertical axis stands there."""
+
+Y_EXTENT = 36
+"""Pixels that a vertical axis takes: the same everywhere, so that charts above each other align."""
+
+LABELS = "labels"
+"""The param that holds the texts of tokens, for axes."""
+
+
+def labels(tokens):
+    """The param of `token_axis`, from a list of tokens."""
+    return alt.param(name=LABELS, value=[token.label.strip() or token.label for token in tokens])
+
+
+TOKENS_LEFT = {"titleX": alt.ExprRef("width > 500 ? -84 : -56"), "minExtent": 56}
+"""For the vertical one: its title begins where the texts do."""
+
+
+def token_axis(title, count, length, *, across, cell=True, **more):
+    """An axis of token positions that names every so many by text and index, as many as fit.
+
+    count: of tokens; length: "width" or "height", the axis's; across: whether it is horizontal
+    cell: whether a token is a cell that begins at its index, and not a point there
+    """
+    middle = alt.ExprRef(f"{length} / {2 * count}") if cell else 0
+    # an unseen mark keeps the index behind a text that runs from right to left
+    text = f"truncate({LABELS}[datum.value], width > 500 ? 9 : 5)"
+    return alt.Axis(
+        title=title,
+        grid=False,
+        domain=False,
+        ticks=False,
+        tickMinStep=1,
+        tickCount=alt.ExprRef(f"clamp(floor({length} / 17), 2, {count})"),
+        labelExpr=f"isValid({LABELS}[datum.value]) ? {text} + '\u200e  ' + datum.value : ''",
+        labelOffset=middle,
+        labelLimit=alt.ExprRef("width > 500 ? 100 : 62"),
+        **({"labelAngle": -90, "labelAlign": "right", "labelBaseline": "middle"} if across else {}),
+        **more,
+    )
+
+
+def halo(mark, **style):
+    """Two layers of text, the first a ground of paper, so that it can be read over marks.
+
+    mark: a chart's method `mark_text`
+    """
+    ground = {"stroke": alt.ExprRef("paper"), "strokeWidth": 4, "strokeJoin": "round"}
+    colour = {"color": style.pop("color")} if "color" in style else {}
+    return [mark(**style, **ground, aria=False), mark(**style, **colour, aria=False)]
+
+
 def only(condition):
     """Opacity that shows a mark while an expression holds."""
     return alt.ExprRef(f"{condition} ? 1 : 0")
@@ -165,7 +216,7 @@ def frame(
         chart.add_params(
             alt.param(name="ink", value=INK["light"]),
             alt.param(name="dark", expr="luminance(ink) > 0.4"),
-            alt.param(name="paper", expr="dark ? '#1e2129' : '#ffffff'"),
+            alt.param(name="paper", expr=f"dark ? '{PAPER['dark']}' : '{PAPER['light']}'"),
             *params,
         )
         .properties(
@@ -187,18 +238,19 @@ def marked(*names):
 
 def _config():
     ink = {"expr": "ink"}
-    faint = {"expr": "dark ? 'rgba(255,255,255,.13)' : 'rgba(20,24,40,.10)'"}
+    faint = {"expr": "dark ? 'rgba(255,255,255,.10)' : 'rgba(20,24,40,.08)'"}
     line = {"expr": "dark ? 'rgba(255,255,255,.45)' : 'rgba(20,24,40,.45)'"}
+    soft = {"expr": f"dark ? '{SOFT['dark']}' : '{SOFT['light']}'"}
     return {
         "font": FONT,
         "padding": 4,
         "aria": True,
         "view": {"stroke": None},
         "axis": {
-            "labelColor": ink,
+            "labelColor": soft,
             "titleColor": ink,
-            "labelFontSize": 11,
-            "titleFontSize": 12,
+            "labelFontSize": TICK,
+            "titleFontSize": LABEL,
             "titleFontWeight": 500,
             "titlePadding": 8,
             "gridColor": faint,
@@ -208,15 +260,29 @@ def _config():
             "labelOverlap": True,
             "labelFlush": False,
         },
+        # read from left to right like all text, above the axis: no head must be turned, and a
+        # phone has its width for the picture
+        "axisY": {
+            "titleAngle": 0,
+            "titleAnchor": "end",
+            "titleAlign": "left",
+            "titleBaseline": "bottom",
+            "titleX": -Y_EXTENT,
+            "titleY": -10,
+            "minExtent": Y_EXTENT - 4,
+            "domain": False,
+            "ticks": False,
+            "labelPadding": 6,
+        },
         "legend": {
             "labelColor": ink,
             "titleColor": ink,
-            "labelFontSize": 11,
-            "titleFontSize": 11.5,
+            "labelFontSize": LABEL,
+            "titleFontSize": LABEL,
             "titleFontWeight": 500,
             "symbolSize": 70,
-            "rowPadding": 3,
+            "rowPadding": 4,
         },
-        "text": {"color": ink, "fontSize": 11},
+        "text": {"color": ink, "fontSize": LABEL},
         "rule": {"color": ink},
     }

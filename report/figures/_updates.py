@@ -62,8 +62,19 @@ def records(data, table, state):
 def zero_line():
     """A dashed vertical line where the horizontal axis is 0."""
     return altair.Chart(altair.InlineData([{}])).mark_rule(
-        strokeDash=[4, 3], strokeWidth=1.2, aria=False
+        strokeDash=[4, 3], strokeWidth=1.2, opacity=0.7, aria=False
     ).encode(x=_theme.at(0))  # fmt: skip
+
+
+def legend():
+    """The legend of kinds of targets, in two columns where a phone has no room for three."""
+    return altair.Legend(
+        title="largest target",
+        orient="top",
+        columns=altair.ExprRef("width > 400 ? 3 : 2"),
+        symbolOpacity=1,
+        offset=_theme.ABOVE,
+    )
 
 
 def point_size(data):

@@ -46,7 +46,7 @@ def _axes():
 
 
 def _cloud(data, points):
-    legend = altair.Legend(title="largest target", orient="top", symbolOpacity=1)
+    legend = _updates.legend()
     tooltip = [
         altair.Tooltip("label:N", title="current token"),
         altair.Tooltip("head:O", title="head"),

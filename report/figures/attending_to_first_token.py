@@ -3,7 +3,7 @@
 from report.figures import _head_sorted
 from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls, rows  # noqa: F401
 
-Y_TITLE = "tokens whose largest target is token 0"
+Y_TITLE = "share of tokens whose largest target is token 0"
 NUMBER = ".1%"
 
 

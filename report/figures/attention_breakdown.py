@@ -102,7 +102,7 @@ def _points(data, axes, plane):
         gradientThickness=10,
         values=[0, 0.5, 1],
         format=".1f",
-        offset=2,
+        offset=2 if plane is _ternary else _theme.ABOVE,
     )
     scale = altair.Scale(domain=[0, 1], range=_theme.ramp(_theme.PROBABILITY_RAMP))
     tooltip = [

@@ -7,7 +7,7 @@ from report.figures._map import edge, score_range
 from report.text import percent
 
 ASPECT = 1.0
-PHONE_ASPECT = 0.92
+PHONE_ASPECT = 0.9
 PAINTS_PIXELS = True
 """`rows` paints with colours of its own, so it must be told `dark`."""
 
@@ -41,7 +41,7 @@ def chart(data, **state):
         url="attention/{layer}/{head}.json",
         decode="attention_map",
         datasets=["map", "markers", "edge", "cursor", "no_score"],
-        params=_map.params(low, high),
+        params=_map.params(data.tokens, low, high),
         ramp=_theme.SCORE_RAMP,
         terms=_terms.names(data),
     )

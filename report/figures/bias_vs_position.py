@@ -1,11 +1,18 @@
 """What a term does whoever looks: terms side by side, by target or by distance."""
 
+import json
+
 import altair
 import numpy as np
 
 from report.errors import ReportError
 from report.figures import _controls, _profiles, _terms, _theme
 from report.text import count, number
+
+ENDS = "width > 500 ? 88 : 74"
+"""Pixels on the right in which each line is named at its end."""
+LINE = 15
+"""Pixels from one of those names to the next, at least."""
 
 ASPECT = 1.6
 PHONE_ASPECT = 1.05
@@ -68,8 +75,9 @@ def caption(data):
         return (
             "The bias term and the ALiBi term of a score depend on the target token alone; ALiBi "
             "does so up to a constant for each current token, which changes nothing after softmax. "
-            "For the same reason each line has its mean removed: only the trend matters. Where the "
-            "bias falls while ALiBi rises, the head works against its pull to the recent past; the "
+            "For the same reason each line has its mean removed: only the trend matters. Tokens "
+            "that stand out are named. Where the bias falls while ALiBi rises, the head works "
+            "against its pull to the recent past; the "
             f"dashed line is the straight line that fits the bias best. {unit}"
         )
     other = "ALiBi" if "position" in lines else "bias"
@@ -102,19 +110,22 @@ def chart(data, **state):
     x = _x(data, field)
     marks = [_zero()] if field == "distance" else [_zero(), _marked_token()]
     for term, name in lines.items():
-        named = table.transform_calculate(line=f"'{name} term'")
+        named = table.transform_calculate(line=json.dumps(f"{name} term"))
         if term == "content" and field == "token" and data.causal:
             named = named.transform_filter(f"datum.token <= {data.length - _fewest(data)}")
         marks += _drawn(named, x, field, term, _colour(lines))
+        if term != "position" and field == "token":
+            marks += _standing_out(data, named, x, term)
+    ends = _ends(data, table, field, lines)
     return _theme.frame(
-        altair.layer(*marks, _hover(data, table, x, field, lines)),
+        altair.layer(*marks, *ends, _hover(data, table, x, field, lines)),
         name="bias_vs_position",
         description=f"{title(data)}: terms of the score by {field}, mean removed",
         controls=_controls.at_state(controls(data), state),
         url="attention/{layer}/{head}.json",
         decode="bias_vs_position",
         datasets=[dataset],
-        params=_theme.marked("token"),
+        params=[*_theme.marked("token"), altair.param(name="ends", expr=ENDS)],
         terms=_terms.names(data),
         lines=list(lines),
         by="target" if field == "token" else "distance",
@@ -131,11 +142,16 @@ def _x(data, field):
     if field == "distance":
         title = "distance (tokens in the past" + (")" if data.causal else "; negative: later ones)")
     axis = {"grid": False, "tickMinStep": 1, "format": "d"}
-    return altair.X(f"{field}:Q", title=title).scale(nice=False, zero=False).axis(**axis)
+    room = [0, altair.ExprRef("width - ends")]
+    return (
+        altair.X(f"{field}:Q", title=title)
+        .scale(nice=False, zero=False, range=room)
+        .axis(**axis, tickCount=_theme.ticks_across())
+    )
 
 
 def _y(term):
-    return altair.Y(f"{term}:Q", title="term of the score, mean removed").axis(tickCount=6)
+    return altair.Y(f"{term}:Q", title="term of the score, mean removed (nats)").axis(tickCount=6)
 
 
 def _colour(lines):
@@ -143,8 +159,88 @@ def _colour(lines):
         domain=[f"{name} term" for name in lines.values()],
         range=[_theme.themed(*_theme.TERMS[each]) for each in lines],
     )
-    legend = altair.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=3)
-    return altair.Color("line:N", scale=scale, legend=legend)
+    return altair.Color("line:N", scale=scale, legend=None)
+
+
+def _ends(data, table, field, lines):
+    """The names of the lines, at the right, as high as their last part, one below the other."""
+    last = f"datum.{field} >= 0.85 * datum.most"
+    names = {term: f"{name} term" for term, name in lines.items()}
+    said = ", ".join(f"{json.dumps(term)}: {json.dumps(name)}" for term, name in names.items())
+    found = (
+        table.transform_joinaggregate(most=f"max({field})")
+        .transform_filter(last)
+        .transform_fold(list(lines), as_=["term", "value"])
+        .transform_aggregate(end="mean(value)", groupby=["term"])
+        .transform_calculate(line=f"{{{said}}}[datum.term]")
+        .transform_window(
+            above="lag(end)", top="lag(end, 2)", sort=[altair.SortField("end", "descending")]
+        )
+    )
+    here, above, top = (f"scale('y', datum.{each})" for each in ("end", "above", "top"))
+    # each as far down as those above it push it
+    pushed = f"isValid(datum.above) ? max({here}, {above} + {LINE}) : {here}"
+    pushed = f"isValid(datum.top) ? max({here}, {above} + {LINE}, {top} + {2 * LINE}) : {pushed}"
+    text = found.mark_text(
+        align="left",
+        baseline="middle",
+        fontWeight=600,
+        dy=altair.ExprRef(f"({pushed}) - {here}"),
+        aria=False,
+    )
+    return [
+        text.encode(
+            x=altair.value(altair.ExprRef("width - ends + 8")),
+            y=altair.Y("end:Q"),
+            text="line:N",
+            color=_colour(lines),
+        )
+    ]
+
+
+def _standing_out(data, table, x, term):
+    """The texts of the tokens that a term raises or lowers most, at their points."""
+    found = []
+    near = f"{data.length / 7:.4g}"
+    for order, side, baseline, away in (
+        ("descending", ">", "bottom", -6),
+        ("ascending", "<", "top", 6),
+    ):
+        ranked = (
+            table.transform_window(rank="row_number()", sort=[altair.SortField(term, order)])
+            .transform_filter(f"datum.rank <= 3 && datum.{term} {side} 0")
+            # of two that are close to each other only the one that stands out more
+            .transform_window(
+                before="lag(token)",
+                rank_before="lag(rank)",
+                after="lead(token)",
+                rank_after="lead(rank)",
+                sort=[altair.SortField("token")],
+            )
+            .transform_filter(
+                f"!(isValid(datum.before) && datum.token - datum.before < {near}"
+                " && datum.rank_before < datum.rank)"
+            )
+            .transform_filter(
+                f"!(isValid(datum.after) && datum.after - datum.token < {near}"
+                " && datum.rank_after < datum.rank)"
+            )
+            .transform_calculate(text="'“' + truncate(trim(datum.token_text), 14) + '”'")
+        )
+        found += [
+            mark.encode(x=x, y=_y(term), text="text:N")
+            for mark in _theme.halo(
+                ranked.mark_text,
+                baseline=baseline,
+                dy=away,
+                align=altair.ExprRef(
+                    f"datum.token < {data.length / 12:.4g} ? 'left' : "
+                    f"datum.token > {data.length * 11 / 12:.4g} ? 'right' : 'center'"
+                ),
+                fontSize=_theme.TICK,
+            )
+        ]
+    return found
 
 
 def _zero():

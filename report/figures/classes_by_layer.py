@@ -25,9 +25,10 @@ def caption(data):
     return (
         "The probability that a head gives to one class of target tokens, mean over the tokens of "
         "all cells that have a cell above. At each layer the heads are sorted by their value"
-        f"{joined}. The dashed line is what even attention would give: the class’s share of the "
-        "tokens that can be seen, so a class of many tokens lies high by chance alone. Choose a "
-        "class and a way to write the table; each has a scale of its own."
+        f"{joined}; the highest has its number above it. The dashed line is what even attention "
+        "would give: the class’s share of the tokens that can be seen, so a class of many tokens "
+        "lies high by chance alone. Choose a class and a way to write the table; each has a scale "
+        "of its own."
     )
 
 
@@ -45,22 +46,8 @@ def chart(data, **state):
     shown = altair.Chart(altair.NamedData("heads")).transform_filter(
         "datum.target === target && datum.rendering === rendering"
     )
-    x, y = _axes(data)
-    colour = altair.Color("rank:Q", legend=None).scale(
-        domain=[0, max(1, data.heads - 1)], range=_theme.ramp(_theme.RANK_RAMP)
-    )
-    lines = shown.mark_line(strokeWidth=1.6, opacity=0.75, aria=False)
-    told = shown.transform_calculate(
-        named="'head ' + datum.head", times="datum.even > 0 ? datum.probability / datum.even : null"
-    )
-    points = told.mark_circle(
-        size=altair.ExprRef("width > 500 ? 62 : 44"),
-        opacity=1,
-        stroke=altair.ExprRef("paper"),
-        strokeWidth=0.8,
-        aria=False,
-    )
-    around = told.mark_circle(size=420, color="transparent", aria=False)  # easy to hit
+    x, y = _head_sorted.layer_axis(data), _y()
+    told = shown.transform_calculate(times="datum.even > 0 ? datum.probability / datum.even : null")
     tooltip = [
         altair.Tooltip("rank:Q", title="rank (0 = lowest)"),
         altair.Tooltip("layer:Q", title="layer"),
@@ -69,12 +56,12 @@ def chart(data, **state):
         altair.Tooltip("times:Q", title="times even", format=".2f"),
         altair.Tooltip("named:N", title="real head"),
     ]
+    lines, *points = _head_sorted.sorted_lines(data, told, x, y, "rank", tooltip)
     return _theme.frame(
         altair.layer(
-            lines.encode(x=x, y=y, color=colour, detail="rank:N"),
+            lines,
             _even(data, shown, x),
-            around.encode(x=x, y=y, tooltip=tooltip),
-            points.encode(x=x, y=y, color=colour, tooltip=tooltip),
+            *points,
             *_named_even(shown, x),
             *_head_sorted.marked_head(shown, x, y),
         ),
@@ -91,16 +78,11 @@ def chart(data, **state):
     )
 
 
-def _axes(data):
-    x = (
-        altair.X("layer:Q", title="layer (index from 0)")
-        .scale(domain=[-0.25, data.layers - 0.75], nice=False)
-        .axis(values=list(range(data.layers)), format="d", grid=False)
-    )
+def _y():
     y = altair.Y("probability:Q", title="probability, mean over tokens of cells")
     # room for the labels of every class: a chart keeps the room that it began with
     y = y.scale(zero=True, nice=False, padding=6)
-    return x, y.axis(format=".2~%", tickCount=6, minExtent=36)
+    return y.axis(format=".2~%", tickCount=6)
 
 
 def _even(data, shown, x):
@@ -116,14 +98,12 @@ def _even(data, shown, x):
 
 
 def _named_even(shown, x):
-    """What that line is, on a ground of paper, so that it can be read over other lines."""
+    """What that line is."""
     first = shown.transform_filter("datum.rank === 0 && datum.layer === 0")
-    style = {"align": "left", "dx": -10, "dy": -11, "fontSize": 11, "fontWeight": 600}
-    ground = {"stroke": altair.ExprRef("paper"), "strokeWidth": 4, "strokeJoin": "round"}
-    text = altair.value("even attention")
+    style = {"align": "left", "dx": -10, "dy": 11, "fontSize": _theme.TICK, "fontWeight": 600}
     return [
-        first.mark_text(**style, **more, aria=False).encode(x=x, y=altair.Y("even:Q"), text=text)
-        for more in (ground, {})
+        mark.encode(x=x, y=altair.Y("even:Q"), text=altair.value("even attention"))
+        for mark in _theme.halo(first.mark_text, **style)
     ]
 
 

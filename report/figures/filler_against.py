@@ -1,19 +1,25 @@
 """Does it matter what a filler says? Meaningless tokens against a sentence of the same length."""
 
 from report.figures import _controls, _received, _terms
+from report.figures._one_row import OneRow
 from report.text import number
 
 NAME = "filler_against"
+ROW = OneRow(NAME, (_received.BLUE, _received.ORANGE), cut=False)
+left_out = ROW.left_out
+controls = ROW.controls
+columns = ROW.columns
+boxes = ROW.boxes
+panels = ROW.panels
+legends = ROW.legends
+chart = ROW.chart
+rows = ROW.rows
+alt = ROW.alt
 
 
 def title(data):
     one, other = data.lines.values()
     return f"{one} vs {_received.lower(other)}"
-
-
-def left_out(data):
-    """Why this figure cannot be drawn, in one sentence; "" if it can."""
-    return _received.left_out(data, 2)
 
 
 def caption(data):
@@ -22,52 +28,6 @@ def caption(data):
         "All positions of a prompt with one part or another before the question, of as many tokens "
         f"and in the same place: “{one}” or “{other}”. {_received.explained(data)}"
     )
-
-
-def controls(data):
-    return [_received.reduction_control()]
-
-
-def columns(data):
-    """Panels side by side: one a model."""
-    return len(data.places)
-
-
-def boxes(data):
-    """The room of each panel."""
-    return _received.boxes(data, 1)
-
-
-def panels(data):
-    """Titles of the panels."""
-    return [place.title for place in data.places]
-
-
-def legends(data):
-    """What the lines are."""
-    return [_received.legend(_lines(data))]
-
-
-def _lines(data):
-    return _received.styled(data, _received.BLUE, _received.ORANGE)
-
-
-def _panel(data, number):
-    _received.check(NAME, data, 2)
-    return {"place": data.places[number], "lines": _lines(data), "cut": False}
-
-
-def chart(data, panel=0, **state):
-    at = _controls.at_state(controls(data), state)
-    return _received.chart(NAME, **_panel(data, panel), controls=at)
-
-
-def rows(data, panel=0, **state):
-    return _received.rows(**_panel(data, panel), **_controls.values(controls(data), state))
-
-
-def alt(data, panel=0, **state):
-    return _received.alt(**_panel(data, panel), **_controls.values(controls(data), state))
 
 
 def seen(data, **state):

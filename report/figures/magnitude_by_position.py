@@ -11,7 +11,7 @@ ASPECT = 1.0
 PHONE_ASPECT = 0.85
 COLOURS = {
     "the first token": _theme.KINDS["the first token"],
-    "any other token": ("circle", "#8d94a3", "#8b92a3"),
+    "any other token": ("circle", "#8a919f", "#6d7480"),
 }
 
 
@@ -38,7 +38,7 @@ def chart(data, **state):
         url="updates/{layer}.json",
         decode="tables",
         datasets=["points", "region"],
-        params=_theme.marked("token"),
+        params=[*_theme.marked("token"), _theme.labels(data.tokens)],
     )
 
 
@@ -47,14 +47,22 @@ def _axes(data):
         "x": altair.X("magnitude:Q", title=f"{_updates.MAGNITUDE} (ratio)").axis(
             tickCount=_theme.ticks_across()
         ),
-        "y": altair.Y("token:Q", title="current token (index)")
-        .scale(domain=[0, data.length], nice=False, reverse=True)
-        .axis(grid=False, tickMinStep=1, format="d"),
+        "y": altair.Y(
+            "token:Q",
+            axis=_theme.token_axis(
+                "current token (text and index)",
+                data.length,
+                "height",
+                across=False,
+                cell=False,
+                **_theme.TOKENS_LEFT,
+            ),
+        ).scale(domain=[0, data.length], nice=False, reverse=True),
     }
 
 
 def _cloud(data, points):
-    legend = altair.Legend(title="largest target", orient="top", symbolOpacity=1)
+    legend = _updates.legend()
     tooltip = [
         altair.Tooltip("label:N", title="current token"),
         altair.Tooltip("head:O", title="head"),

@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.figures import _classes, _controls, _terms, _theme
+from report.figures import _classes, _controls, _head_sorted, _terms, _theme
 from report.figures._classes import left_out  # noqa: F401 (a figure has it)
 from report.text import number, percent
 
@@ -11,9 +11,9 @@ ASPECT, PHONE_ASPECT, WIDTH = 1.25, 1.45, 300
 COLUMNS = 3
 
 STYLES = (
-    ("line", [1, 0], "circle", "#1f5fc4", "#7fb0ff"),
-    ("dash", [6, 3], "square", "#c2410c", "#ff9a57"),
-    ("dots", [2, 2], "triangle-up", "#0d7a5f", "#4fd6ae"),
+    ("line", [1, 0], "circle", "#173fa8", "#6f90f2"),
+    ("dash", [6, 3], "square", "#a3331a", "#f0682c"),
+    ("dots", [2, 2], "triangle-up", "#2a9f70", "#b1fae1"),
 )
 """Of the renderings, in order: (mark of the legend, dash, shape, colour on light, on dark)."""
 
@@ -69,7 +69,7 @@ def chart(data, panel=0, **state):
     at = _controls.at_state(controls(data), state)
     renderings = _classes.renderings(data)
     layers = _layers(list(_compared(data))[panel], renderings)
-    x, y = _axes(data)
+    x, y = _head_sorted.layer_axis(data, "place", around=0.3), _y()
     colour, dash, shape = _looks(list(renderings))
     line = layers.mark_line(strokeWidth=1.7, aria=False)
     bar = layers.mark_rule(strokeWidth=2.6, opacity=0.3, aria=False)
@@ -137,16 +137,10 @@ def _layers(target, renderings):
     )
 
 
-def _axes(data):
-    x = (
-        altair.X("place:Q", title="layer (index from 0)")
-        .scale(domain=[-0.3, data.layers - 0.7], nice=False)
-        .axis(values=list(range(data.layers)), format="d", grid=False)
-    )
+def _y():
     y = altair.Y("shown_mean:Q", title=None).scale(zero=True)
     label = "shown === 'times' ? format(datum.value, '~g') + '×' : format(datum.value, '.0%')"
-    # room for the labels of both measures: a chart keeps the room that it began with
-    return x, y.axis(tickCount=5, labelExpr=label, minExtent=36)
+    return y.axis(tickCount=5, labelExpr=label)
 
 
 def _looks(renderings):

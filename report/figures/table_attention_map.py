@@ -49,7 +49,7 @@ def chart(data, **state):
         url="attention/{layer}/{head}.json",
         decode="table_attention_map",
         datasets=["map", "markers", "edge", "cursor", "no_score"],
-        params=_map.params(low, high),
+        params=_map.params(data.first.tokens, low, high),
         ramp=_theme.SCORE_RAMP,
         terms=_terms.names(data),
         classes=list(_classes.NAMES.values()),

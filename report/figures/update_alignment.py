@@ -3,7 +3,7 @@
 import numpy as np
 
 from report.figures import _histogram, _updates
-from report.figures._histogram import ASPECT, PHONE_ASPECT  # noqa: F401
+from report.figures._histogram import boxes  # noqa: F401
 from report.figures._updates import controls, left_out, rows  # noqa: F401
 from report.text import number, percent
 

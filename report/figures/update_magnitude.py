@@ -1,7 +1,7 @@
 """How much each head changes the hidden state: length of its update, token by token."""
 
 from report.figures import _histogram, _updates
-from report.figures._histogram import ASPECT, PHONE_ASPECT  # noqa: F401
+from report.figures._histogram import boxes  # noqa: F401
 from report.figures._updates import controls, left_out, rows  # noqa: F401
 from report.text import number
 

@@ -1,0 +1,56 @@
+"""A grid with one row of panels: heads side by side, two conditions in each."""
+
+from dataclasses import dataclass
+
+from report.figures import _controls, _received
+
+
+@dataclass(frozen=True)
+class OneRow:
+    """What such a figure is made of, all but its words; a figure module takes its methods."""
+
+    name: str
+    styles: tuple
+    """A `_received.Style` for each condition."""
+    cut: bool
+    """Whether what the second condition adds is left out, so that both are over the same tokens."""
+
+    def left_out(self, data):
+        """Why this figure cannot be drawn, in one sentence; "" if it can."""
+        return _received.left_out(data, len(self.styles))
+
+    def controls(self, data):
+        return [_received.reduction_control()]
+
+    def columns(self, data):
+        """Panels side by side."""
+        return len(data.places)
+
+    def boxes(self, data):
+        """The room of each panel."""
+        return _received.boxes(data, 1)
+
+    def panels(self, data):
+        """Titles of the panels."""
+        return [place.title for place in data.places]
+
+    def legends(self, data):
+        """What the lines are."""
+        return [_received.legend(_received.styled(data, *self.styles))]
+
+    def chart(self, data, panel=0, **state):
+        at = _controls.at_state(self.controls(data), state)
+        return _received.chart(self.name, **self._panel(data, panel), controls=at)
+
+    def rows(self, data, panel=0, **state):
+        at = _controls.values(self.controls(data), state)
+        return _received.rows(**self._panel(data, panel), **at)
+
+    def alt(self, data, panel=0, **state):
+        at = _controls.values(self.controls(data), state)
+        return _received.alt(**self._panel(data, panel), **at)
+
+    def _panel(self, data, number):
+        _received.check(self.name, data, len(self.styles))
+        lines = _received.styled(data, *self.styles)
+        return {"place": data.places[number], "lines": lines, "cut": self.cut}

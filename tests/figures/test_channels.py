@@ -1,0 +1,93 @@
+"""In all specifications: nothing by colour alone, one scale of type, a title on every axis."""
+
+import pytest
+
+from report.figures import _theme
+from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
+    drawn_of,
+    every_figure,
+    inside,
+    panels_of,
+    specification,
+)
+
+SECOND = ("shape", "strokeDash", "text", "detail", "x", "y")
+"""Channels that say again what a colour says, where they have the same field."""
+
+
+def charts(node):
+    """All parts of a specification that encode something."""
+    if isinstance(node, list):
+        return [part for child in node for part in charts(child)]
+    if not isinstance(node, dict):
+        return []
+    here = [node] if "encoding" in node and "mark" in node else []
+    return here + [part for child in node.values() for part in charts(child)]
+
+
+@pytest.fixture
+def specs(figure, drawn_of):  # noqa: F811
+    return [specification(figure, drawn_of, **panel) for panel in panels_of(figure, drawn_of)]
+
+
+def by_colour(spec):
+    """(mark, encoding, channel) of every chart whose colour is a name or a class."""
+    return [
+        (part["mark"]["type"], part["encoding"], part["encoding"][name])
+        for part in charts(spec)
+        for name in ("color", "fill", "stroke")
+        if part["encoding"].get(name, {}).get("type") in ("nominal", "ordinal")
+    ]
+
+
+@every_figure
+def test_what_a_colour_says_something_else_says_too(figure, specs):
+    for spec in specs:
+        said = {
+            (part["encoding"][name]["field"])
+            for part in charts(spec)
+            for name in ("shape", "strokeDash", "text")
+            if "field" in part["encoding"].get(name, {})
+        }
+        for mark, encoding, colour in by_colour(spec):
+            own = {encoding.get(name, {}).get("field") for name in ("shape", "strokeDash", "text")}
+            if mark == "rect":  # strips of a table: delimiters are narrower, and stand apart
+                assert figure.__name__.endswith("table_attention_map")
+            elif mark in ("line", "point", "circle") and colour["field"] != "line":
+                assert colour["field"] in own, (mark, colour["field"])
+            else:  # bands, bars and lines that another layer names or dashes
+                assert colour["field"] in said or mark == "rule", (mark, colour["field"])
+
+
+@every_figure
+def test_no_colour_tells_more_than_seven_things_apart(figure, specs):
+    for spec in specs:
+        for *_, colour in by_colour(spec):
+            assert len(colour["scale"]["domain"]) <= 7
+
+
+@every_figure
+def test_all_text_is_of_the_one_scale(figure, specs):
+    allowed = set(_theme.TYPE.values())
+    for spec in specs:
+        sizes = [*inside(spec, "fontSize"), *inside(spec["config"], "labelFontSize")]
+        sizes += [*inside(spec["config"], "titleFontSize"), *inside(spec, "labelFontSize")]
+        assert sizes
+        assert set(sizes) <= allowed
+        assert min(sizes) >= 11
+
+
+@every_figure
+def test_every_axis_has_a_title(figure, specs):
+    for spec in specs:
+        titles = {"x": set(), "y": set()}
+        for part in charts(spec):
+            for name, found in titles.items():
+                channel = part["encoding"].get(name, {})
+                if "field" in channel and channel.get("axis", {}) is not None:
+                    found.add(channel.get("title") or channel.get("axis", {}).get("title"))
+        for name, found in titles.items():
+            written = {title for title in found if title}
+            drawn_itself = figure.__name__.endswith("attention_breakdown")
+            same = figure.__name__.endswith("renderings_compared") and name == "y"
+            assert written or drawn_itself or same, (name, found)
