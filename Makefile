@@ -14,7 +14,7 @@ LAYERS ?=
 DTYPE ?=
 DEVICE ?=
 ARGS ?=
-# MEASURE=no installs nothing that measures: the site is made from datasets that are there.
+# MEASURE=no installs nothing that measures: the site is made from frozen datasets.
 MEASURE ?= yes
 # On Linux the registry's torch brings CUDA, several GB. For the CPU build alone:
 # make site TORCH_INDEX=https://download.pytorch.org/whl/cpu
@@ -38,7 +38,7 @@ OPTIONS := $(if $(STUDY),--study "$(STUDY)") $(foreach model,$(MODELS),--models 
   $(if $(DEVICE),--device "$(DEVICE)") $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock site serve check publish test lint format clean browser
+.PHONY: help setup lock site why freeze serve check publish test lint format clean browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,12 @@ lock: ## Renew the lock files after a change of pyproject.toml (UPGRADE=1: to th
 
 site: $(READY) ## Measure what changed and build the site into site/ (STUDY=, MODEL=, MODELS=, PASSAGE=, LAYERS=, DTYPE=, DEVICE=)
 	$(BIN)/python -m report site $(OPTIONS)
+
+why: $(READY) ## Say what would be measured, and because of which change
+	$(BIN)/python -m report why $(OPTIONS)
+
+freeze: $(READY) ## Measure what changed and copy the datasets into frozen/, to be committed
+	$(BIN)/python -m report freeze $(OPTIONS)
 
 serve: export SITE_URL ?= http://127.0.0.1:$(PORT)/
 serve: site ## Build the site and show it on http://127.0.0.1:8000/ (PORT=)
@@ -106,7 +112,7 @@ browser: ## Install Debian's Chromium if no browser is there
 	fi
 
 clean: ## Remove everything that was made: the site, data, caches (not the virtual environment)
-	rm -rf site site-zensical .site*.tmp .cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf site site-zensical .site*.tmp .report.lock .cache .pytest_cache .ruff_cache .hypothesis
 	rm -rf site_src/articles site_src/datasets site_src/figures site_src/schemas site_src/assets
 	rm -f site_src/index.md site_src/archive.md site_src/tags.md site_src/models.md site_src/feed.xml
 	find . -name __pycache__ -not -path "./$(VENV)/*" -prune -exec rm -rf {} +

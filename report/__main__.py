@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from report import __version__
 from report.errors import ReportError
+from report.lock import only_build
 from report.options import Options, with_options
 from report.project import HERE, project
 
@@ -38,12 +39,13 @@ SiteFolder = Annotated[Path, typer.Argument(help="Folder of the built site.", sh
 @with_options
 def site(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
     """Measure what changed, write all pages, and build the site into site/."""
-    others = _render(options, study, force, root)
     from report.address import EXAMPLE, read_site
     from report.publish import build
 
     where = project(root)
-    build(where.config, where.site, others)
+    with only_build(where, _say):
+        others = _render(where, options, study, force)
+        build(where.config, where.site, others)
     if not read_site(where.config).url:
         _say(
             "SITE_URL is not set: the site has no feed, no canonical links and an empty site map. "
@@ -56,14 +58,49 @@ def site(options: Options, study: Only = None, force: Force = False, root: Root 
 @with_options
 def render(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
     """Measure what changed and write Markdown, data, figures and assets into site_src/."""
-    _render(options, study, force, root)
+    where = project(root)
+    with only_build(where, _say):
+        _render(where, options, study, force)
 
 
 @app.command()
 @with_options
 def measure(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
     """Run the models where something changed and write the datasets."""
-    _measure(project(root), options, study, force)
+    where = project(root)
+    with only_build(where, _say):
+        _measure(where, options, study, force)
+
+
+@app.command()
+@with_options
+def why(options: Options, study: Only = None, root: Root = HERE):
+    """Say what would be measured, and because of which change; runs no model."""
+    from report.measuring import read
+    from report.plan import plans
+    from report.study import read_studies
+
+    where = project(root)
+    for each in read_studies(where.articles, study, **options.given):
+        for plan in plans(each, where, read(each), ask=False):
+            said = "; ".join(plan.reasons) if plan.state == "measure" else STATES[plan.state]
+            will = "would be measured: " if plan.state == "measure" else ""
+            typer.echo(f"{each.name}, {plan.model}: {will}{said}")
+
+
+@app.command()
+@with_options
+def freeze(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
+    """Measure what changed and copy the datasets into frozen/, to be committed and published from
+    a machine that cannot measure."""
+    from report.frozen import freeze
+
+    where = project(root)
+    with only_build(where, _say):
+        studies, found = _measure(where, options, study, force, use_frozen=False)
+        for each, one in zip(studies, found, strict=True):
+            for folder in freeze(each.name, [model.folder for model in one], where):
+                _say(f"{each.name}: frozen in {_shown(folder)}")
 
 
 @app.command()
@@ -208,7 +245,7 @@ def _measuring_packages():
         ) from error
 
 
-def _render(options, only, force, root):
+def _render(where, options, only, force):
     """All pages of a project, and what they show, from datasets measured where needed.
 
     returns: the names of the other articles, whose pages and datasets are left as they were
@@ -221,12 +258,11 @@ def _render(options, only, force, root):
     from report.pages import remove_departed, render_article, render_lists
     from report.study import study_names
 
-    where = project(root)
     about = read_site(where.config)
-    studies, folders = _measure(where, options, only, force)
+    studies, found = _measure(where, options, only, force)
     datas = [
-        open_study(paths, study.front_matter.revisions)
-        for study, paths in zip(studies, folders, strict=True)
+        open_study([each.folder for each in one], study.front_matter.revisions)
+        for study, one in zip(studies, found, strict=True)
     ]
     pages = []
     with _progress() as bar:
@@ -243,16 +279,24 @@ def _render(options, only, force, root):
     return [name for name in names if name not in {study.name for study in studies}]
 
 
-def _measure(where, options, only, force):
-    """The studies of a project, or one, and the folders of each one's datasets, one a model; says
-    which were measured now."""
+STATES = {
+    "unchanged": "unchanged, not measured again",
+    "kept": "not measured again: what measures is not installed, and nothing else changed",
+    "frozen": "frozen datasets used",
+}
+"""What is said of datasets that are not measured; see `report.plan.Plan`."""
+
+
+def _measure(where, options, only, force, use_frozen=True):
+    """The studies of a project, or one, and of each a list of `report.measuring.Found`, one a
+    model; says what was measured now, and why."""
     from report.measuring import datasets, read
     from report.study import read_studies
 
     studies = read_studies(where.articles, only, **options.given)
     for study in studies:
         read(study)  # so that a mistake in the last one is not found out after the first ran
-    folders = []
+    all_found = []
     for study in studies:
         with _progress() as bar:
             tasks = {}
@@ -262,12 +306,22 @@ def _measure(where, options, only, force):
                     tasks[what] = bar.add_task(what, total=total)
                 bar.update(tasks[what], completed=done, total=total)
 
-            found = datasets(study, where, show, force, announce=_say)
-        for folder, ran in found:
-            state = "measured" if ran else "unchanged, not measured again"
-            _say(f"{study.name}: {state} ({folder.name})")
-        folders.append([folder for folder, _ in found])
-    return studies, folders
+            found = datasets(study, where, show, force, use_frozen, announce=_say)
+        for each in found:
+            _say(f"{study.name}: {_state(each)}")
+        all_found.append(found)
+    return studies, all_found
+
+
+def _state(found):
+    """What happened to the datasets of a model, for the command line."""
+    from report.frozen import measured_with
+
+    key = found.folder.name
+    if found.ran:
+        return f"measured ({key}): {'; '.join(found.reasons)}"
+    with_what = f": {measured_with(found.folder)}" if found.state == "frozen" else ""
+    return f"{STATES[found.state]} ({key}){with_what}"
 
 
 def _say(text):

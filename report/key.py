@@ -1,25 +1,20 @@
 """What a measurement depends on, and its hash: equal keys mean equal datasets.
 
-Computed without torch, so that a site whose datasets exist is rebuilt in seconds.
+Token ids are not in it, but all that they follow from: the text, whether it becomes a chat, every
+file of the tokenizer, and the version of the library that reads it. So it is computed without
+torch, and a site whose datasets exist is rebuilt in seconds.
 """
 
 import hashlib
 import json
 from importlib import metadata
-from pathlib import Path
 
 from report import store
+from report.errors import ReportError
+from report.measuring_code import measuring_code
 from report.models.weights import INDEX, weights_sha256
 
-PACKAGE = Path(__file__).parent
-
-MEASURING_CODE = (
-    *("models", "measurements", "datasets", "schemas", "kinds", "prompts"),
-    *("store.py", "measuring.py", "conditions.py", "fillers.py", "tables.py"),
-)
-"""The parts of this package that can change a number in a dataset."""
-
-SETTINGS = (".jinja", ".json", ".model", ".py", ".txt")
+SETTINGS = (".jinja", ".json", ".model", ".py", ".tiktoken", ".txt")
 """Endings of the files of a checkpoint that hold settings, tokenizer or code."""
 
 ABOUT_TRAINING = ("training.json", "acceptance.json", "generation_config.json", INDEX)
@@ -28,24 +23,29 @@ ABOUT_TRAINING = ("training.json", "acceptance.json", "generation_config.json", 
 LIBRARIES = ("numpy", "tokenizers", "torch", "transformers")
 """Libraries that can change a number in a dataset."""
 
+OF_CHATS = ("jinja2",)
+"""Those that can change the tokens of a text that was put into a chat template."""
 
-def determined_by(source, parts, settings=None):
+
+def determined_by(source, kind, parts, settings=None):
     """Everything the datasets of one model of an article depend on, as a dict of short values.
 
     source: `names.Source`
+    kind: name of a module of `report.kinds`, whose code measures
     parts: dict of what it is measured on, e.g. {"passage": hash}; see `report.kinds`
     settings: dict of how it is measured, e.g. {"dtype": "bfloat16"}; its "layers", a number or
         None, says which weights count
     raises: ReportError if a weight file is missing or damaged
     """
     settings = settings or {}
+    libraries = LIBRARIES + (OF_CHATS if parts.get("chat") else ())
     return {
         "model": _model(source, settings.get("layers")),
         "model_name": source.name,
         "settings": settings,
         **parts,
-        "code": _codehashed(),
-        "libraries": {name: version(name) for name in LIBRARIES},
+        "code": measuring_code(kind),
+        "libraries": {name: version(name) for name in libraries},
     }
 
 
@@ -66,19 +66,36 @@ def _model(source, layers):
     """What identifies a model's files: a commit on the hub, or checksums."""
     if source.folder is None:
         return {"hub": source.name, "revision": source.revision}
-    files = sorted(path for path in source.folder.iterdir() if path.suffix in SETTINGS)
-    return {
-        **{path.name: store.sha256(path) for path in files if path.name not in ABOUT_TRAINING},
-        "weights": weights_sha256(source.folder, layers),
-    }
+    return _settings_hashes(source.folder) | {"weights": weights_sha256(source.folder, layers)}
 
 
-def _codehashed():
-    paths = []
-    for name in MEASURING_CODE:
-        path = PACKAGE / name
-        paths += sorted(path.glob("*.*")) if path.is_dir() else [path]
-    return store.sha256(*paths)
+def known_model(source, layers, before):
+    """The "model" of `determined_by` where files may be missing: those are taken to be `before`.
+
+    before: the same of earlier datasets
+    """
+    if source.kind == "hub":
+        return {"hub": source.name, "revision": source.revision or before["revision"]}
+    if source.folder is None:
+        return before
+    try:
+        return _model(source, layers)
+    except ReportError:  # its weights are not here
+        return _settings_hashes(source.folder) | {"weights": before["weights"]}
+
+
+def _settings_hashes(folder):
+    files = _settings_files(folder)
+    return {path.relative_to(folder).as_posix(): store.sha256(path) for path in files}
+
+
+def _settings_files(folder):
+    """The files of a checkpoint that say what it computes; templates of chats and code that it
+    brings may lie deeper."""
+    beside = [path for path in folder.iterdir() if path.suffix in SETTINGS]
+    deeper = [*folder.glob("additional_chat_templates/*.jinja"), *folder.glob("[!.]*/**/*.py")]
+    found = [path for path in beside if path.name not in ABOUT_TRAINING] + deeper
+    return sorted(path for path in found if path.is_file())
 
 
 def hashed(value):

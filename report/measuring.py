@@ -3,35 +3,52 @@
 import platform
 import shlex
 import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from report import frozen, kinds, store
 from report import key as keys
-from report import kinds, store
 from report.errors import ReportError
 from report.models import names
-from report.models.names import number_of_layers
+from report.plan import plans, preset_of
 from report.study import FrontMatter
 
 
-def datasets(study, project, progress, force=False, announce=print):
-    """Folders with the datasets of one article; measures those that do not fit.
+@dataclass(frozen=True)
+class Found:
+    """The datasets of one model of an article."""
+
+    folder: Path
+    """Below site_src/datasets."""
+    state: str
+    """"measured" now, or as in `report.plan.Plan`: "unchanged", "frozen" or "kept"."""
+    reasons: list = field(default_factory=list)
+    """Why they were measured."""
+
+    @property
+    def ran(self):
+        """Whether the model was run."""
+        return self.state == "measured"
+
+
+def datasets(study, project, progress, force=False, use_frozen=True, announce=print):
+    """The datasets of one article; measures those that do not fit.
 
     study: `Study`; project: `Project`, in whose site_src/datasets they live
     progress: called as progress(what, done, total)
+    force: measure whatever is there; use_frozen: whether frozen datasets stand in for measuring
     announce: called with a sentence about what is going to be downloaded
-    returns: list of (path, True if the model was run), one a model of the article
+    returns: list of `Found`, one a model of the article
     raises: ReportError for everything wrong with a model, what it reads, or the disk
     """
-    wanted = study.front_matter
-    kind = kinds.kind(wanted.kind)
+    kind = kinds.kind(study.front_matter.kind)
     inputs = read(study)
-    lock = project.root / names.LOCK
-    with study.blaming("revisions", "models", "model"):
-        sources = [names.find_first(name, lock, wanted.layers) for name in wanted.all_models]
     folder = project.site_src / "datasets" / study.name
     found = [
-        _one(study, kind, inputs, source, folder, progress, force, announce) for source in sources
+        _one(plan, study, kind, inputs, folder, progress, announce)
+        for plan in plans(study, project, inputs, force, use_frozen)
     ]
-    _keep_only(folder, [path for path, _ in found])
+    _keep_only(folder, [each.folder for each in found])
     return found
 
 
@@ -46,51 +63,28 @@ def read(study):
         return kinds.kind(wanted.kind).inputs(wanted)
 
 
-def _one(study, kind, inputs, source, folder, progress, force, announce):
-    """(folder of the datasets of one model, whether it was run)."""
-    wanted = study.front_matter
-    settings = measuring_settings(wanted, source)
-    parts = keys.determined_by(source, kind.parts(inputs), settings)
-    key = keys.key(parts)
-    target = folder / key
-    if not force and (target / "manifest.json").is_file():
-        return target, False
-    if preset := _preset(source):
+def _one(plan, study, kind, inputs, folder, progress, announce):
+    """The `Found` of one model."""
+    if plan.state == "frozen":
+        return Found(frozen.copy_datasets(plan.folder, folder / plan.folder.name), "frozen")
+    if plan.state != "measure":
+        return Found(plan.folder, plan.state)
+    source, settings = plan.source, plan.settings
+    if preset := preset_of(source):
         announce(names.about(preset, settings["layers"]))
-    with store.new_folder(target) as temporary:
-        options = settings | {"layer_by_layer": wanted.layer_by_layer}
+    with store.new_folder(plan.folder) as temporary:
+        options = settings | {"layer_by_layer": study.front_matter.layer_by_layer}
         measured, facts = measure(source, kind, inputs, progress, options, announce)
         provenance = {
-            "key": key,
-            "kind": wanted.kind,
-            "determined_by": parts,
+            "key": plan.folder.name,
+            "kind": study.front_matter.kind,
+            "determined_by": plan.parts,
             **facts,
-            "versions": _versions(),
+            "versions": _versions(plan.parts["libraries"]),
             "command": command(study, source, kind.words(inputs), settings),
         }
         kind.write(temporary, measured, provenance, lambda *n: progress("Writing", *n))
-    return target, True
-
-
-def measuring_settings(wanted, source):
-    """How an article's model is measured, as dict for its key: the article's word, else the
-    preset's, else everything in float32.
-
-    wanted: `FrontMatter`; source: `names.Source`
-    """
-    preset = _preset(source)
-    layers = wanted.layers or (number_of_layers(preset.layers) if preset else None)
-    return {
-        "layers": None if layers == "all" else layers,
-        "dtype": wanted.dtype,
-        "device": wanted.device,
-        "trust_remote_code": wanted.trust_remote_code,
-        "alibi_factor": wanted.alibi_factor,
-    }
-
-
-def _preset(source):
-    return names.presets().get(source.name) if source.kind == "hub" else None
+    return Found(plan.folder, "measured", plan.reasons)
 
 
 def measure(source, kind, inputs, progress, options, announce):
@@ -132,7 +126,7 @@ def command(study, source, words, settings):
     options = {}
     if settings["layers"]:
         options["layers"] = f"0-{settings['layers'] - 1}"
-    elif _preset(source):
+    elif preset_of(source):
         options["layers"] = "all"
     for name in ("dtype", "device", "trust_remote_code", "alibi_factor"):
         if settings[name] != FrontMatter.model_fields[name].default:
@@ -143,9 +137,9 @@ def command(study, source, words, settings):
     return shlex.join(["python", "-m", "report", "measure", *said])
 
 
-def _versions():
-    libraries = ("attention-focus-plots", *keys.LIBRARIES)
-    return {"python": platform.python_version()} | {name: keys.version(name) for name in libraries}
+def _versions(libraries):
+    ours = keys.version("attention-focus-plots")
+    return {"python": platform.python_version(), "attention-focus-plots": ours} | libraries
 
 
 def _keep_only(folder, kept):

@@ -25,6 +25,11 @@ class Project:
         return self.root / "site_src"
 
     @property
+    def frozen(self):
+        """Folder of datasets that are kept to be published without measuring."""
+        return self.root / "frozen"
+
+    @property
     def config(self):
         """Settings of MkDocs."""
         return self.root / "mkdocs.yml"

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from report import lock
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -41,12 +43,12 @@ def copy_project(folder, articles=True):
 
 
 def contents(folder):
-    """dict of path to bytes of all files below a folder."""
+    """dict of path to bytes of all files below a folder; the empty lock of builds aside."""
     folder = Path(folder)
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file()
+        if path.is_file() and path.name != lock.NAME
     }
 
 

@@ -26,7 +26,7 @@ def folder(falcon_folder, tmp_path):
 
 def key(model, passage=PASSAGE, corpus=CORPUS, settings=None):
     source = model if isinstance(model, names.Source) else names.find(model)
-    return keys.key(keys.determined_by(source, parts(passage, corpus), settings))
+    return keys.key(keys.determined_by(source, "passage", parts(passage, corpus), settings))
 
 
 def parts(passage=PASSAGE, corpus=CORPUS, chat=False):
@@ -106,7 +106,7 @@ def test_a_model_on_the_hub_is_its_commit_and_needs_no_file(monkeypatch):
     ]
     assert len({key(source) for source in sources}) == 3
     assert key(sources[0]) == key(names.find(f"a/b@{'1' * 40}"))
-    determined_by = keys.determined_by(sources[0], parts())
+    determined_by = keys.determined_by(sources[0], "passage", parts())
     assert determined_by["model"] == {"hub": "a/b", "revision": "1" * 40}
 
 
@@ -132,55 +132,15 @@ def test_of_the_first_layers_only_their_own_weights_count(folder):
     assert key(folder, settings={"layers": 2}) != before
 
 
-@pytest.fixture
-def package(tmp_path, monkeypatch):
-    """A copy of the package's files, whose code may be changed."""
-    copy = tmp_path / "report"
-    shutil.copytree(keys.PACKAGE, copy, ignore=shutil.ignore_patterns("embedded", "__pycache__"))
-    monkeypatch.setattr(keys, "PACKAGE", copy)
-    return copy
-
-
 @pytest.mark.parametrize(
-    "name",
-    [
-        "models/falcon.py",
-        "measurements/targets.py",
-        "datasets/attention.py",
-        "schemas/attention-2.json",
-        "schemas/received-1.json",
-        "kinds/conditions.py",
-        "prompts/arithmetic.md",
-        "conditions.py",
-        "fillers.py",
-        "measuring.py",
-        "store.py",
-    ],
+    ("chat", "counts"), [(False, False), (True, True)], ids=["plain text", "chat"]
 )
-def test_code_that_measures_counts(folder, package, name):
-    before = key(folder)
-    with (package / name).open("a") as file:
-        file.write("\n")
-    assert key(folder) != before
+def test_the_library_of_chat_templates_counts_for_chats_alone(folder, monkeypatch, chat, counts):
+    def key_with(version):
+        monkeypatch.setattr(keys, "version", lambda name: version if name == "jinja2" else "1")
+        return keys.key(keys.determined_by(names.find(folder), "passage", parts(chat=chat), None))
 
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "figures/_theme.py",
-        "web/site.css",
-        "pages.py",
-        "findings/passage.py",
-        "passages/__init__.py",
-    ],
-)
-def test_prose_and_looks_do_not_count(folder, package, name):
-    before = key(folder)
-    with (package / name).open("a") as file:
-        file.write("\n")
-    (package / "models" / "__pycache__").mkdir()
-    (package / "models" / "__pycache__" / "falcon.pyc").write_bytes(b"x")
-    assert key(folder) == before
+    assert (key_with("3.1") != key_with("3.2")) == counts
 
 
 def test_the_version_of_a_measuring_library_counts(folder, monkeypatch):

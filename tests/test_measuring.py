@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from report import measuring, store
+from report import measuring, plan, store
 from report.datasets.passage_study import StudyData
 from report.errors import ReportError
 from report.kinds import passage as passage_kind
@@ -35,7 +35,7 @@ from tests.small import CORPUS
 places = PLACES
 passage.corpus = lambda: CORPUS
 study = read_study(places["article"], model="someone/tiny", passage=places["passage"])
-print(measuring.datasets(study, project(places["root"]), print)[0][1])
+print(measuring.datasets(study, project(places["root"]), print)[0].ran)
 """
 """Asks for the datasets of an article where nothing that measures is installed."""
 
@@ -75,7 +75,7 @@ def datasets(study, project):
     def datasets(study=study, **options):
         steps = []
         [found] = measuring.datasets(study, project, lambda *s: steps.append(s), **options)
-        return *found, steps
+        return found.folder, found.ran, steps
 
     return datasets
 
@@ -218,7 +218,7 @@ def test_a_preset_says_the_layers_unless_the_article_does(
     monkeypatch.setattr(names, "presets", lambda: known)
     source = names.Source("a/b", "hub", revision=COMMIT)
     study = asked(layers=asked_for)
-    settings = measuring.measuring_settings(study.front_matter, source)
+    settings = plan.measuring_settings(study.front_matter, source)
     assert settings["layers"] == layers
     said = measuring.command(study, source, ["--passage", "the-lamp"], settings)
     wanted = f"python -m report measure --study small --model a/b@{COMMIT} --passage the-lamp"

@@ -82,7 +82,7 @@ def study(project, folders):
 def measured(study, project, **options):
     steps = []
     found = measuring.datasets(study, project, lambda *step: steps.append(step), **options)
-    return found, steps
+    return [(each.folder, each.ran) for each in found], steps
 
 
 def test_every_model_is_measured_once_and_read_in_the_order_of_the_front_matter(study, project):

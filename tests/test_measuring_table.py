@@ -44,7 +44,7 @@ def measured(project, falcon_folder):
         article.write_text(ARTICLE.format(table=table, columns=columns, rows=rows))
         study = read_study(article, **{"model": str(falcon_folder)} | keys)
         [found] = measuring.datasets(study, project, lambda *steps: None)
-        return found
+        return found.folder, found.ran
 
     return measured
 

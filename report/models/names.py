@@ -52,12 +52,13 @@ class Preset:
     chat: bool = False
 
 
-def find(name, lock=None):
+def find(name, lock=None, ask=True):
     """The model that a name stands for.
 
     name: str or Path: an embedded model; else a folder with config.json; else `owner/model` on the
         hub, with `@branch`, `@tag` or `@commit` if not the commit that was recorded
     lock: path of a `models.lock.json` in which commits are looked up and recorded, or None
+    ask: whether to ask the hub for a commit that is not recorded; else it stays None
     returns: Source
     raises: ReportError if there is none, or its commit must be asked for and the hub cannot be
     """
@@ -80,19 +81,25 @@ def find(name, lock=None):
             "nor a folder with a checkpoint (config.json, *.safetensors, tokenizer.json) nor "
             f"owner/model on the hub.{did_you_mean(name)}"
         )
-    return Source(repository, "hub", revision=_commit(repository, revision, lock))
+    return Source(repository, "hub", revision=_commit(repository, revision, lock, ask))
 
 
-def find_first(names, lock=None, layers=None):
+def alternatives(names):
+    """The names in "owner/model or folder or embedded", list of str."""
+    return [name.strip() for name in re.split(r"\s+or\s+", str(names))]
+
+
+def find_first(names, lock=None, layers=None, ask=True):
     """The first of several models that is on this machine, as `find` finds it.
 
     names: str, "owner/model or folder or embedded"; a single name is found wherever it is. What is
         not embedded and no folder counts if the hub's cache holds all files that are needed.
     layers: how many layers are needed; None: what the preset says, else all
+    ask: as for `find`
     raises: ReportError as `find`, for the last name if none is here
     """
-    *alternatives, last = (name.strip() for name in re.split(r"\s+or\s+", str(names)))
-    for name in alternatives:
+    *first, last = alternatives(names)
+    for name in first:
         if name in embedded_models() or (Path(name).expanduser() / "config.json").is_file():
             return find(name, lock)
         repository, _, revision = name.partition("@")
@@ -100,7 +107,7 @@ def find_first(names, lock=None, layers=None):
             commit = _in_cache(repository, revision, lock, layers)
             if commit:
                 return find(f"{repository}@{commit}")
-    return find(last, lock)
+    return find(last, lock, ask)
 
 
 def _in_cache(repository, revision, lock, layers):
@@ -206,12 +213,14 @@ def _what_it_has(folder):
     return ""
 
 
-def _commit(repository, revision, lock):
+def _commit(repository, revision, lock, ask):
     """The commit to use: the one named, else the one recorded, else the hub's, recorded now."""
     if COMMIT.fullmatch(revision):
         return revision
     wanted = f"{repository}@{revision}" if revision else repository
     recorded = read_lock(lock) if lock else {}
+    if wanted not in recorded and not ask:
+        return None
     if wanted not in recorded:
         try:
             from report.models import hub

@@ -206,7 +206,7 @@ def measured(root, models, said=None):
     where, study = written(root, models)
     announce = (said if said is not None else []).append
     found = measuring.datasets(study, where, lambda *_: None, announce=announce)
-    return open_study([path for path, _ in found])
+    return open_study([each.folder for each in found])
 
 
 @pytest.fixture(scope="module")

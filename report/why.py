@@ -1,0 +1,117 @@
+"""What changed since datasets were measured, in words: one short phrase a change."""
+
+TOKENIZER = ("tokenizer", "special_tokens_map", "added_tokens", "vocab", "merges", "spiece")
+"""What names of files begin with that belong to a tokenizer."""
+
+INPUTS = {
+    "passage": "the passage changed",
+    "corpus": "the corpus changed",
+    "prompts": "the prompts changed",
+    "table": "the table changed",
+    "renderings": "the texts that the table is written as changed",
+}
+"""Parts of a key that are a hash -> what to say of them."""
+
+SHOWN = 3
+"""Files of measuring code that are named; the rest are counted."""
+
+
+def changes(before, now):
+    """What differs between two results of `key.determined_by`: list of phrases, [] if nothing.
+
+    before: as recorded in a manifest; now: as computed, with the same meaning
+    """
+    found = _model(before, now) + _settings(before.get("settings", {}), now["settings"])
+    known = {"model", "model_name", "settings", "conditions", "code", "libraries"}
+    different = [
+        part for part in sorted({*before, *now} - known) if before.get(part) != now.get(part)
+    ]
+    if "table" in different:  # its texts follow from it
+        different = [part for part in different if part != "renderings"]
+    for part in different:
+        said = {"chat": f"chat: {_said(before.get(part))} → {_said(now.get(part))}"} | INPUTS
+        found.append(said.get(part, f"{part} changed"))
+    found += _conditions(before.get("conditions", []), now.get("conditions", []))
+    found += _code(before["code"], now["code"]) + _versions(before["libraries"], now["libraries"])
+    if not found and before["libraries"] != now["libraries"]:
+        found.append("other libraries count")  # else that follows from something else
+    return found
+
+
+def _model(before, now):
+    """Changes of the model's name, else of its files."""
+    name = now["model_name"]
+    if before["model_name"] != name:
+        return [f"model: {before['model_name']} → {name}"]
+    old, new = before["model"], now["model"]
+    if old == new:
+        return []
+    if "hub" in old and "hub" in new:
+        return [f"revision of {name}: {old['revision'][:7]} → {new['revision'][:7]}"]
+    if "hub" in old or "hub" in new:
+        return [f"{name} is read from {'the hub' if 'hub' in new else 'a folder'} now"]
+    different = [file for file in sorted({*old, *new}) if old.get(file) != new.get(file)]
+    if _layers(before) != _layers(now):  # of other layers, other weights count
+        different = [file for file in different if file != "weights"]
+    return [_file(file, name) for file in different]
+
+
+def _layers(parts):
+    return parts.get("settings", {}).get("layers")
+
+
+def _file(file, model):
+    if file == "weights":
+        return f"the weights of {model} changed"
+    if file.startswith(TOKENIZER) or file.endswith((".model", ".tiktoken")):
+        return f"the tokenizer of {model} changed ({file})"
+    if file.endswith(".jinja"):
+        return f"the chat template of {model} changed"
+    what = "code" if file.endswith(".py") else "settings"
+    return f"the {what} of {model} changed ({file})"
+
+
+def _settings(before, now):
+    return [
+        f"{name}: {_said(before.get(name), name)} → {_said(now.get(name), name)}"
+        for name in sorted({*before, *now})
+        if before.get(name) != now.get(name)
+    ]
+
+
+def _said(value, name=""):
+    if value is None:
+        return "all" if name == "layers" else "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _conditions(before, now):
+    old, new = ({each["name"]: each for each in conditions} for conditions in (before, now))
+    found = [f"condition {name!r} is new" for name in new if name not in old]
+    found += [f"condition {name!r} is gone" for name in old if name not in new]
+    found += [
+        f"condition {name!r} changed" for name in new if old.get(name, new[name]) != new[name]
+    ]
+    if not found and before != now:
+        found.append("the order of the conditions changed")
+    return found
+
+
+def _code(before, now):
+    if before == now:
+        return []
+    if not isinstance(before, dict):  # of a manifest that does not tell files apart
+        return ["the measuring code changed"]
+    files = [file for file in sorted({*before, *now}) if before.get(file) != now.get(file)]
+    more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
+    return [f"the measuring code changed: {', '.join(files[:SHOWN])}{more}"]
+
+
+def _versions(before, now):
+    return [
+        f"{name} {before[name]} → {now[name]}"
+        for name in sorted(before.keys() & now.keys())
+        if before[name] != now[name]
+    ]
