@@ -17,6 +17,9 @@ from report.why import changes
 PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "huggingface_hub")
 """What measuring needs and rendering does not."""
 
+MODELS = ("revisions", "models", "model")
+"""Keys of front matter that name models."""
+
 NEVER = "never measured"
 
 
@@ -50,8 +53,9 @@ def plans(study, project, inputs, force=False, use_frozen=True, ask=True):
     raises: ReportError if a model cannot be found and no frozen datasets stand in for it
     """
     planner = _Planner(study, project, inputs, force, use_frozen, ask)
-    with study.blaming("revisions", "models", "model"):
-        return [planner.plan(name) for name in study.front_matter.all_models]
+    with study.blaming(*MODELS):
+        wanted = study.front_matter.all_models
+    return [planner.plan(name) for name in wanted]
 
 
 def measuring_settings(wanted, source):
@@ -127,7 +131,8 @@ class _Planner:
         """The `Plan` for a model whose key can be computed."""
         wanted = self.study.front_matter
         lock = self.project.root / names.LOCK
-        source = names.find_first(name, lock, wanted.layers, self.ask)
+        with self.study.blaming(*MODELS):
+            source = names.find_first(name, lock, wanted.layers, self.ask)
         settings = measuring_settings(wanted, source)
         if source.kind == "hub" and source.revision is None:
             return Plan("measure", source.name, None, source, {}, settings, [NEVER])
