@@ -104,6 +104,23 @@ def freeze(options: Options, study: Only = None, force: Force = False, root: Roo
 
 
 @app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Of the article, as in its address: my-study.")],
+    kind: Annotated[
+        str, typer.Option(help="What it is about: passage, conditions or table.")
+    ] = "passage",
+    root: Root = HERE,
+):
+    """Write a new article that builds at once, to be made yours."""
+    from report.new import new_article
+
+    path = _shown(new_article(name, kind, project(root)))
+    only = shlex.join(["--study", name])
+    _say(f"{path} is yours: say in its first lines which model reads what, and write.")
+    _say(f"Build it with `make site STUDY={name}` (`python -m report site {only}`).")
+
+
+@app.command()
 def check(folder: SiteFolder = HERE / "site"):
     """Verify a built site: links, anchors, pictures, figures, datasets, no other host."""
     from report.check import check_site

@@ -107,9 +107,10 @@ class FrontMatter(BaseModel):
         if self.revisions and (self.models or "model" not in said):
             raise ValueError("`revisions` are those of one `model`; say which")
         if len(self.all_names) > len(set(self.all_names)):
-            raise ValueError("names a model twice; each is measured once")
+            key = "revisions" if self.revisions else "models"
+            raise ValueError(f"names one of its `{key}` twice; each is measured once")
         if self.kind == "table" and len(self.all_names) > 1:
-            raise ValueError("an article about a table has one `model`")
+            raise ValueError("says `table` and `models`; a table is read by one `model`")
         idle = [key for key, kind in READ_BY.items() if key in said and kind != self.kind]
         if idle:
             raise ValueError(
@@ -265,10 +266,8 @@ def _file(value, root):
 def _explain(problem, header, path, replaced):
     loc = problem["loc"]
     if not loc:  # keys that do not go together
-        keys = [
-            key for key in re.findall("`(\\w+)`", problem["msg"]) if key in FrontMatter.model_fields
-        ]
-        line = line_of(header, keys[-1:])
+        keys = re.findall(r"`(\w+)`", problem["msg"])
+        line = max(line_of(header, [key]) for key in keys)
         return f"{path}, line {line}: front matter {_reason(problem)}"
     if loc[0] == "passage":  # pydantic names the alternative, too
         loc = loc[:1] + loc[2:]
@@ -301,7 +300,7 @@ def _explain(problem, header, path, replaced):
 
 def _reason(problem):
     said = problem["msg"].removeprefix("Value error, ")
-    if problem["loc"][0] == "device":  # a pattern is no sentence
+    if problem["loc"][:1] == ("device",):  # a pattern is no sentence
         said = "must be auto, cpu, cuda, or one GPU such as cuda:1"
     if problem["type"] == "string_pattern_mismatch" and problem["loc"][-1] == "name":
         said = "must be a small letter, then small letters, digits, - or _"

@@ -107,7 +107,7 @@ def seen(data, **state):
     means = [float(_values(model, source).mean()) for model in data.models]
     most, least = (means.index(each) for each in (max(means), min(means)))
     return (
-        f"over {SOURCES[source]}, the average head attends most to the first token for "
+        f"Over {SOURCES[source]}, the average head attends most to the first token for "
         f"{percent(means[most])} of the tokens in {data.labels[most]} and for "
         f"{percent(means[least])} in {data.labels[least]}."
     )

@@ -34,9 +34,10 @@ def left_out(data):
 
 def caption(data):
     where = "training step" if _steps(data) else "number of parameters"
+    mean = "The line joins the" if _steps(data) else "Large points with a name are"
     return (
         f"A point is a head at the {where} of its model: how often the largest target of a token "
-        "is the first token. The line joins the means over all heads. Token 0 is left out."
+        f"is the first token. {mean} means over all heads. Token 0 is left out."
     )
 
 
@@ -54,7 +55,12 @@ def chart(data, **state):
         nice=False,
         padding=14,
     )
-    x = x.axis(values=sorted(set(places)), format="~s", grid=False, labelOverlap="greedy")
+    x = x.axis(
+        values=sorted(set(places)),
+        format="~s" if high >= 100_000 else ",d",
+        grid=False,
+        labelOverlap="greedy",
+    )
     y = altair.Y("first_token:Q", title="tokens attending most to token 0")
     y = y.axis(format=".0%", tickCount=6).scale(zero=True, nice=True)
     rows = altair.Chart(altair.NamedData("rows"))
@@ -71,9 +77,14 @@ def chart(data, **state):
     dots = means.mark_point(
         filled=True, size=70, opacity=1, color=altair.ExprRef("ink"), aria=False
     )
+    # models of several sizes are no steps of one thing: their means have names, and no line
+    named = means.mark_text(dy=-13, fontWeight=600, aria=False)
+    joined = line if _steps(data) else named.encode(text="model:N")
     at = {"x": x, "y": y}
     return altair.layer(
-        points.encode(**at, tooltip=tooltip), line.encode(**at), dots.encode(**at, tooltip=tooltip)
+        points.encode(**at, tooltip=tooltip),
+        joined.encode(**at),
+        dots.encode(**at, tooltip=tooltip),
     )
 
 
@@ -99,7 +110,7 @@ def seen(data, **state):
     first, last = means[0], means[-1]
     source = _controls.values(controls(data), state)["source"]
     return (
-        f"over {SOURCES[source]}, the average head attends most to the first token for "
+        f"Over {SOURCES[source]}, the average head attends most to the first token for "
         f"{percent(first[2])} of the tokens in {first[1]} and for {percent(last[2])} in {last[1]}."
     )
 

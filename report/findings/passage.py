@@ -36,17 +36,17 @@ TERMS = ("content", "bias", "position")
 def context(data):
     """What templates of articles about a passage use: see `report.findings`.
 
-    Of several models, each of `compared` has its own, besides label, name and data.
+    `compared` is a list with an entry a model, of its label, name, data and what `_of_one` gives;
+    where there is one model, its findings stand by themselves too.
     """
-    if len(data.models) == 1:
-        return _of_one(data)
-    each = zip(data.labels, data.by_name.items(), strict=True)
-    return {
-        "compared": [
-            {"label": label, "name": name, "data": one, **_of_one(one)}
-            for label, (name, one) in each
-        ]
-    }
+    several = len(data.models) > 1
+    labels = data.labels if several else [data.label]
+    names = data.names if several else [""]
+    compared = [
+        {"label": label, "name": name, "data": one, **_of_one(one)}
+        for label, name, one in zip(labels, names, data.models, strict=True)
+    ]
+    return {"compared": compared} | ({} if several else _of_one(data))
 
 
 def _of_one(data):

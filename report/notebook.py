@@ -1,0 +1,193 @@
+"""In a notebook: measure a model on a text, have the numbers as pandas frames, draw the figures.
+
+    from report import figure, measure
+    m = measure("falcon-8x8", "The lamp on the hill was lit.")
+    figure("attention_map", m, layer=3, head=2)
+
+What was measured once is kept in the folder of caches and read from there the next time.
+"""
+
+import functools
+import os
+from datetime import date
+from difflib import get_close_matches
+from pathlib import Path
+
+import altair
+
+from report import kinds, measuring
+from report.article import figure_for, reason_left_out
+from report.datasets.reader import open_study
+from report.errors import ReportError
+from report.figures import _static, _terms
+from report.models import names
+from report.passages import SUFFIXES, passage_names
+from report.study import FrontMatter, Study
+
+NAME = "notebook"
+CACHE = "attention-focus-plots"
+
+
+def measure(model="falcon-8x8", passage="the-lamp-on-the-hill", *, force=False, **options):
+    """Measure every head of a model on a passage, or read what was measured before.
+
+    model: an embedded model, a folder, or "owner/model[@revision]" on the hub
+    passage: the text itself, the name of a passage that ships, or the path of a .txt or .md file;
+        or, as in front matter, a dict such as {"dataset": "seattle-weather", "row": 3}
+    force: measure again even if nothing changed
+    options: layers, dtype, device, chat and the like, as in front matter
+    returns: `Measurements`
+    raises: ReportError, which says in one sentence what is wrong
+    """
+    wanted = _front_matter(model, passage, options)
+    study = Study(NAME, wanted, Path(NAME), "")
+    kind = kinds.kind(wanted.kind)
+    source = names.find_first(wanted.model, None, wanted.layers)
+    inputs = kind.inputs(wanted)
+    folder = _cache()
+    found, _ = measuring._one(
+        study, kind, inputs, source, folder, lambda *_: None, force, announce=print
+    )
+    return Measurements(open_study([found]))
+
+
+def figure(name, measurements, **state):
+    """A figure of `measure`'s result as an Altair chart, with its data inside.
+
+    name: of a file in `report/figures`, e.g. "attention_map"
+    state: where its controls stand, e.g. layer=3, head=2
+    returns: altair.Chart, which a notebook shows and `save` writes to a file
+    raises: ReportError for an unknown figure, one that this model has no data for, or a state out
+        of reach
+    """
+    data = measurements.data
+    module = figure_for(name, data)
+    if hasattr(module, "panels"):
+        raise ReportError(
+            f"figure {name!r} compares several models or prompts; it needs an article."
+        )
+    reason = reason_left_out(module, data)
+    if reason:
+        raise ReportError(f"figure {name!r} cannot be drawn of this model: {reason}")
+    spec = _static.specification(module, data, **state)
+    spec.pop("usermeta", None)  # for the script of a page
+    return altair.Chart.from_dict(spec)
+
+
+class Measurements:
+    """What was measured, by name: `m["heads"]`, `m["attention"]` …, each a pandas frame."""
+
+    def __init__(self, data):
+        self.data = data
+        """`StudyData`: the datasets, as figures see them."""
+
+    @property
+    def names(self):
+        """What there is, list of str."""
+        found = ["tokens", "heads", "attention"]
+        return found + ["updates"] * (self.data.capabilities["updates"] is not None)
+
+    def __getitem__(self, name):
+        """A pandas frame by its name, as `tokens`, `heads`, `attention` and `updates` say."""
+        if name not in self.names:
+            raise ReportError(f"unknown table {name!r}; there are: {', '.join(self.names)}.")
+        return getattr(self, name)
+
+    @functools.cached_property
+    def tokens(self):
+        """A row a token of the passage: token (index), id, text, special."""
+        tokens = self.data.tokens
+        return _frame(
+            {
+                "token": [token.index for token in tokens],
+                "id": [token.id for token in tokens],
+                "text": [token.text for token in tokens],
+                "special": [token.special for token in tokens],
+            }
+        )
+
+    @functools.cached_property
+    def heads(self):
+        """A row a head and source (passage or corpus): source, layer, head, and fractions of
+        tokens whose largest target is the token itself (itself) or token 0 (first_token), and how
+        far the largest probability is above the second on average (concentration)."""
+        table = self.data.head_statistics
+        return _frame({name: table[name] for name in table if not name.startswith("rank_")})
+
+    @functools.cached_property
+    def attention(self):
+        """A row a layer, head, current token and target token that it can see: score (before
+        softmax), its terms (content, bias, position, as far as the model has them), probability."""
+        import numpy as np
+
+        found = []
+        for layer, head in np.ndindex(self.data.layers, self.data.heads):
+            one = self.data.attention(layer, head)
+            current, target = np.nonzero(one.visible.mask())
+            columns = {"layer": np.full(len(current), layer), "head": np.full(len(current), head)}
+            columns |= {"current_token": current, "target_token": target}
+            columns["score"] = one.capped[current, target]
+            columns |= {
+                name: _terms.matrix(one, name)[current, target]
+                for name in self.data.terms
+                if name not in ("score", "row_constant")
+            }
+            columns["probability"] = one.probability[current, target]
+            found.append(columns)
+        return _frame({name: np.concatenate([each[name] for each in found]) for name in found[0]})
+
+    @functools.cached_property
+    def updates(self):
+        """A row a layer, head and token: magnitude (length of the update over that of the hidden
+        state), alignment (cosine of the two), largest_target (index of a token)."""
+        import numpy as np
+
+        layers = [self.data.updates(layer)["points"] for layer in range(self.data.layers)]
+        layer = np.repeat(np.arange(len(layers)), [len(each["token"]) for each in layers])
+        columns = {name: np.concatenate([each[name] for each in layers]) for name in layers[0]}
+        return _frame({"layer": layer} | columns)
+
+    def __repr__(self):
+        data = self.data
+        return (
+            f"<{data.manifest['model']['name']}: {data.layers} layers of {data.heads} heads over "
+            f"{data.length} tokens; tables: {', '.join(self.names)}>"
+        )
+
+
+def _front_matter(model, passage, options):
+    from pydantic import ValidationError
+
+    if isinstance(passage, str) and not (
+        passage in passage_names() or passage.lower().endswith(SUFFIXES)
+    ):
+        near = get_close_matches(passage, passage_names(), 1, 0.85)
+        if near:
+            raise ReportError(f"unknown passage {passage!r}; did you mean {near[0]!r}?")
+        passage = {"text": passage}
+    about = {"title": NAME, "date": date.today(), "author": NAME, "summary": NAME}
+    try:
+        return FrontMatter(**about, model=str(model), passage=passage, **options)
+    except (ValidationError, TypeError) as error:
+        problem = error.errors()[0] if isinstance(error, ValidationError) else {"msg": str(error)}
+        said = ": ".join(map(str, [*problem.get("loc", ())[:1], problem["msg"]]))
+        raise ReportError(f"measure: {said}") from None
+
+
+def _cache():
+    """The folder in which measurements are kept, made if need be."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(base) / CACHE
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ReportError(
+            f"{folder}: cannot be made ({error.strerror}); set XDG_CACHE_HOME to a folder that can."
+        ) from error
+    return folder
+
+
+def _frame(columns):
+    import pandas  # takes its time, so not before it is needed
+
+    return pandas.DataFrame(columns)

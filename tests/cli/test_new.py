@@ -1,0 +1,101 @@
+"""`report new`: one file that builds at once, and front matter that a reader can change."""
+
+import pytest
+
+from report.new import kinds
+from report.study import read_studies
+from tests.commands import ROOT
+from tests.site import tiny_models
+
+ARTICLES = ROOT / "templates" / "articles"
+MOST_LINES = 15
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    """The folder of a tiny model that every skeleton can be built on."""
+    return tiny_models.save("llama", tmp_path_factory.mktemp("models") / "tiny-llama")
+
+
+@pytest.fixture
+def project(project):
+    """A publication without an article."""
+    (project / "templates" / "articles" / "small.md.j2").unlink()
+    return project
+
+
+def article(project, name="my-study"):
+    return project / "templates" / "articles" / f"{name}.md.j2"
+
+
+def change(project, *pairs):
+    text = article(project).read_text()
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    article(project).write_text(text)
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_a_new_article_of_every_kind_builds(run, project, llama, kind):
+    done = run("new", "my-study", "--kind", kind, "--project", project)
+    assert done.code == 0
+    assert "make site STUDY=my-study" in done.said
+    change(project, ("model: falcon-8x8 ", f"model: {llama} "))
+    assert run("render", "--project", project).code == 0
+    page = (project / "site_src" / "articles" / "my-study.md").read_text()
+    assert page.count('<figure class="live-figure') >= 2
+    assert "# My study" in page
+
+
+def test_model_passage_and_layers_are_all_that_it_takes(run, project, llama):
+    run("new", "my-study", "--project", project)
+    passage = "passage: {dataset: seattle-weather, row: 3, columns: [date, weather]}"
+    change(
+        project,
+        ("model: falcon-8x8 ", f"models: [{llama}, {save_other(project)}] "),
+        ("passage: the-lamp-on-the-hill ", f"{passage} "),
+        ("layers: all", "layers: 1"),
+    )
+    assert run("render", "--project", project).code == 0
+    page = (project / "site_src" / "articles" / "my-study.md").read_text()
+    assert "Row 3 of seattle&#45;weather" in page
+    assert page.count('data-param="model"') >= 8, "two radio buttons in every figure of one model"
+    assert 'data-figure="first_token_by_model"' in page
+
+
+def save_other(project):
+    tiny_models.save("gpt2", project / "runs" / "tiny-gpt2")
+    return "runs/tiny-gpt2"  # below the project: found wherever the command runs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["my-study"], "there is an article 'my-study' already"),
+        (["My Study"], "cannot name an article: it is a part of its address"),
+        (["My Study"], "Try 'my-study'."),
+        (["../../etc"], "Try 'etc'."),
+        ([""], "'' cannot name an article"),
+        (["a" * 65], "at most 64"),
+        (["other", "--kind", "poem"], "there are: conditions, passage, table."),
+    ],
+)
+def test_a_name_that_is_taken_or_none_is_refused(run, project, arguments, said):
+    run("new", "my-study", "--project", project)
+    before = article(project).read_bytes()
+    done = run("new", *arguments, "--project", project)
+    assert done.code == 2
+    assert said in done.error
+    assert article(project).read_bytes() == before
+    assert len(list(article(project).parent.iterdir())) == 1
+
+
+def test_no_study_has_more_than_fifteen_lines_of_front_matter(run, project):
+    for kind in kinds():
+        run("new", f"my-{kind}", "--kind", kind, "--project", project)
+    for folder in (ARTICLES, article(project).parent):
+        studies = read_studies(folder)
+        assert len(studies) >= 3
+        for study in studies:
+            assert len(study.header) <= MOST_LINES, study.name
