@@ -1,5 +1,7 @@
 """The files that every page needs: script, style sheets, the chart library, published schemas."""
 
+import json
+import re
 from pathlib import Path
 
 import vl_convert
@@ -10,6 +12,18 @@ from report.figures import _css
 from report.figures._compiled import VEGA_LITE
 
 WEB = Path(__file__).parent / "web"
+
+START = WEB / "start.js"
+"""The script that pages load; it brings the others."""
+
+COMMENTS = {
+    ".js": re.compile(r"^[ \t]*//.*\n|^[ \t]*\n", re.MULTILINE),
+    ".css": re.compile(r"/\*.*?\*/\s*|^[ \t]+|^\n", re.DOTALL | re.MULTILINE),
+}
+"""By the ending of a file's name."""
+
+IMPORTED = re.compile(r"""^(?:import|export)\b[^;"']*["']\./([\w.-]+)["']""", re.MULTILINE)
+"""An import of a neighbouring script; one inside a function, `import(...)`, may wait."""
 
 HOLDS = "https://cdn.jsdelivr.net/npm/"
 """How the wheel addresses what it holds; nothing is fetched from there."""
@@ -24,14 +38,41 @@ WITH_VEGA = {
 def write_assets(site_src):
     """Write script, styles and the chart library to `site_src/assets`, schemas to `schemas`."""
     for path in sorted(WEB.iterdir()):
-        if path.is_file():
-            store.write_bytes(site_src / "assets" / path.name, path.read_bytes())
+        if path.is_file() and path != START:
+            text = without_comments(path.suffix, path.read_text("utf-8"))
+            store.write_text(site_src / "assets" / path.name, text)
     # one file, since every further one keeps a reader waiting
     styles = _css.css() + (WEB / "figures.css").read_text("utf-8")
-    store.write_text(site_src / "assets" / "figures.css", styles)
+    store.write_text(site_src / "assets" / "figures.css", without_comments(".css", styles))
+    store.write_text(site_src / "assets" / START.name, _start())
     store.write_text(site_src / "assets" / "vega.js", _chart_library())
     for path in sorted(store.SCHEMAS.glob("*.json")):
         store.write_bytes(site_src / "schemas" / path.name, path.read_bytes())
+
+
+def _start():
+    """The first script, told what the others are: so a page asks for all of them at once."""
+    script = START.read_text("utf-8")
+    listed = f"const MODULES = {json.dumps(sorted(modules('figures.js')))};"
+    return without_comments(".js", script.replace("const MODULES = [];", listed))
+
+
+def without_comments(suffix, text):
+    """A script or a style sheet as it is sent: a reader's browser needs no explanation.
+
+    In scripts, only comments that have lines of their own are taken out.
+    """
+    return COMMENTS[suffix].sub("", text) if suffix in COMMENTS else text
+
+
+def modules(name):
+    """The scripts that one needs before it runs, set of file names: what it and they import."""
+    found, todo = {START.name}, {name}
+    while todo:
+        one = todo.pop()
+        found.add(one)
+        todo |= set(IMPORTED.findall((WEB / one).read_text("utf-8"))) - found
+    return found - {START.name}
 
 
 def _chart_library():

@@ -10,8 +10,9 @@ import { decoders } from "./decoders.js";
 import { draw, loadLibrary } from "./drawing.js";
 import { latest, loadJson, loadTokens } from "./loading.js";
 import { clearMarks, isTouch, markSignals, onMark, watchFigure, watchPassage } from "./marks.js";
-import { watchPoints } from "./points.js";
 import { emptied, fitSliders, freeSliders, loadSpec } from "./models.js";
+import { watchPoints } from "./points.js";
+import { forget, whenNear } from "./start.js";
 import { keepTooltipInside } from "./tooltip.js";
 
 const figures = new Map(); // <figure> element -> Figure
@@ -102,9 +103,11 @@ class Figure {
     return input && shownValue(input);
   }
 
-  // Called when the figure comes near the window: draws it once, over its still picture.
+  // Called when the figure is needed: draws it, over its still picture. Its sliders can be moved
+  // from now on, and are obeyed once there is a chart.
   start() {
     this.started = true;
+    this.enable(true);
     this.update();
   }
 
@@ -124,14 +127,20 @@ class Figure {
     this.element.classList.add("live-figure--live");
     if (this.element.classList.contains("live-figure--failed")) this.say("");
     this.element.classList.remove("live-figure--failed");
-    this.element.querySelectorAll("input, fieldset").forEach((each) => (each.disabled = false));
+    this.enable(true);
+  }
+
+  enable(yes) {
+    this.element.querySelectorAll("input, fieldset").forEach((each) => (each.disabled = !yes));
   }
 
   // Before the first success the still picture simply stays; later the outdated chart is dimmed.
   fail(error) {
     console.warn(error);
     this.element.classList.add("live-figure--failed");
-    const still = this.charts.every((chart) => chart.shown) ? "" : " The still picture stays.";
+    const drawn = this.charts.every((chart) => chart.shown);
+    if (!drawn) this.enable(false);
+    const still = drawn ? "" : " The still picture stays.";
     this.say(`This figure could not be loaded (${error.message}).${still}`);
   }
 
@@ -335,23 +344,12 @@ address.onWritten(remember);
 
 // --- The page ----------------------------------------------------------------------------------
 
-const near = new IntersectionObserver(
-  (entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) continue;
-      near.unobserve(target);
-      figures.get(target)?.start();
-    }
-  },
-  { rootMargin: "400px" },
-);
-
 let path; // of the page whose figures these are
 
 function page() {
   for (const [element, figure] of figures) {
     if (element.isConnected) continue; // left behind by instant navigation
-    near.unobserve(element);
+    forget(element);
     figure.charts.forEach((chart) => chart.view?.finalize());
     figures.delete(element);
   }
@@ -360,7 +358,7 @@ function page() {
   for (const element of document.querySelectorAll(".live-figure[data-datasets]")) {
     if (figures.has(element)) continue;
     figures.set(element, new Figure(element));
-    near.observe(element);
+    whenNear(element, () => figures.get(element)?.start());
   }
   document.querySelectorAll(".passage").forEach(watchPassage);
   restore();

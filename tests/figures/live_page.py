@@ -78,7 +78,7 @@ def _write(site, article, body):
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="../../assets/figures.css">
-<script type="module" src="../../assets/figures.js"></script>
+<script type="module" src="../../assets/start.js"></script>
 <style>html {{ font-size: 125% }} body {{ max-width: 720px; font-family: sans-serif }}</style>
 <body class="md-typeset" data-md-color-scheme="default">{body}"""
     store.write_text(site / "articles" / "hand" / "index.html", page)

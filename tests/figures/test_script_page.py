@@ -73,8 +73,9 @@ def test_a_drag_loads_few_files_and_ends_at_the_last_value(page, address):
 def test_views_of_a_left_page_are_finalized_and_new_figures_found(page, address):
     page.add_init_script(
         """window.subscribers = [];
-        window.document$ = { subscribe: run => { subscribers.push(run); addEventListener(
-            'load', run); } };"""
+        window.document$ = { subscribe: run => { subscribers.push(run);
+            if (document.readyState === 'complete') run();
+            else addEventListener('load', run); } };"""
     )
     page.goto(address)
     go_live(page, 4)

@@ -1,0 +1,68 @@
+// Read before a page is laid out: what no reader has asked for yet waits, so that a page costs its
+// text and what is in the window.
+
+// --- Pictures: browsers fetch those that are a screen or two further down. They wait for the first
+// scroll (figures.css); what the window shows does not.
+
+{
+  const page = document.documentElement;
+  page.classList.add("pictures-wait");
+  const go = () => page.classList.remove("pictures-wait");
+  addEventListener("scroll", go, { once: true, capture: true, passive: true });
+  addEventListener("click", go, { once: true, capture: true }); // to another page, perhaps
+  addEventListener("popstate", go, { once: true });
+  document.addEventListener("DOMContentLoaded", () => {
+    const seen = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (isIntersecting) target.classList.add("live-figure--seen");
+      }
+    });
+    document.querySelectorAll(".live-figure").forEach((figure) => seen.observe(figure));
+  });
+}
+
+// --- Search: Material for MkDocs fetches the index of all pages, and a worker to search it, with
+// every page, and has no setting for it. Both wait until the search field is used.
+
+{
+  const used = new Promise((done) => {
+    const look = ({ target }) => target.closest?.(".md-search, [for=__search]") && done();
+    addEventListener("focusin", look, true);
+    addEventListener("pointerdown", look, true);
+    if (new URLSearchParams(location.search).has("q")) done(); // the address asks
+  });
+
+  const { open, send } = XMLHttpRequest.prototype;
+  Object.assign(XMLHttpRequest.prototype, {
+    open(method, address, ...more) {
+      this.forSearch = /\/search_index\.json$/.test(address);
+      return open.call(this, method, address, ...more);
+    },
+    send(...body) {
+      if (this.forSearch) used.then(() => send.apply(this, body));
+      else send.apply(this, body);
+    },
+  });
+
+  const NowWorker = Worker;
+  class LaterWorker extends EventTarget {
+    constructor(...given) {
+      super();
+      this.worker = used.then(() => {
+        const worker = new NowWorker(...given);
+        worker.addEventListener("message", ({ data }) =>
+          this.dispatchEvent(new MessageEvent("message", { data })),
+        );
+        return worker;
+      });
+    }
+
+    postMessage(...message) {
+      this.worker.then((worker) => worker.postMessage(...message));
+    }
+  }
+  window.Worker = new Proxy(NowWorker, {
+    construct: (_, given) =>
+      /\/workers\/search\b/.test(given[0]) ? new LaterWorker(...given) : new NowWorker(...given),
+  });
+}
