@@ -1,0 +1,293 @@
+"""The same heads in other tools: size of the file, time to open it and to switch to another head.
+
+`pages.py --peers PYTHON` runs this: it builds the site of 24 layers x 32 heads on 170 tokens, takes
+the probabilities out of our own files, and has PYTHON, which may be of another environment, write
+what each tool makes of them (this file, run as a program). What PYTHON lacks is left out, with a
+line that says so. Each file is opened in Chromium, all requests to other hosts being refused.
+"""
+
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+LIMIT = 60
+"""Seconds that a page is waited for."""
+
+WRITE_LIMIT = 120
+"""Seconds that a tool may take to write its file."""
+
+
+# --- Writing: with the tools' own Python, which needs none of this project's packages -----------
+
+
+def bertviz_head(attention, tokens):
+    from bertviz import head_view
+
+    return head_view(_tensors(attention), tokens, html_action="return").data
+
+
+def bertviz_model(attention, tokens):
+    from bertviz import model_view
+
+    return model_view(_tensors(attention), tokens, html_action="return").data
+
+
+def _tensors(attention):
+    import torch
+
+    return [torch.from_numpy(layer)[None] for layer in attention]
+
+
+def circuitsvis_heads(attention, tokens):
+    from circuitsvis.attention import attention_heads
+
+    layer = attention[0]  # it shows the heads of one layer
+    shown = attention_heads(layer, tokens)
+    return shown.local_src
+
+
+def inspectus_attention(attention, tokens):
+    import inspectus
+    from IPython import display
+
+    parts = []
+    shown, display.display = display.display, lambda *given: parts.extend(one.data for one in given)
+    try:
+        inspectus.attention(attention, tokens)
+    finally:
+        display.display = shown
+    return "".join(parts)
+
+
+TOOLS = {
+    "BertViz head view": bertviz_head,
+    "BertViz model view": bertviz_model,
+    "CircuitsVis attention heads, layer 0 alone": circuitsvis_heads,
+    "Inspectus": inspectus_attention,
+}
+
+
+def write(folder, tool):
+    """Write a tool's page of the attention in a folder to `page.html` there."""
+    import numpy as np
+
+    folder = Path(folder)
+    attention = np.load(folder / "attention.npy")
+    tokens = json.loads((folder / "tokens.json").read_text("utf-8"))
+    page = TOOLS[tool](attention, tokens)
+    head = '<!doctype html><html><meta charset="utf-8"><body>'
+    (folder / "page.html").write_text(f"{head}{page}</body></html>", "utf-8")
+
+
+# --- Reading ------------------------------------------------------------------------------------
+
+DRAWN = {
+    "BertViz head view": "document.querySelectorAll('svg line, svg rect').length > 100",
+    "BertViz model view": "document.querySelectorAll('svg line, svg rect').length > 100",
+    "CircuitsVis attention heads, layer 0 alone": (
+        "document.querySelectorAll('canvas, [class*=attention] img').length > 0"
+    ),
+    "Inspectus": "document.querySelectorAll('canvas, svg').length > 0",
+    "ten Altair charts, inline, one head": (
+        "document.querySelectorAll('.chart canvas').length === 10"
+    ),
+}
+"""What is true of a page once it shows something."""
+
+SWITCH = {
+    # a click on another small head shows it large
+    "CircuitsVis attention heads, layer 0 alone": """async () => {
+        const heads = [...document.querySelectorAll('canvas')];
+        const other = heads[Math.min(5, heads.length - 1)];
+        const from = performance.now();
+        for (const type of ['mouseover', 'mouseenter', 'mousedown', 'mouseup', 'click'])
+            other.dispatchEvent(new MouseEvent(type, {bubbles: true}));
+        for (let n = 0; n < 2; n++) await new Promise(done => requestAnimationFrame(done));
+        await new Promise(done => setTimeout(done));
+        return performance.now() - from; }""",
+    # a click on a chosen head of its list leaves it out
+    "Inspectus": """async () => {
+        const chips = [...document.querySelectorAll('[class*=chip], [class*=cell], button')];
+        if (chips.length < 3) return null;
+        const from = performance.now();
+        chips[2].dispatchEvent(new MouseEvent('click', {bubbles: true}));
+        for (let n = 0; n < 2; n++) await new Promise(done => requestAnimationFrame(done));
+        await new Promise(done => setTimeout(done));
+        return performance.now() - from; }""",
+}
+
+
+def opened(chromium, tool, page_file):
+    """(seconds until something is shown or None, milliseconds to switch or None, hosts asked)."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    page, hosts = context.new_page(), set()
+
+    def refuse(route):
+        hosts.add(route.request.url.split("/")[2])
+        route.abort()
+
+    context.route(lambda address: address.startswith("http"), refuse)
+    start = time.monotonic()
+    shown = switch = None
+    try:
+        page.goto(page_file.as_uri(), wait_until="commit", timeout=LIMIT * 1000)
+        while time.monotonic() < start + LIMIT:
+            page.set_default_timeout((start + LIMIT - time.monotonic()) * 1000 + 1)
+            page.wait_for_function(DRAWN[tool], polling=50)
+            shown = time.monotonic() - start
+            break
+        if tool in SWITCH:
+            page.set_default_timeout(LIMIT * 1000)
+            times = [page.evaluate(SWITCH[tool]) for _ in range(3)]
+            switch = sorted(times)[1] if None not in times else None
+    except Exception as error:  # a tool that fails is a result
+        if "Timeout" not in type(error).__name__ and "crash" not in str(error).lower():
+            return shown, switch, hosts, type(error).__name__
+    finally:
+        with contextlib.suppress(Exception):  # it may have crashed
+            context.close()
+    return shown, switch, hosts, ""
+
+
+def altair_page(site, target):
+    """The ten figures as a page of specifications with data in them, as Altair writes it."""
+    import altair
+    import vl_convert
+
+    from report.article import figure_module
+    from report.datasets.reader import open_study
+    from report.figures import _static
+
+    (manifest,) = site.folder.glob("datasets/*/*/manifest.json")
+    data = open_study([manifest.parent])
+    pages = sorted(site.folder.glob("figures/attention-focus-plots/*.json"))
+    names = [path.stem for path in pages if not path.stem.endswith(".vega")]
+    specs = []
+    for name in names:
+        module = figure_module(name)
+        spec = _static.specification(module, data)
+        if name == "attention_map":
+            spec = _plain_map(data)
+        specs.append(spec)
+    bundle = vl_convert.javascript_bundle(
+        "window.vegaEmbed = vegaEmbed;",
+        vl_version=".".join(altair.SCHEMA_VERSION[1:].split(".")[:2]),
+    )
+    boxes = "".join(
+        f'<div class="chart" id="c{n}" style="width: 720px"></div>' for n in range(len(specs))
+    )
+    texts = [json.dumps(spec).replace("</", r"<\/") for spec in specs]
+    calls = "".join(f"vegaEmbed('#c{n}', {text});" for n, text in enumerate(texts))
+    script = f'<script type="module">{bundle};{calls}</script>'
+    target.write_text(f'<!doctype html><meta charset="utf-8"><body>{boxes}{script}', "utf-8")
+
+
+def _plain_map(data):
+    """Figure 1 as one would write it: a rectangle a cell, of rows."""
+    import altair as alt
+
+    found = data.attention(0, 0)
+    labels = [token.label for token in data.tokens]
+    rows = [
+        {"current": i, "target": j, "current_token": labels[i], "target_token": labels[j],
+         "score": float(found.score[i, j]), "probability": float(found.probability[i, j])}
+        for i in range(data.length) for j in range(i + 1)
+    ]  # fmt: skip
+    alt.data_transformers.disable_max_rows()
+    chart = alt.Chart(alt.InlineData(rows)).mark_rect().encode(
+        x="target:O", y="current:O", color="score:Q",
+        tooltip=["current_token:N", "target_token:N", "score:Q", "probability:Q"],
+    )  # fmt: skip
+    return chart.properties(width=660, height=660).to_dict()
+
+
+def compare(python, say, small=False):
+    """Build, write and open; prints a table in Markdown."""
+    import numpy as np
+    import page_reading as reading
+    import page_sites as sites
+
+    from report import store
+    from report.datasets import attention
+
+    with tempfile.TemporaryDirectory(prefix="peers-") as name:
+        folder = Path(name)
+        if small:
+            site = sites.build(folder / "site", 64)
+        else:
+            say("building a site of 24 layers x 32 heads")
+            site = sites.build(folder / "site", 170, str(sites.stand_in(folder / "stand-in")))
+        maps = np.zeros((site.layers, site.heads, site.tokens, site.tokens), np.float32)
+        for path in site.shards:
+            shard = attention.decode(store.read(path))
+            maps[shard.layer, shard.head] = shard.probability
+        np.save(folder / "attention.npy", maps)
+        read = json.loads(next(site.folder.glob("datasets/*/*/passage.json")).read_text("utf-8"))
+        tokens = [token.get("label", token["text"]) for token in read["tokens"]]
+        (folder / "tokens.json").write_text(json.dumps(tokens), "utf-8")
+        print(
+            "| | file | opens, no network | switches to another head |\n"
+            "| --- | ---: | ---: | ---: |"
+        )
+        print(f"| ours: the whole site | {site.bytes() / 1e6:.0f} MB | {_ours(site)} |", flush=True)
+        with reading.browser() as chromium:
+            say("ten Altair charts")
+            altair_page(site, folder / "page.html")
+            _row(chromium, "ten Altair charts, inline, one head", folder / "page.html", say)
+        for tool in TOOLS:
+            say(tool)
+            (folder / "page.html").unlink(missing_ok=True)
+            reason = _written(python, folder, tool)
+            if reason:
+                say(f"{tool}: left out, {reason}")
+                print(f"| {tool} | {reason} | | |", flush=True)
+                continue
+            with reading.browser() as chromium:
+                _row(chromium, tool, folder / "page.html", say)
+
+
+def _ours(site):
+    import page_reading as reading
+    import page_sites as sites
+
+    with sites.served(site.folder) as (root, counter), reading.browser() as chromium:
+        address = f"{root}articles/{sites.ARTICLE}/"
+        _, live = reading.opened_at_figure(chromium, address, counter, line=False)
+        first, _ = reading.slider_steps(chromium, address, site, 15)
+    return f"{live / 1000:.2f} s | {statistics.median(first):.0f} ms"
+
+
+def _written(python, folder, tool):
+    """Have a tool write its page; returns why it did not, or ""."""
+    command = [python, __file__, str(folder), tool]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, capture_output=True, text=True, timeout=WRITE_LIMIT, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        return f"not written after {WRITE_LIMIT} s"
+    if not done.returncode:
+        return ""
+    last = done.stderr.strip().rsplit("\n", 1)[-1]
+    return "not installed" if "ModuleNotFoundError" in last else f"failed: {last[:80]}"
+
+
+def _row(chromium, tool, page_file, say):
+    size = page_file.stat().st_size / 1e6
+    shown, switch, hosts, failure = opened(chromium, tool, page_file)
+    asked = f", asks {', '.join(sorted(hosts))}" if hosts else ""
+    opens = f"{shown:.1f} s" if shown else f"nothing shown after {LIMIT} s"
+    opens += f" ({failure})" if failure else ""
+    switches = f"{switch:.0f} ms" if switch is not None else ""
+    print(f"| {tool} | {size:.1f} MB | {opens}{asked} | {switches} |", flush=True)
+
+
+if __name__ == "__main__":
+    write(*sys.argv[1:])

@@ -1,0 +1,258 @@
+"""What a reader waits for and fetches, measured in headless Chromium; see pages.py."""
+
+import shutil
+import statistics
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+LINE = {"latency": 40, "downloadThroughput": 10e6 / 8, "uploadThroughput": 10e6 / 8}
+"""10 Mbit/s and 40 ms."""
+
+WINDOW = {"width": 1280, "height": 800}
+
+WATCH = """
+window.seen = {shift: 0, shifted: [], tasks: [], drawn: 0, live: null};
+new PerformanceObserver(list => { for (const entry of list.getEntries())
+    if (!entry.hadRecentInput) {
+        seen.shift += entry.value;
+        seen.shifted.push(...entry.sources.map(({node}) => `${node?.nodeName}.${node?.className}`));
+    } })
+    .observe({type: 'layout-shift', buffered: true});
+new PerformanceObserver(list => { for (const entry of list.getEntries())
+    seen.tasks.push(entry.duration); }).observe({type: 'longtask', buffered: true});
+
+// the picture of figure 1 is a new canvas at every step, drawn into that of the chart
+const pictures = new WeakSet();
+const drawImage = CanvasRenderingContext2D.prototype.drawImage;
+CanvasRenderingContext2D.prototype.drawImage = function (picture, ...more) {
+    drawImage.call(this, picture, ...more);
+    if (!(picture instanceof HTMLCanvasElement) || pictures.has(picture)) return;
+    pictures.add(picture);
+    seen.drawn++;
+    seen.canvas = this.canvas;
+};
+// the end of the frame in which everything is drawn: one pixel is read back
+const readBack = () => seen.canvas?.getContext('2d').getImageData(0, 0, 1, 1);
+const frame = () => new Promise(done => requestAnimationFrame(() => { readBack();
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => done(performance.now());
+    channel.port2.postMessage(0); }));
+const drawnAfter = async count => {
+    while (seen.drawn === count) await new Promise(done => setTimeout(done));
+    return frame(); };
+document.addEventListener('DOMContentLoaded', () => {
+    const figure = document.querySelector('#fig-1');
+    if (!figure) return;
+    const look = async () => {
+        if (seen.live || !figure.classList.contains('live-figure--live')) return;
+        seen.live = await frame();
+    };
+    new MutationObserver(look).observe(figure, {attributeFilter: ['class']});
+});
+window.measure = {
+    async step(values) {
+        const count = seen.drawn;
+        const from = performance.now();
+        for (const [name, value] of Object.entries(values)) {
+            const slider = document.querySelector(`#fig-1 input[name=${name}]`);
+            if (slider.value === String(value)) continue;
+            slider.value = value;
+            slider.dispatchEvent(new Event('input', {bubbles: true}));
+        }
+        return await drawnAfter(count) - from;
+    },
+    async drag(values, milliseconds) {
+        const slider = document.querySelector('#fig-1 input[name=head]');
+        const wait = milliseconds / values.length;
+        for (const value of values) {
+            slider.value = value;
+            slider.dispatchEvent(new Event('input', {bubbles: true}));
+            if (value !== values.at(-1)) await new Promise(done => setTimeout(done, wait));
+        }
+        const from = performance.now();
+        const last = `/${values.at(-1)}.json`;
+        const link = document.querySelector('#fig-1 a[data-link-data]');
+        while (!link.href.endsWith(last)) await new Promise(done => setTimeout(done));
+        return await frame() - from;
+    },
+    hover() {
+        const box = document.querySelector('#fig-1 .live-figure__chart');
+        const tip = () => document.getElementById('vg-tooltip-element')?.textContent;
+        return new Promise(done => {
+            const before = tip();
+            const moved = async () => {
+                const from = performance.now();
+                removeEventListener('pointermove', moved, true);
+                while (tip() === before) await new Promise(done => setTimeout(done));
+                done(await frame() - from);
+            };
+            addEventListener('pointermove', moved, true);
+        });
+    },
+};
+"""
+
+
+@dataclass(frozen=True)
+class Read:
+    """An article read to its end."""
+
+    blocked: float
+    """Total blocking time in ms: of every task, what is longer than 50 ms."""
+    longest: float
+    shift: float
+    """Cumulative layout shift, all of it and not the worst window."""
+    shifted: list
+    """The elements that moved."""
+    live: int
+    """Figures that came to life."""
+
+
+@contextmanager
+def browser():
+    """Debian's Chromium without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        executable = shutil.which("chromium") or shutil.which("chromium-browser")
+        options = {"executable_path": executable, "args": ["--no-sandbox", "--disable-gpu"]}
+        chromium = playwright.chromium.launch(**options)
+        yield chromium
+        chromium.close()
+
+
+@contextmanager
+def first_visit(chromium, *, line=False, slowed=1, window=WINDOW, watch=WATCH):
+    """A page of a browser that has nothing cached.
+
+    line: whether it is at the end of a `LINE`; slowed: how much slower its processor is
+    """
+    context = chromium.new_context(viewport=window)
+    page = context.new_page()
+    page.add_init_script(watch)
+    devtools = context.new_cdp_session(page)
+    if line:
+        devtools.send("Network.enable")
+        devtools.send("Network.emulateNetworkConditions", {"offline": False, **LINE})
+    if slowed > 1:
+        devtools.send("Emulation.setCPUThrottlingRate", {"rate": slowed})
+    page.set_default_timeout(120_000)
+    yield page
+    context.close()
+
+
+def settled(page):
+    """Wait until nothing is loaded any more."""
+    page.wait_for_load_state("load")
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(1500)  # what a theme does when it has nothing else to do
+
+
+def opened(chromium, address, counter, window=WINDOW):
+    """kB before any scrolling, requests, and layout shift."""
+    start = len(counter.sent)
+    with first_visit(chromium, line=True, window=window) as page:
+        page.goto(address)
+        settled(page)
+        sent = counter.sent[start:]
+        return sum(size for _, _, size in sent) / 1000, len(sent), page.evaluate("seen.shift")
+
+
+def opened_at_figure(chromium, address, counter, slowed=1, line=True):
+    """kB and milliseconds until figure 1 is live, the page being opened there."""
+    start = len(counter.sent)
+    with first_visit(chromium, line=line, slowed=slowed) as page:
+        page.goto(f"{address}#fig-1", wait_until="commit")
+        while not page.evaluate("window.seen?.live"):
+            time.sleep(0.02)
+        live, origin = page.evaluate("[seen.live, performance.timeOrigin]")
+        until = (origin + live) / 1000
+        return sum(size for at, _, size in counter.sent[start:] if at <= until) / 1000, live
+
+
+def at_figure_1(page, address):
+    page.goto(f"{address}#fig-1")
+    page.wait_for_selector("#fig-1.live-figure--live")
+    settled(page)
+
+
+def heads_in_turn(site):
+    """Each head once, layer and head both changing, none of them the one that is shown first."""
+    pairs = [(layer, head) for head in range(site.heads) for layer in range(site.layers)]
+    return [{"layer": layer, "head": (head + layer) % site.heads} for layer, head in pairs]
+
+
+def slider_steps(chromium, address, site, number, slowed=1):
+    """Milliseconds from a slider's input until painted: of a first visit to a head, and again."""
+    with first_visit(chromium, slowed=slowed) as page:
+        at_figure_1(page, address)
+        states = heads_in_turn(site)[1 : number + 1]
+        shown = page.evaluate(
+            "['layer', 'head'].map(n => +document.querySelector(`#fig-1 input[name=${n}]`).value)"
+        )
+        states = [state for state in states if list(state.values()) != shown]
+        times = []
+        for _ in range(2):
+            for state in states:
+                times.append(page.evaluate("state => measure.step(state)", state))
+                page.wait_for_timeout(40)
+            page.evaluate("([layer, head]) => measure.step({layer, head})", shown)
+        return times[: len(states)], times[len(states) :]
+
+
+def hovers(chromium, address, number, slowed=1):
+    """Milliseconds from a pointer's move over figure 1 until its tooltip is painted."""
+    with first_visit(chromium, slowed=slowed) as page:
+        at_figure_1(page, address)
+        page.evaluate(
+            "document.querySelector('#fig-1 canvas').scrollIntoView({block: 'end', "
+            "behavior: 'instant'})"
+        )
+        page.wait_for_timeout(300)
+        box = page.locator("#fig-1 canvas").bounding_box()
+        times = []
+        for n in range(number):
+            # over the lower left half, which every causal model fills
+            x = box["x"] + box["width"] * (0.15 + 0.3 * n / number)
+            y = box["y"] + box["height"] * (0.55 + 0.3 * ((7 * n) % number) / number)
+            page.evaluate("void (window.hovered = measure.hover())")
+            page.mouse.move(x, y)
+            times.append(page.evaluate("hovered"))
+        return times[1:]
+
+
+def read_whole(chromium, address, slowed=1, window=WINDOW):
+    """What an article costs that is read to its end, as `Read`."""
+    with first_visit(chromium, line=True, slowed=slowed, window=window) as page:
+        page.goto(address)
+        settled(page)
+        page.mouse.move(window["width"] / 2, window["height"] / 2)
+        bottom = "scrollY + innerHeight >= document.documentElement.scrollHeight - 2"
+        while not page.evaluate(bottom):
+            page.mouse.wheel(0, 300)
+            page.wait_for_timeout(150 * min(slowed, 2))
+        page.wait_for_timeout(1000 * slowed)
+        live = page.locator(".live-figure--live").count()
+        tasks, shift, shifted = page.evaluate("[seen.tasks, seen.shift, seen.shifted]")
+        blocked = sum(max(0, task - 50) for task in tasks)
+        return Read(blocked, max(tasks, default=0), shift, shifted, live)
+
+
+def dragged(chromium, address, counter, heads):
+    """(requests for heads, milliseconds after its end until the last is shown) of half a second's
+    drag over `heads` values."""
+    with first_visit(chromium, line=True) as page:
+        at_figure_1(page, address)
+        if page.input_value("#fig-1 input[name=head]") != "0":
+            page.evaluate("measure.step({head: 0})")
+        page.wait_for_timeout(500)
+        start = len(counter.sent)
+        after = page.evaluate("values => measure.drag(values, 500)", list(range(1, heads)))
+        asked = [path for _, path, _ in counter.sent[start:] if "/attention/" in path]
+        return len(asked), after
+
+
+def worst_tenth(numbers):
+    """The 90th percentile."""
+    return statistics.quantiles(numbers, n=10, method="inclusive")[-1]

@@ -1,0 +1,219 @@
+"""The sites that pages.py reads: the first article, built on passages of three lengths and on a
+model of 24 layers x 32 heads, each in a project of its own; and a server that counts."""
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).parents[1]
+ARTICLE = "attention-focus-plots"
+FALCON = "falcon-8x8"
+EMBEDDED = ROOT / "report" / "embedded"
+
+PEAKED = 2.2
+"""How much larger the queries and keys of the stand-in are than those of a random model, so that
+its shards are about as large as those of the trained falcon-8x8: random heads look everywhere."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A built site."""
+
+    folder: Path
+    tokens: int
+    layers: int
+    heads: int
+    model: str = FALCON
+    passage: Path | None = None
+
+    @property
+    def shards(self):
+        """The files of all heads."""
+        return sorted(self.folder.glob(f"datasets/{ARTICLE}/*/attention/*/*.json"))
+
+    def bytes(self):
+        """Of all its files, as they lie on disk."""
+        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+
+
+def gzipped(content):
+    """As a static host sends it."""
+    return gzip.compress(content, 6)
+
+
+def text_of(length, tokenizer):
+    """A text of exactly `length` tokens, the beginning-of-text token included: the passages of the
+    corpus one after another, cut."""
+    passages = sorted((ROOT / "report" / "passages" / "corpus").glob("*.md"))
+    text = "\n".join(path.read_text("utf-8").split("---\n")[-1].strip() for path in passages)
+    ids = tokenizer.encode(text).ids
+    for last in range(length, length + 20):
+        cut = tokenizer.decode(ids[:last], skip_special_tokens=True).strip()
+        if len(tokenizer.encode(cut).ids) == length:
+            return cut
+    raise AssertionError(f"no text of {length} tokens")
+
+
+def tokenizer_of(folder):
+    """The tokenizer of an embedded model."""
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+
+def build(folder, length, model=FALCON):
+    """Write the first article about `length` tokens as a project in `folder`: its `Site`."""
+    source = EMBEDDED / model if (EMBEDDED / model).is_dir() else Path(model)
+    _project(folder)
+    passage = folder / f"passage-{length}.txt"
+    passage.write_text(text_of(length, tokenizer_of(source)), "utf-8")
+    options = ["--project", folder, "--study", ARTICLE, "--model", model, "--passage", passage]
+    command = [sys.executable, "-m", "report", "site", *map(str, options)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603
+    if done.returncode:
+        sys.exit(f"the site could not be built:\n{done.stderr}")
+    (manifest,) = (folder / "site" / "datasets" / ARTICLE).glob("*/manifest.json")
+    shape = json.loads(manifest.read_text("utf-8"))["model"]
+    layers, heads = shape["num_hidden_layers"], shape["num_attention_heads"]
+    return Site(folder / "site", length, layers, heads, model, passage)
+
+
+def largest_error(site):
+    """Of all probabilities that figures compute, how far the worst is from the measured one.
+
+    The model is measured once more, and every visible cell of every head compared.
+    """
+    import numpy as np
+
+    from report import store
+    from report.datasets import attention
+    from report.models.load import load_model
+    from report.models.measure import measure_passage
+    from report.models.tokens import tokenize
+
+    loaded = load_model(site.model)
+    ids = tokenize(loaded, site.passage.read_text("utf-8")).token_ids
+    measured = measure_passage(loaded, ids)
+    worst = 0.0
+    for path in site.shards:
+        shard = attention.decode(store.read(path))
+        exact = measured.probability(shard.layer, shard.head)
+        worst = max(worst, float(np.abs(shard.probability - exact).max()))
+    return worst
+
+
+def _project(folder):
+    """What a fresh clone has of the publication, with the first article alone."""
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    for part in ("templates", "site_src"):
+        listed = subprocess.run(  # noqa: S603
+            ["git", "-C", ROOT, "ls-files", part],  # noqa: S607
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for name in listed.stdout.split():
+            if "templates/articles/" in name and ARTICLE not in name:
+                continue
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+
+
+def stand_in(folder):
+    """Write a random Falcon with ALiBi, 24 layers x 32 heads, and falcon-8x8's tokenizer."""
+    import torch
+    from transformers import FalconConfig, FalconForCausalLM
+
+    folder.mkdir(parents=True)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(EMBEDDED / FALCON / name, folder)
+    config = json.loads((EMBEDDED / FALCON / "config.json").read_text("utf-8"))
+    shape = {"hidden_size": 512, "num_hidden_layers": 24, "num_attention_heads": 32}
+    kept = ("vocab_size", "bos_token_id", "eos_token_id", "alibi", "bias", "multi_query")
+    kept += ("parallel_attn", "new_decoder_architecture", "max_position_embeddings")
+    torch.manual_seed(20261120)
+    model = FalconForCausalLM(FalconConfig(**{n: config[n] for n in kept if n in config} | shape))
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() > 1:
+                parameter.normal_(std=parameter.shape[-1] ** -0.5)
+            if "query_key_value" in name:
+                parameter.mul_(PEAKED)
+    model.save_pretrained(folder)
+    return folder
+
+
+class Counter:
+    """What a server has sent: list of (time, path, bytes of headers and body)."""
+
+    def __init__(self):
+        self.sent = []
+
+    def bytes(self, until=None):
+        """kB (1000 bytes) sent so far, or until a time."""
+        return sum(size for at, _, size in self.sent if until is None or at <= until) / 1000
+
+    def requests(self, part=""):
+        """How many requests so far had `part` in their path."""
+        return sum(part in path for _, path, _ in self.sent)
+
+
+HEADERS = 200
+"""Bytes of the headers of an answer, about."""
+
+
+@contextmanager
+def served(folder):
+    """A server of a folder, everything compressed beforehand; yields its address and `Counter`."""
+    cache, counter = {}, Counter()
+
+    class Handler(SimpleHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"  # connections stay open, as with any host
+
+        def log_message(self, *args):
+            pass
+
+        def do_GET(self):
+            path = folder / urlsplit(self.path).path.lstrip("/")
+            path = path / "index.html" if path.is_dir() else path
+            if not path.is_file():
+                self.send_response(404)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            if path not in cache:
+                cache[path] = gzipped(path.read_bytes())
+            content = cache[path]
+            counter.sent.append((time.time(), self.path, len(content) + HEADERS))
+            self.send_response(200)
+            self.send_header("Content-Type", self.guess_type(str(path)))
+            self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 64
+        daemon_threads = True
+
+        def handle_error(self, request, client_address):
+            pass  # a browser that left
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/", counter
+        finally:
+            server.shutdown()
