@@ -123,7 +123,7 @@ def _y(data, measure, title, number):
     largest = float(data.head_statistics[measure].max())
     return (
         altair.Y(f"{measure}:Q", title=title)
-        .scale(domain=[0, min(1, max(largest * 1.04, 0.05))], nice=False)
+        .scale(domain=[0, max(largest * 1.1, 0.05)], nice=False)  # room for a name
         .axis(format=".0%" if "%" in number else ".2~f", tickCount=6)
     )
 

@@ -122,7 +122,7 @@ def _score_legend(causal):
         clamp=True,
     )
     legend = altair.Legend(
-        **_legend_place(causal, 0, "legend_width + 16"),
+        **_legend_place(causal, 0),
         direction="horizontal",
         title="score",
         gradientLength=altair.ExprRef("legend_width"),
@@ -137,14 +137,14 @@ def _score_legend(causal):
     return nothing.mark_point(aria=False).encode(color=colour.legend(legend))
 
 
-def _legend_place(causal, top, width):
+def _legend_place(causal, top):
     """A legend's place: `top` pixels below the upper edge, in the triangle that later tokens leave
     empty, at its right; above the map where there is none."""
     if not causal:
         return {"orient": "top", "offset": _theme.ABOVE}
     return {
         "orient": "none",
-        "legendX": altair.ExprRef(f"width - ({width})"),
+        "legendX": altair.ExprRef("width - max(legend_width + 16, 134)"),
         "legendY": top,
     }
 
@@ -159,7 +159,7 @@ def _edge():
 
 def _markers(size, causal, kinds, offset):
     legend = altair.Legend(
-        **_legend_place(causal, 44, "max(legend_width + 16, 134)"),
+        **_legend_place(causal, 52),
         **({} if causal else {"columns": altair.ExprRef("width > 420 ? 3 : 1")}),
         title="largest targets",
         symbolOpacity=1,

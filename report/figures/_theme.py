@@ -136,7 +136,7 @@ def ticks_across():
     return alt.ExprRef("clamp(floor(width / 80), 3, 8)")
 
 
-ABOVE = 28
+ABOVE = 34
 """Pixels between a chart and a legend above it: the title of the vertical axis stands there."""
 
 Y_EXTENT = 36
@@ -151,7 +151,11 @@ def labels(tokens):
     return alt.param(name=LABELS, value=[token.label.strip() or token.label for token in tokens])
 
 
-TOKENS_LEFT = {"titleX": alt.ExprRef("width > 500 ? -84 : -56"), "minExtent": 56}
+TOKENS_LEFT = {
+    "titleX": alt.ExprRef("width > 500 ? -84 : -62"),
+    # for letters as wide as those of any system
+    "minExtent": alt.ExprRef("width > 500 ? 84 : 62"),
+}
 """For the vertical one: its title begins where the texts do."""
 
 
@@ -163,7 +167,7 @@ def token_axis(title, count, length, *, across, cell=True, **more):
     """
     middle = alt.ExprRef(f"{length} / {2 * count}") if cell else 0
     # an unseen mark keeps the index behind a text that runs from right to left
-    text = f"truncate({LABELS}[datum.value], width > 500 ? 9 : 5)"
+    text = f"truncate({LABELS}[datum.value], width > 500 ? 8 : 5)"
     return alt.Axis(
         title=title,
         grid=False,
@@ -175,6 +179,7 @@ def token_axis(title, count, length, *, across, cell=True, **more):
         labelOffset=middle,
         labelLimit=alt.ExprRef("width > 500 ? 100 : 62"),
         **({"labelAngle": -90, "labelAlign": "right", "labelBaseline": "middle"} if across else {}),
+        titlePadding=14,
         **more,
     )
 

@@ -1,0 +1,76 @@
+"""What is written in a figure can be read: inside the picture, and nothing over anything else."""
+
+import itertools
+
+import pytest
+
+from report.figures import _static, _theme
+from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
+    drawn_of,
+    every_figure,
+    panels_of,
+)
+
+pytestmark = pytest.mark.browser
+
+TEXTS = """() => {
+    const svg = document.querySelector('svg');
+    const whole = svg.getBoundingClientRect();
+    return [...svg.querySelectorAll('text')].filter(each => each.textContent.trim()
+            && Number(getComputedStyle(each).opacity) > 0).map(each => {
+        const named = each.closest('[class*=role-]').getAttribute('class');
+        const role = named.match(/role-([\\w-]+)/)[1];
+        const {left, right, top, bottom} = each.getBoundingClientRect();
+        return {role, said: each.textContent, left: left - whole.left, right: right - whole.left,
+            top: top - whole.top, bottom: bottom - whole.top,
+            width: whole.width, height: whole.height};
+    });
+}"""
+"""Every text of a picture, and where it is in it."""
+
+SLACK = 3
+"""Pixels: letters of a browser are not exactly as wide as those it was laid out by."""
+
+HOSTILE = ["漢字仮名交じり文" * 3, "שלום עולם" * 3, "<b>&amp;</b>", "W" * 40, "⏎", "é́́"]
+
+
+def texts(browser, svg):
+    page = browser.new_page()
+    page.set_content(f"<body style='margin:0'>{svg}")
+    found = page.evaluate(TEXTS)
+    page.close()
+    return found
+
+
+def check(found):
+    assert found
+    for text in found:
+        assert text["left"] >= -SLACK, text
+        assert text["top"] >= -SLACK, text
+        assert text["right"] <= text["width"] + SLACK, text
+        assert text["bottom"] <= text["height"] + SLACK, text
+    around = [text for text in found if text["role"] != "mark"]
+    for one, other in itertools.combinations(around, 2):
+        across = min(one["right"], other["right"]) - max(one["left"], other["left"])
+        down = min(one["bottom"], other["bottom"]) - max(one["top"], other["top"])
+        assert min(across, down) <= SLACK, (one, other)
+
+
+@every_figure
+@pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
+def test_no_label_is_cut_off_or_covers_another(figure, drawn_of, browser, phone):  # noqa: F811
+    for panel in panels_of(figure, drawn_of):
+        check(texts(browser, _static.svg(figure, drawn_of, phone=phone, **panel)))
+
+
+@every_figure
+@pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
+def test_whatever_a_token_says_its_label_keeps_its_place(figure, drawn_of, browser, phone):  # noqa: F811
+    spec = _static.specification(figure, drawn_of, phone=phone)
+    (labels,) = [p for p in spec["params"] if p["name"] == _theme.LABELS] or [{"value": []}]
+    labels["value"] = [HOSTILE[n % len(HOSTILE)] for n in range(len(labels["value"]))]
+    found = texts(browser, _static.drawn(spec))
+    if labels["value"]:
+        assert any("漢字" in text["said"] for text in found)
+        assert any("<b>" in text["said"] for text in found)
+    check(found)
