@@ -66,12 +66,22 @@ def write_table(site, data):
     _write(site, article, text + "".join(article.figure(name) for name in OF_TABLES))
 
 
+def write_models(site, data):
+    """The same with a figure that has a switch between models, and those that show all of them."""
+    article = Article(SimpleNamespace(name="hand"), data)
+    article.announced = ["attention_map", *OF_MODELS]
+    _write(site, article, "".join(article.figure(name) for name in article.announced))
+
+
 def _write(site, article, body):
-    for panel in [panel for placed in article.placed for panel in placed.panels]:
-        folder = site / "figures" / "hand"
-        store.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
-        compiled = store.dumps(_compiled.vega(panel.spec))
-        store.write_text(folder / f"{panel.name}.vega.json", compiled)
+    folder = site / "figures" / "hand"
+    for placed in article.placed:
+        for panel in (*placed.panels, *placed.variants):
+            store.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
+            compiled = store.dumps(_compiled.vega(panel.spec))
+            store.write_text(folder / f"{panel.name}.vega.json", compiled)
+            for name, rows in placed.written_rows(panel):
+                store.write(folder / "rows" / panel.name / name, rows)
     write_assets(site)
     page = f"""<!doctype html><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from report.check import check_site
-from tests.commands import ROOT, copy_project, report
+from tests.commands import ROOT, copy_project
 from tests.figures.live_page import first_tooltip, go_live, ink
 from tests.readme import block
 from tests.serving import served
@@ -73,31 +73,3 @@ def test_a_page_shows_it_and_the_check_passes(site, browser):
         assert "looks farthest" in caption
     context.close()
     assert problems == []
-
-
-def test_a_mistake_in_it_is_told_with_its_line(tmp_path, falcon_folder):
-    project = tmp_path / "project"
-    (project / "templates" / "articles").mkdir(parents=True)
-    (project / "site_src").mkdir()
-    (project / "mkdocs.yml").write_text("site_name: Small\n")
-    (project / "figures").mkdir()
-    article = ARTICLE.format(cover="looking_back")
-    (project / "templates" / "articles" / "small.md.j2").write_text(article)
-    own = project / "figures" / "looking_back.py"
-    options = ("--project", project, "--model", falcon_folder)
-    wrong = {
-        "data.length": ("data.lenght", "AttributeError"),
-        "def rows(data": ("def row(data", "no function `rows`"),
-        "import numpy as np": ("import numpi as np", "No module named 'numpi'"),
-        '"""How far': ('"How far', "is not Python"),
-    }
-    for old, (new, said) in wrong.items():
-        own.write_text(FIGURE.replace(old, new, 1))
-        done = report("render", *options)
-        assert done.returncode == 1
-        assert "looking_back.py" in done.stderr
-        assert said in done.stderr
-        assert "Traceback" not in done.stderr
-    own.rename(own.with_name("attention_map.py"))
-    done = report("render", *options)
-    assert "attention_map.py: a figure of that name ships already" in done.stderr

@@ -1,0 +1,97 @@
+"""A figure with a switch between models: sliders, data and address follow the model."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from report import store
+from report.article import Article
+from report.figures import _compiled
+from tests.figures import live_page
+from tests.figures.live_page import go_live, ink, until
+from tests.serving import served
+
+
+@pytest.fixture(scope="module")
+def address(models):
+    site = models.models[0].path.parents[2]
+    live_page.write_models(site, models)
+    with served(site) as root:
+        yield f"{root}articles/hand/"
+
+
+def value(page, name):
+    return page.locator(f"#fig-1 input[type=range][name={name}]").input_value()
+
+
+def choose(page, model):
+    page.locator(f"#fig-1 input[value={model}]").check(force=True)
+    link = "document.querySelector('#fig-1 a[data-link-data]').href"
+    until(page, f"{link}.includes('{model_folder(model)}/')")
+
+
+def model_folder(model):
+    return {"step100": f"{0:012x}", "step2000": f"{1:012x}"}[model]
+
+
+def test_the_other_model_is_drawn_from_its_own_data(page, address):
+    page.goto(address)
+    go_live(page, 1)
+    before = ink(page, 1)
+    choose(page, "step2000")
+    until(page, "document.querySelectorAll('#fig-1 canvas').length === 1")
+    assert ink(page, 1) != before
+    until(page, "location.hash.includes('model=step2000')")
+    choose(page, "step100")
+    assert ink(page, 1) == before
+
+
+def test_a_shared_address_opens_the_model_and_its_state(page, address):
+    page.goto(f"{address}#fig-1:model=step2000,layer=2,head=3")
+    go_live(page, 1)
+    assert page.locator("#fig-1 input[value=step2000]").is_checked()
+    assert (value(page, "layer"), value(page, "head")) == ("2", "3")
+    link = page.locator("#fig-1 a[data-link-data]")
+    assert link.get_attribute("href").endswith(f"{model_folder('step2000')}/attention/2/3.json")
+
+
+def test_all_models_at_once_come_alive(page, address):
+    page.goto(address)
+    for number in (2, 3):
+        go_live(page, number)
+    assert page.locator("#fig-2 canvas").count() == 2
+    assert ink(page, 3)[0] > 500
+
+
+def test_specifications_name_each_other_and_their_own_sliders(models):
+    article = Article(SimpleNamespace(name="hand"), models)
+    article.announced = ["attention_map"]
+    html = article.figure("attention_map", model="step2000", layer=2)
+    (placed,) = article.placed
+    specs = {panel.name: panel.spec for panel in (*placed.panels, *placed.variants)}
+    assert specs.keys() == {"attention_map-step2000", "attention_map-step100"}
+    for name, spec in specs.items():
+        report = spec["usermeta"]["report"]
+        assert set(report["models"].values()) == {f"{each}.json" for each in specs}
+        assert report["data"]["url"].startswith(model_folder(name.rpartition("-")[2]))
+        assert report["controls"][0]["value"] == name.rpartition("-")[2]
+        assert _compiled.vega(spec)["usermeta"]["report"]["models"]
+    assert re.search(r'value="step2000" checked', html)
+    for name, rows in placed.written_rows(placed.panels[0]):
+        pytest.fail(f"{name} of {rows} is written though a dataset has it")
+
+
+def test_rows_of_a_figure_without_a_dataset_are_written_for_every_state(models):
+    article = Article(SimpleNamespace(name="hand"), models)
+    article.announced = ["first_token_over_models"]
+    article.figure("first_token_over_models")
+    (placed,) = article.placed
+    written = dict(placed.written_rows(placed.panels[0]))
+    assert written.keys() == {"passage.json", "corpus.json"}
+    for name, table in written.items():
+        store.check(table, name)
+        heads = sum(model.layers * model.heads for model in models.models)
+        assert table["tables"]["rows"]["rows"] == heads + len(models.models)
+    place = set(written["corpus.json"]["tables"]["rows"]["columns"]["place"]["values"])
+    assert place == {100, 2000}
