@@ -9,7 +9,8 @@ A figure module has a docstring that says what it shows, and
     controls(data) -> list               `Control`s and `Switch`es: what a reader may change
     seen(data, **state) -> str           what to see in it, one or two sentences for all readers
     alt(data, **state) -> str            what is drawn at that state, for those who do not see it
-    ASPECT, PHONE_ASPECT                 width / height of its box
+    ASPECT, PHONE_ASPECT                 width / height of its box; or
+    boxes(data) -> list                  a `_grid.Box`, where that depends on the model
 
 of which all but `chart` and `rows` may be left out (see `_plain`). Its rows are then written into
 files, one a state. Where a dataset has what is shown, `chart` ends in `_theme.frame` instead, which

@@ -9,7 +9,8 @@ from report.figures import _classes, _controls, _map, _pixels, _terms, _theme
 from report.figures._classes import left_out  # noqa: F401 (a figure has it)
 from report.text import percent
 
-ASPECT, PHONE_ASPECT = 1.0, 0.92
+ASPECT = 1.0
+PHONE_ASPECT = 0.8  # high, for the legend of all classes in the empty triangle
 PAINTS_PIXELS = True
 """`rows` paints with colours of its own, so it must be told `dark`."""
 
