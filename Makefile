@@ -25,7 +25,10 @@ READY := $(VENV)/.ready$(if $(filter no,$(MEASURE)),-to-publish)
 PIP := $(BIN)/python -m pip install --quiet
 LOCKED := $(PIP) --require-hashes --no-deps
 OURSELVES := $(PIP) --no-deps --no-index --no-build-isolation --editable .
-TORCH := $(LOCKED) $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") -r locks/torch.txt
+INDEX := $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
+# A build for the CPU alone where TORCH_INDEX, or pip's own settings, offer one; else the registry's.
+TORCH := $(LOCKED) $(INDEX) -r locks/torch-cpu.txt $(if $(TORCH_INDEX),,2>/dev/null) || \
+  $(LOCKED) $(INDEX) -r locks/torch.txt
 # Of builds for other CUDA versions the lock files know no sums; the version is the same.
 ifneq ($(TORCH_INDEX),)
 ifneq ($(patsubst %/whl/cpu,cpu,$(patsubst %/,%,$(TORCH_INDEX))),cpu)
@@ -38,10 +41,10 @@ OPTIONS := $(if $(STUDY),--study "$(STUDY)") $(foreach model,$(MODELS),--models 
   $(if $(DEVICE),--device "$(DEVICE)") $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock site why freeze serve check publish test lint format clean browser
+.PHONY: help setup lock site site-zensical why freeze serve check publish test lint format clean browser
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Create the virtual environment and install everything
 
@@ -51,7 +54,8 @@ $(VENV)/.ready-to-publish: pyproject.toml locks/site.txt
 	$(OURSELVES)
 	@touch $@
 
-$(VENV)/.ready: pyproject.toml locks/site.txt locks/tools.txt locks/torch.txt locks/cuda.txt
+$(VENV)/.ready: pyproject.toml locks/site.txt locks/tools.txt locks/torch.txt locks/torch-cpu.txt \
+    locks/cuda.txt
 	$(PYTHON) -m venv $(VENV)
 	$(LOCKED) -r locks/site.txt -r locks/tools.txt
 	$(TORCH)
@@ -72,6 +76,9 @@ why: $(READY) ## Say what would be measured, and because of which change
 
 freeze: $(READY) ## Measure what changed and copy the datasets into frozen/, to be committed
 	$(BIN)/python -m report freeze $(OPTIONS)
+
+site-zensical: $(READY) ## Build the same pages with Zensical into site-zensical/ (STUDY= and so on)
+	$(BIN)/python -m report site --publisher zensical $(OPTIONS)
 
 serve: export SITE_URL ?= http://127.0.0.1:$(PORT)/
 serve: site ## Build the site and show it on http://127.0.0.1:8000/ (PORT=)

@@ -6,7 +6,7 @@
 `uv pip compile` finds the versions, for every platform and every Python at once. They are split by
 who needs them: site.txt (to render and publish), tools.txt (to measure, test and develop besides),
 torch.txt, and cuda.txt (only for a torch with CUDA). torch's builds for the CPU alone are on an
-index of their own; their sums are kept in torch-cpu.sha256, in the format of sha256sum.
+index of their own and have versions of their own: torch-cpu.txt.
 """
 
 import os
@@ -24,7 +24,9 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 PARTS = ("site", "tools", "torch", "cuda")
 OF_CUDA = re.compile(r"(nvidia|cuda)-|triton$")
 HEADER = "# Written by locks/renew.py (`make lock`); not by hand.\n"
-CPU_WHEEL = r"torch-{}\+cpu-cp31[123]-cp31[123]-manylinux_[0-9_]+_x86_64\.whl"
+CPU_WHEEL = (
+    r"torch-{}\+cpu-cp31[123]-cp31[123]-manylinux_[0-9_]+_x86_64\.whl#sha256=([0-9a-f]{{64}})"
+)
 
 
 def main(upgrade=False):
@@ -41,8 +43,7 @@ def main(upgrade=False):
     for name, block in pins:
         part = "site" if name in names else "cuda" if OF_CUDA.match(name) else "tools"
         parts["torch" if name == "torch" else part].append(block)
-    (torch,) = parts["torch"]
-    parts["torch"] = [with_cpu_builds(torch)]
+    parts["torch-cpu"] = [cpu_builds(*parts["torch"])]
     for part, found in parts.items():
         (HERE / f"{part}.txt").write_text(HEADER + "".join(found), "utf-8")
         print(f"locks/{part}.txt: {len(found)} packages")
@@ -73,27 +74,23 @@ def blocks(text):
     return [(re.sub(r"[-_.]+", "-", name).lower(), name + rest) for name, rest in found]
 
 
-def with_cpu_builds(torch):
-    """torch's lines with the sums of its builds for the CPU alone added."""
+def cpu_builds(torch):
+    """The lock of torch's builds for the CPU alone, of the same version, fetched from their index.
+
+    Where the index is out of reach, the sums of a version that was locked before are kept.
+    """
     (version,) = re.findall(r"^torch==(\S+)", torch)
-    wheel = CPU_WHEEL.format(re.escape(version))
-    path = HERE / "torch-cpu.sha256"
+    pin = f"torch=={version}+cpu"
     try:
         with urllib.request.urlopen(f"{CPU_INDEX}/torch/", timeout=60) as answer:  # noqa: S310
             page = answer.read().decode().replace("%2B", "+")
-        found = dict(re.findall(rf"({wheel})#sha256=([0-9a-f]{{64}})", page))
-        text = "".join(f"{sha}  {name}\n" for name, sha in sorted(found.items()))
-        if text:
-            path.write_text(text, "utf-8")
+        sums = sorted(set(re.findall(CPU_WHEEL.format(re.escape(version)), page)))
     except OSError as error:
-        print(f"{CPU_INDEX}: {error}; the sums in {path.name} are kept", file=sys.stderr)
-    text = path.read_text("utf-8")
-    sums = re.findall(
-        rf"^([0-9a-f]{{64}})  {CPU_WHEEL.format(re.escape(version))}$", text, re.MULTILINE
-    )
+        print(f"{CPU_INDEX}: {error}; what is locked is kept", file=sys.stderr)
+        sums = re.findall(r"[0-9a-f]{64}", lock("torch-cpu")) if pin in lock("torch-cpu") else []
     if not sums:
-        sys.exit(f"error: {path.name} has no sums of torch {version}, and none could be fetched")
-    return torch.rstrip("\n") + "".join(f" \\\n    --hash=sha256:{each}" for each in sums) + "\n"
+        sys.exit(f"error: no sums of {pin} could be found at {CPU_INDEX}")
+    return pin + "".join(f" \\\n    --hash=sha256:{each}" for each in sums) + "\n"
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import shlex
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -37,21 +37,32 @@ SiteFolder = Annotated[Path, typer.Argument(help="Folder of the built site.", sh
 
 @app.command()
 @with_options
-def site(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
+def site(
+    options: Options,
+    study: Only = None,
+    force: Force = False,
+    root: Root = HERE,
+    publisher: Annotated[
+        Literal["mkdocs", "zensical"],
+        typer.Option(help="What makes the site of the pages; Zensical's is in site-zensical/."),
+    ] = "mkdocs",
+):
     """Measure what changed, write all pages, and build the site into site/."""
     from report.address import EXAMPLE, read_site
     from report.publish import build
 
     where = project(root)
+    folder = where.site if publisher == "mkdocs" else where.root / f"site-{publisher}"
     with only_build(where, _say):
         others = _render(where, options, study, force)
-        build(where.config, where.site, others)
+        build(where.config, folder, others, publisher)
     if not read_site(where.config).url:
         _say(
             "SITE_URL is not set: the site has no feed, no canonical links and an empty site map. "
             f"To publish, say where it will be: `make site SITE_URL={EXAMPLE}`."
         )
-    _say(f"The site is in {_shown(where.site)}; see it with `make serve`.")
+    serve = "make serve" if folder == where.site else f"python -m report serve {_shown(folder)}"
+    _say(f"The site is in {_shown(folder)}; see it with `{serve}`.")
 
 
 @app.command()

@@ -1,8 +1,9 @@
-"""Markdown to site, by MkDocs; and a small server to look at it."""
+"""Markdown to site, by MkDocs or by Zensical; and a small server to look at it."""
 
 import errno
 import functools
 import gzip
+import importlib.util
 import os
 import subprocess
 import sys
@@ -15,19 +16,31 @@ from report.errors import ReportError, UsageError
 LEFT_OUT = "SITE_WITHOUT"
 """Variable of the environment that mkdocs.yml takes its `exclude_docs` from."""
 
+FOLDER = "SITE_DIR"
+"""Variable of the environment that mkdocs.yml takes its `site_dir` from."""
+
+PUBLISHERS = {
+    "mkdocs": ("MkDocs", ["build", "--strict", "--quiet"]),
+    "zensical": ("Zensical", ["build", "--strict", "--clean"]),
+}
+"""Module of the command line -> its name, and how it builds a site where a warning is an error."""
+
 
 def article_parts(name):
     """What site_src has of an article: its page, its figures, its datasets."""
     return f"articles/{name}.md", f"figures/{name}/", f"datasets/{name}/"
 
 
-def build(config, folder, without=()):
-    """Run MkDocs (strict: a warning is an error); a site that cannot be built replaces none.
+def build(config, folder, without=(), publisher="mkdocs"):
+    """Run MkDocs, or another of `PUBLISHERS`; a site that cannot be built replaces none.
 
-    config: mkdocs.yml; folder: where the site goes
+    config: mkdocs.yml; folder: where the site goes; for Zensical inside the folder of mkdocs.yml
     without: names of articles that stay out of it, as do their figures and datasets
-    raises: ReportError with MkDocs' own lines when it does not succeed
+    raises: ReportError with the publisher's own lines when it does not succeed, or is not there
     """
+    name, options = PUBLISHERS[publisher]
+    if importlib.util.find_spec(publisher) is None:
+        raise ReportError(f"{name} is not installed; run `make setup`.")
     left_out = [f"/{part}" for name in without for part in article_parts(name)]
     environment = {
         "SOURCE_DATE_EPOCH": "0",  # the same pages give the same bytes, whenever they are built
@@ -37,17 +50,20 @@ def build(config, folder, without=()):
         LEFT_OUT: "\n".join(left_out),
     }
     with store.new_folder(folder) as temporary:
-        command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
-        command += ["--config-file", str(config), "--site-dir", str(temporary.resolve())]
+        command = [sys.executable, "-m", publisher, *options, "--config-file", str(config)]
+        if publisher == "mkdocs":
+            command += ["--site-dir", str(temporary.resolve())]
+        # Zensical has no such option, and takes only a path inside the folder of mkdocs.yml
+        environment[FOLDER] = os.path.relpath(temporary, Path(config).parent)
         done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603
         if done.returncode:
-            raise ReportError(f"MkDocs could not build the site: {_reason(done)}")
+            raise ReportError(f"{name} could not build the site: {_reason(done)}")
 
 
 def _reason(done):
-    """What a failed MkDocs said: its own messages, or the last line of a traceback."""
-    said = (done.stderr or done.stdout).strip()
-    return said.rsplit("\n", 1)[-1] if "Traceback (most recent call last)" in said else said[-2000:]
+    """What a failed publisher said: its own messages, and the last line of a traceback."""
+    said, _, traceback = (done.stdout + done.stderr).partition("Traceback (most recent call last)")
+    return f"{said.strip()[-2000:]} {traceback.strip().rpartition(chr(10))[2]}".strip()
 
 
 def serve_folder(folder, port, announce):

@@ -128,16 +128,10 @@ def test_what_the_locked_packages_ask_for_is_locked_too(parts):
 
 
 def test_torch_may_be_the_build_for_the_cpu_alone():
-    lines = (LOCKS / "torch-cpu.sha256").read_text("utf-8").splitlines()
-    (torch,) = locked("torch")
-    text = (LOCKS / "torch.txt").read_text("utf-8")
-    found = [
-        re.fullmatch(r"([0-9a-f]{64})  torch-(.+)\+cpu-cp(\d+)-.*_x86_64\.whl", x) for x in lines
-    ]
-    assert {line[3] for line in found} >= {"311", "312", "313"}
-    for line in found:
-        assert f"=={line[2]}" == str(torch.specifier)
-        assert line[1] in text
+    (build,), (torch,) = locked("torch-cpu"), locked("torch")
+    assert str(build.specifier) == f"{torch.specifier}+cpu"
+    text = (LOCKS / "torch-cpu.txt").read_text("utf-8")
+    assert text.count("--hash=sha256:") >= 3  # Python 3.11 to 3.13
 
 
 def pip(*arguments, folder):
