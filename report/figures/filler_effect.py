@@ -74,7 +74,7 @@ def boxes(data):
     """The map over the whole width, as high as its layers need; two panels below."""
     layers = data.places[0].model.layers
     wide, narrow = _grid.GRID_WIDTH, 360
-    heat_map = _grid.Box(wide / (95 + 42 * layers), narrow / (95 + 33 * layers), wide, 2)
+    heat_map = _grid.Box(wide / (120 + 42 * layers), narrow / (120 + 33 * layers), wide, 2)
     panel = _grid.Box(1.75, _received.PHONE_ASPECT, wide // 2)
     return [heat_map, panel, panel]
 
@@ -155,7 +155,7 @@ def _map(data, at):
         gradientOpacity=1,
         tickCount=4,
         format=".2~f",
-        offset=6,
+        offset=_theme.ABOVE,
     )
     colour = altair.Color("value:Q", legend=legend).scale(
         domainMin=0, nice=True, range=_theme.ramp(HEAT_RAMP)

@@ -52,9 +52,7 @@ def chart(data, panel=0, **state):
         "x": altair.X("layer:Q", title="layer (index from 0)")
         .scale(domain=[-0.25, model.layers - 0.75], nice=False)
         .axis(values=list(range(model.layers)), format="d", grid=False),
-        "y": altair.Y(
-            "first_token:Q", title="tokens attending most to token 0" if not panel else ""
-        )
+        "y": altair.Y("first_token:Q", title="share of tokens attending most to token 0")
         .scale(domain=[0, min(1, max(1.04 * top, 0.05))], nice=False)
         .axis(format=".0%", tickCount=5),
         "color": altair.Color("rank_first_token:Q", legend=None).scale(

@@ -61,7 +61,7 @@ def chart(data, **state):
         grid=False,
         labelOverlap="greedy",
     )
-    y = altair.Y("first_token:Q", title="tokens attending most to token 0")
+    y = altair.Y("first_token:Q", title="share of tokens attending most to token 0")
     y = y.axis(format=".0%", tickCount=6).scale(zero=True, nice=True)
     rows = altair.Chart(altair.NamedData("rows"))
     heads, means = (rows.transform_filter(f"datum.what === '{each}'") for each in ("head", "mean"))
