@@ -120,6 +120,7 @@ browser: ## Install Debian's Chromium if no browser is there
 
 clean: ## Remove everything that was made: the site, data, caches (not the virtual environment)
 	rm -rf site site-zensical .site*.tmp .report.lock .cache .pytest_cache .ruff_cache .hypothesis
-	rm -rf site_src/articles site_src/datasets site_src/figures site_src/schemas site_src/assets
+	rm -rf site_src/articles site_src/datasets site_src/embed site_src/figures site_src/schemas
+	rm -rf site_src/assets
 	rm -f site_src/index.md site_src/archive.md site_src/tags.md site_src/models.md site_src/feed.xml
 	find . -name __pycache__ -not -path "./$(VENV)/*" -prune -exec rm -rf {} +

@@ -128,8 +128,7 @@ class Article:
                 f"figure {name!r} cannot be drawn of this model: {reason} Place it inside "
                 f"{{% if can_draw({name!r}) %}}."
             )
-        chosen = [state[MODEL]] if isinstance(module, PerModel) and MODEL in state else []
-        controls = _controls.at_state(module.controls(data, *chosen), state)
+        controls = _controls_at(module, data, state)
         state = {control.param: control.value for control in controls}
         counting = self.announced is None
         panels = [] if counting else _panels(key, module, data, controls)
@@ -144,6 +143,14 @@ class Article:
         if counting:
             return ""
         return _html("_figure.html.j2", **self._figure_context(placed, controls))
+
+    def alone(self, placed):
+        """The HTML of a `PlacedFigure` for a page of its own, where no other can be joined to it.
+
+        The page must lie as deep as an article's: `embed/<name>/<figure>.html`.
+        """
+        controls = _controls_at(placed.module, placed.data, placed.state)
+        return _html("_figure.html.j2", **self._figure_context(placed, controls) | {"linked": ""})
 
     def ref(self, name):
         """`{{ ref("attention_map") }}`: a link "Figure 1", before or after the figure."""
@@ -193,6 +200,7 @@ class Article:
             "columns": _grid.columns(module, data),
             "files": f"{ROOT}figures/{study.name}/",
             "datasets": f"{ROOT}datasets/{study.name}/{data.address}",
+            "embed": f"{ROOT}embed/{study.name}/{placed.name}.html",
         }
 
     def _linked(self, name):
@@ -211,6 +219,12 @@ class Article:
         fixed = {c.param: c.fixed for c in module.controls(self.data)}
         # where there is one layer and one head, nothing can be joined
         return fixed.keys() >= {"layer", "head"} and not (fixed["layer"] and fixed["head"])
+
+
+def _controls_at(module, data, state):
+    """The controls of a figure at a state, those of the model that it names."""
+    chosen = [state[MODEL]] if isinstance(module, PerModel) and MODEL in state else []
+    return _controls.at_state(module.controls(data, *chosen), state)
 
 
 def _panels(key, module, data, controls):

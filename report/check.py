@@ -74,6 +74,8 @@ class _Page(HTMLParser):
         for candidate in (at.get("srcset") or "").split(","):
             if candidate.strip():
                 self.links.append((candidate.split()[0], True))
+        if at.get("data-embed"):
+            self.links.append((at["data-embed"] + "#" + at.get("id", ""), False))
         if "data-figure" in at:
             self._figure = at["data-figure"], at.get("data-datasets")
         if "data-spec" in at:

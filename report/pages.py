@@ -16,6 +16,7 @@ from jinja2 import TemplateError
 
 from report import findings, store, text
 from report.article import Article, figure_for, reason_left_out
+from report.embed_pages import write_embed_pages
 from report.errors import ReportError
 from report.figures import _compiled, _plain
 from report.jinja import environment
@@ -44,7 +45,7 @@ class Page:
 
 
 def render_article(study, data, site_src):
-    """Write one article's page, specifications and pictures below `site_src`.
+    """Write one article's page, specifications, pictures and figures alone below `site_src`.
 
     returns: its `Page`
     raises: ReportError naming the template and the line
@@ -66,6 +67,7 @@ def render_article(study, data, site_src):
                 store.write(folder / _plain.ROWS / panel.name / name, rows)
         for panel in placed.panels:
             write_pictures(folder / panel.name, placed.module, panel, placed.data)
+    write_embed_pages(article, site_src)
     minutes = text.reading_minutes(content, len(article.placed))
     page = _page(study, cover, minutes)
     wrapper = environment().get_template("_article.md.j2")
@@ -98,7 +100,7 @@ def remove_departed(names, site_src):
 
     names: the articles that are, as in `Page.name`
     """
-    for part in ("articles", "figures", "datasets"):
+    for part in ("articles", "embed", "figures", "datasets"):
         for path in (site_src / part).glob("*"):
             if path.name.removesuffix(".md") in names:
                 continue

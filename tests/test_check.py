@@ -445,3 +445,16 @@ def test_what_site_map_and_feed_list_must_be_there(site, name, text):
         store.write_text(site / name, text.format(wrong))
         with pytest.raises(ReportError, match=f"{name}: {wrong} leads nowhere"):
             check_site(site)
+
+
+def test_the_page_of_a_figure_alone_must_be_there_and_have_the_figure(site):
+    at = 'data-figure="attention_map"'
+    replace("a/index.html", at, f'{at} data-embed="../embed/a/attention_map.html"')(site)
+    with pytest.raises(ReportError, match=r"attention_map\.html#fig-1 leads nowhere"):
+        check_site(site)
+    alone = ARTICLE.replace("../", "../../").replace('<a href="#method">here</a>', "")
+    store.write_text(site / "embed/a/attention_map.html", alone)
+    assert check_site(site)["figures"] == 4
+    replace("embed/a/attention_map.html", 'id="fig-1"', 'id="fig-2"')(site)
+    with pytest.raises(ReportError, match="that page has no anchor #fig-1"):
+        check_site(site)

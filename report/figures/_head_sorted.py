@@ -61,6 +61,7 @@ def chart(data, name, title, measure, y_title, number, state):
         url="head_statistics.json",
         decode="tables",
         datasets=["heads"],
+        shows={"heads": [["source", "=", "{source}"]]},
         params=[
             altair.param(name="source", value=at[0].value),
             *_theme.marked("layer", "head"),

@@ -208,6 +208,8 @@ def frame(
     decode: how the script turns that file into the chart's datasets; datasets: their names
     params: further `alt.Parameter`s; extra: further entries for the script
     tokens: address of the file that says what was read, if it is not the passage's
+    A chart that draws a part of its rows says which as `shows`, so that its table and its CSV file
+    have the same: {dataset: [[field, "=", ">" or ">=", value or "{control}"]]}.
     """
     report = {
         "figure": name,

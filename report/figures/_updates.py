@@ -8,6 +8,8 @@ MAGNITUDE = "update magnitude |u| / |x|"
 ALIGNMENT = "update orientation cos(u, x)"
 AFTER_FIRST = "datum.token > 0"
 """Of token 0 the first token is the token itself: its kind says nothing."""
+DRAWN = [["token", ">", 0]]
+"""The same for the script, see `_theme.frame`."""
 
 
 def left_out(data):

@@ -32,6 +32,7 @@ def chart(data, **state):
         url="updates/{layer}.json",
         decode="tables",
         datasets=["points"],
+        shows={"points": _updates.DRAWN},
         params=_theme.marked("token"),
     )
 

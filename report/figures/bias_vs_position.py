@@ -125,6 +125,7 @@ def chart(data, **state):
         url="attention/{layer}/{head}.json",
         decode="bias_vs_position",
         datasets=[dataset],
+        shows={dataset: [["pairs", ">=", _fewest(data)]] if field == "distance" else []},
         params=[*_theme.marked("token"), altair.param(name="ends", expr=ENDS)],
         terms=_terms.names(data),
         lines=list(lines),

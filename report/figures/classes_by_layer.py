@@ -71,6 +71,7 @@ def chart(data, **state):
         url="class_shares.json",
         decode="tables",
         datasets=["heads"],
+        shows={"heads": [["target", "=", "{target}"], ["rendering", "=", "{rendering}"]]},
         params=[
             *(altair.param(name=control.param, value=control.value) for control in at),
             *_theme.marked("layer", "head"),

@@ -80,6 +80,7 @@ def chart(data, panel=0, **state):
         url=f"{model.address}head_statistics.json",
         decode="tables",
         datasets=["heads"],
+        shows={"heads": [["source", "=", "{source}"]]},
         tokens=f"{model.address}passage.json",
         params=[altair.param(name="source", value=at[0].value)],
     )

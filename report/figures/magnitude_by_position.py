@@ -38,6 +38,7 @@ def chart(data, **state):
         url="updates/{layer}.json",
         decode="tables",
         datasets=["points", "region"],
+        shows={"points": _updates.DRAWN, "region": []},
         params=[*_theme.marked("token"), _theme.labels(data.tokens)],
     )
 

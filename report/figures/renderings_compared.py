@@ -97,6 +97,7 @@ def chart(data, panel=0, **state):
         url="class_shares.json",
         decode="tables",
         datasets=["heads"],
+        shows={"heads": [["target", "=", list(_compared(data))[panel]], ["even", ">", 0]]},
         params=[altair.param(name=control.param, value=control.value) for control in at],
     )
 

@@ -117,7 +117,11 @@ class Figure {
       this.inputs.forEach(showValue);
       const state = this.state;
       await Promise.all(this.charts.map((chart) => chart.show(state)));
-      if (this.charts.every((chart) => chart.view)) this.succeed();
+      if (!this.charts.every((chart) => chart.view)) return;
+      this.succeed();
+      this.shows = state;
+      this.element.dispatchEvent(new Event("figureshown"));
+      this.toolbar ??= import("./toolbar.js").then(({ equip }) => equip(this)).catch(console.warn);
     } catch (error) {
       this.fail(error);
     }
@@ -142,6 +146,7 @@ class Figure {
     if (!drawn) this.enable(false);
     const still = drawn ? "" : " The still picture stays.";
     this.say(`This figure could not be loaded (${error.message}).${still}`);
+    this.element.dispatchEvent(new Event("figurefailed"));
   }
 
   say(text) {

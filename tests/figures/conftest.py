@@ -3,7 +3,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.figures import hand_conditions, hand_made, hand_table, live_page
+from tests.figures import hand_conditions, hand_made, hand_table, live_page, tools
 from tests.serving import served
 
 
@@ -60,6 +60,15 @@ def grids(conditions):
         yield f"{root}articles/hand/"
 
 
+@pytest.fixture(scope="session")
+def tables_address(table):
+    """Address of a page with the figures of `table`."""
+    site = table.path.parents[2]
+    live_page.write_table(site, table)
+    with served(site) as root:
+        yield f"{root}articles/hand/"
+
+
 @pytest.fixture
 def page(browser):
     """A page that fails the test on any error in its console; pictures are not made here."""
@@ -87,3 +96,26 @@ def quiet_page(browser, **options):
     yield page
     context.close()
     assert [each for each in problems if not any(text in each for text in page.expected)] == []
+
+
+@pytest.fixture
+def opened(page, request):
+    """A function that opens the page with a figure, at a state that `tools.state_of` says.
+
+    It returns the figure's number and what it is drawn of.
+    """
+    pages = (
+        ("address", "data", live_page.ORDER),
+        ("grids", "conditions", live_page.GRIDS),
+        ("tables_address", "table", live_page.OF_TABLES),
+    )
+
+    def open_figure(name):
+        address, data, names = next(each for each in pages if name in each[2])
+        page.goto(request.getfixturevalue(address))
+        number = names.index(name) + 1
+        tools.set_to(page, number, **tools.state_of(name))
+        data = request.getfixturevalue(data)
+        return number, hand_conditions.panels(data, name) if names is live_page.GRIDS else data
+
+    return open_figure

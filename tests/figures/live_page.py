@@ -7,6 +7,7 @@ import pytest
 from report import store
 from report.article import Article
 from report.assets import write_assets
+from report.embed_pages import write_embed_pages
 from report.figures import _compiled
 from report.jinja import environment
 from tests.figures import hand_conditions
@@ -42,9 +43,15 @@ OF_TABLES = ("table_attention_map", "classes_by_layer", "renderings_compared")
 """Figure 1, figure 2, … of a page about a table."""
 
 
+HAND = SimpleNamespace(
+    name="hand", front_matter=SimpleNamespace(title="Made <by> hand", author="Ann & Bo")
+)
+"""The article that the figures are in."""
+
+
 def write(site, data):
     """Write the page, its specifications and the script below `site`; the datasets lie there."""
-    article = Article(SimpleNamespace(name="hand"), data)
+    article = Article(HAND, data)
     article.announced = list(ORDER)
     figures = "".join(article.figure(name) for name in ORDER)
     _write(site, article, f"{article.passage()}{figures}")
@@ -52,7 +59,7 @@ def write(site, data):
 
 def write_grids(site, study):
     """The same with the grids of a study of conditions."""
-    article = Article(SimpleNamespace(name="hand"), study)
+    article = Article(HAND, study)
     article.announced = list(GRIDS)
     figures = (article.figure(name, data=hand_conditions.panels(study, name)) for name in GRIDS)
     _write(site, article, "".join(figures))
@@ -60,7 +67,7 @@ def write_grids(site, study):
 
 def write_table(site, data):
     """The same with the figures of a table, below its text."""
-    article = Article(SimpleNamespace(name="hand"), data)
+    article = Article(HAND, data)
     article.announced = list(OF_TABLES)
     text = environment().get_template("_table_text.html.j2").render(text=data.first, data=data)
     _write(site, article, text + "".join(article.figure(name) for name in OF_TABLES))
@@ -83,6 +90,7 @@ def _write(site, article, body):
             for name, rows in placed.written_rows(panel):
                 store.write(folder / "rows" / panel.name / name, rows)
     write_assets(site)
+    write_embed_pages(article, site)
     page = f"""<!doctype html><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">

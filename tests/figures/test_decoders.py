@@ -6,8 +6,8 @@ import math
 import pytest
 
 from report.datasets import packing
+from report.figure_files import figure_module
 from report.figures import _pixels, attention_map
-from report.pages import figure_module
 from tests.figures import hand_conditions, hand_made, live_page
 
 pytestmark = pytest.mark.browser

@@ -1,0 +1,89 @@
+// The numbers that a figure draws now, as tables: for the table view, CSV and JSON.
+//
+// A table is {panel, name, columns: [field], rows: [{field: number, text or null}]}. Rows are those
+// that a decoder gave the chart, without rounding; usermeta.report.shows says which of them are
+// drawn: {dataset: [[field, operator, value or "{param}"]]}, all of the datasets if it is missing.
+// An attention map is drawn as a picture, so its table has the cells of that.
+
+const HOLDS = {
+  "=": (value, other) => value === other,
+  ">": (value, other) => value > other,
+  ">=": (value, other) => value >= other,
+};
+
+export function tablesOf(figure) {
+  const several = figure.charts.length > 1;
+  return figure.charts.flatMap((chart, number) => {
+    const panel = several ? `${number + 1}. ${chart.title?.textContent ?? ""}`.trim() : "";
+    return tablesOfChart(chart, figure.state).map((table) => ({ panel, ...table }));
+  });
+}
+
+function tablesOfChart({ shown, report }, state) {
+  if (shown.map) return [table("cells", cellsOf(shown))];
+  const shows = report.shows ?? Object.fromEntries(report.data.datasets.map((name) => [name, []]));
+  return Object.entries(shows).map(([name, conditions]) => {
+    const drawn = (row) => conditions.every((condition) => holds(row, condition, state));
+    return table(name, shown.datasets[name].filter(drawn));
+  });
+}
+
+function holds(row, [field, operator, value], state) {
+  const [, param] = /^{(\w+)}$/.exec(value) ?? [];
+  return HOLDS[operator](row[field], param ? state[param] : value);
+}
+
+const table = (name, rows) => ({ name, columns: Object.keys(rows[0] ?? {}), rows });
+
+// Every visible cell of an attention map, row by row, with what its tooltip tells.
+function cellsOf({ map, cell, datasets }) {
+  const marked = new Map(
+    datasets.markers.map((each) => [map.cell(each.current_token, each.target_token), each.kind]),
+  );
+  const rows = [];
+  for (let i = 0; i < map.size; i++) {
+    for (let j = map.first[i]; j <= map.last[i]; j++) {
+      const { terms, backward, uncapped, ...row } = cell(i, j);
+      const whole = uncapped === undefined ? {} : { uncapped };
+      rows.push({ ...row, ...whole, ...terms, marked: marked.get(map.cell(i, j)) ?? "" });
+    }
+  }
+  return rows;
+}
+
+const TITLES = {
+  layer: "layer (index from 0)",
+  head: "head (index from 0)",
+  marked: "marked as",
+  uncapped: "score before the cap",
+};
+
+// What a reader reads above a column; names: of the score's terms, if the figure has them.
+export function columnTitle(field, names = {}) {
+  const [, lead, term] = /^(share_|height_)?(\w+)$/.exec(field);
+  if (term in names) return `${lead ? `${lead.replace("_", " of ")}` : ""}${names[term]} term`;
+  return TITLES[field] ?? field.replaceAll("_", " ");
+}
+
+// The present values of the controls that a reader sees, in words: ["Layer 2", "Colour: …"].
+export function chosen(figure) {
+  return seen(figure).map((input) => {
+    const range = input.type === "range";
+    const place = range ? input.parentElement : input.closest("fieldset");
+    const label = place.querySelector("span, legend").textContent.trim();
+    if (!range) return `${label}: ${input.parentElement.textContent.trim()}`;
+    return `${label} ${place.querySelector("output").textContent.trim()}`;
+  });
+}
+
+// The same for a file's name: ["Layer 2", "measure taken"].
+export const chosenShort = (figure) =>
+  chosen(figure).map((words, n) => {
+    const { type, dataset, value } = seen(figure)[n];
+    return type === "range" ? words : `${dataset.param} ${value}`;
+  });
+
+const seen = (figure) =>
+  figure.inputs.filter((input) =>
+    input.type === "range" ? !input.parentElement.hidden : input.checked,
+  );

@@ -1,0 +1,136 @@
+"""What a reader does with the toolbar of a figure, and what its files should have."""
+
+from pathlib import Path
+
+import numpy as np
+
+from report.figure_files import figure_module
+from report.figures import _classes, _grid
+from tests.figures.live_page import GRIDS, go_live, until
+
+TABLE, LINK, FULL, MORE = (
+    "Show the numbers as a table",
+    "Copy a link to this state",
+    "Full screen",
+    "Download and embed",
+)
+
+
+STATES = {
+    "attention_map": {"layer": 2, "head": 1},
+    "attention_breakdown": {"layer": 0, "head": 3, "sort_idx": 2},
+    "bias_vs_position": {"layer": 1, "head": 2},
+    "attending_to_itself": {"source": "passage"},
+    "attending_to_first_token": {"source": "corpus"},
+    "attention_concentration": {"source": "passage"},
+    "filler_effect": {"layer": 2, "head": 1, "measure": "total_variation", "reduction": "last"},
+    "table_attention_map": {"layer": 1, "head": 3},
+    "classes_by_layer": {"target": "header", "rendering": "json"},
+    "renderings_compared": {"shown": "probability"},
+}
+"""Not where the figures are when the page opens."""
+
+
+def state_of(name):
+    """The state at which tests look at a figure."""
+    return STATES.get(name, {"reduction": "last"} if name in GRIDS else {"layer": 2})
+
+
+def tool(page, number, label):
+    """A button of a live figure's toolbar."""
+    go_live(page, number)
+    page.wait_for_selector(f"#fig-{number} .live-figure__toolbar")
+    return page.locator(f"#fig-{number} .live-figure__toolbar [aria-label='{label}']")
+
+
+def menu(page, number):
+    """The menu of a figure, opened if it is not open."""
+    if not page.locator(f"#fig-{number} .live-figure__menu").count():
+        tool(page, number, MORE).click()
+    return opened_menu(page, number)
+
+
+def opened_menu(page, number):
+    """The menu of a figure, once it is open."""
+    found = page.locator(f"#fig-{number} .live-figure__menu")
+    found.wait_for()
+    return found
+
+
+def saved(page, number, name):
+    """What a figure's menu saves under a name: (name of the file, its bytes)."""
+    with page.expect_download() as download:
+        menu(page, number).get_by_role("button", name=name, exact=True).click()
+    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
+def set_to(page, number, **values):
+    """Set the controls of a live figure, and wait until it shows them."""
+    go_live(page, number)
+    page.evaluate(
+        """([id, values]) => { const figure = document.getElementById(id);
+        for (const [name, value] of Object.entries(values)) {
+            const radio = figure.querySelector(`[data-param="${name}"][value="${value}"]`);
+            const input = radio ?? figure.querySelector(`[name="${name}"]`);
+            if (radio) radio.checked = true; else input.value = value;
+            input.dispatchEvent(new Event('input', { bubbles: true })); } }""",
+        [f"fig-{number}", values],
+    )
+    for name, value in values.items():
+        until(page, f"location.hash.includes('{name}={value}')")
+
+
+def tables(name, data, state):
+    """What a figure draws at a state, by Python: list of (panel from 0, name, rows)."""
+    figure = figure_module(name)
+    boxes = _grid.boxes(figure, data)
+    panels = [{"panel": n} for n in range(len(boxes))] if hasattr(figure, "panels") else [{}]
+    found = []
+    for panel in panels:
+        rows = figure.rows(data, **state, **panel)
+        if "map" in rows:
+            found.append((0, "cells", cells(data, state, rows["markers"])))
+            continue
+        for dataset, each in rows.items():
+            drawn = [row for row in each if draws(figure, data, row, state | panel)]
+            found.append((panel.get("panel", 0), dataset, drawn))
+    return found
+
+
+def draws(figure, data, row, state):
+    """Whether a figure draws a row of its datasets."""
+    name = figure.__name__.rsplit(".", 1)[1]
+    if name in ("alignment_vs_magnitude", "magnitude_by_position") and "order" not in row:
+        return row["token"] > 0
+    if name == "renderings_compared":
+        seen = [
+            target
+            for target in data.targets
+            if any(data.even(target, each).any() for each in data.renderings)
+        ]
+        return row["even"] > 0 and row["target"] == seen[state["panel"]]
+    chosen = state.keys() & {"source", "target", "rendering"}
+    return all(row[field] == state[field] for field in chosen)
+
+
+def cells(data, state, markers):
+    """Every visible cell of an attention map."""
+    attention = data.attention(state["layer"], state["head"])
+    kinds = {(row["current_token"], row["target_token"]): row["kind"] for row in markers}
+    seen = list(_classes.SEEN)
+    terms = {name: term.matrix() for name, term in attention.terms.items()}
+    return [
+        {
+            "current_token": i,
+            "current_text": data.tokens[i].label,
+            "target_token": j,
+            "target_text": data.tokens[j].label,
+            "distance": i - j,
+            "score": float(attention.capped[i, j]),
+            "probability": float(attention.probability[i, j]),
+            **({"class": seen[data.classes[i, j]]} if data.kind == "table" else {}),
+            **{name: float(values[i, j]) for name, values in terms.items()},
+            "marked": kinds.get((i, j), ""),
+        }
+        for i, j in np.argwhere(attention.visible.mask()).tolist()
+    ]
