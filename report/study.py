@@ -302,6 +302,8 @@ def _reason(problem):
     said = problem["msg"].removeprefix("Value error, ")
     if problem["loc"][:1] == ("device",):  # a pattern is no sentence
         said = "must be auto, cpu, cuda, or one GPU such as cuda:1"
+    if problem["type"] == "list_type":
+        said = "must be a list, such as [one, two]"
     if problem["type"] == "string_pattern_mismatch" and problem["loc"][-1] == "name":
         said = "must be a small letter, then small letters, digits, - or _"
     if isinstance(problem["input"], dict | list):  # what was found wrong is in the sentence
