@@ -45,7 +45,7 @@ def datasets(study, project, progress, force=False, use_frozen=True, announce=pr
     inputs = read(study)
     folder = project.site_src / "datasets" / study.name
     found = [
-        _one(plan, study, kind, inputs, folder, progress, announce)
+        carry_out(plan, study, kind, inputs, folder, progress, announce)
         for plan in plans(study, project, inputs, force, use_frozen)
     ]
     _keep_only(folder, [each.folder for each in found])
@@ -63,8 +63,11 @@ def read(study):
         return kinds.kind(wanted.kind).inputs(wanted)
 
 
-def _one(plan, study, kind, inputs, folder, progress, announce):
-    """The `Found` of one model."""
+def carry_out(plan, study, kind, inputs, folder, progress, announce):
+    """The `Found` of one model of an article, measured if its `Plan` says so.
+
+    folder: of the article's datasets
+    """
     if plan.state == "frozen":
         return Found(frozen.copy_datasets(plan.folder, folder / plan.folder.name), "frozen")
     if plan.state != "measure":

@@ -15,13 +15,15 @@ from pathlib import Path
 
 import altair
 
-from report import kinds, measuring
+from report import kinds
 from report.article import figure_for, reason_left_out
 from report.datasets.reader import open_study
 from report.errors import ReportError
 from report.figures import _static, _terms
-from report.models import names
+from report.measuring import carry_out
 from report.passages import SUFFIXES, passage_names
+from report.plan import plans
+from report.project import Project
 from report.study import FrontMatter, Study
 
 NAME = "notebook"
@@ -42,13 +44,12 @@ def measure(model="falcon-8x8", passage="the-lamp-on-the-hill", *, force=False, 
     wanted = _front_matter(model, passage, options)
     study = Study(NAME, wanted, Path(NAME), "")
     kind = kinds.kind(wanted.kind)
-    source = names.find_first(wanted.model, None, wanted.layers)
     inputs = kind.inputs(wanted)
-    folder = _cache()
-    found, _ = measuring._one(
-        study, kind, inputs, source, folder, lambda *_: None, force, announce=print
-    )
-    return Measurements(open_study([found]))
+    kept = Project(_cache())
+    (plan,) = plans(study, kept, inputs, force)
+    folder = kept.site_src / "datasets" / NAME
+    found = carry_out(plan, study, kind, inputs, folder, lambda *_: None, announce=print)
+    return Measurements(open_study([found.folder]))
 
 
 def figure(name, measurements, **state):

@@ -49,7 +49,7 @@ PASSAGES = {
     "{dataset: cars, row: -1}": "'row' of the passage: Input should be greater than or equal to 0",
     "{dataset: cars, row: two}": "'row' of the passage: Input should be a valid integer",
     "{dataset: cars, column: a, columns: [b]}": "says `column` and `columns`; say one of them",
-    "{dataset: cars, columns: a}": "'columns' of the passage: must be a list, such as [one, two] (got 'a')",
+    "{dataset: cars, columns: a}": "'columns' of the passage: must be a list, such as [one, two]",
     "{dataset: cars, columns: [1]}": "'columns' of the passage: Input should be a valid string",
     "{file: a.txt}": "must end in one of .csv, .tsv, .json, .jsonl",
     '{text: ""}': "'text' of the passage: String should have at least 1 character",

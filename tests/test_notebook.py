@@ -84,7 +84,7 @@ def test_a_figure_is_at_the_state_asked_for(measured):
 
 
 def test_what_was_measured_is_kept_for_the_next_time(measured, falcon_folder, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(measured.data.path.parents[1]))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(measured.data.path.parents[4]))
     monkeypatch.setattr("report.measuring.measure", lambda *_: pytest.fail("it ran again"))
     assert measure(falcon_folder, SENTENCE, layers=2).data.path == measured.data.path
 
