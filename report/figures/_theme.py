@@ -289,6 +289,7 @@ def _config():
             "titleFontWeight": 500,
             "symbolSize": 70,
             "rowPadding": 4,
+            "columnPadding": 18,
         },
         "text": {"color": ink, "fontSize": LABEL},
         "rule": {"color": ink},
