@@ -295,8 +295,9 @@ def _render(where, options, only, force):
     pages = []
     with _progress() as bar:
         task = bar.add_task("Writing pages", total=len(studies))
-        for study, data in zip(studies, datas, strict=True):
-            pages.append(render_article(study, data, where.site_src))
+        for study, data, one in zip(studies, datas, found, strict=True):
+            frozen = [each.folder.name for each in one if each.state == "frozen"]
+            pages.append(render_article(study, data, where.site_src, frozen, about.url))
             bar.advance(task)
     render_lists(pages, datas, where.site_src, feed=bool(about.url))
     write_cards(pages, about, where.site_src)

@@ -46,8 +46,13 @@ def write_assets(site_src):
     store.write_text(site_src / "assets" / "figures.css", without_comments(".css", styles))
     store.write_text(site_src / "assets" / START.name, _start())
     store.write_text(site_src / "assets" / "vega.js", _chart_library())
+    written = {path.name for path in WEB.iterdir()} | {"vega.js"}
+    found = site_src / "assets"  # perhaps of an older version
+    store.remove_others([*found.glob("*.js"), *found.glob("*.css"), *found.glob("*.txt")], written)
     for path in sorted(store.SCHEMAS.glob("*.json")):
         store.write_bytes(site_src / "schemas" / path.name, path.read_bytes())
+    schemas = {path.name for path in store.SCHEMAS.glob("*.json")}
+    store.remove_others((site_src / "schemas").glob("*.json"), schemas)
 
 
 def _start():

@@ -19,6 +19,7 @@ from report.datasets.table_verify import verify_table
 from report.datasets.verify import verify
 from report.datasets.verify_conditions import verify_effects, verify_received, verify_texts
 from report.errors import ReportError
+from report.provenance import NAME as PROVENANCE
 
 LOADED = {
     ("img", "src"),
@@ -271,8 +272,37 @@ def _check_datasets(folder, counts):
             found = _check_numbers(name, data, manifest, path.parents[name.count("/")])
             problems += [f"{where}: {problem}" for problem in found]
             counts["datasets"] += 1
+        there = {p.relative_to(manifest_path.parent) for p in manifest_path.parent.rglob("*.json")}
+        listed = {Path(name) for name in [*manifest["files"], "manifest.json"]}
+        problems += [
+            f"{(manifest_path.parent / name).relative_to(folder)}: is in no manifest"
+            for name in sorted(there - listed)
+        ]
         if manifest["kind"] == "table":
             problems += _check_table(manifest_path.parent, folder)
+    return problems + _check_provenance(folder)
+
+
+def _check_provenance(folder):
+    """What is wrong with what pages tell machines of their datasets: every checksum must be right,
+    and all datasets told of."""
+    problems = []
+    for path in sorted(folder.glob(f"datasets/*/{PROVENANCE}")):
+        where = path.relative_to(folder)
+        try:
+            told = store.read(path)["datasets"]
+        except ReportError as error:
+            problems.append(str(error))
+            continue
+        sums = {name: value for each in told for name, value in each["files"].items()}
+        sums |= {each["manifest"]: each["manifest_sha256"] for each in told}
+        for name, value in sums.items():
+            if not (path.parent / name).is_file():
+                problems.append(f"{where}: tells of {name}, which is missing")
+            elif store.sha256(path.parent / name) != value:
+                problems.append(f"{where}: {name} is not the file that it tells of")
+        there = {p.relative_to(path.parent).as_posix() for p in path.parent.glob("*/manifest.json")}
+        problems += [f"{where}: does not tell of {name}" for name in sorted(there - set(sums))]
     return problems
 
 

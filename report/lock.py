@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 from filelock import FileLock, Timeout
 
+from report import store
 from report.errors import ReportError
 
 NAME = ".report.lock"
@@ -12,7 +13,7 @@ NAME = ".report.lock"
 
 @contextmanager
 def only_build(project, announce):
-    """While this lasts, no other build changes the project.
+    """While this lasts, no other build changes the project; what a killed one left is gone.
 
     announce: called with a sentence if another build has to end first
     raises: ReportError if the folder of the project cannot be written
@@ -30,6 +31,9 @@ def only_build(project, announce):
             "Free some disk space or choose a folder that may be written."
         ) from error
     try:
+        store.remove_leftovers(project.root, deep=False)
+        for folder in (project.site_src, project.frozen):
+            store.remove_leftovers(folder)
         yield
     finally:
         lock.release()

@@ -20,7 +20,8 @@ ALONE = ("measuring.py", "store.py")
 INPUTS = ("errors", "key", "passages", "prompts", "tables")
 """Modules and packages that are not followed: what they give is in the key itself."""
 
-SCHEMAS = "schemas/*.json"
+SCHEMA = "schemas/{}.json"
+"""The schema of what a module writes, which it names: "attention/2"."""
 
 DIGITS = 12
 
@@ -38,9 +39,9 @@ def measuring_code(kind, package=PACKAGE):
         if name not in found:
             found[name] = _python(package, name)
             names += found[name][1]
-    hashes = {name: digest for name, (digest, _) in found.items()}
-    for path in package.glob(SCHEMAS):
-        hashes[path.relative_to(package).as_posix()] = _hashed(json.loads(path.read_text("utf-8")))
+    hashes = {name: digest for name, (digest, *_) in found.items()}
+    for path in {path for *_, schemas in found.values() for path in schemas}:
+        hashes[path] = _hashed(json.loads((package / path).read_text("utf-8")))
     return dict(sorted(hashes.items()))
 
 
@@ -52,12 +53,18 @@ def _python(package, name):
 
 @functools.lru_cache(maxsize=1000)
 def _read(package, name, stamp):
-    """(hash, names of the files imported) of a Python file; stamp: changes when the file does."""
+    """(hash, names of the files imported, of the schemas written) of a Python file.
+
+    stamp: changes when the file does
+    """
     tree = ast.parse((package / name).read_text("utf-8"))
     modules = set().union(*map(_imported, ast.walk(tree)))
     parts = [module.split(".")[1:] for module in modules if module.startswith("report.")]
     files = {_file(package, each) for each in parts if each[0] not in INPUTS}
-    return _hashed(_shape(tree)), sorted(files - {None})
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    named = [SCHEMA.format(text.replace("/", "-")) for text in texts if isinstance(text, str)]
+    schemas = [name for name in named if len(name) < 99 and (package / name).is_file()]
+    return _hashed(_shape(tree)), sorted(files - {None}), schemas
 
 
 def _imported(node):

@@ -20,7 +20,8 @@ from report.embed_pages import write_embed_pages
 from report.errors import ReportError
 from report.figures import _compiled, _plain
 from report.jinja import environment
-from report.pictures import write_pictures
+from report.pictures import picture_names, write_pictures
+from report.provenance import NAME, provenance
 
 EMBEDDED = Path(__file__).parent / "embedded"
 
@@ -44,9 +45,11 @@ class Page:
     """What the cover shows, in words."""
 
 
-def render_article(study, data, site_src):
-    """Write one article's page, specifications, pictures and figures alone below `site_src`.
+def render_article(study, data, site_src, frozen=(), url=""):
+    """Write one article's page, provenance, specifications, pictures and figures alone below
+    `site_src`.
 
+    frozen: keys of its datasets that were frozen; url: address of the site, "" if not known
     returns: its `Page`
     raises: ReportError naming the template and the line
     """
@@ -67,13 +70,30 @@ def render_article(study, data, site_src):
                 store.write(folder / _plain.ROWS / panel.name / name, rows)
         for panel in placed.panels:
             write_pictures(folder / panel.name, placed.module, panel, placed.data)
+    _remove_undrawn(folder, article)
     write_embed_pages(article, site_src)
     minutes = text.reading_minutes(content, len(article.placed))
     page = _page(study, cover, minutes)
     wrapper = environment().get_template("_article.md.j2")
-    markdown = wrapper.render(content=content, page=page, study=study, **context)
+    origin = provenance(study, data, frozen, url)
+    store.write(site_src / "datasets" / study.name / NAME, origin)
+    markdown = wrapper.render(content=content, page=page, study=study, provenance=origin, **context)
     store.write_text(site_src / "articles" / f"{study.name}.md", markdown)
     return page
+
+
+def _remove_undrawn(folder, article):
+    """Remove specifications, pictures and rows of figures that the article had before."""
+    drawn = [panel for placed in article.placed for panel in placed.panels]
+    panels = [panel.name for panel in drawn]
+    variants = [panel.name for placed in article.placed for panel in placed.variants]
+    specs = {f"{name}{end}" for name in panels + variants for end in (".json", ".vega.json")}
+    store.remove_others(folder.glob("*.json"), specs)
+    pictures = {name for panel in drawn for name in picture_names(panel)}
+    store.remove_others(folder.glob("*.svg"), pictures)
+    for path in (folder / _plain.ROWS).glob("*"):
+        if path.name not in panels + variants:
+            shutil.rmtree(path)
 
 
 def render_lists(pages, datas, site_src, feed=False):

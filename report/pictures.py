@@ -17,16 +17,30 @@ def write_pictures(base, module, panel, data):
     `<base>-phone-dark.svg` too. A picture names the hash of what it was drawn from, and is drawn
     again only when that changed.
     """
-    for shade in SHADES:
-        for phone in (False, True) if panel.box.phone_size else (False,):
-            spec = _static.specification(
-                module, data, dark=shade == "dark", phone=phone, empty=panel.spec, **panel.state
-            )
-            mark = f"<!-- drawn from {_hash(spec)} -->"
-            path = Path(f"{base}{'-phone' if phone else ''}-{shade}.svg")
-            if path.is_file() and path.read_text("utf-8").endswith(f"{mark}\n"):
-                continue
-            store.write_text(path, f"{_static.drawn(spec)}{mark}\n")
+    for ending, shade, phone in _endings(panel):
+        spec = _static.specification(
+            module, data, dark=shade == "dark", phone=phone, empty=panel.spec, **panel.state
+        )
+        mark = f"<!-- drawn from {_hash(spec)} -->"
+        path = Path(f"{base}{ending}")
+        if path.is_file() and path.read_text("utf-8").endswith(f"{mark}\n"):
+            continue
+        store.write_text(path, f"{_static.drawn(spec)}{mark}\n")
+
+
+def picture_names(panel):
+    """Names of the files that `write_pictures` writes for a `Panel`, list of str."""
+    return [f"{panel.name}{ending}" for ending, *_ in _endings(panel)]
+
+
+def _endings(panel):
+    """[(end of a file's name, shade, whether it is for a phone)]"""
+    sizes = (False, True) if panel.box.phone_size else (False,)
+    return [
+        (f"{'-phone' if phone else ''}-{shade}.svg", shade, phone)
+        for shade in SHADES
+        for phone in sizes
+    ]
 
 
 def _hash(spec):

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 from contextlib import contextmanager
@@ -132,7 +133,8 @@ def new_folder(path):
     yields: an empty temporary folder beside `path`; it replaces `path` at the end
 
     Whenever the process is killed, `path` is the old folder, the new one, or nothing, and never
-    a part of one; what it leaves beside `path` goes when the folder is written again.
+    a part of one; what it leaves beside `path` goes when the folder is written again, or by
+    `remove_leftovers`.
     """
     path = Path(path)
     for left in path.parent.glob(f".{path.name}.*.tmp"):
@@ -153,6 +155,32 @@ def new_folder(path):
     finally:
         for folder in (temporary, old):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
+"""What `write_bytes` and `new_folder` call what is not whole yet."""
+
+
+def remove_leftovers(folder, deep=True):
+    """Remove what a process that was killed was writing; no other may be writing there now.
+
+    deep: look into the folders below, too
+    """
+    for path in list(Path(folder).glob("**/.*.tmp" if deep else ".*.tmp")):
+        if LEFTOVER.fullmatch(path.name) and path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif LEFTOVER.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+
+
+def remove_others(paths, kept):
+    """Remove those of some files that nothing writes any more.
+
+    kept: names of the files that stay
+    """
+    for path in paths:
+        if path.is_file() and path.name not in kept:
+            path.unlink()
 
 
 def _cannot_write(path, error):

@@ -3,20 +3,32 @@
 Runs the command line in children that kill themselves just before their n-th change of files.
 
 Started as a program by test_killed.py. For each line {"arguments": [...], "at": n} of its input (n
-null: never) it forks, lets the child run, and answers {"killed": bool, "code": int,
-"changes": int} in a line. What takes long to import is imported once, for all children.
+null: never; or "moment" and "after", see `count_moments`) it forks, lets the child run, and answers
+{"killed": bool, "code": int, "changes": int} in a line. What takes long to import is imported once,
+for all children.
 """
 
+import hashlib
+import io
 import json
 import os
 import signal
 import sys
+import threading
+from pathlib import Path
 
+import vl_convert
+from PIL import Image
+
+from report import assets, card, feed, pages, publish  # noqa: F401 (as below)
 from report.__main__ import main
 from report.kinds import passage as passage_kind
 from report.models import measure, tokens  # noqa: F401 (imported before forking, to save time)
 from report.models.load import load_model
 from tests.small import CORPUS
+
+SAID = "said.txt"
+"""In the folder: what the last child printed."""
 
 WRITING = os.O_WRONLY | os.O_RDWR
 CHANGING = {"os.mkdir", "os.rename", "os.remove", "os.rmdir"}
@@ -41,13 +53,58 @@ def count_changes(folder, at, tell):
     sys.addaudithook(hook)
 
 
+def count_moments(order, tell):
+    """Count all that Python tells its auditors, some 100,000 events in a build: a clock that a
+    busy machine does not disturb. Kill the process at one, or some time after MkDocs began."""
+    passed = 0
+
+    def hook(event, arguments):
+        nonlocal passed
+        passed += 1
+        if passed % 100 == 0:
+            tell(passed)
+        if passed == order["moment"]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if event == "subprocess.Popen" and order["after"] is not None:
+            threading.Timer(order["after"], os.kill, (os.getpid(), signal.SIGKILL)).start()
+
+    sys.addaudithook(hook)
+
+
+def draw_quickly():
+    """Put text that depends on the same things in place of what the drawing library makes."""
+
+    def drawn(spec, *_, **__):
+        mark = hashlib.sha256(json.dumps(spec, sort_keys=True, default=str).encode()).hexdigest()
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><text>{mark}</text></svg>'
+        )
+
+    def png(svg, **_):
+        content = io.BytesIO()
+        Image.new("RGB", (3, 3), "#" + hashlib.sha256(svg.encode()).hexdigest()[:6]).save(
+            content, "png"
+        )
+        return content.getvalue()
+
+    vl_convert.vegalite_to_svg = drawn
+    vl_convert.vegalite_to_vega = lambda spec, **_: {"marks": [], "of": drawn(spec)}
+    vl_convert.javascript_bundle = lambda *_, **__: "export const vega = 1;" * 20_000
+    vl_convert.svg_to_png = png
+
+
 def child(folder, order, pipe):
     nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):
-        os.dup2(nothing, stream)
+    said = os.open(Path(folder) / SAID, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for stream, target in enumerate((nothing, said, said)):
+        os.dup2(target, stream)
     passage_kind.corpus = lambda: CORPUS
     sys.argv = ["report", *order["arguments"]]
-    count_changes(folder, order["at"], lambda made: os.pwrite(pipe, b"%8d" % made, 0))
+    if "moment" in order:
+        draw_quickly()
+        count_moments(order, lambda passed: os.pwrite(pipe, b"%8d" % passed, 0))
+    else:
+        count_changes(folder, order["at"], lambda made: os.pwrite(pipe, b"%8d" % made, 0))
     try:
         main()
     except SystemExit as end:

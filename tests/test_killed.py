@@ -1,7 +1,9 @@
-"""A build that is killed at any moment leaves no half-written dataset; the next one succeeds."""
+"""A build that is killed at any moment leaves nothing half-written; the next one makes what an
+undisturbed one makes."""
 
 import json
 import os
+import random
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -9,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.commands import ROOT, contents, without_date
+from tests.killing import SAID
 from tests.small import write_publication
 
 
@@ -25,8 +28,8 @@ def children(folder, model):
         text=True,
     ) as process:
 
-        def run(*arguments, at=None):
-            order = {"arguments": [str(each) for each in arguments], "at": at}
+        def run(*arguments, at=None, **when):
+            order = {"arguments": [str(each) for each in arguments], "at": at} | when
             print(json.dumps(order), file=process.stdin, flush=True)
             return json.loads(process.stdout.readline())
 
@@ -93,3 +96,82 @@ def test_a_new_measurement_replaces_an_old_one_whole_or_not_at_all(measure, undi
         measure("again")
         assert visible(where) == {key: expected}
         assert [path.name for path in where.iterdir()] == [key]
+
+
+MOMENTS = 50
+IN_MKDOCS = 10
+"""Of those moments."""
+
+SEED = 20261120
+
+
+def write_two(folder):
+    """A publication whose two articles differ, and two passages to measure in turn."""
+    write_publication(folder)
+    small = folder / "templates" / "articles" / "small.md.j2"
+    text = small.read_text().replace("title: Small", "title: Other")
+    (small.with_name("other.md.j2")).write_text(text)
+    (folder / "passage-1.md").write_text((folder / "passage.md").read_text() + "One more.\n")
+
+
+def parts(project, wholes):
+    """Check that every file is one of an undisturbed build, and the site all of one build.
+
+    wholes: what undisturbed builds have made
+    """
+    found = made(project)
+    for path, content in found.items():
+        if not any(part.startswith(".") for part in path.split("/")):
+            assert content in [whole.get(path) for whole in wholes], path
+    site = {path: content for path, content in found.items() if path.startswith("site/")}
+    sites = [{p: c for p, c in whole.items() if p.startswith("site/")} for whole in wholes]
+    assert site in [{}, *sites]
+
+
+def made(project):
+    """What builds have made: site_src and site, without the day of measurement."""
+    days = {b"DAY"}
+    for path in project.glob("site_src/datasets/*/*/manifest.json"):
+        days.add(json.loads(path.read_text())["date"].encode())
+    found = {}
+    for name in ("site_src", "site"):
+        for path, content in contents(project / name).items() if (project / name).is_dir() else ():
+            for day in days:
+                content = content.replace(day, b"DAY")
+            found[f"{name}/{path}"] = content
+    return found
+
+
+@pytest.mark.timeout(1200)  # two minutes where nothing else runs
+def test_killed_at_fifty_random_moments_it_then_makes_what_it_always_makes(falcon_folder, tmp_path):
+    """Each build starts from what the one before, killed, has left, and on the other passage."""
+    chance = random.Random(SEED)
+    with children(tmp_path, falcon_folder) as run:
+
+        def site(project, number, moment=None, after=None):
+            passage = project / ("passage-1.md" if number % 2 else "passage.md")
+            options = ("--project", project, "--model", falcon_folder, "--passage", passage)
+            return run("site", *options, moment=moment, after=after)
+
+        wholes, clock = [], []
+        for number in range(2):
+            project = tmp_path / f"undisturbed-{number}" / "project"
+            write_two(project)
+            done = site(project, number)
+            assert done["code"] == 0, (tmp_path / SAID).read_text()
+            clock.append(done["changes"])
+            wholes.append(made(project))
+        assert wholes[0].keys() != wholes[1].keys()  # of other keys
+        project = tmp_path / "killed" / "project"
+        write_two(project)
+        moments = [{"moment": chance.randrange(1, min(clock))} for _ in range(MOMENTS - IN_MKDOCS)]
+        moments += [{"after": chance.uniform(0.01, 0.5)} for _ in range(IN_MKDOCS)]
+        chance.shuffle(moments)
+        killed = 0
+        for number, moment in enumerate(moments):
+            killed += site(project, number, **moment)["killed"]
+            parts(project, wholes)
+            if number % 10 == 9:
+                assert site(project, number)["code"] == 0, (tmp_path / SAID).read_text()
+                assert made(project) == wholes[number % 2]
+        assert killed > MOMENTS * 0.6  # what is there already takes fewer events than all anew

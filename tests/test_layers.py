@@ -46,7 +46,17 @@ ALLOWED = {
     "figure_files": {"errors", "figures"},
     "per_model": {"errors", "figures"},
     "article": {"errors", "figures", "figure_files", "per_model", "jinja"},
-    "pages": {"errors", "store", "text", "figures", "findings", "pictures", "jinja", "article"},
+    "pages": {
+        "provenance",
+        "errors",
+        "store",
+        "text",
+        "figures",
+        "findings",
+        "pictures",
+        "jinja",
+        "article",
+    },
 }
 """Part of the package -> parts that it may import when it is loaded."""
 

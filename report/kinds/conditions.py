@@ -69,7 +69,10 @@ def measure(loaded, inputs, progress, announce):
     read = inputs.prompts
     facts = {key: getattr(read, key) for key in ("name", "title", "source", "licence", "system")}
     counts = {"texts": len(found), "tokens": sum(map(len, texts))}
-    return Measured(statistics), {"prompts": facts | {"question": read.questions[0]} | counts}
+    return Measured(statistics), {
+        "token_ids_sha256": keys.hashed([list(ids) for ids in texts]),
+        "prompts": facts | {"question": read.questions[0]} | counts,
+    }
 
 
 def conditions(loaded, inputs):

@@ -85,11 +85,12 @@ def measure(loaded, inputs, progress, announce):
         )
     measured = Measured(inputs.passage, tokenized.pieces, measurement, statistics)
     return measured, {
+        "token_ids_sha256": keys.hashed(tokenized.token_ids),
         "corpus": {
             "texts": len(corpus_ids),
             "tokens": sum(map(len, corpus_ids)),
             "left_out": len(inputs.corpus) - len(corpus_ids),
-        }
+        },
     }
 
 

@@ -84,10 +84,11 @@ def measure(loaded, inputs, progress, announce):
     title = f"The first {len(table.rows)} rows of {table.name}, as {first.label}"
     passage = Passage(table.name, title, "vega_datasets", "", "", first.text)
     return Measured(table, passage, texts, measurement, shares), {
+        "token_ids_sha256": keys.hashed([list(text.token_ids) for text in texts]),
         "table": {
             "name": table.name,
             "rows": len(table.rows),
             "columns": list(table.columns),
             "tokens": {text.name: len(text.token_ids) for text in texts},
-        }
+        },
     }

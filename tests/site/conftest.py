@@ -30,7 +30,7 @@ class Built:
 
     @property
     def datasets(self):
-        (folder,) = self.project.glob("site_src/datasets/attention-focus-plots/*")
+        (folder,) = self.project.glob("site_src/datasets/attention-focus-plots/*/")
         return folder
 
 
