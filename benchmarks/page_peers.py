@@ -6,9 +6,9 @@ what each tool makes of them (this file, run as a program). What PYTHON lacks is
 line that says so. Each file is opened in Chromium, all requests to other hosts being refused.
 """
 
-import contextlib
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -95,7 +95,7 @@ DRAWN = {
     ),
     "Inspectus": "document.querySelectorAll('canvas, svg').length > 0",
     "ten Altair charts, inline, one head": (
-        "document.querySelectorAll('.chart canvas').length === 10"
+        "document.querySelectorAll('.chart canvas, .chart svg.marks').length === 10"
     ),
 }
 """What is true of a page once it shows something."""
@@ -123,36 +123,30 @@ SWITCH = {
 }
 
 
-def opened(chromium, tool, page_file):
-    """(seconds until something is shown or None, milliseconds to switch or None, hosts asked)."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800})
-    page, hosts = context.new_page(), set()
+def opened(tool, page_file):
+    """Open a tool's page, refusing all requests to other hosts; prints what it found line by line,
+    as JSON, since a page that is too much for a browser has to be stopped from outside."""
+    import page_reading as reading
 
     def refuse(route):
-        hosts.add(route.request.url.split("/")[2])
+        tell(asks=route.request.url.split("/")[2])
         route.abort()
 
-    context.route(lambda address: address.startswith("http"), refuse)
-    start = time.monotonic()
-    shown = switch = None
-    try:
-        page.goto(page_file.as_uri(), wait_until="commit", timeout=LIMIT * 1000)
-        while time.monotonic() < start + LIMIT:
-            page.set_default_timeout((start + LIMIT - time.monotonic()) * 1000 + 1)
-            page.wait_for_function(DRAWN[tool], polling=50)
-            shown = time.monotonic() - start
-            break
+    def tell(**found):
+        print(json.dumps(found), flush=True)
+
+    with reading.browser() as chromium:
+        context = chromium.new_context(viewport={"width": 1280, "height": 800})
+        context.route(lambda address: address.startswith("http"), refuse)
+        page = context.new_page()
+        page.set_default_timeout(LIMIT * 1000)
+        start = time.monotonic()
+        page.goto(Path(page_file).as_uri(), wait_until="commit")
+        page.wait_for_function(DRAWN[tool], polling=50)
+        tell(shown=time.monotonic() - start)
         if tool in SWITCH:
-            page.set_default_timeout(LIMIT * 1000)
             times = [page.evaluate(SWITCH[tool]) for _ in range(3)]
-            switch = sorted(times)[1] if None not in times else None
-    except Exception as error:  # a tool that fails is a result
-        if "Timeout" not in type(error).__name__ and "crash" not in str(error).lower():
-            return shown, switch, hosts, type(error).__name__
-    finally:
-        with contextlib.suppress(Exception):  # it may have crashed
-            context.close()
-    return shown, switch, hosts, ""
+            tell(switch=None if None in times else sorted(times)[1])
 
 
 def altair_page(site, target):
@@ -210,7 +204,6 @@ def _plain_map(data):
 def compare(python, say, small=False):
     """Build, write and open; prints a table in Markdown."""
     import numpy as np
-    import page_reading as reading
     import page_sites as sites
 
     from report import store
@@ -236,10 +229,9 @@ def compare(python, say, small=False):
             "| --- | ---: | ---: | ---: |"
         )
         print(f"| ours: the whole site | {site.bytes() / 1e6:.0f} MB | {_ours(site)} |", flush=True)
-        with reading.browser() as chromium:
-            say("ten Altair charts")
-            altair_page(site, folder / "page.html")
-            _row(chromium, "ten Altair charts, inline, one head", folder / "page.html", say)
+        say("ten Altair charts")
+        altair_page(site, folder / "page.html")
+        _row("ten Altair charts, inline, one head", folder / "page.html")
         for tool in TOOLS:
             say(tool)
             (folder / "page.html").unlink(missing_ok=True)
@@ -248,8 +240,7 @@ def compare(python, say, small=False):
                 say(f"{tool}: left out, {reason}")
                 print(f"| {tool} | {reason} | | |", flush=True)
                 continue
-            with reading.browser() as chromium:
-                _row(chromium, tool, folder / "page.html", say)
+            _row(tool, folder / "page.html")
 
 
 def _ours(site):
@@ -265,7 +256,7 @@ def _ours(site):
 
 def _written(python, folder, tool):
     """Have a tool write its page; returns why it did not, or ""."""
-    command = [python, __file__, str(folder), tool]
+    command = [python, __file__, "write", str(folder), tool]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     try:
         done = subprocess.run(  # noqa: S603
@@ -279,15 +270,31 @@ def _written(python, folder, tool):
     return "not installed" if "ModuleNotFoundError" in last else f"failed: {last[:80]}"
 
 
-def _row(chromium, tool, page_file, say):
+def _row(tool, page_file):
+    """Open a page in a process of its own, and print its row."""
     size = page_file.stat().st_size / 1e6
-    shown, switch, hosts, failure = opened(chromium, tool, page_file)
-    asked = f", asks {', '.join(sorted(hosts))}" if hosts else ""
+    command = [sys.executable, __file__, "open", tool, str(page_file)]
+    found = {"asks": set()}
+    with subprocess.Popen(  # noqa: S603
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as child:
+        try:
+            said, _ = child.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            said, _ = child.communicate()
+    for line in said.decode().splitlines():
+        one = json.loads(line)
+        if "asks" in one:
+            found["asks"].add(one["asks"])
+        else:
+            found |= one
+    shown, switch = found.get("shown"), found.get("switch")
     opens = f"{shown:.1f} s" if shown else f"nothing shown after {LIMIT} s"
-    opens += f" ({failure})" if failure else ""
+    opens += f", asks {', '.join(sorted(found['asks']))}" if found["asks"] else ""
     switches = f"{switch:.0f} ms" if switch is not None else ""
-    print(f"| {tool} | {size:.1f} MB | {opens}{asked} | {switches} |", flush=True)
+    print(f"| {tool} | {size:.1f} MB | {opens} | {switches} |", flush=True)
 
 
 if __name__ == "__main__":
-    write(*sys.argv[1:])
+    {"write": write, "open": opened}[sys.argv[1]](*sys.argv[2:])

@@ -31,6 +31,7 @@ CanvasRenderingContext2D.prototype.drawImage = function (picture, ...more) {
     pictures.add(picture);
     seen.drawn++;
     seen.canvas = this.canvas;
+    seen.told?.();
 };
 // the end of the frame in which everything is drawn: one pixel is read back
 const readBack = () => seen.canvas?.getContext('2d').getImageData(0, 0, 1, 1);
@@ -39,7 +40,7 @@ const frame = () => new Promise(done => requestAnimationFrame(() => { readBack()
     channel.port1.onmessage = () => done(performance.now());
     channel.port2.postMessage(0); }));
 const drawnAfter = async count => {
-    while (seen.drawn === count) await new Promise(done => setTimeout(done));
+    if (seen.drawn === count) await new Promise(done => { seen.told = done; });
     return frame(); };
 document.addEventListener('DOMContentLoaded', () => {
     const figure = document.querySelector('#fig-1');
@@ -77,17 +78,15 @@ window.measure = {
         return await frame() - from;
     },
     hover() {
-        const box = document.querySelector('#fig-1 .live-figure__chart');
-        const tip = () => document.getElementById('vg-tooltip-element')?.textContent;
         return new Promise(done => {
-            const before = tip();
-            const moved = async () => {
+            addEventListener('pointermove', () => {
                 const from = performance.now();
-                removeEventListener('pointermove', moved, true);
-                while (tip() === before) await new Promise(done => setTimeout(done));
-                done(await frame() - from);
-            };
-            addEventListener('pointermove', moved, true);
+                const watch = new MutationObserver(async () => {
+                    watch.disconnect();
+                    done(await frame() - from);
+                });
+                watch.observe(document.body, {childList: true, subtree: true});
+            }, {capture: true, once: true});
         });
     },
 };

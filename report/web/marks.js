@@ -106,8 +106,9 @@ function placeTip(passage) {
   const frame = passage.getBoundingClientRect();
   const place = token.getClientRects()[0] ?? token.getBoundingClientRect();
   const left = Math.min(place.left - frame.left, frame.width - tip.offsetWidth);
-  tip.style.left = `${Math.max(0, left)}px`;
-  tip.style.top = `${place.top - frame.top - tip.offsetHeight - 4}px`;
+  // a translation, which to a browser is no shift of the layout
+  const top = place.top - frame.top - tip.offsetHeight - 4;
+  tip.style.translate = `${Math.max(0, left)}px ${top}px`;
 }
 
 // The passage is one stop of the Tab key; arrows move over its tokens.

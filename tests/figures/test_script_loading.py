@@ -1,0 +1,96 @@
+"""What a page loads, and when: nothing that its reader does not need yet, and nothing is missed."""
+
+import pytest
+
+from tests.figures.live_page import go_live, until
+
+pytestmark = pytest.mark.browser
+
+FAR = "document.querySelector('.passage').style.marginBottom = '1200px'"
+"""Puts figure 1 a good way below the window; it must be said before the page is laid out."""
+
+
+@pytest.fixture
+def asked(page):
+    """Paths of all requests."""
+    paths = []
+    page.on("request", lambda request: paths.append(request.url.split("/", 3)[-1]))
+    return paths
+
+
+def open_above_the_figures(page, address):
+    page.add_init_script(f"document.addEventListener('DOMContentLoaded', () => {{ {FAR} }})")
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+
+
+def fetched(asked, *parts):
+    return [path for path in asked if any(part in path for part in parts)]
+
+
+def test_only_the_first_script_comes_before_a_figure_is_needed(page, address, asked):
+    open_above_the_figures(page, address)
+    assert [path for path in asked if path.endswith(".js")] == ["assets/start.js"]
+    assert fetched(asked, "datasets/", ".json") == []
+    assert page.locator("#fig-1 input").first.is_disabled()
+
+
+def test_a_figure_a_little_below_the_window_comes_to_life_at_the_first_scroll(page, address, asked):
+    open_above_the_figures(page, address)
+    top = page.evaluate("document.querySelector('#fig-1').getBoundingClientRect().top")
+    page.evaluate("y => scrollTo({top: y, behavior: 'instant'})", top - 900 - 300)
+    until(page, "document.querySelector('#fig-1').classList.contains('live-figure--live')")
+    below = page.evaluate("document.querySelector('#fig-1').getBoundingClientRect().top")
+    assert below > 900
+    assert fetched(asked, "assets/vega.js")
+    assert page.locator(".live-figure--live").count() == 1
+
+
+def test_a_token_that_was_pointed_at_before_the_scripts_came_is_marked(page, address, asked):
+    open_above_the_figures(page, address)
+    page.locator(".token[data-token='3']").hover()
+    until(page, "document.querySelector(\".token[data-token='3']\").matches('.token--marked')")
+    assert fetched(asked, "assets/marks.js")
+    assert not fetched(asked, "assets/vega.js", "datasets/")
+
+
+def test_a_figure_that_an_address_names_is_loaded_at_once(page, address, asked):
+    page.add_init_script(f"document.addEventListener('DOMContentLoaded', () => {{ {FAR} }})")
+    page.goto(f"{address}#fig-1:head=2")
+    until(page, "document.querySelector('#fig-1').classList.contains('live-figure--live')")
+    assert fetched(asked, "attention/")[0].endswith("/2.json")
+
+
+def test_a_slider_moved_before_there_is_a_chart_is_obeyed(page, address, asked):
+    waiting = []
+    page.route("**/assets/vega.js", lambda route: waiting.append(route))
+    page.goto(address)
+    slider = page.locator("#fig-1 input[name=head]")
+    slider.scroll_into_view_if_needed()
+    until(page, "!document.querySelector('#fig-1 input[name=head]').disabled")
+    slider.focus()
+    page.keyboard.press("End")
+    until(page, "document.querySelector('#fig-1 input[name=head]').value === '3'")
+    for route in waiting:
+        route.continue_()
+    page.unroute("**/assets/vega.js")
+    go_live(page, 1)
+    until(page, "document.querySelector('#fig-1 [data-link-data]').href.endsWith('/3.json')")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_moves_while_an_article_is_read(page, address, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    page.add_init_script(
+        """window.shifts = [];
+        new PerformanceObserver(list => list.getEntries().forEach(each =>
+            shifts.push(each.value, ...each.sources.map(({node}) => node?.className))))
+            .observe({type: 'layout-shift', buffered: true});"""
+    )
+    page.goto(address)
+    page.mouse.move(width / 2, 300)
+    for number in range(1, 11):
+        go_live(page, number)
+        page.mouse.wheel(0, 200)
+    page.wait_for_timeout(300)
+    assert page.evaluate("shifts") == []

@@ -1,0 +1,62 @@
+"""What opening an article fetches, and what only a reader who goes on does."""
+
+import gzip
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.figures.live_page import until
+
+pytestmark = pytest.mark.browser
+
+LIMIT = 90_000
+"""Bytes, compressed as static hosts do."""
+
+WINDOW = {"width": 1280, "height": 800}
+
+
+@pytest.fixture
+def opened(visit, built):
+    """The article, opened and left alone; and the paths of all requests, which grows."""
+    asked = []
+    page = visit("about/", viewport=WINDOW)
+    page.context.on("request", lambda request: asked.append(urlsplit(request.url).path[1:]))
+    page.goto(f"{built.address}articles/attention-focus-plots/")
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(1000)
+    return page, asked
+
+
+def size(built, path):
+    file = built.folder / path
+    file = file / "index.html" if file.is_dir() else file
+    return len(gzip.compress(file.read_bytes(), 6)) if file.is_file() else 0
+
+
+def test_an_article_opens_with_its_text_and_what_the_window_shows(opened, built):
+    _, asked = opened
+    weights = {path: size(built, path) for path in set(asked) | {"assets/start.js"}}
+    for path in ("assets/stylesheets", "assets/javascripts"):  # as for a first visit
+        for file in (built.folder / path).glob("*.min.*s"):
+            weights[f"{path}/{file.name}"] = size(built, f"{path}/{file.name}")
+    assert sum(weights.values()) <= LIMIT, weights
+    late = ("vega.js", "figures.js", "search", "datasets/", "figures/")
+    assert [path for path in asked if any(part in path for part in late)] == []
+
+
+def test_pictures_and_charts_come_with_the_first_scroll(opened):
+    page, asked = opened
+    page.mouse.move(640, 700)
+    page.mouse.wheel(0, 60)
+    until(page, "document.querySelector('#fig-1.live-figure--live') !== null")
+    assert any(path.endswith("attention_map-light.svg") for path in asked)
+    assert [path for path in asked if "/attention/" in path]
+
+
+def test_search_comes_with_its_first_use(opened):
+    page, asked = opened
+    assert not [path for path in asked if "search" in path]
+    page.locator(".md-search__input").click()
+    page.locator(".md-search__input").press_sequentially("softmax")
+    page.wait_for_selector(".md-search-result__link")
+    assert "search/search_index.json" in asked
