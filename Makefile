@@ -110,13 +110,14 @@ format: $(READY) ## Mend style and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-browser: ## Install Debian's Chromium if no browser is there
-	@if ! command -v chromium >/dev/null; then \
-	  echo "Installing Chromium for the browser tests"; \
+browser: ## Install Debian's Chromium and Firefox where they are missing
+	@for name in chromium firefox-esr; do \
+	  command -v $$name >/dev/null && continue; \
+	  echo "Installing $$name for the browser tests"; \
 	  if [ "$$(id -u)" = 0 ]; then SUDO=; else SUDO=sudo; fi; \
 	  $$SUDO apt-get update -qq && \
-	  $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
-	fi
+	  $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$name >/dev/null || exit 1; \
+	done
 
 clean: ## Remove everything that was made: the site, data, caches (not the virtual environment)
 	rm -rf site site-zensical .site*.tmp .report.lock .cache .pytest_cache .ruff_cache .hypothesis

@@ -66,6 +66,7 @@ def chart(data, name, title, measure, y_title, number, state):
             altair.param(name="source", value=at[0].value),
             *_theme.marked("layer", "head"),
         ],
+        walk=["layer", f"rank_{measure}"],
     )
 
 
@@ -131,18 +132,20 @@ def _y(data, measure, title, number):
 
 def marked_head(heads, x, y):
     """Layers that ring and name the head that the reader has marked in any figure."""
-    here = heads.transform_filter("datum.layer === marked_layer && datum.head === marked_head")
-    ring = here.mark_point(
-        size=190, strokeWidth=2.2, filled=False, color=altair.ExprRef("ink"), aria=False
-    )
-    name = here.transform_calculate(
-        named="'head ' + datum.head", edge="datum.layer > 0.7 * domain('x')[1]"
-    ).mark_text(
-        dx=altair.ExprRef("datum.edge ? -13 : 13"),
-        align=altair.ExprRef("datum.edge ? 'right' : 'left'"),
-        fontWeight=700,
-        fontSize=_theme.LABEL,
-        aria=False,
+    here = "datum.layer === marked_layer && datum.head === marked_head"
+    ring = _theme.ring(heads, here, 190, 1.8)
+    name = (
+        heads.transform_filter(_theme.either(here))
+        .transform_calculate(
+            named="'head ' + datum.head", edge="datum.layer > 0.7 * domain('x')[1]"
+        )
+        .mark_text(
+            dx=altair.ExprRef("datum.edge ? -13 : 13"),
+            align=altair.ExprRef("datum.edge ? 'right' : 'left'"),
+            fontWeight=700,
+            fontSize=_theme.LABEL,
+            aria=False,
+        )
     )
     return ring.encode(x=x, y=y), name.encode(x=x, y=y, text="named:N")
 

@@ -40,6 +40,7 @@ def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binn
 
     measure: "magnitude" or "alignment"; zero_rule: draw a line at 0; binning: for `altair.Bin`
     """
+    at = _controls.at_state(_updates.controls(data), state)
     singled = altair.selection_point(
         name="singled",
         fields=["head"],
@@ -59,11 +60,12 @@ def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binn
         altair.layer(*layers),
         name=name,
         description=f"{title}: histogram over tokens, a row a head",
-        controls=_controls.at_state(_updates.controls(data), state),
+        controls=at,
         url="updates/{layer}.json",
         decode="tables",
         datasets=["points"],
-        params=_theme.marked("token"),
+        params=_updates.params(at),
+        walk=["low", "head"],
     )
 
 
@@ -108,7 +110,13 @@ def _counted(points, measure, binning):
 
 
 def _bars(points, data, measure, x_title, binning):
-    mark = _counted(points, measure, binning).mark_bar(binSpacing=0.6, aria=False)
+    head = _updates.MARKED_HEAD
+    mark = _counted(points, measure, binning).mark_bar(
+        binSpacing=0.6,
+        stroke=altair.ExprRef(f"{_theme.either(head)} ? ink : 'transparent'"),
+        strokeWidth=altair.ExprRef(f"{_theme.pinned(head)} ? 1.8 : 0.9"),
+        aria=False,
+    )
     shown = _theme.themed(_theme.MASS["light"], _theme.MASS["dark"])
     behind = _theme.themed(_theme.CONTEXT["light"], _theme.CONTEXT["dark"])
     return mark.encode(
@@ -160,14 +168,20 @@ def _rug(points, measure):
         altair.Tooltip("head:O", title="head"),
         altair.Tooltip(f"{measure}:Q", title=measure, format=".3f"),
     ]
+    here = "datum.token === marked_token"
     strokes = (
-        points.transform_filter("datum.token === marked_token")
+        points.transform_filter(_theme.either(here))
         .transform_calculate(
             label=_theme.token_label("token", "token_text"),
             base="datum.head + 1",
             top="datum.head + 0.35",
         )
-        .mark_rule(strokeWidth=2.4, color=_theme.themed(*_theme.FIRST), aria=False)
+        .mark_rule(
+            strokeWidth=altair.ExprRef(f"{_theme.pinned(here)} ? 3.2 : 2.4"),
+            strokeDash=altair.ExprRef(f"{_theme.pinned(here)} ? [1, 0] : [3, 2]"),
+            color=_theme.themed(*_theme.FIRST),
+            aria=False,
+        )
     )
     return strokes.encode(
         x=altair.X(f"{measure}:Q"), y=altair.Y("top:Q"), y2="base:Q", tooltip=tooltip

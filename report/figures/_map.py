@@ -183,24 +183,37 @@ def _markers(size, causal, kinds, offset):
 def _guides(size, causal):
     """Thin lines through the marked token: its row to the left, its column downwards; in an
     encoder from edge to edge."""
-    one = altair.Chart(altair.InlineData([{}]))
-    style = {"strokeWidth": 1, "strokeDash": [3, 2], "aria": False}
-    shown = _theme.only("marked_token >= 0")
-    middle, edge = altair.ExprRef("marked_token + 0.5"), altair.ExprRef("marked_token + 1")
-    end, start = (edge, altair.ExprRef("marked_token")) if causal else (size, 0)
-    row = one.mark_rule(opacity=shown, **style).encode(
-        x=_theme.at(0), x2=_theme.at(end), y=_theme.at(middle)
-    )
-    column = one.mark_rule(opacity=shown, **style).encode(
-        x=_theme.at(middle), y=_theme.at(start), y2=_theme.at(size)
-    )
-    return row + column
+
+    def at(expression):
+        return _theme.at(altair.ExprRef(expression))
+
+    def row(token):
+        end = at(f"{token} + 1") if causal else _theme.at(size)
+        return {"x": _theme.at(0), "x2": end, "y": at(f"{token} + 0.5")}
+
+    def column(token):
+        start = at(token) if causal else _theme.at(0)
+        return {"x": at(f"{token} + 0.5"), "y": start, "y2": _theme.at(size)}
+
+    return altair.layer(*_theme.guides("marked_token", row=row, column=column))
 
 
 def _cursor():
+    """The cell that is pointed at, and the one that is pinned, whose outline is heavier."""
+    return altair.layer(
+        _outline("paper", "datum.pinned ? 6 : 0"), _outline("ink", "datum.pinned ? 3 : 1.6")
+    )
+
+
+def _outline(colour, width):
     return (
         altair.Chart(altair.NamedData("cursor"))
-        .mark_rect(fill=None, stroke=altair.ExprRef("ink"), strokeWidth=1.6, aria=False)
+        .mark_rect(
+            fill=None,
+            stroke=altair.ExprRef(colour),
+            strokeWidth=altair.ExprRef(width),
+            aria=False,
+        )
         .transform_calculate(right="datum.target_token + 1", below="datum.current_token + 1")
         .encode(
             x="target_token:Q",

@@ -271,7 +271,12 @@ def chart(name, place, lines, controls, *, cut, filler="", rules=False, follows=
         lines=[{"condition": each.condition, "label": each.label} for each in lines],
         cut=cut,
         points="positions",
-        **({"title": followed(place.model)} if follows else {}),
+        model=place.model.address,
+        **(
+            {"title": followed(place.model)}
+            if follows
+            else {"place": {"layer": place.layer, "head": place.head}}
+        ),
     )
 
 
@@ -343,12 +348,9 @@ def _headroom(table):
 
 
 def _marked(table, lines, x, colour, param):
-    one = altair.Chart(altair.InlineData([{}]))
-    rule = one.mark_rule(
-        strokeWidth=1, strokeDash=[2, 2], opacity=_theme.only(f"{param} >= 0"), aria=False
-    ).encode(x=_theme.at(altair.ExprRef(f"max({param}, 0)")))
+    rules = _theme.guides(param, line=lambda at: {"x": _theme.at(altair.ExprRef(at))})
     here = f"datum.position === {param} && isValid(datum.mean)"
-    points = table.transform_filter(here).mark_point(
+    points = table.transform_filter(_theme.either(here)).mark_point(
         filled=True,
         size=70,
         opacity=1,
@@ -359,7 +361,7 @@ def _marked(table, lines, x, colour, param):
     shape = altair.Shape("condition:N", legend=None).scale(
         domain=[each.condition for each in lines], range=[each.style.shape for each in lines]
     )
-    return rule, points.encode(x=x, y=_y("mean"), color=colour, shape=shape)
+    return *rules, points.encode(x=x, y=_y("mean"), color=colour, shape=shape)
 
 
 def rows(place, lines, reduction, cut):

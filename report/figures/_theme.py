@@ -238,9 +238,58 @@ def frame(
     )
 
 
+MARKS = {"marked": [3, 2], "pinned": [1, 0]}
+"""How a reader marks -> dash of what is drawn for it: pointed at or pinned."""
+
+
 def marked(*names):
     """The params by which the page marks one token or one head in all figures (-1: none)."""
-    return [alt.param(name=f"marked_{name}", value=-1) for name in names]
+    return [alt.param(name=f"{how}_{name}", value=-1) for how in MARKS for name in names]
+
+
+def either(condition):
+    """Expression: a condition on params marked_..., or the same on those that are pinned."""
+    return f"({condition}) || ({pinned(condition)})"
+
+
+def pinned(condition):
+    """A condition on params marked_... as one on what is pinned."""
+    return condition.replace("marked_", "pinned_")
+
+
+def ring(chart, condition, size, width=1.6):
+    """Rings around the points of a chart that a condition on params marked_... holds for.
+
+    size: area of a ring in pixels; width: of its line; what is pinned has a heavier, solid one
+    """
+    here = pinned(condition)
+    return chart.transform_filter(either(condition)).mark_point(
+        size=size,
+        filled=False,
+        color=alt.ExprRef("ink"),
+        strokeWidth=alt.ExprRef(f"{here} ? {width + 1.2} : {width}"),
+        strokeDash=alt.ExprRef(f"{here} ? [1, 0] : [3, 2]"),
+        aria=False,
+    )
+
+
+def guides(param, **channels):
+    """Lines at the value of a param marked_..., dashed, and at that of the pinned one, solid.
+
+    channels: of each line, a function from an expression of the value to channels
+    """
+    found = []
+    for how, dash in MARKS.items():
+        name = param.replace("marked", how)
+        for lines in channels.values():
+            mark = alt.Chart(alt.InlineData([{}])).mark_rule(
+                strokeWidth=1 if how == "marked" else 1.6,
+                strokeDash=dash,
+                opacity=only(f"{name} >= 0"),
+                aria=False,
+            )
+            found.append(mark.encode(**lines(f"max({name}, 0)")))
+    return found
 
 
 def _config():

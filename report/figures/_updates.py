@@ -10,6 +10,9 @@ AFTER_FIRST = "datum.token > 0"
 """Of token 0 the first token is the token itself: its kind says nothing."""
 DRAWN = [["token", ">", 0]]
 """The same for the script, see `_theme.frame`."""
+MARKED = "datum.token === marked_token"
+MARKED_HEAD = "layer === marked_layer && datum.head === marked_head"
+"""Whether a row is of the token, or of the head, that is marked."""
 
 
 def left_out(data):
@@ -59,6 +62,23 @@ def records(data, table, state):
         if name in columns:
             columns[f"{name}_text"] = [data.tokens[index].label for index in columns[name]]
     return _theme.records(columns)
+
+
+def params(controls):
+    """The params of a figure of one layer; controls: at the state shown."""
+    (layer,) = controls
+    return [
+        altair.param(name="layer", value=layer.value),
+        *_theme.marked("token", "layer", "head"),
+    ]
+
+
+def marked(points, size):
+    """Rings around the points of the marked token, small ones around those of the marked head."""
+    return [
+        _theme.ring(points, MARKED_HEAD, size / 2, 0.8),
+        _theme.ring(points, MARKED, size),
+    ]
 
 
 def zero_line():

@@ -23,17 +23,22 @@ def caption(data):
 
 
 def chart(data, **state):
+    at = _controls.at_state(controls(data), state)
     points = altair.Chart(altair.NamedData("points")).transform_filter(_updates.AFTER_FIRST)
     return _theme.frame(
-        altair.layer(_updates.zero_line(), _cloud(data, points), _marked(points)),
+        altair.layer(
+            _updates.zero_line(),
+            _cloud(data, points),
+            *(ring.encode(**_axes()) for ring in _updates.marked(points, 110)),
+        ),
         name="alignment_vs_magnitude",
         description=f"{title(data)}: a scatter plot, one point a token and head",
-        controls=_controls.at_state(controls(data), state),
+        controls=at,
         url="updates/{layer}.json",
         decode="tables",
         datasets=["points"],
         shows={"points": _updates.DRAWN},
-        params=_theme.marked("token"),
+        params=_updates.params(at),
     )
 
 
@@ -69,13 +74,6 @@ def _cloud(data, points):
         )
         .encode(**_axes(), **_theme.kind_scales(legend), tooltip=tooltip)
     )
-
-
-def _marked(points):
-    ring = points.transform_filter("datum.token === marked_token").mark_point(
-        size=110, strokeWidth=2, filled=False, color=altair.ExprRef("ink"), aria=False
-    )
-    return ring.encode(**_axes())
 
 
 def alt(data, **state):

@@ -130,16 +130,9 @@ def _points(data, axes, plane):
 
 
 def _marked(axes, plane):
-    ring = altair.Chart(altair.NamedData("points")).mark_point(
-        size=150, strokeWidth=2, filled=False, color=altair.ExprRef("ink"), aria=False
-    )
-    return (
-        _labelled(ring, axes, plane)
-        .transform_filter(
-            "datum.current_token === marked_token || datum.target_token === marked_token"
-        )
-        .encode(**plane.position("x", "y"))
-    )
+    here = "datum.current_token === marked_token || datum.target_token === marked_token"
+    ring = _theme.ring(altair.Chart(altair.NamedData("points")), here, 150)
+    return _labelled(ring, axes, plane).encode(**plane.position("x", "y"))
 
 
 def _labelled(mark, axes, plane):

@@ -108,7 +108,7 @@ def chart(data, **state):
     if field == "distance":
         table = table.transform_filter(f"datum.pairs >= {_fewest(data)}")
     x = _x(data, field)
-    marks = [_zero()] if field == "distance" else [_zero(), _marked_token()]
+    marks = [_zero()] if field == "distance" else [_zero(), *_marked_token()]
     for term, name in lines.items():
         named = table.transform_calculate(line=json.dumps(f"{name} term"))
         if term == "content" and field == "token" and data.causal:
@@ -129,6 +129,7 @@ def chart(data, **state):
         params=[*_theme.marked("token"), altair.param(name="ends", expr=ENDS)],
         terms=_terms.names(data),
         lines=list(lines),
+        walk=[field],
         by="target" if field == "token" else "distance",
     )
 
@@ -251,10 +252,7 @@ def _zero():
 
 
 def _marked_token():
-    shown = _theme.only("marked_token >= 0")
-    return altair.Chart(altair.InlineData([{}])).mark_rule(
-        strokeDash=[3, 2], opacity=shown, aria=False
-    ).encode(x=_theme.at(altair.ExprRef("max(marked_token, 0)")))  # fmt: skip
+    return _theme.guides("marked_token", line=lambda at: {"x": _theme.at(altair.ExprRef(at))})
 
 
 def _drawn(table, x, field, term, colour):

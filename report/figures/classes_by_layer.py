@@ -76,6 +76,7 @@ def chart(data, **state):
             *(altair.param(name=control.param, value=control.value) for control in at),
             *_theme.marked("layer", "head"),
         ],
+        walk=["layer", "rank"],
     )
 
 

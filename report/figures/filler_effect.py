@@ -162,7 +162,7 @@ def _map(data, at):
     )
     cell = measured.mark_rect(aria=False).encode(x=x, y=y, color=colour)
     chosen = "datum.layer === layer && datum.head === head"
-    pointed = "datum.layer === at_layer && datum.head === at_head"
+    pointed = "datum.layer === marked_layer && datum.head === marked_head"
     return _theme.frame(
         altair.layer(
             cell, *_outline(table, x, y, pointed, [3, 2]), *_outline(table, x, y, chosen, [1, 0])
@@ -175,11 +175,12 @@ def _map(data, at):
         datasets=["cells"],
         params=[
             *(altair.param(name=name, value=values[name]) for name in ("layer", "head", "measure")),
-            *(altair.param(name=name, value=-1) for name in ("at_layer", "at_head")),
+            *_theme.marked("layer", "head"),
         ],
         tokens=f"{model.address}conditions.json",
         condition=list(data.lines)[-1],
         points="heads",
+        model=model.address,
         names=MEASURES,
         counted_from=_received.COUNTED_FROM,
     )

@@ -29,17 +29,23 @@ def caption(data):
 
 
 def chart(data, **state):
+    at = _controls.at_state(controls(data), state)
     points = altair.Chart(altair.NamedData("points")).transform_filter(_updates.AFTER_FIRST)
     return _theme.frame(
-        altair.layer(_guide(), _cloud(data, points), _region(), _marked(data, points)),
+        altair.layer(
+            *_guides(),
+            _cloud(data, points),
+            _region(),
+            *(ring.encode(**_axes(data)) for ring in _updates.marked(points, 100)),
+        ),
         name="magnitude_by_position",
         description=f"{title(data)}: a scatter plot, one point a token and head",
-        controls=_controls.at_state(controls(data), state),
+        controls=at,
         url="updates/{layer}.json",
         decode="tables",
         datasets=["points", "region"],
         shows={"points": _updates.DRAWN, "region": []},
-        params=[*_theme.marked("token"), _theme.labels(data.tokens)],
+        params=[*_updates.params(at), _theme.labels(data.tokens)],
     )
 
 
@@ -94,18 +100,8 @@ def _region():
     return line.encode(x="magnitude:Q", y="token:Q", order="order:Q")
 
 
-def _guide():
-    shown = _theme.only("marked_token >= 0")
-    return altair.Chart(altair.InlineData([{}])).mark_rule(
-        strokeDash=[3, 2], opacity=shown, aria=False
-    ).encode(y=_theme.at(altair.ExprRef("max(marked_token, 0)")))  # fmt: skip
-
-
-def _marked(data, points):
-    ring = points.transform_filter("datum.token === marked_token").mark_point(
-        size=100, strokeWidth=2, filled=False, color=altair.ExprRef("ink"), aria=False
-    )
-    return ring.encode(**_axes(data))
+def _guides():
+    return _theme.guides("marked_token", line=lambda at: {"y": _theme.at(altair.ExprRef(at))})
 
 
 def rows(data, **state):

@@ -90,6 +90,9 @@ def chart(data, panel=0, **state):
             line.encode(x=x, y=y, color=colour, strokeDash=dash),
             point.encode(x=x, y=y, color=colour, shape=shape),
             around.encode(x=x, y=y, tooltip=tooltip),
+            _theme.ring(
+                layers, "datum.layer === marked_layer && datum.head === marked_head", 130
+            ).encode(x=x, y=y),
         ),
         name="renderings_compared",
         description=f"{panels(data)[panel]}: what they get, by layer, in each way of writing",
@@ -98,7 +101,11 @@ def chart(data, panel=0, **state):
         decode="tables",
         datasets=["heads"],
         shows={"heads": [["target", "=", list(_compared(data))[panel]], ["even", ">", 0]]},
-        params=[altair.param(name=control.param, value=control.value) for control in at],
+        params=[
+            *(altair.param(name=control.param, value=control.value) for control in at),
+            *_theme.marked("layer", "head"),
+        ],
+        walk=["layer", "rendering"],
     )
 
 
@@ -126,6 +133,7 @@ def _layers(target, renderings):
             # side by side, so that no bar hides another
             place=f"datum.layer + 0.13 * (indexof([{order}], datum.rendering) - 1)",
             label=f"{{{labels}}}[datum.rendering]",
+            head="datum.best.head",
             times="datum.mean / datum.even",
             unit="shown === 'times' ? datum.even : 1",
             strongest="format(datum.best.probability, '.1%') + ', head ' + datum.best.head",

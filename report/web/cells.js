@@ -1,78 +1,87 @@
-// The attention map is one picture, so its cells are looked up here: any of them by pointer or by
-// arrow keys, with the same tooltip that the other figures get from Vega.
+// The attention map is one picture, so its cells are looked up here: a stop is a cell,
+// [current token, target token]. The current token is marked in all figures. A cell that is pinned
+// is outlined, and its current token is pinned.
 
-import { isTouch } from "./marks.js";
-import { eventAt, inPlot } from "./plot.js";
+import { pin, pins, point, unpin, unpoint } from "./marks.js";
+import { clamp, PAGE } from "./walk.js";
 
-export function watchCells(figure, box) {
-  const { view } = figure;
-  let at = null; // [current token, target token]
+export function cells(chart) {
+  const { view, figure } = chart;
+  const map = () => chart.shown.map;
+  const scale = (name) => view.scale(name);
+  let pointed = null;
 
-  const show = (i, j, event) => {
-    at = [i, j];
-    view.data("cursor", [{ current_token: i, target_token: j }]).runAsync();
-    const lines = describe(figure.shown.cell(i, j), figure.report.terms);
-    view.tooltip().call(view, null, event, null, lines);
-    return lines;
+  return {
+    help:
+      "arrow keys, Page Up, Page Down, Home and End move over its cells, Enter pins one, " +
+      "Escape leaves",
+    hit: (x, y) => {
+      const [i, j] = [Math.floor(scale("y").invert(y)), Math.floor(scale("x").invert(x))];
+      return map().sees(i, j) ? [i, j] : null;
+    },
+    next: (at, key) => step(key, at ?? chosen(figure), map()),
+    place: ([i, j]) => [scale("x")(j + 1), scale("y")(i + 1)],
+    same: (one, other) => one.join() === other.join(),
+    tell: ([i, j]) => describe(chart.shown.cell(i, j), chart.report.terms),
+    show: (at) => {
+      pointed = at;
+      draw(chart, pointed);
+      if (at) point({ token: at[0] });
+      else unpoint();
+    },
+    choose: (at) => {
+      const again = chosen(figure)?.join() === at.join();
+      figure.picks = again ? {} : { cell: at.join("+") };
+      if (again) unpin(["token"], figure);
+      else if (pins().token !== at[0]) pin({ token: at[0] }, figure);
+      else figure.changed();
+      draw(chart, pointed);
+    },
+    // what the address says, as far as this map has it
+    restore: () => {
+      const at = chosen(figure) && nearest(...chosen(figure), map());
+      figure.picks = at && pins().token === at[0] ? { cell: at.join("+") } : {};
+      draw(chart, pointed);
+    },
   };
-  const hide = (event) => {
-    if (!at) return;
-    at = null;
-    view.data("cursor", []).runAsync();
-    view.tooltip().call(view, null, event, null, null);
-  };
-  const point = (event) => {
-    if (!figure.shown) return;
-    const [i, j] = cellAt(view, event);
-    if (figure.shown.map.sees(i, j)) show(i, j, event);
-    else hide(event);
-  };
-  const press = (event) => {
-    if (!figure.shown) return;
-    const next = step(event.key, at, figure.shown.map);
-    if (!next) return;
-    event.preventDefault();
-    const lines = Object.entries(show(...next, eventAtCell(view, ...next)));
-    figure.say(lines.map((line) => line.join(" ")).join(", "));
-  };
+}
 
-  box.addEventListener("pointermove", point);
-  box.addEventListener("pointerdown", point);
-  // a lifted finger leaves too, but its reader has only begun to read
-  box.addEventListener("pointerleave", (event) => isTouch(event) || hide(event));
-  box.addEventListener("blur", hide);
-  box.addEventListener("keydown", press);
-  box.tabIndex = 0;
-  box.setAttribute("role", "application");
-  box.setAttribute("aria-label", "Attention map; arrow keys, Home and End move over its cells");
-  return hide;
+// The pinned cell: it stands as long as its current token does.
+function chosen(figure) {
+  const [, i, j] = /^(\d{1,9})\+(\d{1,9})$/.exec(figure.picks.cell) ?? [];
+  return i === undefined ? null : [Number(i), Number(j)];
+}
+
+function draw({ view, figure }, pointed) {
+  const row = (at, pinned) => ({ current_token: at[0], target_token: at[1], pinned });
+  const pinned = chosen(figure);
+  const rows = [pinned && row(pinned, true), pointed && row(pointed, false)];
+  view.data("cursor", rows.filter(Boolean)).runAsync();
+}
+
+// The cell of a map that is nearest to a place: in its row, or the last one.
+function nearest(row, column, { size, first, last }) {
+  const i = clamp(row, 0, size - 1);
+  return [i, clamp(column, first[i], last[i])];
 }
 
 // The cell that a key leads to, or undefined for other keys. At first: the beginning of the last
 // row. A row that does not see the target is entered at the nearest one that it sees.
-function step(key, at, { size, first, last }) {
-  const [i, j] = at ?? [size - 1, first[size - 1]];
-  const nearest = (row) => {
-    const i = Math.min(Math.max(row, 0), size - 1);
-    return [i, Math.min(Math.max(j, first[i]), last[i])];
-  };
+function step(key, at, map) {
+  const { size, first, last } = map;
+  const [i, j] = nearest(...(at ?? [size - 1, 0]), map);
+  const to = (row) => nearest(row, j, map);
   return {
-    ArrowUp: nearest(i - 1),
-    ArrowDown: nearest(i + 1),
+    ArrowUp: to(i - 1),
+    ArrowDown: to(i + 1),
+    PageUp: to(i - PAGE),
+    PageDown: to(i + PAGE),
     ArrowLeft: [i, Math.max(j - 1, first[i])],
     ArrowRight: [i, Math.min(j + 1, last[i])],
     Home: [i, first[i]],
     End: [i, last[i]],
   }[key];
 }
-
-function cellAt(view, event) {
-  const [x, y] = inPlot(view, event);
-  return [Math.floor(view.scale("y").invert(y)), Math.floor(view.scale("x").invert(x))];
-}
-
-// A stand-in for a pointer event at a cell.
-const eventAtCell = (view, i, j) => eventAt(view, view.scale("x")(j + 1), view.scale("y")(i + 1));
 
 const fixed = (value, digits) => value.toFixed(digits).replace("-", "−");
 

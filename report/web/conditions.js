@@ -26,8 +26,8 @@ export function received(file, texts, reduction, { lines, cut }) {
     datasets: { lines: shown.flatMap(({ rows }) => rows) },
     points: {
       positions: Math.max(...shown.map(({ rows }) => rows.length)),
-      tell: ([position]) => told(position, shown, texts, cut, digits(file.step)),
-      mark: (item) => marked(item, shown.at(-1).text, cut),
+      tell: (position) => told(position, shown, texts, cut, digits(file.step)),
+      mark: (position) => marked(position, shown.at(-1).text, cut),
     },
   };
 }
@@ -65,11 +65,9 @@ function spread(mean, error, decimals) {
 
 // The same token in panels of both kinds: where it is in the prompt that has all, and where in the
 // first condition; -1 where it is not.
-function marked(item, text, cut) {
-  if (!item) return { marked_position: -1, marked_original: -1 };
-  const [position] = item;
-  if (!cut) return { marked_position: position, marked_original: text.positions.indexOf(position) };
-  return { marked_position: text.positions[position] ?? -1, marked_original: position };
+function marked(position, text, cut) {
+  if (!cut) return { position, original: text.positions.indexOf(position) };
+  return { position: text.positions[position] ?? -1, original: position };
 }
 
 // file: effects.json; names: {column: what a reader calls it}; counted_from: the number of the first
@@ -104,8 +102,6 @@ export function effects(file, texts, reduction, { condition, names, counted_from
         if (texts.prompts > 1) lines["±"] = `one standard error, ${count(texts.prompts)}`;
         return lines;
       },
-      mark: (item) => ({ at_layer: item?.[0] ?? -1, at_head: item?.[1] ?? -1 }),
-      choose: ([layer, head]) => ({ layer, head }),
     },
   };
 }

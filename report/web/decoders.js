@@ -6,7 +6,7 @@
 //   datasets  {name: rows} for the chart
 //   signals   params of the chart to set (optional)
 // and for the attention map also its picture and a look-up of single cells; where report.points says
-// how a chart is pointed at, `points`, see points.js.
+// how a chart is pointed at, `points`, see positions.js and heads.js.
 //
 // attention_map        markers {current_token, target_token, kind}; edge {column, row, order}: the
 //                      corners of the cells at which a sliding window begins

@@ -5,15 +5,21 @@
 // every chart, and perhaps a <div class="passage"> whose tokens mark themselves in the figures.
 
 import * as address from "./address.js";
-import { watchCells } from "./cells.js";
+import { cells } from "./cells.js";
 import { decoders } from "./decoders.js";
 import { draw, loadLibrary } from "./drawing.js";
+import { heads } from "./heads.js";
+import { items } from "./items.js";
 import { latest, loadJson, loadTokens } from "./loading.js";
-import { clearMarks, isTouch, markSignals, onMark, watchFigure, watchPassage } from "./marks.js";
+import * as marks from "./marks.js";
 import { emptied, fitSliders, freeSliders, loadSpec } from "./models.js";
-import { watchPoints } from "./points.js";
+import { watchPassage } from "./passage.js";
+import { onLabels } from "./pins.js";
+import { positions } from "./positions.js";
+import { hasSingles, headsOf, Singles, singlesStore } from "./singles.js";
 import { forget, whenNear } from "./start.js";
 import { keepTooltipInside } from "./tooltip.js";
+import { walk } from "./walk.js";
 
 const figures = new Map(); // <figure> element -> Figure
 let printing = false;
@@ -27,6 +33,8 @@ class Figure {
     this.inputs = [...element.querySelectorAll("input[name]")];
     this.link = element.querySelector("input[data-link]");
     this.live = element.querySelector(".live-figure__live");
+    this.controls = element.querySelector(".live-figure__controls");
+    this.name = element.querySelector("figcaption strong")?.textContent.replace(/\.$/, "");
     const dataLinks = element.querySelectorAll("a[data-link-data]");
     this.charts = [...element.querySelectorAll("[data-spec]")].map(
       (box, number) => new Chart(this, box, dataLinks[number]),
@@ -38,7 +46,9 @@ class Figure {
       if (input.type === "radio") input.addEventListener("change", changed);
       showValue(input);
     });
+    this.picks = {}; // what is chosen in the chart itself, as its address says it
     watchSettling(element);
+    watchControls(this);
     this.link?.addEventListener("change", () => linkAll(this));
   }
 
@@ -47,9 +57,14 @@ class Figure {
     return Object.fromEntries(chosen.map((input) => [param(input), valueOf(input)]));
   }
 
+  // All that an address says of it.
+  get values() {
+    return { ...this.state, ...this.picks, ...marks.pinsInAddress() };
+  }
+
   // What the address of its state says after the page's.
   fragment() {
-    return address.fragment(this.element.id, this.state);
+    return address.fragment(this.element.id, this.values);
   }
 
   // The whole address of what it shows, to share.
@@ -67,6 +82,7 @@ class Figure {
   // Values out of reach are clamped, unknown ones dropped.
   set(values, spread = true) {
     if (values.model) freeSliders(this);
+    const before = this.fragment();
     for (const input of this.inputs) {
       const value = values[param(input)];
       if (value === undefined || !this.offers(param(input), value)) continue;
@@ -74,27 +90,43 @@ class Figure {
       else input.checked = input.value === String(value);
       showValue(input);
     }
-    const drawn = this.fragment();
-    if (this.started && drawn !== this.drawn) this.update();
-    this.drawn = drawn;
+    if (this.started && (spread || this.fragment() !== before)) this.update();
     if (!spread) return;
     if (this.link?.checked) spreadLinked(this);
     address.write(() => this.fragment());
   }
 
-  // Marks something in all panels, whichever of them it was pointed at in.
-  mark(values) {
-    for (const chart of this.charts) {
-      if (!chart.shown) continue;
-      chart.signals(values);
-      chart.view.runAsync();
-    }
+  // What an address says of it: what that does not name is not chosen in the chart either.
+  restore(values) {
+    const picks = Object.fromEntries(PICKS.map((name) => [name, values[name]]));
+    this.pick(picks);
+    this.set(values, false);
   }
 
-  // What is pinned stays marked when the pointer leaves; once more, and it is so no longer.
-  pin(values) {
-    const same = JSON.stringify(this.pinned) === JSON.stringify(values);
-    this.pinned = same ? null : values;
+  // values: {name: text}, or undefined for what is not chosen
+  pick(values) {
+    const picks = Object.entries({ ...this.picks, ...values });
+    this.picks = Object.fromEntries(picks.filter(([, value]) => value !== undefined));
+    for (const chart of this.charts) if (chart.shown) chart.drawPicks();
+  }
+
+  // Set by a press in the chart: a step of its own in the history.
+  choose(values) {
+    this.set(values);
+    address.settle();
+  }
+
+  // The same of what is chosen in the chart itself.
+  changed() {
+    address.write(() => this.fragment());
+    address.settle();
+  }
+
+  // The head that it shows, if it is one figure of one head.
+  get head() {
+    const { layer, head } = this.state;
+    const { model } = this.charts[0] ?? {};
+    return layer === undefined || head === undefined ? null : { layer, head, model };
   }
 
   // What a reader sees of a slider's value, undefined if there is no such slider.
@@ -173,17 +205,16 @@ class Chart {
     }
     this.view = view;
     this.params = new Set(spec.signals.map((each) => each.name));
+    this.singles = hasSingles(spec) ? new Singles(view, spec, () => this.readSingles()) : null;
     keepTooltipInside(view);
     this.hideTip = this.watch();
   }
 
   // Listens to pointer, fingers and keys; returns what takes a tooltip away.
   watch() {
-    const { view, canvasBox } = this;
-    if (this.report.points) return watchPoints(this, canvasBox);
-    watchFigure(this);
-    if (this.report.ramp) return watchCells(this, canvasBox);
-    return (event) => view.tooltip().call(view, null, event, null, null);
+    const of = this.report.ramp ? cells : { positions, heads }[this.report.points] ?? items;
+    this.kind = of(this);
+    return walk(this, this.canvasBox, this.kind);
   }
 
   get specAddress() {
@@ -203,25 +234,36 @@ class Chart {
     if (!this.element.isConnected) return;
     const shown = decoders[decode](file, tokens, state, this.report);
     this.changeTo(state.model);
-    if (!this.view) await this.embed(spec, shown.datasets);
+    if (Array.isArray(tokens)) this.labels = tokens;
+    marks.limit(reach(shown.datasets, this.labels));
+    const chosen = hasSingles(spec) ? singlesStore(spec, this.figure.picks.singled) : {};
+    if (!this.view) await this.embed(spec, { ...shown.datasets, ...chosen });
     else for (const name of datasets) this.view.data(name, shown.datasets[name] ?? []);
     if (!this.view) return;
     this.shown = shown;
     if (this.dataLink) this.dataLink.href = new URL(address, this.figure.datasets).href;
     this.entitle();
-    this.signals({ ...state, ...this.shown.signals, ...markSignals() });
+    this.signals({ ...state, ...this.shown.signals, ...marks.markSignals(this.model) });
+    this.markTitle();
+    this.drawPicks();
+    this.kind.refresh?.();
     this.paint();
     await this.view.runAsync();
   }
 
   // Another model's specification needs a chart of its own.
   changeTo(model) {
-    if (this.view && this.model !== model) {
+    if (this.view && this.drawn !== model) {
       this.view.finalize();
       this.view = null;
       this.canvasBox = emptied(this.canvasBox);
     }
-    this.model = model;
+    this.drawn = model;
+  }
+
+  // Whose heads it shows, where a page has those of several models.
+  get model() {
+    return this.report?.model ?? this.figure.state.model;
   }
 
   // A title that names the values of sliders follows them.
@@ -229,14 +271,47 @@ class Chart {
     const { title } = this.report;
     const value = (whole, name) => this.figure.shownValue(name) ?? whole;
     if (title) this.title.textContent = title.replace(/{(\w+)}/g, value);
-    const name = this.title?.textContent ?? "Chart";
+    const name = this.title?.textContent || this.figure.name || "Chart";
     if (this.help) this.canvasBox.setAttribute("aria-label", `${name}; ${this.help}`);
   }
 
+  // Returns whether any of its params has changed.
   signals(values) {
-    for (const [name, value] of Object.entries(values)) {
-      if (this.params.has(name)) this.view.signal(name, value);
-    }
+    const known = Object.entries(values).filter(([name]) => this.params.has(name));
+    const changed = known.filter(([name, value]) => this.view.signal(name) !== value);
+    for (const [name, value] of changed) this.view.signal(name, value);
+    return changed.length > 0;
+  }
+
+  mark() {
+    if (!this.shown || !this.figure.inSight) return;
+    if (this.signals(marks.markSignals(this.model))) this.view.runAsync();
+    this.markTitle();
+  }
+
+  // The title of a panel that shows one head.
+  markTitle() {
+    const { place = this.figure.head, points } = this.report;
+    const named = place && points === "positions";
+    if (named) markHead(this.title, "live-figure__title", { ...place, model: this.model });
+  }
+
+  // What is chosen in the chart, as far as there is such a thing in these data.
+  drawPicks() {
+    this.kind.restore?.();
+    if (!this.singles) return;
+    const there = new Set(this.shown.datasets.points.map(({ head }) => head));
+    const heads = headsOf(this.figure.picks.singled).filter((head) => there.has(head));
+    if (heads.length) this.figure.picks.singled = heads.join("+");
+    else delete this.figure.picks.singled;
+    this.singles.heads = heads;
+  }
+
+  readSingles() {
+    const singled = this.singles.heads.join("+") || undefined;
+    if (!this.shown || singled === this.figure.picks.singled) return;
+    this.figure.pick({ singled });
+    this.figure.changed();
   }
 
   // Everything that depends on the palette.
@@ -254,6 +329,21 @@ class Chart {
   say(text) {
     this.figure.say(text);
   }
+}
+
+const PICKS = ["cell", "singled"]; // what can be chosen in charts
+
+// How many tokens, layers and heads there are, as far as a chart's data say.
+function reach({ heads }, labels) {
+  const count = (name) => heads && 1 + Math.max(...heads.map((each) => each[name]));
+  return { token: labels?.length, layer: count("layer"), head: count("head") };
+}
+
+// Says of an element whether the head that it stands for is marked or pinned.
+function markHead(element, name, head) {
+  const is = (of) => ["layer", "head", "model"].every((part) => of[part] === head[part]);
+  element.classList.toggle(`${name}--marked`, is(marks.marked()));
+  element.classList.toggle(`${name}--pinned`, is(marks.pins()));
 }
 
 const charts = () => [...figures.values()].flatMap((figure) => figure.charts);
@@ -290,13 +380,36 @@ function spreadLinked(source) {
 
 // --- Marks: the same token, the same head, in every figure ------------------------------------
 
-onMark((marked) => {
-  for (const chart of charts()) {
-    if (!chart.shown) continue;
-    chart.signals(marked);
-    chart.view.runAsync();
+marks.onMark(() => {
+  for (const chart of charts()) chart.mark();
+  for (const figure of figures.values()) {
+    if (figure.head) markHead(figure.controls, "live-figure__controls", figure.head);
   }
 });
+
+// A pin is part of the address of the figure where it was set, or of the one that is there already.
+marks.onPin((source) => {
+  for (const figure of figures.values()) figure.pick({});
+  const figure = source ?? figureOf(address.parsed(location.hash)?.id);
+  address.write(() =>
+    figure ? figure.fragment() : address.fragment("passage", marks.pinsInAddress()),
+  );
+  address.settle();
+});
+
+onLabels(() => charts().find(({ labels }) => labels)?.labels);
+
+// The controls of a figure that shows one head stand for that head.
+function watchControls(figure) {
+  const { controls } = figure;
+  const on = (type, act) => controls.addEventListener(type, act);
+  const point = () => figure.head && marks.point(figure.head);
+  on("pointerover", (event) => marks.isTouch(event) || point());
+  on("pointerleave", () => controls.matches(":focus-within") || marks.unpoint());
+  on("focusin", point);
+  on("input", point);
+  on("focusout", marks.unpoint);
+}
 
 // --- The address: #fig-1:layer=2,head=5 --------------------------------------------------------
 
@@ -315,7 +428,8 @@ function watchSettling(element) {
 
 const snapshot = () => ({
   path: location.pathname,
-  figures: [...figures.values()].map((figure) => [figure.element.id, figure.state]),
+  figures: [...figures.values()].map((figure) => [figure.element.id, figure.values]),
+  pins: marks.pinsInAddress(),
 });
 
 const remember = () => seen.set(address.entry(), snapshot());
@@ -327,18 +441,34 @@ function restore() {
   const { id, values } = address.parsed(location.hash) ?? {};
   const named = figureOf(id);
   if (then?.path === location.pathname) {
-    for (const [each, state] of then.figures) figureOf(each)?.set(state, false);
+    marks.setPins(then.pins);
+    for (const [each, values] of then.figures) figureOf(each)?.restore(values);
     if (named && !inSight(named.element)) named.element.scrollIntoView();
     return;
   }
-  if (named) {
-    named.set(Object.fromEntries(values), false);
-    named.element.scrollIntoView();
+  if (named || id === "passage") {
+    const told = Object.fromEntries(values);
+    const [token] = told.cell?.split("+") ?? [];
+    marks.setPins({ pinned_token: token, ...told });
+    marks.limit(reachOfSliders());
+    named?.restore(told);
+    (named?.element ?? document.querySelector(".passage"))?.scrollIntoView();
   }
   remember();
 }
 
 const figureOf = (id) => figures.get(id && document.getElementById(id));
+
+// Layers and heads of the page's sliders.
+function reachOfSliders() {
+  const sliders = [...document.querySelectorAll(".live-figure input[type=range]")];
+  const count = (name) => {
+    const ends = sliders.filter((each) => param(each) === name).map(({ max }) => 1 + Number(max));
+    return ends.length ? Math.max(...ends) : undefined;
+  };
+  const tokens = document.querySelectorAll(".token[data-token]").length || undefined;
+  return { token: tokens, layer: count("layer"), head: count("head") };
+}
 
 function inSight(element) {
   const { top, bottom } = element.getBoundingClientRect();
@@ -349,21 +479,37 @@ address.onWritten(remember);
 
 // --- The page ----------------------------------------------------------------------------------
 
+// Marks are drawn in figures that can be seen, or nearly; the others have them when they come near.
+const sight = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const figure = figures.get(target);
+      if (!figure) continue;
+      figure.inSight = isIntersecting;
+      figure.charts.forEach((chart) => chart.mark());
+    }
+  },
+  { rootMargin: "100% 0px" },
+);
+
 let path; // of the page whose figures these are
 
 function page() {
   for (const [element, figure] of figures) {
     if (element.isConnected) continue; // left behind by instant navigation
     forget(element);
+    sight.unobserve(element);
     figure.charts.forEach((chart) => chart.view?.finalize());
     figures.delete(element);
   }
   path = location.pathname;
-  clearMarks();
+  marks.setPins({});
+  marks.unpoint();
   for (const element of document.querySelectorAll(".live-figure[data-datasets]")) {
     if (figures.has(element)) continue;
     figures.set(element, new Figure(element));
     whenNear(element, () => figures.get(element)?.start());
+    sight.observe(element);
   }
   document.querySelectorAll(".passage").forEach(watchPassage);
   restore();
@@ -394,14 +540,17 @@ addEventListener("beforeprint", () => print(true));
 addEventListener("afterprint", () => print(false));
 addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
-  clearMarks();
-  for (const chart of charts()) chart.hideTip?.(event);
+  marks.clearMarks();
+  for (const chart of charts()) {
+    chart.hideTip?.(event);
+    if (chart.singles) chart.singles.heads = []; // Vega itself forgets only what was clicked
+  }
 });
 addEventListener(
   "pointerdown",
   (event) => {
     // a tooltip that a tap brought stays until the finger comes down somewhere else
-    for (const chart of isTouch(event) ? charts() : []) chart.hideTip?.(event);
+    for (const chart of marks.isTouch(event) ? charts() : []) chart.hideTip?.(event);
   },
   true,
 );

@@ -1,159 +1,116 @@
-// One token and one head are marked at a time, in the passage and in all figures. Pointing marks,
-// a click or the focus pins (it stays when the pointer leaves), Esc clears. A finger does not
-// point: its tap pins, and a second tap at the same place or a tap beside everything clears.
+// What a reader marks: one token, one head, one position of a prompt, in the passage and in all
+// figures. Pointing (a mouse over it, the keyboard on it) marks for as long as it lasts; a click,
+// Enter or a tap pins, until it is done once more; Esc clears.
 
-const mark = { token: -1, layer: -1, head: -1 }; // -1: none
-let pinned = -1;
-let tell = () => {};
-let before = null; // what was pinned and marked when a finger came down; null: it is no finger
+const NAMES = ["token", "layer", "head", "position", "original"];
+const NONE = Object.fromEntries(NAMES.map((name) => [name, -1])); // -1: none
+const HEAD = ["layer", "head"];
+
+let pointed = NONE;
+let pinned = NONE;
+const listeners = new Set();
+const followers = new Set();
+let finger = false; // whether the last thing that pressed was one
 
 export const isTouch = (event) => event.pointerType === "touch";
+export const byFinger = () => finger;
 
-addEventListener(
-  "pointerdown",
-  (event) => (before = isTouch(event) ? { ...mark, token: pinned } : null),
-  true,
-);
+addEventListener("pointerdown", (event) => (finger = isTouch(event)), true);
 addEventListener("click", (event) => {
   // charts look for themselves; what sets a figure must not unmark what it is set for
   const own = ".token, .live-figure__chart, .live-figure__controls, a, button, input, label";
-  if (before && !event.target.closest?.(own)) clearMarks();
-});
-addEventListener("resize", () => document.querySelectorAll(".passage").forEach(placeTip));
-
-// `listener` gets the marks as values for the params of a chart.
-export function onMark(listener) {
-  tell = listener;
-}
-
-export const markSignals = () => ({
-  marked_token: mark.token,
-  marked_layer: mark.layer,
-  marked_head: mark.head,
+  if (finger && !event.target.closest?.(own)) clearMarks();
 });
 
-function setMark(values) {
-  if (Object.entries(values).every(([name, value]) => mark[name] === value)) return;
-  Object.assign(mark, values);
-  tell(markSignals());
-  for (const token of document.querySelectorAll(".token[data-token]")) {
-    token.classList.toggle("token--marked", Number(token.dataset.token) === mark.token);
-  }
-  document.querySelectorAll(".passage").forEach(placeTip);
+// `listener` is called when a mark has changed.
+export const onMark = (listener) => listeners.add(listener);
+
+// `follower` is called when a reader has pinned or unpinned, with the figure where that was done.
+export const onPin = (follower) => followers.add(follower);
+
+export const marked = () => pointed;
+export const pins = () => pinned;
+export const isPinned = (name) => pinned[name] >= 0;
+
+// Params of a chart. model: of its heads, where a page has several; others' heads are not marked.
+export function markSignals(model) {
+  const of = (prefix, marks) =>
+    NAMES.map((name) => {
+      const other = HEAD.includes(name) && marks.model !== model;
+      return [`${prefix}_${name}`, other ? -1 : marks[name]];
+    });
+  return Object.fromEntries([...of("marked", pointed), ...of("pinned", pinned)]);
 }
 
-function pin(token) {
-  pinned = token;
-  setMark({ token });
+// values: what is pointed at, all of it, e.g. {token: 3} or {layer: 1, head: 2}
+export function point(values) {
+  const next = { ...NONE, ...values };
+  if (same(next, pointed)) return;
+  pointed = next;
+  tell();
 }
 
-function clickToken(token) {
-  if (before?.token === token) clearMarks();
-  else pin(token);
+export const unpoint = () => point({});
+
+// Pins, or, where just that is pinned, no longer.
+export function pin(values, figure) {
+  if (!Object.keys(values).length) return;
+  const again = Object.entries(values).every(([name, value]) => pinned[name] === value);
+  if (again) unpin(Object.keys(values), figure);
+  else change({ ...pinned, ...values }, figure);
 }
 
-function tapHead(layer, head) {
-  if (before.layer === layer && before.head === head) clearMarks();
-  else setMark({ layer, head });
+export function unpin(names, figure) {
+  const none = Object.fromEntries(names.map((name) => [name, NONE[name]]));
+  if (byFinger()) pointed = NONE; // a finger that takes a pin away points at nothing
+  change({ ...pinned, ...none }, figure);
 }
 
-const unpoint = () => setMark({ token: pinned, layer: -1, head: -1 });
-const leave = (event) => isTouch(event) || unpoint();
+function change(next, figure) {
+  if (same(next, pinned)) return;
+  pinned = next;
+  tell();
+  for (const follower of followers) follower(figure);
+}
 
 export function clearMarks() {
-  pinned = -1;
-  unpoint();
+  pointed = NONE;
+  const had = !same(pinned, NONE);
+  pinned = NONE;
+  tell();
+  if (had) for (const follower of followers) follower();
 }
 
-// --- The passage -----------------------------------------------------------------------------
+// --- In an address: pinned_token=17 -----------------------------------------------------------
 
-export function watchPassage(passage) {
-  if (passage.querySelector(".passage__tip")) return; // it is watched already
-  if (!passage.querySelector(".token[data-token]")) return; // no figure is about it
-  addTip(passage);
-  const on = (type, act) =>
-    passage.addEventListener(type, (event) => {
-      const element = event.target.closest(".token[data-token]");
-      if (element) act(Number(element.dataset.token), event);
-    });
-  on("pointerover", (token, event) => isTouch(event) || setMark({ token }));
-  on("focusin", pin);
-  on("click", clickToken);
-  on("keydown", (token, event) => step(passage, token, event));
-  passage.addEventListener("pointerleave", leave);
+export const pinsInAddress = () =>
+  Object.fromEntries(
+    NAMES.filter((name) => pinned[name] >= 0).map((name) => [`pinned_${name}`, pinned[name]]),
+  );
+
+// values: dict that may have such entries, as texts; what it lacks is not pinned
+export function setPins(values) {
+  const index = (text) => (/^\d{1,9}$/.test(text) ? Number(text) : -1);
+  const next = Object.fromEntries(NAMES.map((name) => [name, index(values[`pinned_${name}`])]));
+  if (next.layer < 0 || next.head < 0) next.layer = next.head = -1;
+  if (next.head >= 0) next.model = values.model; // of the figure whose address it is
+  if (same(next, pinned)) return;
+  pinned = next;
+  tell();
 }
 
-// What a title tells a mouse only, told to keys and fingers too: beside the marked token.
-function addTip(passage) {
-  for (const token of passage.querySelectorAll(".token[title]")) {
-    token.dataset.about = token.title;
-    token.removeAttribute("title"); // it would show twice
-  }
-  const tip = Object.assign(document.createElement("div"), { className: "passage__tip" });
-  Object.assign(tip, { id: "token-tip", role: "tooltip", hidden: true });
-  passage.append(tip);
+// Clamps what is pinned to what there is; counts: dict of name to how many there are
+export function limit(counts) {
+  const within = (name) => Math.min(pinned[name], (counts[name] ?? Infinity) - 1);
+  const next = { ...pinned, ...Object.fromEntries(NAMES.map((name) => [name, within(name)])) };
+  if (same(next, pinned)) return;
+  pinned = next;
+  tell();
 }
 
-function placeTip(passage) {
-  const tip = passage.querySelector(".passage__tip");
-  if (!tip) return;
-  const token = passage.querySelector(".token--marked");
-  passage.querySelector("[aria-describedby]")?.removeAttribute("aria-describedby");
-  tip.hidden = !token;
-  if (!token) return;
-  token.setAttribute("aria-describedby", tip.id);
-  tip.textContent = token.dataset.about;
-  const frame = passage.getBoundingClientRect();
-  const place = token.getClientRects()[0] ?? token.getBoundingClientRect();
-  const left = Math.min(place.left - frame.left, frame.width - tip.offsetWidth);
-  // a translation, which to a browser is no shift of the layout
-  const top = place.top - frame.top - tip.offsetHeight - 4;
-  tip.style.translate = `${Math.max(0, left)}px ${top}px`;
-}
+const same = (one, other) =>
+  one.model === other.model && NAMES.every((name) => one[name] === other[name]);
 
-// The passage is one stop of the Tab key; arrows move over its tokens.
-function step(passage, token, event) {
-  const tokens = [...passage.querySelectorAll(".token[data-token]")];
-  const next = {
-    ArrowLeft: tokens[token - 1],
-    ArrowRight: tokens[token + 1],
-    Home: tokens[0],
-    End: tokens.at(-1),
-  }[event.key];
-  if (!next) return;
-  event.preventDefault();
-  tokens.forEach((each) => (each.tabIndex = each === next ? 0 : -1));
-  next.focus();
-}
-
-// --- A chart ---------------------------------------------------------------------------------
-
-const SHARED = ["line", "area", "trail"]; // one item for many points: it has the first one's data
-
-export function watchFigure({ element, view, report }) {
-  const tokenOf = (item) => item?.datum?.token ?? item?.datum?.current_token;
-  const single = (item) => (SHARED.includes(item?.mark?.marktype) ? null : item);
-  let touched = null; // the item that a finger came down on
-
-  view.addEventListener("pointermove", (event, found) => {
-    if (isTouch(event)) return;
-    if (report.ramp) return; // on the map the cell under the pointer counts, not its marker
-    const item = single(found);
-    const token = tokenOf(item);
-    const { layer, head } = item?.datum ?? {};
-    if (token !== undefined) setMark({ token });
-    else if (layer !== undefined && head !== undefined) setMark({ layer, head });
-  });
-  view.addEventListener("touchstart", (event, found) => (touched = found));
-  view.addEventListener("click", (event, found) => {
-    const item = single(before ? touched : found);
-    const token = tokenOf(item);
-    const { layer, head } = item?.datum ?? {};
-    if (token !== undefined) clickToken(token);
-    else if (before && layer !== undefined && head !== undefined) tapHead(layer, head);
-    else if (before && !report.ramp) clearMarks();
-    // a finger that is lifted has left the chart, and Vega has taken its tooltip away
-    if (before && !report.ramp) view.tooltip().call(view, null, event, item, item?.tooltip);
-  });
-  element.addEventListener("pointerleave", leave);
+function tell() {
+  for (const listener of listeners) listener();
 }

@@ -73,6 +73,8 @@ def test_a_head_is_ringed_in_the_other_figures(page, address):
     page.goto(address)
     for number in (4, 5, 6):
         go_live(page, number)
+    page.set_viewport_size({"width": 1280, "height": 9000})  # marks are drawn where they are seen
+    page.wait_for_timeout(200)
     before = [ink(page, number) for number in (5, 6)]
     assert "head" in first_tooltip(page, 4)["real head"]
     page.wait_for_timeout(100)
@@ -89,7 +91,7 @@ def test_the_switch_shows_the_corpus(page, address):
     assert ink(page, 4) != before
 
 
-def test_a_token_is_marked_by_pointer_and_pinned_by_focus_until_escape(page, address):
+def test_a_token_is_marked_by_pointer_and_focus_and_pinned_by_enter_until_escape(page, address):
     page.goto(address)
     go_live(page, 3)
     still = ink(page, 3)[0]
@@ -101,11 +103,19 @@ def test_a_token_is_marked_by_pointer_and_pinned_by_focus_until_escape(page, add
     page.keyboard.press("ArrowRight")
     page.locator("#fig-1 figcaption strong").hover()
     assert page.get_attribute(".token--marked", "data-token") == "1"
+    assert page.locator(".token--pinned").count() == 0
+    page.keyboard.press("Enter")
+    assert page.get_attribute(".token--pinned", "data-token") == "1"
+    page.keyboard.press("ArrowRight")
+    assert page.get_attribute(".token--marked", "data-token") == "2"
+    assert page.get_attribute(".token--pinned", "data-token") == "1"
     go_live(page, 3)
+    page.locator(".token:focus").evaluate("token => token.blur()")
+    page.wait_for_timeout(100)
     with_guide = ink(page, 3)[0]
     page.mouse.move(1, 1)
     page.keyboard.press("Escape")
-    assert page.locator(".token--marked").count() == 0
+    assert page.locator(".token--marked, .token--pinned").count() == 0
     page.wait_for_timeout(100)
     # redrawing a part moves the antialiasing of some pixels; the guide has hundreds
     assert abs(ink(page, 3)[0] - still) < 60 < with_guide - still
@@ -115,6 +125,8 @@ def test_between_two_layers_no_head_is_ringed(page, address):
     page.goto(address)
     for number in (4, 5):
         go_live(page, number)
+    page.set_viewport_size({"width": 1280, "height": 9000})
+    page.wait_for_timeout(200)
     still = ink(page, 5)
     page.locator("#fig-4 canvas").scroll_into_view_if_needed()
     box = page.locator("#fig-4 canvas").bounding_box()
@@ -130,12 +142,14 @@ def test_an_outline_is_no_token(page, address, kind):
     page.goto(address)
     go_live(page, 1)
     heard = page.evaluate(  # what Vega tells of a line: the data of its first point
-        """kind => import(new URL('../../assets/marks.js', location)).then(marks => {
+        """kind => import(new URL('../../assets/items.js', location)).then(({ items }) => {
         const heard = {};
         const view = {addEventListener: (type, act) => heard[type] = act};
-        marks.watchFigure({element: document.body, view, report: {}});
+        const canvasBox = document.querySelector('.live-figure__chart');
+        items({canvasBox, view, report: {}, figure: {state: {}}});
         return [kind, 'symbol'].map(marktype => {
-            heard.pointermove({pointerType: 'mouse'}, {datum: {token: 5}, mark: {marktype}});
+            const item = {datum: {token: 5}, tooltip: {a: 1}, mark: {marktype}};
+            heard.pointermove({pointerType: 'mouse'}, item);
             return document.querySelectorAll('.token--marked').length; }); })""",
         kind,
     )

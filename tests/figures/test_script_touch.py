@@ -6,7 +6,7 @@ from tests.figures.live_page import TOOLTIP, go_live, ink, until
 
 pytestmark = pytest.mark.browser
 
-MARKED = "document.querySelector('.token--marked')?.dataset.token"
+MARKED = "document.querySelector('.token--pinned')?.dataset.token"
 
 
 @pytest.fixture
@@ -51,11 +51,12 @@ def test_a_tap_on_a_head_rings_it_in_the_other_figures_until_it_is_tapped_again(
         go_live(page, number)
     before = ink(page, 5)
     place = tap_until_tooltip(page, 4)
-    page.wait_for_timeout(100)
+    page.wait_for_timeout(300)
     ringed = ink(page, 5)
     assert ringed != before
     tap(page, 4, *place)
-    page.wait_for_timeout(100)
+    until(page, "!document.querySelector('.pins__chip')")
+    page.wait_for_timeout(300)
     assert ink(page, 5)[0] < ringed[0]
 
 

@@ -1,0 +1,94 @@
+// The passage: its tokens mark themselves in all figures, by mouse, by finger and by arrow keys.
+
+import { isTouch, marked, onMark, pin, pins, point, unpoint } from "./marks.js";
+
+export function watchPassage(passage) {
+  if (passage.querySelector(".passage__tip")) return; // it is watched already
+  if (!passage.querySelector(".token[data-token]")) return; // no figure is about it
+  addTip(passage);
+  const on = (type, act) =>
+    passage.addEventListener(type, (event) => {
+      const element = event.target.closest(".token[data-token]");
+      if (element) act(Number(element.dataset.token), event);
+    });
+  on("pointerover", (token, event) => isTouch(event) || point({ token }));
+  on("focusin", (token) => point({ token }));
+  on("click", (token) => {
+    point({ token }); // of a finger it is the only sign
+    pin({ token });
+  });
+  on("keydown", (token, event) => press(passage, token, event));
+  // a mouse that goes leaves what the keyboard is on
+  passage.addEventListener("pointerleave", (event) => isTouch(event) || pointAtFocused(passage));
+  passage.addEventListener("focusout", unpoint);
+}
+
+function pointAtFocused(passage) {
+  const token = passage.querySelector(".token[data-token]:focus-visible");
+  if (token) point({ token: Number(token.dataset.token) });
+  else unpoint();
+}
+
+// What a token reads, undefined where it cannot be seen.
+export const textOf = (token) =>
+  document.querySelector(`.passage .token[data-token="${token}"]`)?.textContent;
+
+onMark(() => {
+  for (const token of document.querySelectorAll(".token[data-token]")) {
+    const index = Number(token.dataset.token);
+    token.classList.toggle("token--marked", index === marked().token);
+    token.classList.toggle("token--pinned", index === pins().token);
+  }
+  placeTips();
+});
+
+const placeTips = () => document.querySelectorAll(".passage").forEach(placeTip);
+addEventListener("resize", placeTips);
+
+// What a title tells a mouse only, told to keys and fingers too: beside the marked token.
+function addTip(passage) {
+  for (const token of passage.querySelectorAll(".token[title]")) {
+    token.dataset.about = token.title;
+    token.removeAttribute("title"); // it would show twice
+  }
+  const tip = Object.assign(document.createElement("div"), { className: "passage__tip" });
+  Object.assign(tip, { id: "token-tip", role: "tooltip", hidden: true });
+  passage.append(tip);
+}
+
+function placeTip(passage) {
+  const tip = passage.querySelector(".passage__tip");
+  if (!tip) return;
+  const token = passage.querySelector(".token--marked");
+  passage.querySelector("[aria-describedby]")?.removeAttribute("aria-describedby");
+  tip.hidden = !token;
+  if (!token) return;
+  token.setAttribute("aria-describedby", tip.id);
+  tip.textContent = token.dataset.about;
+  const frame = passage.getBoundingClientRect();
+  const place = token.getClientRects()[0] ?? token.getBoundingClientRect();
+  const left = Math.min(place.left - frame.left, frame.width - tip.offsetWidth);
+  // a translation, which to a browser is no shift of the layout
+  const top = place.top - frame.top - tip.offsetHeight - 4;
+  tip.style.translate = `${Math.max(0, left)}px ${top}px`;
+}
+
+// The passage is one stop of the Tab key; arrows move over its tokens, Enter pins.
+function press(passage, token, event) {
+  if (["Enter", " "].includes(event.key)) {
+    event.preventDefault();
+    pin({ token });
+    return;
+  }
+  const tokens = [...passage.querySelectorAll(".token[data-token]")];
+  const next = {
+    ArrowLeft: tokens[token - 1],
+    ArrowRight: tokens[token + 1],
+    Home: tokens[0],
+    End: tokens.at(-1),
+  }[event.key];
+  if (!next) return;
+  event.preventDefault();
+  tokens.forEach((each) => (each.tabIndex = each === next ? 0 : -1));
+  next.focus();
+}

@@ -1,0 +1,288 @@
+"""One token and one head, marked in all figures; pins, their chips, and what an address says."""
+
+import pytest
+
+from tests.figures import live_page
+from tests.figures.live_page import first_tooltip, go_live, ink, until
+from tests.serving import served
+
+pytestmark = pytest.mark.browser
+
+CHIPS = "[...document.querySelectorAll('.pins__text')].map(chip => chip.textContent)"
+CURSOR = "document.querySelector('#fig-{} .live-figure__cursor:not([hidden])') !== null"
+SAID = "document.querySelector('#fig-{} .live-figure__live').textContent"
+
+
+def focus(page, number, panel=0):
+    go_live(page, number)
+    page.locator(f"#fig-{number} .live-figure__chart").nth(panel).focus()
+
+
+def walk(page, number, *keys):
+    focus(page, number)
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def seen_together(page, *numbers):
+    """Make a window so high that all these figures are in it at once, and live."""
+    for number in numbers:
+        go_live(page, number)
+    page.set_viewport_size({"width": 1280, "height": 12000})
+    page.wait_for_timeout(300)
+
+
+def redrawn(page, before):
+    """Which of some figures {number: ink} have another picture now."""
+    page.wait_for_timeout(250)
+    return {number for number, picture in before.items() if ink(page, number) != picture}
+
+
+@pytest.fixture(scope="module")
+def tables(table):
+    site = table.path.parents[2]
+    live_page.write_table(site, table)
+    with served(site) as root:
+        yield f"{root}articles/hand/"
+
+
+TOKENS = (1, 2, 3, 7, 8, 9, 10)
+"""Figures that show tokens; 1 to 10 but those that compare heads."""
+
+
+def test_a_token_of_the_passage_is_marked_in_every_figure_that_shows_tokens(page, address):
+    page.goto(address)
+    seen_together(page, *range(1, 11))
+    page.mouse.move(1, 1)
+    before = {number: ink(page, number) for number in range(1, 11)}
+    page.locator(".token[data-token='9']").hover()
+    assert redrawn(page, before) == set(TOKENS)
+    pointed = {number: ink(page, number) for number in TOKENS}
+    page.locator(".token[data-token='9']").click()
+    page.mouse.move(1, 1)
+    # pinned is not drawn as pointed at
+    assert redrawn(page, pointed) == set(TOKENS)
+    assert page.evaluate(CHIPS)[0].startswith("Pinned: token 9 “")
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 9, 10])
+def test_a_token_of_a_figure_is_marked_in_the_passage(page, address, number):
+    page.goto(address)
+    walk(page, number, "ArrowRight", "ArrowRight")
+    token = int(page.get_attribute(".token--marked", "data-token"))
+    said = page.evaluate(SAID.format(number))
+    assert f"token {token} " in said
+    page.keyboard.press("Enter")
+    assert page.get_attribute(".token--pinned", "data-token") == str(token)
+    until(page, f"location.hash.includes('pinned_token={token}')")
+
+
+@pytest.mark.parametrize(("source", "changes"), [(4, {5, 6, 7, 8, 9, 10}), (9, {4, 5, 6, 7, 8})])
+def test_a_head_is_marked_in_every_figure_that_shows_heads(page, address, source, changes):
+    page.goto(f"{address}#fig-9:layer=1")
+    for number in (7, 8, 10):
+        assert page.input_value(f"#fig-{number} input[name=layer]") == "1"
+    seen_together(page, *range(4, 11))
+    before = {number: ink(page, number) for number in changes}
+    # of layer 1, which the figures of one layer show
+    walk(page, source, "ArrowRight", "ArrowRight")
+    assert redrawn(page, before) == changes
+
+
+def test_what_points_at_a_slider_of_a_head_marks_that_head(page, address):
+    page.goto(address)
+    seen_together(page, 1, 4)
+    before = {4: ink(page, 4)}
+    page.locator("#fig-1 input[name=head]").focus()
+    page.keyboard.press("ArrowRight")
+    assert redrawn(page, before) == {4}
+    assert page.locator("#fig-1 .live-figure__controls--marked").count() == 1
+    page.keyboard.press("Tab")
+    page.mouse.move(1, 1)
+    page.evaluate("document.activeElement.blur()")
+    assert page.locator("#fig-1 .live-figure__controls--marked").count() == 0
+
+
+def test_a_chip_unpins(page, address):
+    page.goto(address)
+    walk(page, 9, "ArrowRight", "Enter")
+    until(page, f"({CHIPS}).length === 2")
+    page.locator(".pins__chip").first.click()
+    until(page, f"({CHIPS}).length === 1")
+    assert page.evaluate(CHIPS)[0].startswith("Pinned: layer 1, head ")
+    until(page, "!location.hash.includes('pinned_token')")
+    assert "pinned_head" in page.evaluate("location.hash")
+    page.keyboard.press("Escape")
+    until(page, f"({CHIPS}).length === 0")
+    until(page, "location.hash === '#fig-9:layer=1'")
+    size = "getComputedStyle(document.querySelector('.pins')).position"
+    assert page.evaluate(size) == "fixed"
+
+
+def test_pins_are_restored_and_clamped(page, address):
+    page.goto(f"{address}#fig-9:pinned_token=999,pinned_layer=1,pinned_head=77")
+    until(page, f"({CHIPS}).length === 2")
+    assert "token 23 " in page.evaluate(CHIPS)[0]
+    assert page.evaluate(CHIPS)[1] == "Pinned: layer 1, head 3"
+    page.goto("about:blank")
+    page.goto(f"{address}#fig-9:pinned_token=-1,pinned_layer=x,pinned_head=2")
+    go_live(page, 9)
+    assert page.evaluate(CHIPS) == []
+
+
+def test_a_pin_of_the_passage_is_in_the_address_and_gone_back_from(page, address):
+    page.goto(address)
+    page.locator(".token[data-token='6']").click()
+    until(page, "location.hash === '#passage:pinned_token=6'")
+    page.locator(".token[data-token='8']").click()
+    until(page, "location.hash === '#passage:pinned_token=8'")
+    page.go_back()
+    until(page, "document.querySelector('.token--pinned').dataset.token === '6'")
+    page.go_back()
+    until(page, "!document.querySelector('.token--pinned')")
+    page.goto("about:blank")
+    page.goto(f"{address}#passage:pinned_token=8")
+    until(page, "document.querySelector('.token--pinned')?.dataset.token === '8'")
+
+
+def test_token_text_in_a_chip_is_text(page, address, data):
+    marked_up = next(token for token in data.tokens if "<b>" in token.label)
+    page.goto(f"{address}#passage:pinned_token={marked_up.index}")
+    until(page, f"({CHIPS}).length === 1")
+    assert page.evaluate(CHIPS) == [f"Pinned: token {marked_up.index} “{marked_up.label}”"]
+    assert page.locator(".pins b").count() == 0
+
+
+def test_a_cell_is_pinned_restored_and_clamped(page, address):
+    page.goto(address)
+    walk(page, 1, "Home", "ArrowUp", "ArrowUp", "ArrowRight", "Enter")
+    until(page, "location.hash === '#fig-1:layer=1,head=0,cell=21+1,pinned_token=21'")
+    page.keyboard.press("Tab")
+    page.mouse.move(1, 1)
+    page.wait_for_timeout(200)
+    pinned = ink(page, 1)[0]
+    page.keyboard.press("Escape")
+    until(page, "location.hash === '#fig-1:layer=1,head=0'")
+    page.wait_for_timeout(200)
+    assert ink(page, 1)[0] != pinned
+    page.goto("about:blank")
+    page.goto(f"{address}#fig-1:layer=1,head=0,cell=21+999")
+    go_live(page, 1)
+    address_of = "document.querySelector('.pins__text').textContent"
+    until(page, f"{address_of}.startsWith('Pinned: token 21 ')")
+    page.locator("#fig-1 input[name=head]").focus()
+    page.keyboard.press("ArrowRight")  # the same cell in another head
+    until(page, "location.hash === '#fig-1:layer=1,head=1,cell=21+21,pinned_token=21'")
+
+
+def test_heads_singled_out_are_in_the_address(page, address):
+    page.goto(address)
+    walk(page, 7, "ArrowRight")
+    still = ink(page, 7)
+    page.keyboard.press("Enter")
+    until(page, "location.hash.startsWith('#fig-7:layer=1,singled=')")
+    (head,) = page.evaluate("location.hash.split('singled=')[1]")
+    assert f"head {head}," in page.evaluate(SAID.format(7))
+    page.wait_for_timeout(200)
+    assert ink(page, 7) != still
+    page.keyboard.press("Escape")
+    until(page, "location.hash === '#fig-7:layer=1'")
+    page.goto("about:blank")
+    page.goto(f"{address}#fig-7:layer=1,singled=0+2+99")
+    go_live(page, 7)
+    page.locator("#fig-7 input[name=layer]").focus()
+    page.keyboard.press("End")
+    until(page, "location.hash === '#fig-7:layer=2,singled=0+2'")
+
+
+# --- Keys: the same in every figure ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", range(1, 11))
+def test_keys_walk_every_figure_of_a_passage(page, address, number):
+    page.goto(address)
+    walks(page, number)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_keys_walk_every_figure_of_a_table(page, tables, number):
+    page.goto(tables)
+    walks(page, number)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_keys_walk_every_panel_of_grids(page, grids, number):
+    page.goto(grids)
+    walks(page, number)
+
+
+def walks(page, number):
+    """Every panel is a stop of the Tab key, says how it is gone through, and says its points."""
+    go_live(page, number)
+    for panel, chart in enumerate(page.locator(f"#fig-{number} .live-figure__chart").all()):
+        assert chart.get_attribute("role") == "application"
+        label = chart.get_attribute("aria-label")
+        for words in ("; ", "arrow", "Home", "Page Down", "Enter", "Escape"):
+            assert words in label
+        focus(page, number, panel)
+        width = "getComputedStyle(document.activeElement).outlineStyle"
+        page.keyboard.press("Shift")  # so that the browser knows of a keyboard
+        said = set()
+        for key in ("ArrowRight", "ArrowRight", "ArrowRight", "End", "Home", "PageDown"):
+            page.keyboard.press(key)
+            told = page.evaluate(live_page.TOOLTIP)
+            assert told, key
+            announced = page.evaluate(SAID.format(number))
+            assert all(value in announced for value in told.values()), key
+            said.add(announced)
+        assert len(said) >= 2  # a panel may have three points
+        assert page.evaluate(width) == "solid"
+        page.keyboard.press("Escape")
+        assert page.evaluate(live_page.TOOLTIP) == {}
+        assert not page.evaluate(CURSOR.format(number))
+
+
+def test_left_and_right_go_along_a_line_and_up_and_down_to_its_neighbours(page, address):
+    page.goto(address)
+    walk(page, 4, "ArrowRight")
+    assert page.evaluate(CURSOR.format(4))
+    places = []
+    for key in ("ArrowUp", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowDown", "Home"):
+        page.keyboard.press(key)
+        told = page.evaluate(live_page.TOOLTIP)
+        places.append((int(told["layer"]), int(told["rank (0 = lowest)"])))
+    assert places == [(0, 1), (1, 1), (2, 1), (2, 1), (2, 0), (0, 0)]
+
+
+def test_all_points_of_a_cloud_are_reached(page, address, data):
+    page.goto(address)
+    walk(page, 9, "Home")
+    found = set()
+    for _ in range(data.heads * (data.length - 1)):
+        told = page.evaluate(live_page.TOOLTIP)
+        found.add((told["current token"], told["head"]))
+        page.keyboard.press("ArrowRight")
+    assert len(found) == data.heads * (data.length - 1)
+
+
+def test_the_pointer_and_the_keys_tell_the_same(page, address):
+    page.goto(address)
+    by_mouse = first_tooltip(page, 4)
+    page.mouse.move(1, 1)
+    walk(page, 4, "Home")
+    for key in ("PageDown", *["ArrowRight"] * int(by_mouse["layer"])):
+        page.keyboard.press(key)
+    for _ in range(int(by_mouse["rank (0 = lowest)"])):
+        page.keyboard.press("ArrowUp")
+    assert page.evaluate(live_page.TOOLTIP) == by_mouse
+
+
+def test_a_head_of_the_map_is_marked_in_the_titles_of_its_panels(page, grids):
+    page.goto(grids)
+    for number in (1, 4):
+        go_live(page, number)
+    page.set_viewport_size({"width": 1280, "height": 6000})
+    page.wait_for_timeout(300)
+    walk(page, 4, *["Home", "PageUp", "ArrowRight"])  # layer 1, head 2, counted from 1
+    marked = page.locator("#fig-1 .live-figure__title--marked").all_inner_texts()
+    assert marked == ["one-model Layer 1 Head 2"] * 2
