@@ -11,7 +11,8 @@ export const onLabels = (give) => (labels = give);
 
 export function showPins() {
   // what fills the screen hides all that is not in it
-  (document.fullscreenElement ?? document.body).append(box);
+  const parent = document.fullscreenElement ?? document.body;
+  if (box.parentElement !== parent) parent.append(box); // moved under a press, it would lose it
   const { token, layer, head, position, original } = pins();
   const chips = [];
   if (token >= 0) chips.push([["token"], `token ${token}${quoted(token)}`]);
