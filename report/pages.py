@@ -78,7 +78,9 @@ def render_article(study, data, site_src, frozen=(), url=""):
     origin = provenance(study, data, frozen, url)
     store.write(site_src / "datasets" / study.name / NAME, origin)
     markdown = wrapper.render(content=content, page=page, study=study, provenance=origin, **context)
-    store.write_text(site_src / "articles" / f"{study.name}.md", markdown)
+    # An index of a folder: its links in HTML are then right for publishers that leave them alone
+    # (MkDocs) and for those that take them as relative to this file (Zensical).
+    store.write_text(site_src / "articles" / study.name / "index.md", markdown)
     return page
 
 
@@ -122,7 +124,7 @@ def remove_departed(names, site_src):
     """
     for part in ("articles", "embed", "figures", "datasets"):
         for path in (site_src / part).glob("*"):
-            if path.name.removesuffix(".md") in names:
+            if path.name in names:
                 continue
             if path.is_dir():
                 shutil.rmtree(path)

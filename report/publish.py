@@ -28,7 +28,7 @@ PUBLISHERS = {
 
 def article_parts(name):
     """What site_src has of an article: its page, its figures, these alone, its datasets."""
-    return f"articles/{name}.md", f"figures/{name}/", f"embed/{name}/", f"datasets/{name}/"
+    return f"articles/{name}/", f"figures/{name}/", f"embed/{name}/", f"datasets/{name}/"
 
 
 def build(config, folder, without=(), publisher="mkdocs"):

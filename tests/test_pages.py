@@ -38,7 +38,7 @@ def article(tmp_path, body, header=HEADER):
 def render(tmp_path, data, body, header=HEADER):
     site_src = tmp_path / "site_src"
     page = pages.render_article(article(tmp_path, body, header), data, site_src)
-    return page, (site_src / "articles" / "a.md").read_text("utf-8")
+    return page, (site_src / "articles" / "a" / "index.md").read_text("utf-8")
 
 
 def test_figures_number_themselves_and_references_may_come_first(tmp_path, data):
@@ -183,20 +183,26 @@ def test_lists_name_every_article_once_under_each_tag(tmp_path, data):
     }
     assert read["index"].count('href="articles/a/"') == 3  # picture, title, "Read"
     assert "figures/a/update_magnitude-light.svg#only-light" in read["index"]
-    assert "articles/a.md" in read["archive"]
+    assert "articles/a/index.md" in read["archive"]
     assert "## 2026" in read["archive"]
-    assert read["tags"].count("articles/a.md") == 2
+    assert read["tags"].count("articles/a/index.md") == 2
     assert "{: #two-2 }" in read["tags"]
     assert data.manifest["model"]["weights_sha256"] in read["models"]
 
 
 def test_what_belongs_to_a_removed_article_goes(tmp_path):
-    for path in ("articles/a.md", "articles/b.md", "figures/b/f.json", "datasets/a/k/m.json"):
+    for path in (
+        "articles/a/index.md",
+        "articles/b/index.md",
+        "articles/a.md",
+        "figures/b/f.json",
+        "datasets/a/k/m.json",
+    ):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("x")
     pages.remove_departed(["a"], tmp_path)
     left = sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file())
-    assert left == ["articles/a.md", "datasets/a/k/m.json"]
+    assert left == ["articles/a/index.md", "datasets/a/k/m.json"]
 
 
 def test_the_passage_breaks_where_a_token_does(data):

@@ -48,7 +48,9 @@ def written(tmp_path, monkeypatch):
         if layers_of_model:
             data.manifest["model"]["num_hidden_layers"] = layers_of_model
         pages.render_article(study, data, tmp_path / "site_src")
-        text = (tmp_path / "site_src" / "articles" / "attention-focus-plots.md").read_text("utf-8")
+        text = (
+            tmp_path / "site_src" / "articles" / "attention-focus-plots" / "index.md"
+        ).read_text("utf-8")
         figures = re.findall(r'data-figure="(\w+)"', text)
         alone = re.findall(r'^\n<figure .*?data-figure="(\w+)".*</figure>\n$', text, re.MULTILINE)
         assert alone == figures  # within a paragraph it would be a part of it

@@ -52,7 +52,9 @@ def written(tmp_path, monkeypatch):
         shutil.rmtree(tmp_path / "datasets", ignore_errors=True)
         data = made.study(tmp_path / "datasets", models, **options)
         pages.render_article(study, data, tmp_path / "site_src")
-        text = (tmp_path / "site_src" / "articles" / "filler-tokens.md").read_text("utf-8")
+        text = (tmp_path / "site_src" / "articles" / "filler-tokens" / "index.md").read_text(
+            "utf-8"
+        )
         figures = re.findall(r'data-figure="([\w-]+)"', text)
         alone = re.findall(r'^\n<figure .*?data-figure="([\w-]+)".*</figure>\n$', text, re.M)
         assert alone == figures  # within a paragraph it would be a part of it

@@ -34,7 +34,9 @@ def written(tmp_path, monkeypatch):
         data = changed(hand_table.study(tmp_path / "0123456789ab", kind))
         data.manifest["model"] |= model
         pages.render_article(study, data, tmp_path / "site_src")
-        text = (tmp_path / "site_src" / "articles" / "reading-a-table.md").read_text("utf-8")
+        text = (tmp_path / "site_src" / "articles" / "reading-a-table" / "index.md").read_text(
+            "utf-8"
+        )
         figures = re.findall(r'data-figure="(\w+)"', text)
         alone = re.findall(r'^\n<figure .*?data-figure="(\w+)".*</figure>\n$', text, re.MULTILINE)
         assert alone == figures  # within a paragraph it would be a part of it

@@ -43,7 +43,7 @@ def test_a_new_article_of_every_kind_builds(run, project, llama, kind):
     assert "make site STUDY=my-study" in done.said
     change(project, ("model: falcon-8x8 ", f"model: {llama} "))
     assert run("render", "--project", project).code == 0
-    page = (project / "site_src" / "articles" / "my-study.md").read_text()
+    page = (project / "site_src" / "articles" / "my-study" / "index.md").read_text()
     assert page.count('<figure class="live-figure') >= 2
     assert "# My study" in page
 
@@ -58,7 +58,7 @@ def test_model_passage_and_layers_are_all_that_it_takes(run, project, llama):
         ("layers: all", "layers: 1"),
     )
     assert run("render", "--project", project).code == 0
-    page = (project / "site_src" / "articles" / "my-study.md").read_text()
+    page = (project / "site_src" / "articles" / "my-study" / "index.md").read_text()
     assert "Row 3 of seattle&#45;weather" in page
     assert page.count('data-param="model"') >= 8, "two radio buttons in every figure of one model"
     assert 'data-figure="first_token_by_model"' in page

@@ -36,7 +36,7 @@ def test_figures_work_after_going_back_and_forth_without_a_reload(visit):
 
 def test_the_home_page_shows_a_figure_of_every_article_and_leads_to_them(visit, built):
     page = visit("")
-    articles = [path.stem for path in (built.project / "site_src" / "articles").glob("*.md")]
+    articles = [path.name for path in (built.project / "site_src" / "articles").iterdir()]
     assert page.locator(".card").count() == len(articles) >= 2
     for name in articles:
         card = page.locator(f".card:has(a[href*='{name}'])")

@@ -1,0 +1,195 @@
+"""The same pages published by Zensical instead of MkDocs: what readers get is the same."""
+
+import json
+import re
+import shutil
+import time
+from html.parser import HTMLParser
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from tests.commands import contents, report
+from tests.figures.live_page import go_live, ink, until
+from tests.serving import served
+from tests.site.conftest import ARTICLE
+
+pytestmark = pytest.mark.browser
+
+OWN = ("articles/", "datasets/", "figures/", "images/", "schemas/", "feed.xml", "assets/card.png")
+"""What this project wrote itself: the same bytes whoever publishes them."""
+
+SCRIPTS = re.compile(r"assets/[a-z-]+\.(js|css|txt)")
+
+
+class _Article(HTMLParser):
+    """What the main part of a page consists of: anchors, links, figures, pictures and text."""
+
+    def __init__(self):
+        super().__init__()
+        self.inside = 0
+        self.found = {"anchors": [], "figures": [], "pictures": [], "links": []}
+        self.words = []
+        self._skipped = False
+
+    def handle_starttag(self, tag, attributes):
+        at = dict(attributes)
+        if tag == "article" and "md-content__inner" in (at.get("class") or ""):
+            self.inside = 1
+        elif tag == "article" and self.inside:
+            self.inside += 1
+        if "md-tags" in (at.get("class") or ""):
+            self.inside = 0  # Zensical lists an article's tags at its end, MkDocs only above
+        if not self.inside:
+            return
+        if at.get("id") and at["id"] != "__skip":
+            self.found["anchors"].append(at["id"])
+        for name in ("data-figure", "data-spec", "data-datasets"):
+            if name in at:
+                self.found["figures"].append((name, at[name]))
+        if tag == "img":
+            self.found["pictures"].append((at["src"], at.get("alt")))
+        if tag == "a" and "href" in at:
+            self.found["links"].append(at["href"].replace("/./", "/"))
+        self._skipped = "headerlink" in (at.get("class") or "") or tag == "script"
+
+    def handle_endtag(self, tag):
+        self._skipped = False
+        if tag == "article" and self.inside:
+            self.inside -= 1
+
+    def handle_data(self, data):
+        if self.inside and not self._skipped:
+            self.words += data.split()
+
+
+@pytest.fixture(scope="module")
+def zensical(built, tmp_path_factory):
+    """The folder of the site that Zensical makes of the same project, and where it is served."""
+    project = tmp_path_factory.mktemp("zensical") / "project"
+    shutil.copytree(built.project, project, ignore=shutil.ignore_patterns("site"))
+    with served(project / "site-zensical") as address:
+        arguments = ["site", "--publisher", "zensical", "--project", project]
+        done = report(*arguments, SITE_URL=address, timeout=900)
+        assert done.returncode == 0, done.stderr
+        assert "The site is in" in done.stderr
+        assert not (project / "site").exists()
+        yield project / "site-zensical", address
+
+
+@pytest.fixture
+def visit(browser, zensical):
+    """A function that opens an address of Zensical's site; no page may fail or leave the site."""
+    address = zensical[1]
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    problems = []
+    context.on(
+        "request",
+        lambda a: a.url.startswith((address, "data:", "blob:")) or problems.append(a.url),
+    )
+
+    def visit(path=""):
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(address + path)
+        return page
+
+    yield visit
+    context.close()
+    assert problems == []
+
+
+def pages(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
+
+
+def parsed(path):
+    page = _Article()
+    page.feed(path.read_text("utf-8"))
+    return page
+
+
+def test_the_pages_have_the_same_addresses(built, zensical):
+    assert pages(zensical[0]) == pages(built.folder)
+
+
+def test_datasets_figures_scripts_and_feed_are_the_same_files(built, zensical):
+    """The feed but for the address, as the sites are at different ones."""
+    ours, theirs = contents(built.folder), contents(zensical[0])
+    own = [n for n in ours if n.startswith(OWN) or SCRIPTS.fullmatch(n) if n[-5:] != ".html"]
+    assert len(own) > 100
+    assert not {n for n in theirs if n.startswith(OWN) and n[-5:] != ".html"} - {*own}
+    for name in own:
+        found = theirs.get(name, b"")
+        assert found.replace(zensical[1].encode(), built.address.encode()) == ours[name], name
+
+
+def test_every_page_has_the_same_anchors_figures_pictures_links_and_words(built, zensical):
+    for name in pages(built.folder):
+        ours, theirs = parsed(built.folder / name), parsed(zensical[0] / name)
+        assert ours.words, name
+        for kind in ours.found:
+            assert theirs.found[kind] == ours.found[kind], f"{name}: {kind}"
+        assert theirs.words == ours.words, name
+
+
+def test_heads_of_pages_say_the_same(built, zensical):
+    def head(path, address):
+        text = path.read_text("utf-8").replace("&#x2f;", "/").replace(address, "SITE/").replace('"./', '"')
+        tags = r'<title>.*|<meta (?:name="desc|property).*|<link rel="(?:can|alt).*'
+        return re.findall(tags, text)
+
+    for name in pages(built.folder):
+        ours = head(built.folder / name, built.address)
+        assert len(ours) >= 5
+        assert head(zensical[0] / name, zensical[1]) == ours, name
+
+
+def test_site_maps_list_the_same_pages_with_the_same_dates(built, zensical):
+    def listed(folder, address):
+        found = Xml.parse(folder / "sitemap.xml").getroot().findall("{*}url")
+        return sorted(
+            (u.findtext("{*}loc").removeprefix(address), u.findtext("{*}lastmod") or "")
+            for u in found
+        )
+
+    ours = listed(built.folder, built.address)
+    assert listed(*zensical) == ours
+    assert [day for name, day in ours if name == ARTICLE] != [""]
+
+
+def test_the_check_finds_nothing_wrong(zensical):
+    done = report("check", zensical[0])
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_figure_is_live_and_follows_the_palette(visit):
+    page = visit(ARTICLE)
+    number = page.locator("figure.live-figure").count()
+    assert number == 10
+    for n in range(1, number + 1):
+        go_live(page, n)
+    shade = "document.body.getAttribute('data-md-color-scheme')"
+    before = page.evaluate(shade)
+    painted = ink(page, 1)
+    page.evaluate("window.scrollTo(0, 0)")
+    page.locator("form[data-md-component=palette] label:visible").first.click()
+    until(page, f"{shade} !== '{before}'")
+    go_live(page, 1)
+    deadline = time.monotonic() + 60
+    while ink(page, 1) == painted and time.monotonic() < deadline:
+        page.wait_for_timeout(200)
+    assert ink(page, 1) != painted
+
+
+def test_search_knows_the_articles(zensical):
+    index = json.loads((zensical[0] / "search.json").read_text("utf-8"))
+    found = [each["location"] for each in index["items"] if "softmax" in each["text"].lower()]
+    assert any(location.startswith(ARTICLE) for location in found)
+
+
+def test_the_page_for_unknown_addresses_leads_on(visit):
+    page = visit("no/such/page")
+    assert "Page not found" in page.inner_text("main h1")
+    page.locator("main a", has_text="the archive").click()
+    page.wait_for_selector(f"main a[href*='{ARTICLE}']")
