@@ -16,7 +16,16 @@ from tests.site.conftest import ARTICLE
 
 pytestmark = pytest.mark.browser
 
-OWN = ("articles/", "datasets/", "figures/", "images/", "schemas/", "feed.xml", "assets/card.png")
+OWN = (
+    "articles/",
+    "datasets/",
+    "embed/",
+    "figures/",
+    "images/",
+    "schemas/",
+    "feed.xml",
+    "assets/card.png",
+)
 """What this project wrote itself: the same bytes whoever publishes them."""
 
 SCRIPTS = re.compile(r"assets/[a-z-]+\.(js|css|txt)")
@@ -100,7 +109,9 @@ def visit(browser, zensical):
 
 
 def pages(folder):
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
+    """Paths of the pages that the publisher made; those to embed are this project's own."""
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
+    return sorted(name for name in found if not name.startswith("embed/"))
 
 
 def parsed(path):
@@ -116,9 +127,10 @@ def test_the_pages_have_the_same_addresses(built, zensical):
 def test_datasets_figures_scripts_and_feed_are_the_same_files(built, zensical):
     """The feed but for the address, as the sites are at different ones."""
     ours, theirs = contents(built.folder), contents(zensical[0])
-    own = [n for n in ours if n.startswith(OWN) or SCRIPTS.fullmatch(n) if n[-5:] != ".html"]
+    made = {*pages(built.folder)}
+    own = {n for n in ours if n.startswith(OWN) or SCRIPTS.fullmatch(n)} - made
     assert len(own) > 100
-    assert not {n for n in theirs if n.startswith(OWN) and n[-5:] != ".html"} - {*own}
+    assert {n for n in theirs if n.startswith(OWN)} - made <= own
     for name in own:
         found = theirs.get(name, b"")
         assert found.replace(zensical[1].encode(), built.address.encode()) == ours[name], name
@@ -135,7 +147,12 @@ def test_every_page_has_the_same_anchors_figures_pictures_links_and_words(built,
 
 def test_heads_of_pages_say_the_same(built, zensical):
     def head(path, address):
-        text = path.read_text("utf-8").replace("&#x2f;", "/").replace(address, "SITE/").replace('"./', '"')
+        text = (
+            path.read_text("utf-8")
+            .replace("&#x2f;", "/")
+            .replace(address, "SITE/")
+            .replace('"./', '"')
+        )
         tags = r'<title>.*|<meta (?:name="desc|property).*|<link rel="(?:can|alt).*'
         return re.findall(tags, text)
 
