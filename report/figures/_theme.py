@@ -257,17 +257,18 @@ def pinned(condition):
     return condition.replace("marked_", "pinned_")
 
 
-def ring(chart, condition, size, width=1.6):
+def ring(chart, condition, size, width=1.6, heavier=1.2):
     """Rings around the points of a chart that a condition on params marked_... holds for.
 
-    size: area of a ring in pixels; width: of its line; what is pinned has a heavier, solid one
+    size: area of a ring in pixels; width: of its line; what is pinned has a solid one,
+    so much heavier
     """
     here = pinned(condition)
     return chart.transform_filter(either(condition)).mark_point(
         size=size,
         filled=False,
         color=alt.ExprRef("ink"),
-        strokeWidth=alt.ExprRef(f"{here} ? {width + 1.2} : {width}"),
+        strokeWidth=alt.ExprRef(f"{here} ? {width + heavier} : {width}"),
         strokeDash=alt.ExprRef(f"{here} ? [1, 0] : [3, 2]"),
         aria=False,
     )

@@ -76,7 +76,8 @@ def params(controls):
 def marked(points, size):
     """Rings around the points of the marked token, small ones around those of the marked head."""
     return [
-        _theme.ring(points, MARKED_HEAD, size / 2, 0.8),
+        # a head has a point a token: heavy rings would run together
+        _theme.ring(points, MARKED_HEAD, size / 3, 0.5, 0.4),
         _theme.ring(points, MARKED, size),
     ]
 
