@@ -5,7 +5,9 @@ import pytest
 from report import __main__, __version__
 from tests.commands import report
 
-COMMANDS = tuple("site render measure why freeze models check publish serve train accept".split())
+COMMANDS = tuple(
+    "new site render measure why freeze models check publish serve train accept".split()
+)
 
 
 def test_every_command_is_listed_with_what_it_does(run):
