@@ -93,7 +93,7 @@ DRAWN = {
     "CircuitsVis attention heads, layer 0 alone": (
         "document.querySelectorAll('canvas, [class*=attention] img').length > 0"
     ),
-    "Inspectus": "document.querySelectorAll('canvas, svg').length > 0",
+    "Inspectus": "document.querySelectorAll('svg.matrix rect.cell').length > 0",
     "ten Altair charts, inline, one head": (
         "document.querySelectorAll('.chart canvas, .chart svg.marks').length === 10"
     ),
@@ -111,12 +111,12 @@ SWITCH = {
         for (let n = 0; n < 2; n++) await new Promise(done => requestAnimationFrame(done));
         await new Promise(done => setTimeout(done));
         return performance.now() - from; }""",
-    # a click on a chosen head of its list leaves it out
+    # a click on a head of its list shows that one
     "Inspectus": """async () => {
-        const chips = [...document.querySelectorAll('[class*=chip], [class*=cell], button')];
-        if (chips.length < 3) return null;
+        const heads = [...document.querySelectorAll('.dimension-values .value')];
+        window.turn = (window.turn ?? 0) + 1;
         const from = performance.now();
-        chips[2].dispatchEvent(new MouseEvent('click', {bubbles: true}));
+        heads.at(-turn).dispatchEvent(new MouseEvent('click', {bubbles: true}));
         for (let n = 0; n < 2; n++) await new Promise(done => requestAnimationFrame(done));
         await new Promise(done => setTimeout(done));
         return performance.now() - from; }""",

@@ -192,7 +192,11 @@ def where(chromium):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="170 tokens, fewer runs")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="170 tokens, fewer runs; with --peers, 64 tokens of the embedded model",
+    )
     parser.add_argument(
         "--peers",
         nargs="?",
@@ -202,7 +206,7 @@ def main():
     )
     options = parser.parse_args()
     if options.peers:
-        page_peers.compare(options.peers, say)
+        page_peers.compare(options.peers, say, options.quick)
     else:
         ours(options.quick)
 

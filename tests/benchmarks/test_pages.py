@@ -1,0 +1,68 @@
+"""The benchmark of pages: its tables, its texts, and its readings of a hand-made page."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.figures import hand_made, live_page
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    """The module pages.py, which has the others."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield importlib.import_module("pages")
+    for name in ("pages", "page_sites", "page_reading", "page_peers"):
+        sys.modules.pop(name, None)
+
+
+def test_a_table_sets_each_number_beside_its_goal(benchmark):
+    short = {("a step", "ms", 25): 24.9, ("moved", "", 0): 0, ("a site", "MB", None): 30.04}
+    long = {("a step", "ms", 40): 41.2, ("moved", "", 0): 0.0, ("only here", "", None): 12}
+    assert benchmark.table({"T = 170": short, "T = 512": long}).split("\n") == [
+        "| | T = 170 | T = 512 | goal | |",
+        "| --- | ---: | ---: | --- | --- |",
+        "| a step, ms | 24.9 | 41.2 | <= 25 / 40 | **missed** |",
+        "| moved | 0 | 0 | <= 0 | met |",
+        "| a site, MB | 30.0 |  |  |  |",
+        "| only here |  | 12 |  |  |",
+    ]
+
+
+@pytest.mark.parametrize("length", [64, 512])
+def test_a_passage_has_exactly_the_tokens_asked_for(benchmark, length):
+    sites = benchmark.sites
+    tokenizer = sites.tokenizer_of(sites.EMBEDDED / sites.FALCON)
+    assert len(tokenizer.encode(sites.text_of(length, tokenizer)).ids) == length
+
+
+@pytest.mark.browser
+def test_a_page_is_read_as_a_reader_reads_it(benchmark, tmp_path, browser):
+    reading, sites = benchmark.reading, benchmark.sites
+    folder = tmp_path / "site"
+    data = hand_made.study(folder / "datasets" / "hand" / "0123456789ab", "alibi_bias")
+    live_page.write(folder, data)
+    site = sites.Site(folder, data.length, data.layers, data.heads)
+    with sites.served(folder) as (root, counter):
+        address = f"{root}articles/hand/"
+        size, requests, shift = reading.opened(browser, address, counter)
+        assert size > 1
+        assert requests > 3
+        assert shift == 0
+        size, live = reading.opened_at_figure(browser, address, counter)
+        assert size > 200  # the library
+        assert live > 0
+        first, again = reading.slider_steps(browser, address, site, 3)
+        assert len(first) == len(again) >= 2
+        assert min(first + again) > 0
+        assert min(reading.hovers(browser, address, 4)) > 0
+        asked, after = reading.dragged(browser, address, counter, data.heads)
+        assert 1 <= asked < data.heads
+        assert after > 0
+        read = reading.read_whole(browser, address)
+        assert read.live == 10
+        assert read.shift == 0
