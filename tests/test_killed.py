@@ -142,7 +142,7 @@ def made(project):
     return found
 
 
-@pytest.mark.timeout(1200)  # two minutes where nothing else runs
+@pytest.mark.timeout(1200)  # the machine may be busy
 def test_killed_at_fifty_random_moments_it_then_makes_what_it_always_makes(falcon_folder, tmp_path):
     """Each build starts from what the one before, killed, has left, and on the other passage."""
     chance = random.Random(SEED)
