@@ -19,7 +19,7 @@ from pathlib import Path
 LIMIT = 60
 """Seconds that a page is waited for."""
 
-WRITE_LIMIT = 120
+WRITE_LIMIT = 90
 """Seconds that a tool may take to write its file."""
 
 
@@ -91,7 +91,7 @@ DRAWN = {
     "BertViz head view": "document.querySelectorAll('svg line, svg rect').length > 100",
     "BertViz model view": "document.querySelectorAll('svg line, svg rect').length > 100",
     "CircuitsVis attention heads, layer 0 alone": (
-        "document.querySelectorAll('canvas, [class*=attention] img').length > 0"
+        "document.querySelectorAll('canvas').length > 1"
     ),
     "Inspectus": "document.querySelectorAll('svg.matrix rect.cell').length > 0",
     "ten Altair charts, inline, one head": (
