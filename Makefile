@@ -124,4 +124,5 @@ clean: ## Remove everything that was made: the site, data, caches (not the virtu
 	rm -rf site_src/articles site_src/datasets site_src/embed site_src/figures site_src/schemas
 	rm -rf site_src/assets
 	rm -f site_src/index.md site_src/archive.md site_src/tags.md site_src/models.md site_src/feed.xml
+	rm -f site_src/glossary.md
 	find . -name __pycache__ -not -path "./$(VENV)/*" -prune -exec rm -rf {} +

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from report.errors import ReportError
 from report.figure_files import figure_module, figure_names
 from report.figures import _controls, _grid, _plain, _terms
+from report.glossary import term
 from report.jinja import environment
 from report.per_model import PARAM as MODEL
 from report.per_model import PerModel, fits
@@ -90,11 +91,16 @@ class Article:
         self.placed = []
         self.announced = None
         """Names of all figures of the article; None while they are being counted."""
+        self.found = ""
+        """What the article found, in a sentence or two; see `finding`."""
 
     @property
     def functions(self):
         """What templates may call: dict of name to function."""
-        calls = (self.figure, self.ref, self.passage, self.can_draw, self.left_out)
+        calls = (
+            *(self.figure, self.ref, self.passage, self.can_draw, self.left_out),
+            *(self.term, self.finding),
+        )
         return {call.__name__: call for call in calls}
 
     def can_draw(self, name, data=None):
@@ -163,6 +169,25 @@ class Article:
             )
         number = self.announced.index(name) + 1
         return Markup('<a class="figure-ref" href="#fig-{0}">Figure {0}</a>').format(number)
+
+    def term(self, key, shown=None):
+        """`{{ term("head", "heads") }}`: a word whose meaning shows beside it, and in the glossary.
+
+        shown: what stands in the text, if not the term's name
+        """
+        found = term(key)
+        address = f"{ROOT}glossary/#{found.anchor}"
+        return Markup('<a class="term" href="{}">{}</a>').format(address, shown or found.word)
+
+    def finding(self, caller):
+        """`{% call finding() %}…{% endcall %}`: what the article found, in a sentence or two.
+
+        It stands above the article, and on the home page to say why one should read it. Plain text.
+        """
+        if self.found:
+            raise ReportError("finding() is called twice; an article says once what it found.")
+        self.found = re.sub("[ \\n]+", " ", caller()).strip()
+        return f'<p class="finding">{self.found}</p>\n'
 
     def passage(self):
         """`{{ passage() }}`: the tokens of the passage, each with index and id on hover."""

@@ -10,6 +10,7 @@ from report import store
 from report.errors import ReportError
 from report.figures import _css
 from report.figures._compiled import VEGA_LITE
+from report.glossary import glossary
 
 WEB = Path(__file__).parent / "web"
 
@@ -46,6 +47,8 @@ def write_assets(site_src):
     store.write_text(site_src / "assets" / "figures.css", without_comments(".css", styles))
     store.write_text(site_src / "assets" / START.name, _start())
     store.write_text(site_src / "assets" / "vega.js", _chart_library())
+    words = {term.anchor: {"name": term.name, "text": term.text} for term in glossary().values()}
+    store.write_text(site_src / "assets" / "glossary.json", store.dumps(words))
     written = {path.name for path in WEB.iterdir()} | {"vega.js"}
     found = site_src / "assets"  # perhaps of an older version
     store.remove_others([*found.glob("*.js"), *found.glob("*.css"), *found.glob("*.txt")], written)

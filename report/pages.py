@@ -19,6 +19,7 @@ from report.article import Article, figure_for, reason_left_out
 from report.embed_pages import write_embed_pages
 from report.errors import ReportError
 from report.figures import _compiled, _plain
+from report.glossary import glossary
 from report.jinja import environment
 from report.pictures import picture_names, write_pictures
 from report.provenance import NAME, provenance
@@ -43,6 +44,10 @@ class Page:
     cover_size: tuple[int, int]
     cover_alt: str
     """What the cover shows, in words."""
+    finding: str
+    """What it found, for the home page; "" if it does not say so."""
+    figures: dict
+    """Name of each figure -> its number and its title."""
 
 
 def render_article(study, data, site_src, frozen=(), url=""):
@@ -73,7 +78,7 @@ def render_article(study, data, site_src, frozen=(), url=""):
     _remove_undrawn(folder, article)
     write_embed_pages(article, site_src)
     minutes = text.reading_minutes(content, len(article.placed))
-    page = _page(study, cover, minutes)
+    page = _page(study, article, cover, minutes)
     wrapper = environment().get_template("_article.md.j2")
     origin = provenance(study, data, frozen, url)
     store.write(site_src / "datasets" / study.name / NAME, origin)
@@ -99,7 +104,7 @@ def _remove_undrawn(folder, article):
 
 
 def render_lists(pages, datas, site_src, feed=False):
-    """Write the home page, the archive, the tags and the models.
+    """Write the home page, the archive, the tags, the models and the glossary.
 
     pages: list of `Page`, newest first; datas: list of `StudyData`, one a page
     feed: whether there is a feed to link to
@@ -111,9 +116,16 @@ def render_lists(pages, datas, site_src, feed=False):
         # articles link to a name, which checkpoints may share
         same_name = models.setdefault(text.slug(model["name"]), {})
         same_name[model["weights_sha256"]] = model | {"card": _card(model)}
-    for name in ("index.md", "archive.md", "tags.md", "models.md"):
+    context = {
+        "pages": pages,
+        "tags": sorted(tags.items()),
+        "models": models,
+        "glossary": glossary().values(),
+        "feed": feed,
+    }
+    for name in ("index.md", "archive.md", "tags.md", "models.md", "glossary.md"):
         template = environment().get_template(f"{name}.j2")
-        markdown = template.render(pages=pages, tags=sorted(tags.items()), models=models, feed=feed)
+        markdown = template.render(**context)
         store.write_text(site_src / name, markdown)
 
 
@@ -166,7 +178,7 @@ def _cover(study, data, article):
     )
 
 
-def _page(study, cover, minutes):
+def _page(study, article, cover, minutes):
     front = study.front_matter
     return Page(
         name=study.name,
@@ -179,6 +191,11 @@ def _page(study, cover, minutes):
         cover=f"figures/{study.name}/{cover.panels[0].name}",
         cover_size=cover.panels[0].box.size,
         cover_alt=cover.panels[0].alt,
+        finding=article.found,
+        figures={
+            placed.name: (placed.number, placed.module.title(placed.data))
+            for placed in article.placed
+        },
     )
 
 

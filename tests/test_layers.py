@@ -45,8 +45,10 @@ ALLOWED = {
     "jinja": {"text", "figures"},
     "figure_files": {"errors", "figures"},
     "per_model": {"errors", "figures"},
-    "article": {"errors", "figures", "figure_files", "per_model", "jinja"},
+    "glossary": {"errors"},
+    "article": {"errors", "figures", "figure_files", "glossary", "per_model", "jinja"},
     "pages": {
+        "glossary",
         "provenance",
         "errors",
         "store",

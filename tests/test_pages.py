@@ -67,6 +67,32 @@ def test_every_figure_is_one_line_of_html(tmp_path, data):
     assert sum(line.startswith("<div class=") and "data-token=" in line for line in lines) == 1
 
 
+def test_terms_lead_to_the_glossary_and_unknown_ones_are_named_with_their_line(tmp_path, data):
+    _, text = render(
+        tmp_path,
+        data,
+        '{{ term("score", "scores") }}, {{ term("alibi") }}, {{ term("update") }}\n\n'
+        '{{ figure("update_magnitude") }}\n',
+    )
+    assert '<a class="term" href="../../glossary/#score">scores</a>' in text
+    assert '<a class="term" href="../../glossary/#alibi">ALiBi</a>' in text
+    assert '<a class="term" href="../../glossary/#update">update</a>' in text
+    with pytest.raises(
+        ReportError, match=r"a\.md\.j2, line 11: unknown term 'skore'; known: .*sco"
+    ):
+        render(tmp_path, data, '\n\n{{ term("skore") }}\n')
+
+
+def test_what_was_found_stands_in_the_article_and_on_the_home_page(tmp_path, data):
+    said = "{% call finding() %}\nOf {{ data.heads }}\n\u00a0% one.\n{% endcall %}\n\nText.\n"
+    page, text = render(tmp_path, data, f'{said}\n{{{{ figure("update_magnitude") }}}}\n')
+    assert page.finding == f"Of {data.heads} \u00a0% one."
+    assert f'\n<p class="finding">{page.finding}</p>\n\n' in text
+    assert page.figures == {"update_magnitude": (1, "Effect of Attention Head on Hidden State")}
+    with pytest.raises(ReportError, match="finding\\(\\) is called twice"):
+        render(tmp_path, data, f'{said}{said}{{{{ figure("update_magnitude") }}}}\n')
+
+
 def test_front_matter_of_the_page_is_yaml_and_keeps_hostile_titles(tmp_path, data):
     _, text = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
     header = yaml.safe_load(text.split("---\n")[1])

@@ -37,6 +37,7 @@ class NoChart:
 def written(tmp_path, monkeypatch):
     """A function from a kind and sizes to the article's text and the names of its figures."""
     monkeypatch.setattr(pages, "write_pictures", lambda *arguments: None)
+    monkeypatch.setattr(pages._compiled, "vega", lambda specification: {})
     for name in figure_names():  # words only: the charts have tests of their own
         monkeypatch.setattr(figure_module(name), "chart", lambda data, **state: NoChart())
     study = read_study(TEMPLATE)

@@ -40,6 +40,7 @@ class NoChart:
 def written(tmp_path, monkeypatch):
     """A function from what studies of models are like to the article's text and its figures."""
     monkeypatch.setattr(pages, "write_pictures", lambda *arguments: None)
+    monkeypatch.setattr(pages._compiled, "vega", lambda specification: {})
     # hundreds of small files, which other tests check against their schemas
     monkeypatch.setattr(store.os, "fsync", lambda file: None)
     monkeypatch.setattr(store, "check", lambda data, source: data)

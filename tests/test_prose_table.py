@@ -25,6 +25,7 @@ TEMPLATE = ROOT / "templates" / "articles" / "reading-a-table.md.j2"
 def written(tmp_path, monkeypatch):
     """A function from a kind of model to the article's text, its figures and its data."""
     monkeypatch.setattr(pages, "write_pictures", lambda *arguments: None)
+    monkeypatch.setattr(pages._compiled, "vega", lambda specification: {})
     monkeypatch.setattr(store.os, "fsync", lambda file: None)  # of many small files
     for name in figure_names():  # words only: the charts have tests of their own
         monkeypatch.setattr(figure_module(name), "chart", lambda data, **state: NoChart())

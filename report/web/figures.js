@@ -90,7 +90,10 @@ class Figure {
       else input.checked = input.value === String(value);
       showValue(input);
     }
-    if (this.started && (spread || this.fragment() !== before)) this.update();
+    const changed = this.fragment() !== before;
+    if (this.started && (spread || changed)) this.update();
+    // not yet near the window: what was changed may be printed all the same
+    else if (changed) this.start();
     if (!spread) return;
     if (this.link?.checked) spreadLinked(this);
     address.write(() => this.fragment());
@@ -138,6 +141,7 @@ class Figure {
   // Called when the figure is needed: draws it, over its still picture. Its sliders can be moved
   // from now on, and are obeyed once there is a chart.
   start() {
+    if (this.started) return;
     this.started = true;
     this.enable(true);
     this.update();

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 def test_figures_work_after_going_back_and_forth_without_a_reload(visit):
     page = visit("")
     page.evaluate("window.stayed = true")
-    page.get_by_role("link", name="Read Attention Focus Plots").click()
+    page.locator(".card h2").get_by_role("link", name="Attention Focus Plots").click()
     page.wait_for_url(f"**/{ARTICLE}")
     go_live(page, 1)
     page.go_back()

@@ -1,0 +1,57 @@
+"""What the words of the articles mean: glossary.toml, read and checked."""
+
+import functools
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from report.errors import ReportError
+
+SOURCE = Path(__file__).with_name("glossary.toml")
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word and what it means, plain text."""
+
+    anchor: str
+    """Its key in glossary.toml, what templates call it, and its place on the glossary page."""
+    name: str
+    text: str
+    figures: tuple[str, ...] = ()
+    """Figures that show it, by what articles call them."""
+
+    @property
+    def word(self):
+        """The name within a sentence: its first letter small, unless it is an abbreviation."""
+        abbreviated = any(letter.isupper() for letter in self.name.partition(" ")[0][1:])
+        return self.name if abbreviated else self.name[:1].lower() + self.name[1:]
+
+
+@functools.cache
+def glossary():
+    """dict of key to `Term`, sorted by name.
+
+    raises: ReportError if an entry lacks its name or its text, or has something else
+    """
+    entries = tomllib.loads(SOURCE.read_text("utf-8"))
+    found = []
+    for key, entry in entries.items():
+        if not {"name", "text"} <= entry.keys() <= {"name", "text", "figures"}:
+            raise ReportError(
+                f"{SOURCE.name}, [{key}]: has {', '.join(entry) or 'nothing'}; give name and text, "
+                "and perhaps figures."
+            )
+        found.append(Term(key, entry["name"], entry["text"], tuple(entry.get("figures", ()))))
+    return {term.anchor: term for term in sorted(found, key=lambda term: term.name.casefold())}
+
+
+def term(key):
+    """The `Term` of a key of glossary.toml.
+
+    raises: ReportError listing the known ones
+    """
+    known = glossary()
+    if key not in known:
+        raise ReportError(f"unknown term {key!r}; known: {', '.join(sorted(known))}.")
+    return known[key]

@@ -1,0 +1,116 @@
+"""Nothing that axe-core calls serious or critical: every page, both palettes, both widths."""
+
+import itertools
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.figures.live_page import go_live
+
+pytestmark = pytest.mark.browser
+
+ARTICLES = ("attention-focus-plots", "filler-tokens", "reading-a-table")
+PAGES = ("", "archive/", "tags/", "models/", "glossary/", "about/", "404.html")
+WORST = ("serious", "critical")
+
+shades_and_sizes = pytest.mark.parametrize(
+    ("scheme", "width"),
+    [(scheme, width) for scheme in ("light", "dark") for width in (1280, 390)],
+)
+
+
+def at(width, scheme):
+    """Options of a browser window of a desk or of a phone."""
+    touch = {"has_touch": True, "is_mobile": True} if width < 600 else {}
+    return {"viewport": {"width": width, "height": 1000}, "color_scheme": scheme, **touch}
+
+
+def worst(page):
+    """What axe-core finds, of the worst two kinds: list of texts."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
+        for each in found
+        if each["impact"] in WORST
+        for node in each["nodes"]
+    ]
+
+
+def no_wider_than_the_window(page, width):
+    assert page.evaluate("innerWidth") == width
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@shades_and_sizes
+def test_lists_and_other_pages(visit, scheme, width):
+    page = visit(**at(width, scheme))
+    root = page.url.split("articles/")[0]
+    for path in PAGES:
+        page.goto(root + path)
+        page.wait_for_load_state("networkidle")
+        assert worst(page) == [], path
+        no_wider_than_the_window(page, width)
+
+
+@shades_and_sizes
+@pytest.mark.parametrize("article", ARTICLES)
+def test_articles_with_all_figures_alive(visit, article, scheme, width):
+    page = visit(f"articles/{article}/", **at(width, scheme))
+    for number in range(1, page.locator("figure.live-figure").count() + 1):
+        go_live(page, number)
+    assert worst(page) == []
+    no_wider_than_the_window(page, width)
+
+
+@pytest.mark.parametrize("article", ARTICLES)
+def test_headings_go_down_one_step_at_a_time(visit, article):
+    page = visit(f"articles/{article}/")
+    levels = page.evaluate(
+        "[...document.querySelectorAll('article :is(h1,h2,h3,h4,h5,h6)')].map(h => +h.tagName[1])"
+    )
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+
+def test_links_of_a_page_have_names_and_the_tab_key_goes_down_the_page(visit):
+    page = visit("")
+    names = page.evaluate(
+        "[...document.querySelectorAll('article a:not([aria-hidden])')]"
+        ".map(a => a.innerText.trim())"
+    )
+    assert names
+    assert all(names)
+    tops = []
+    page.locator("article").first.evaluate("each => { each.tabIndex = -1; each.focus(); }")
+    for _ in range(len(names)):
+        page.keyboard.press("Tab")
+        box = page.evaluate(
+            """() => { const at = document.activeElement;
+            return at.closest('.card, .md-content') ? at.getBoundingClientRect().top + scrollY
+            : null; }"""
+        )
+        if box is not None:
+            tops.append(box)
+    first_column = [top for top in tops if top is not None]
+    assert len(first_column) > 5
+    assert first_column[0] == min(first_column)
+
+
+def test_nothing_moves_for_those_who_do_not_want_it(visit):
+    page = visit(reduced_motion="reduce")
+    page.wait_for_load_state("networkidle")
+    longest = page.evaluate(
+        """() => Math.max(...[...document.querySelectorAll('*')].flatMap(each => {
+        const style = getComputedStyle(each);
+        return [style.transitionDuration, style.animationDuration].flatMap(text =>
+            text.split(',').map(part => parseFloat(part) * (part.includes('ms') ? 1 : 1000)));
+        }))"""
+    )
+    assert longest <= 1  # ms
+    page.evaluate("location.hash = '#fig-10'")
+    page.wait_for_timeout(50)
+    first = page.evaluate("scrollY")
+    page.wait_for_timeout(300)
+    assert first > 0
+    assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"

@@ -1,0 +1,153 @@
+"""Articles on paper: every figure whole, on one page, as the reader left it, in light colours."""
+
+import io
+import math
+
+import numpy as np
+import pypdfium2
+import pytest
+
+from tests.figures.live_page import go_live, until
+from tests.site.reader import wait_for_state
+
+pytestmark = pytest.mark.browser
+
+PAPER = {"a4": ("210mm", "297mm"), "letter": ("8.5in", "11in"), "a4 across": ("297mm", "210mm")}
+
+MARK = """() => document.querySelectorAll('figure.live-figure').forEach((figure, n) => {
+    const bar = document.createElement('div');
+    bar.style.cssText = `position: absolute; inset: 0 auto 0 0; width: 6px; z-index: 9;
+        print-color-adjust: exact; background: rgb(255, ${8 * (n + 1)}, 255)`;
+    figure.style.position = 'relative';
+    figure.append(bar);
+})"""
+"""Lays a bar of a colour of its own along each figure, from its top to its bottom."""
+
+
+PICTURES = "[...document.images].filter(each => each.src.endsWith('-light.svg#only-light'))"
+
+
+def printed(page, paper="a4"):
+    """The pages of a PDF as uint8 [height, width, 3], and what each says."""
+    width, height = PAPER[paper]
+    # a browser that is asked to print waits for pictures; Playwright's `pdf` does not
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    until(page, f"{PICTURES}.every(each => each.complete && each.naturalWidth)")
+    pdf = page.pdf(width=width, height=height)
+    document = pypdfium2.PdfDocument(io.BytesIO(pdf))
+    sheets = [np.asarray(sheet.render(scale=1).to_pil().convert("RGB")) for sheet in document]
+    texts = [sheet.get_textpage().get_text_range() for sheet in document]
+    return sheets, texts
+
+
+def bars(sheets, figures):
+    """For each figure: dict of page to how many pixels high its bar is there."""
+    found = []
+    for n in range(figures):
+        colour = np.array([255, 8 * (n + 1), 255])
+        heights = {}
+        for number, sheet in enumerate(sheets):
+            rows = (np.abs(sheet.astype(int) - colour).max(2) <= 2).any(1)
+            if rows.sum() > 1:
+                heights[number] = int(rows.sum())
+        found.append(heights)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("article", "scheme", "paper"),
+    [
+        ("attention-focus-plots", "dark", "a4"),
+        ("attention-focus-plots", "light", "a4 across"),
+        ("filler-tokens", "light", "letter"),
+        ("filler-tokens", "dark", "a4 across"),
+        ("reading-a-table", "dark", "a4"),
+    ],
+)
+def test_no_figure_is_cut_in_two(visit, article, scheme, paper):
+    page = visit(f"articles/{article}/", color_scheme=scheme)
+    page.wait_for_load_state("networkidle")
+    figures = page.locator("figure.live-figure").count()
+    page.evaluate(MARK)
+    sheets, texts = printed(page, paper)
+    found = bars(sheets, figures)
+    assert [len(each) for each in found] == [1] * figures, found
+    for each in found:
+        assert min(each.values()) > 150  # points: a figure, not a stub
+    assert figures / 3 <= len(sheets) <= 2.5 * figures + 8, len(sheets)
+    said = " ".join(texts)
+    for number in range(1, figures + 1):
+        assert f"Figure {number}." in said
+    assert "Search" not in said
+    assert "Table of contents" not in said
+    assert "127.0.0.1" not in said  # links within the site have no address on paper
+
+
+def test_a_figure_that_may_be_cut_is_found_out(visit):
+    page = visit()
+    page.wait_for_load_state("networkidle")
+    page.evaluate(MARK)
+    page.add_style_tag(
+        content="@media print { figure.live-figure { break-inside: auto !important } }"
+    )
+    figures = page.locator("figure.live-figure").count()
+    sheets, _ = printed(page)
+    assert max(len(each) for each in bars(sheets, figures)) > 1
+
+
+def test_the_state_that_was_chosen_is_printed_in_light_colours(visit):
+    page = visit(color_scheme="dark")
+    go_live(page, 1)
+    before, _ = printed(page)
+    page.fill("#fig-1 input[name=layer]", "5")
+    page.fill("#fig-1 input[name=head]", "2")
+    wait_for_state(page, 1, layer=5, head=2)
+    after, texts = printed(page)
+    said = " ".join(" ".join(texts).split())
+    assert "Layer 5 Head 2" in said
+    assert "Measured on many texts" in said  # the option that was not chosen is not there
+    assert "this passage many texts" not in said
+    assert len(before) == len(after)
+    changed = [n for n, (a, b) in enumerate(zip(before, after, strict=True)) if (a != b).any()]
+    assert len(changed) == 1, "the map alone has changed"
+    for sheet in after:
+        assert np.median(sheet) == 255, "paper is white"
+        assert np.mean(sheet < 60) < 0.25
+    page.wait_for_timeout(50)
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert max(int(part) for part in dark[4:-1].split(",")[:3]) < 80  # the screen is dark again
+
+
+def test_figures_that_nobody_came_near_are_printed_too(visit):
+    page = visit()
+    page.wait_for_load_state("networkidle")
+    figures = page.locator("figure.live-figure")
+    assert page.locator("figure.live-figure--live").count() < figures.count()
+    last = figures.last.get_attribute("id")
+    assert "live-figure--live" not in page.get_attribute(f"#{last}", "class")
+    page.evaluate(MARK)
+    sheets, _ = printed(page)
+    (at,) = bars(sheets, figures.count())[-1]
+    inside = sheets[at]
+    # its picture is drawn: points of more than one colour, besides the grey of its words
+    colourful = inside.max(2).astype(int) - inside.min(2) > 60
+    assert colourful.sum() > 300 + bars(sheets, figures.count())[-1][at] * 6
+
+
+def test_footnotes_and_addresses_of_other_sites_are_on_paper(visit):
+    page = visit("articles/filler-tokens/")
+    page.wait_for_load_state("networkidle")
+    _, texts = printed(page)
+    said = " ".join(" ".join(texts).split())
+    assert "RoFormer" in said  # a footnote
+    assert "(https://arxiv.org/abs/2510.01032)" in said.replace("- ", "")
+
+
+def test_without_javascript_still_pictures_are_printed(visit):
+    page = visit(java_script_enabled=False)
+    page.wait_for_load_state("networkidle")
+    sheets, texts = printed(page)  # without JavaScript no picture is lazy
+    assert "Figure 10." in " ".join(texts)
+    coloured = [(sheet.max(2).astype(int) - sheet.min(2) > 60).mean() > 0.002 for sheet in sheets]
+    assert sum(coloured) >= math.ceil(10 / 2)

@@ -1,0 +1,63 @@
+"""Search finds articles and terms, and nothing that no one wrote to be found."""
+
+import json
+
+import pytest
+
+from tests.site.conftest import ARTICLE
+
+
+@pytest.fixture(scope="module")
+def found(built):
+    """dict of address to the section of the search index."""
+    index = json.loads((built.folder / "search" / "search_index.json").read_text("utf-8"))
+    return {entry["location"]: entry for entry in index["docs"]}
+
+
+def test_articles_have_their_titles_words_and_tags(found):
+    for name, tag in (
+        ("attention-focus-plots", "interpretability"),
+        ("filler-tokens", "filler tokens"),
+        ("reading-a-table", "tables"),
+    ):
+        assert tag in found[f"articles/{name}/"]["tags"]
+        whole = " ".join(each["text"] for at, each in found.items() if f"/{name}/" in at)
+        assert "As it opens" in whole  # what is to be seen in figures
+
+
+def test_terms_of_the_glossary_have_entries_of_their_own(found):
+    assert "distance" in found["glossary/#alibi"]["text"]
+    assert found["glossary/#alibi"]["title"] == "ALiBi"
+
+
+def test_no_token_soup_controls_or_links_of_figures_are_indexed(found, built):
+    whole = " ".join(each["text"] for each in found.values())
+    assert "somebody lit the lamp" not in whole  # the passage, token by token
+    assert "Measured onthis passage" not in whole
+    assert "Data of panel" not in whole
+    assert "Same layer and head in Figures" not in whole
+    assert "w/o Meaningless tokensw/" not in whole
+    assert "min read" not in whole
+    page = (built.folder / ARTICLE / "index.html").read_text("utf-8")
+    assert "Same layer and head in Figures" in page  # it is on the page all the same
+
+
+def test_lists_of_articles_do_not_stand_before_the_articles(found):
+    for page in ("", "archive/", "tags/"):
+        assert not [at for at in found if at == page or at.startswith(f"{page}#")]
+
+
+@pytest.mark.browser
+def test_the_search_box_leads_to_the_article_that_one_means(visit):
+    page = visit("about/")
+    page.wait_for_load_state("networkidle")
+    for asked, expected in (
+        ("weather", "reading-a-table"),
+        ("ALiBi", "glossary/#alibi"),
+        ("slashes", "filler-tokens"),
+    ):
+        page.locator("[data-md-component=search-query]").click()
+        page.locator("[data-md-component=search-query]").fill(asked)
+        wanted = page.locator(f".md-search-result__item a[href*='{expected}']").first
+        wanted.wait_for(timeout=60_000)  # the index is made in the browser
+        page.keyboard.press("Escape")
