@@ -48,6 +48,7 @@ ALLOWED = {
     "glossary": {"errors"},
     "article": {"errors", "figures", "figure_files", "glossary", "per_model", "jinja"},
     "pages": {
+        "embed_pages",
         "glossary",
         "provenance",
         "errors",
