@@ -1,5 +1,6 @@
 """Tiny random models, made on the spot: no test downloads anything. And one browser for all."""
 
+import os
 import shutil
 
 import pytest
@@ -9,8 +10,24 @@ from transformers import FalconConfig, FalconForCausalLM, PreTrainedTokenizerFas
 
 from report.models.load import load_model
 
+SLOW_FIRST = ("site", "figures", "models")
+"""Folders whose tests begin a run, so that its processes end together."""
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: one thread each
+    torch.set_num_threads(1)
+
 BEGINNING = "<|begin_of_text|>"
 TEXT = 'The old lamp stood by the window. "Is the lamp lit?" asked Ann; nobody answered Ann.'
+
+
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
+def pytest_collection_modifyitems(items):
+    """The slow folders first; a process takes a file as a whole, and all of the one built site."""
+    folders = {name: place for place, name in enumerate(SLOW_FIRST)}
+    items.sort(key=lambda item: folders.get(item.path.parent.name, len(folders)))
+    for item in items:
+        group = "built site" if "built" in item.fixturenames else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def falcon_config(**changes):
