@@ -81,7 +81,7 @@ def test_no_figure_is_cut_in_two(visit, article, scheme, paper):
         assert f"Figure {number}." in said
     assert "Search" not in said
     assert "Table of contents" not in said
-    assert "127.0.0.1" not in said  # links within the site have no address on paper
+    assert "(http://127.0.0.1" not in said  # links within the site have no address on paper
 
 
 def test_a_figure_that_may_be_cut_is_found_out(visit):
