@@ -62,6 +62,33 @@ def test_articles_with_all_figures_alive(visit, article, scheme, width):
     no_wider_than_the_window(page, width)
 
 
+@shades_and_sizes
+def test_pages_of_single_figures_alive(visit, built, scheme, width):
+    folder = built.folder / "embed"
+    alone = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
+    assert len(alone) > 10
+    page = visit(f"embed/{alone[0]}", **at(width, scheme))
+    for path in alone:
+        page.goto(f"{built.address}embed/{path}")
+        page.wait_for_selector(".live-figure--live")
+        assert worst(page) == [], path
+        no_wider_than_the_window(page, width)
+
+
+def test_a_wide_table_is_scrolled_by_keys_and_a_narrow_one_is_no_stop(visit):
+    page = visit("articles/reading-a-table/", **at(390, "light"))
+    tables = page.locator("article .md-typeset__scrollwrap:visible")
+    page.wait_for_selector("article .md-typeset__scrollwrap[tabindex='0'][aria-label]")
+    wide = tables.evaluate_all("all => all.map(each => each.scrollWidth > each.clientWidth)")
+    stops = tables.evaluate_all("all => all.map(each => each.tabIndex === 0)")
+    assert stops == wide
+    tables.nth(wide.index(True)).focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.activeElement.scrollLeft > 0")
+    page.set_viewport_size({"width": 1280, "height": 1000})
+    page.wait_for_function("!document.querySelector('.md-typeset__scrollwrap[tabindex]')")
+
+
 @pytest.mark.parametrize("article", ARTICLES)
 def test_headings_go_down_one_step_at_a_time(visit, article):
     page = visit(f"articles/{article}/")

@@ -56,8 +56,10 @@ def test_the_search_box_leads_to_the_article_that_one_means(visit):
         ("ALiBi", "glossary/#alibi"),
         ("slashes", "filler-tokens"),
     ):
-        page.locator("[data-md-component=search-query]").click()
-        page.locator("[data-md-component=search-query]").fill(asked)
+        box = page.locator("[data-md-component=search-query]")
+        box.click()
+        box.fill("")
+        box.press_sequentially(asked)  # it listens to keys
         wanted = page.locator(f".md-search-result__item a[href*='{expected}']").first
         wanted.wait_for(timeout=60_000)  # the index is made in the browser
         page.keyboard.press("Escape")

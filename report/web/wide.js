@@ -1,0 +1,26 @@
+// Tables that are wider than the text: a box with a scroll bar, which can have the focus as long as
+// it is too small, so that arrow keys scroll it in every browser.
+
+const BOX = ".md-typeset__scrollwrap"; // that Material for MkDocs lays around a table
+const STOP = { tabindex: "0", role: "group", "aria-label": "Wide table" };
+
+const sizes = new ResizeObserver((entries) => {
+  for (const box of new Set(entries.map(({ target }) => target.closest(BOX)))) {
+    const wide = box.scrollWidth > box.clientWidth;
+    for (const [name, value] of Object.entries(STOP)) {
+      if (wide) box.setAttribute(name, value);
+      else box.removeAttribute(name);
+    }
+  }
+});
+
+function page() {
+  sizes.disconnect();
+  for (const box of document.querySelectorAll(BOX)) {
+    sizes.observe(box);
+    sizes.observe(box.firstElementChild);
+  }
+}
+
+// The boxes are laid when a page is announced, before or after this hears of it.
+window.document$?.subscribe(() => requestAnimationFrame(page));
