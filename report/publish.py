@@ -86,7 +86,7 @@ def server(folder, port):
     port: 0 for any that is free
     raises: UsageError if the port is in use or not allowed
     """
-    handler = functools.partial(_Handler, directory=str(folder))
+    handler = functools.partial(Handler, directory=str(folder))
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), handler)
     except OSError as error:
@@ -101,7 +101,7 @@ def server(folder, port):
 COMPRESSED = {".html", ".css", ".js", ".json", ".svg", ".xml", ".txt"}
 
 
-class _Handler(SimpleHTTPRequestHandler):
+class Handler(SimpleHTTPRequestHandler):
     """Serves files without logging each; what is missing gets the site's own 404 page."""
 
     def log_message(self, *args):

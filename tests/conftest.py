@@ -9,9 +9,11 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers import FalconConfig, FalconForCausalLM, PreTrainedTokenizerFast
 
 from report.models.load import load_model
+from tests.commands import ROOT
 
-SLOW_FIRST = ("site", "figures", "models")
-"""Folders whose tests begin a run, so that its processes end together."""
+ORDER = ("tests/site/test_pages", "tests/site/own", "tests/figures", "tests/site", "tests/models")
+"""Files that begin a run, so that its processes end together: the first builds the one site, while
+others see to files that build sites of their own ("own"), and to figures."""
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: one thread each
     torch.set_num_threads(1)
@@ -20,14 +22,17 @@ BEGINNING = "<|begin_of_text|>"
 TEXT = 'The old lamp stood by the window. "Is the lamp lit?" asked Ann; nobody answered Ann.'
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items):
-    """The slow folders first; a process takes a file as a whole, and all of the one built site."""
-    folders = {name: place for place, name in enumerate(SLOW_FIRST)}
-    items.sort(key=lambda item: folders.get(item.path.parent.name, len(folders)))
-    for item in items:
-        group = "built site" if "built" in item.fixturenames else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+    """The slow folders first; files stay as they are."""
+    shared = {item.path for item in items if "built" in item.fixturenames}
+    items.sort(key=lambda item: _place(item.path, item.path in shared))
+
+
+def _place(path, shared):
+    name = path.relative_to(ROOT).with_suffix("").as_posix()
+    if name.startswith("tests/site/") and not shared:
+        name = "tests/site/own"
+    return next((n for n, start in enumerate(ORDER) if name.startswith(start)), len(ORDER))
 
 
 def falcon_config(**changes):
@@ -83,6 +88,13 @@ def byte_level_tokenizer():
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token=BEGINNING, eos_token=BEGINNING
     )
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory):
+    """One folder for all processes of a run of the tests."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,11 @@
 """One site, built end to end as `make site` does, for all tests of this folder."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from report.models import names
 from report.study import read_studies
@@ -35,17 +37,35 @@ class Built:
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory):
+def built(shared_folder):
     """The site: the embedded model measured, all pictures drawn, MkDocs strict; and served.
 
     It is built for the address it is served at, as for a real host: instant navigation follows
-    only links to pages that the site's map lists.
+    only links to pages that the site's map lists. Processes that share the tests share it: the
+    first one builds, all serve, and none changes it.
     """
-    project = copy_project(tmp_path_factory.mktemp("publication") / "project")
-    with served(project / "site") as address:
-        done = report("site", "--project", project, timeout=900, SITE_URL=address)
-        assert done.returncode == 0, done.stderr
-        yield Built(project, done.stdout + done.stderr, address)
+    project, said = shared_folder / "publication", shared_folder / "publication.txt"
+    chosen = shared_folder / "publication.port"
+    with FileLock(shared_folder / "publication.lock", timeout=1800):
+        port = int(chosen.read_text()) if chosen.exists() else 0
+        with served(project / "site", port) as address:
+            chosen.write_text(address.rstrip("/").rpartition(":")[2])
+            if not said.exists():
+                shutil.rmtree(project, ignore_errors=True)  # of a process that failed
+                copy_project(project)
+                done = report("site", "--project", project, timeout=900, SITE_URL=address)
+                assert done.returncode == 0, done.stderr
+                said.write_text(done.stdout + done.stderr)
+    with served(project / "site", int(chosen.read_text())) as address:
+        yield Built(project, said.read_text(), address)
+
+
+@pytest.fixture
+def copied(built, tmp_path):
+    """A copy of it, to be built again."""
+    project = tmp_path / "publication"
+    shutil.copytree(built.project, project)
+    return Built(project, built.output, built.address)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 from PIL import Image
 
-from report.publish import _Handler
+from report.publish import Handler
 from tests.commands import contents, report
 from tests.figures.live_page import go_live
 from tests.site.conftest import ARTICLE
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 ROOT = "/some/repo/"
 
 
-class _BelowAFolder(_Handler):
+class _BelowAFolder(Handler):
     """As a host of project pages: the site below a folder, its own 404 page for the rest."""
 
     def translate_path(self, path):
@@ -200,11 +200,11 @@ def test_the_feed_is_found_from_any_page_and_lists_the_articles(visit, published
     assert page.locator("main a[href$='feed.xml']").count() == 1
 
 
-def test_two_builds_of_the_same_pages_give_the_same_bytes(built):
-    before = contents(built.folder)
-    again = report("site", "--project", built.project, SITE_URL=built.address)
+def test_two_builds_of_the_same_pages_give_the_same_bytes(copied):
+    before = contents(copied.folder)
+    again = report("site", "--project", copied.project, SITE_URL=copied.address)
     assert again.returncode == 0, again.stderr
-    assert contents(built.folder) == before
+    assert contents(copied.folder) == before
 
 
 def test_without_an_address_nothing_claims_one(built, tmp_path):

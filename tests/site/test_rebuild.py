@@ -9,17 +9,17 @@ def stamps(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_second_run_measures_nothing_and_touches_no_dataset(built):
-    generated = built.project / "site_src" / "datasets"
+def test_a_second_run_measures_nothing_and_touches_no_dataset(copied):
+    generated = copied.project / "site_src" / "datasets"
     before = stamps(generated), contents(generated)
-    pages = {p.relative_to(built.folder) for p in built.folder.rglob("*")}
-    assert "measured (" in built.output
-    again = report("site", "--project", built.project, SITE_URL=built.address)
+    pages = {p.relative_to(copied.folder) for p in copied.folder.rglob("*")}
+    assert "measured (" in copied.output
+    again = report("site", "--project", copied.project, SITE_URL=copied.address)
     assert again.returncode == 0, again.stderr
     assert "unchanged, not measured again" in again.stderr
     assert "Corpus" not in again.stderr
     assert (stamps(generated), contents(generated)) == before
-    assert {p.relative_to(built.folder) for p in built.folder.rglob("*")} == pages
+    assert {p.relative_to(copied.folder) for p in copied.folder.rglob("*")} == pages
 
 
 def test_two_fresh_measurements_are_equal_byte_for_byte(built, tmp_path):
