@@ -7,6 +7,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -103,6 +104,11 @@ COMPRESSED = {".html", ".css", ".js", ".json", ".svg", ".xml", ".txt"}
 
 class Handler(SimpleHTTPRequestHandler):
     """Serves files without logging each; what is missing gets the site's own 404 page."""
+
+    def handle(self):
+        """Browsers give up requests, as of a page that is left; that is no error of the server."""
+        with suppress(ConnectionError):
+            super().handle()
 
     def log_message(self, *args):
         pass
