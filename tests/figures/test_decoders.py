@@ -43,7 +43,7 @@ def test_decoders_give_the_rows_that_python_gives(page, address, study, kind):
     page.goto(address)
     data = study(kind)
     figures = drawable(data)
-    assert attention_map in figures
+    assert attention_map.__name__ in [figure.__name__ for figure in figures]
     for figure in figures:
         state = {control.param: control.value for control in figure.controls(data)}
         state |= {"sort_idx": 2} if "sort_idx" in state else {}
