@@ -64,7 +64,7 @@ def test_the_filler_is_shaded_named_and_between_rules_in_the_bottom_row_only(con
     data = hand_conditions.panels(conditions, "filler_lines")
     top, bottom = (filler_lines.chart(data, panel=n).to_dict() for n in (0, 3))
     assert inside(top, "rect") == inside(top, "text") == []
-    assert len(inside(top, "rule")) == 1  # the marked position
+    assert len(inside(top, "rule")) == 2  # the marked position, and the pinned one
     (shade,), (name,) = inside(bottom, "rect"), inside(bottom, "text")
     edges = [SYSTEM - 0.5, SYSTEM + FILLER - 0.5]
     assert [shade["encoding"][channel]["datum"] for channel in ("x", "x2")] == edges
@@ -72,7 +72,7 @@ def test_the_filler_is_shaded_named_and_between_rules_in_the_bottom_row_only(con
     rules = [each["encoding"]["x"]["datum"] for each in inside(bottom, "rule")]
     assert rules[:2] == edges
     plain = _received.panels(conditions.models, [(0, 1, 1)], data.lines)
-    assert len(inside(filler_lines.chart(plain, panel=1).to_dict(), "rule")) == 1
+    assert len(inside(filler_lines.chart(plain, panel=1).to_dict(), "rule")) == 2
 
 
 def test_every_panel_is_named_as_the_study_does(conditions):
