@@ -63,11 +63,12 @@ function loadWithCharts() {
 
 function miss(event) {
   if (!event.isTrusted || !event.target.closest?.(USED)) return;
-  if (event.type !== "click" || event.target.closest(PRESSED)) missed.set(event.type, event);
+  const pressed = ["click", "keydown"].includes(event.type);
+  if (!pressed || event.target.closest(PRESSED)) missed.set(event.type, event);
   load();
 }
 
-const MISSED = ["pointerover", "focusin", "click"];
+const MISSED = ["pointerover", "focusin", "click", "keydown"];
 
 function repeat() {
   MISSED.forEach((type) => removeEventListener(type, miss, true));

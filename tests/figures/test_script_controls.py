@@ -160,6 +160,7 @@ def test_a_token_tells_its_index_and_id_to_the_keyboard(page, address, data):
     page.goto(address)
     page.locator(".token[data-token='0']").focus()
     page.keyboard.press("ArrowRight")
+    page.wait_for_selector(".token[data-token='1']:focus")  # the script comes with the first key
     tip = page.locator(".passage__tip")
     assert tip.is_visible()
     assert tip.inner_text() == f"token 1, id {data.tokens[1].id}"
