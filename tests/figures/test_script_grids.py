@@ -308,8 +308,8 @@ def test_a_click_on_a_cell_shows_its_panels_counted_from_1(page, grids, conditio
     page.mouse.up()
     until(page, "location.hash.startsWith('#fig-4:layer=2,head=1,')")
     page.wait_for_load_state("networkidle")
-    titles = page.locator(f"#fig-{EFFECT} .live-figure__title").all_inner_texts()
-    assert titles[1:] == ["one-model Layer 3 Head 2"] * 2
+    titles = f"[...document.querySelectorAll('#fig-{EFFECT} .live-figure__title')].slice(1)"
+    until(page, f"{titles}.every(title => title.innerText === 'one-model Layer 3 Head 2')")
     outputs = page.locator(f"#fig-{EFFECT} label output").all_inner_texts()
     assert outputs == ["3", "2"]
     assert page.input_value(f"#fig-{EFFECT} input[name=layer]") == "2"
@@ -336,9 +336,8 @@ def test_keys_choose_a_cell(page, grids, key):
     assert page.inner_text(f"#fig-{EFFECT} .live-figure__live").startswith("layer 2, head 4, share")
     page.keyboard.press(key)
     until(page, "location.hash.startsWith('#fig-4:layer=1,head=3,')")
-    title = page.locator(f"#fig-{EFFECT} .live-figure__title").nth(1)
-    until(page, "document.title !== null")
-    assert title.inner_text() == "one-model Layer 2 Head 4"
+    title = f"document.querySelectorAll('#fig-{EFFECT} .live-figure__title')[1]"
+    until(page, f"{title}.innerText === 'one-model Layer 2 Head 4'")
 
 
 def test_an_address_with_indices_restores_a_cell(page, grids):
