@@ -31,6 +31,7 @@ export function sizeOf(chart) {
 }
 
 function standing(param, view) {
+  if (param.name.startsWith("marked_")) return param; // what is pointed at is no state
   if ("value" in param) return { ...param, value: view.signal(param.name) };
   if (!param.select) return param;
   const chosen = view.data(`${param.name}_store`).map(({ fields, values }) =>

@@ -75,7 +75,7 @@ def write_table(site, data):
 
 def write_models(site, data):
     """The same with a figure that has a switch between models, and those that show all of them."""
-    article = Article(SimpleNamespace(name="hand"), data)
+    article = Article(HAND, data)
     article.announced = ["attention_map", *OF_MODELS]
     _write(site, article, "".join(article.figure(name) for name in article.announced))
 
