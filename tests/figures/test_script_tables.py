@@ -72,7 +72,7 @@ def test_a_table_is_one_for_screen_readers_and_scrolls_in_its_own_box(page, addr
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     button = page.locator("#fig-1 [aria-pressed=true]")
     button.click()
-    assert view.count() == 0
+    view.wait_for(state="detached")
     assert tool(page, 1, TABLE).get_attribute("aria-pressed") == "false"
 
 
