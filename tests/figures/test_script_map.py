@@ -4,7 +4,7 @@ import pytest
 
 from tests.figures import live_page
 from tests.figures.conftest import quiet_page
-from tests.figures.live_page import TOOLTIP, go_live
+from tests.figures.live_page import TOOLTIP, go_live, resting_box
 from tests.serving import served
 
 pytestmark = pytest.mark.browser
@@ -113,9 +113,9 @@ def test_a_tooltip_stays_inside_a_narrow_window(browser, address_of):
     with quiet_page(browser, viewport={"width": 390, "height": 844}) as page:
         page.goto(address_of("softcap"))
         at_layer(page, 1)
-        box = page.locator("#fig-1 canvas").bounding_box()
+        box = resting_box(page, 1)
         for part in range(30, 80, 5):
-            page.mouse.move(box["x"] + part * box["width"] / 100, box["y"] + 0.8 * box["height"])
+            page.mouse.move(box["x"] + part * box["width"] / 100, box["y"] + 0.7 * box["height"])
             left, right = page.evaluate(
                 """() => { const tip = document.querySelector('#vg-tooltip-element.visible');
                 const { left, right } = tip.getBoundingClientRect(); return [left, right]; }"""
