@@ -38,6 +38,8 @@ def test_charts_follow_the_switch_in_the_page(visit):
 def test_a_page_opens_in_the_palette_of_the_system(visit, scheme, name):
     page = visit(color_scheme=scheme)
     assert page.evaluate(SCHEME) == name
+    page.evaluate("scrollTo(0, 4)")  # until then, what is not in the window has no picture
+    until(page, "!document.querySelector('.pictures-wait')")
     assert still_picture(page, 9).endswith(f"-{scheme}.svg#only-{scheme}")
     go_live(page, 9)
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
