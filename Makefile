@@ -122,7 +122,6 @@ browser: ## Install Debian's Chromium and Firefox where they are missing
 clean: ## Remove everything that was made: the site, data, caches (not the virtual environment)
 	rm -rf site site-zensical .site*.tmp .report.lock .cache .pytest_cache .ruff_cache .hypothesis
 	rm -rf site_src/articles site_src/datasets site_src/embed site_src/figures site_src/schemas
-	rm -rf site_src/assets
-	rm -f site_src/index.md site_src/archive.md site_src/tags.md site_src/models.md site_src/feed.xml
-	rm -f site_src/glossary.md
+	rm -rf site_src/assets site_src/archive site_src/glossary site_src/models site_src/tags
+	rm -f site_src/index.md site_src/feed.xml
 	find . -name __pycache__ -not -path "./$(VENV)/*" -prune -exec rm -rf {} +

@@ -123,10 +123,11 @@ def render_lists(pages, datas, site_src, feed=False):
         "glossary": glossary().values(),
         "feed": feed,
     }
-    for name in ("index.md", "archive.md", "tags.md", "models.md", "glossary.md"):
-        template = environment().get_template(f"{name}.j2")
-        markdown = template.render(**context)
-        store.write_text(site_src / name, markdown)
+    for name in ("index", "archive", "tags", "models", "glossary"):
+        template = environment().get_template(f"{name}.md.j2")
+        # a folder's index, as articles are: only there do publishers agree about links in HTML
+        folder = site_src if name == "index" else site_src / name
+        store.write_text(folder / "index.md", template.render(**context))
 
 
 def remove_departed(names, site_src):

@@ -204,8 +204,8 @@ def test_lists_name_every_article_once_under_each_tag(tmp_path, data):
     page, _ = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
     pages.render_lists([page], [data], tmp_path / "site_src")
     read = {
-        name: (tmp_path / "site_src" / f"{name}.md").read_text()
-        for name in ("index", "archive", "tags", "models")
+        name: (tmp_path / "site_src" / folder / "index.md").read_text()
+        for name, folder in (("index", ""), *((n, n) for n in ("archive", "tags", "models")))
     }
     assert read["index"].count('href="articles/a/"') == 2  # picture, title
     assert "figures/a/update_magnitude-light.svg#only-light" in read["index"]
