@@ -30,7 +30,7 @@ def test_a_site_of_one_article_has_nothing_of_the_others_and_loses_nothing(run, 
     assert run("site", *options).code == 0
     written = files_of(project / "site_src", "two")
     kinds = {path.split("/")[0] for path in written}
-    assert kinds == {"articles", "datasets", "figures"}
+    assert kinds == {"articles", "datasets", "embed", "figures"}
     assert files_of(project / "site", "two")
     done = run("site", "--study", "one", *options)
     assert done.code == 0
