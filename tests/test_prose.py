@@ -27,6 +27,9 @@ UNUSUAL = [
     ("encoder_rotary", {"LENGTH": 8}),
 ]
 
+CAPTION = r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>'
+"""A figure, and what is said under it."""
+
 
 class NoChart:
     def to_dict(self):
@@ -56,7 +59,11 @@ def written(tmp_path, monkeypatch):
         alone = re.findall(r'^\n<figure .*?data-figure="(\w+)".*</figure>\n$', text, re.MULTILINE)
         assert alone == figures  # within a paragraph it would be a part of it
         text = re.sub(r'<div class="passage".*?</div>', "", text)
-        text = re.sub(r"<figure .*?<figcaption>(.*?) <span.*?</figure>", r"\1", text)
+        text = re.sub(
+            r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>',
+            r"\1",
+            text,
+        )
         text = re.sub(r"<[^>]*>", "", text)
         return html.unescape(text), figures
 

@@ -30,6 +30,9 @@ LARGE = (
 LARGE = tuple(each | {"num_hidden_layers": 32, "parameters": 8_000_000_000} for each in LARGE)
 TINY = ({"layers": 1, "heads": 1}, {"name": "tiny-2", "layers": 1}, {"name": "tiny-3"})
 
+CAPTION = r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>'
+"""A figure, and what is said under it."""
+
 
 class NoChart:
     def to_dict(self):
@@ -59,7 +62,11 @@ def written(tmp_path, monkeypatch):
         figures = re.findall(r'data-figure="([\w-]+)"', text)
         alone = re.findall(r'^\n<figure .*?data-figure="([\w-]+)".*</figure>\n$', text, re.M)
         assert alone == figures  # within a paragraph it would be a part of it
-        text = re.sub(r"<figure .*?<figcaption>(.*?) <span.*?</figure>", r"\1", text)
+        text = re.sub(
+            r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>',
+            r"\1",
+            text,
+        )
         text = re.sub(r"<[^>]*>", "", text)
         return html.unescape(text), figures
 

@@ -1,5 +1,6 @@
 """Publishing to a branch of a git remote: what arrives, what is refused, what is left alone."""
 
+import itertools
 import os
 import subprocess
 from pathlib import Path
@@ -198,9 +199,12 @@ def test_a_branch_that_holds_no_site_is_not_overwritten(site, project, bare):
 def test_what_was_pushed_meanwhile_is_not_overwritten(site, project, bare, monkeypatch):
     publish(site, project)
     tree, tip = publishing._Git.tree, git(bare, "rev-parse", "gh-pages")
+    number = itertools.count()  # two equal commits of one second would be one
 
     def slow(*arguments):
-        other = git(bare, "commit-tree", "-p", tip, "-m", "Another's", f"{tip}^{{tree}}")
+        other = git(
+            bare, "commit-tree", "-p", tip, "-m", f"Another's, {next(number)}", f"{tip}^{{tree}}"
+        )
         git(bare, "update-ref", "refs/heads/gh-pages", other)
         return tree(*arguments)
 
@@ -213,7 +217,7 @@ def test_what_was_pushed_meanwhile_is_not_overwritten(site, project, bare, monke
     for fresh in (False, True):
         with pytest.raises(ReportError, match="changed meanwhile; run the command again"):
             publish(site, project, fresh=fresh)
-    assert log(bare)[0] == "Bob <b@example.org> Another's"
+    assert log(bare)[0] == "Bob <b@example.org> Another's, 1"
 
 
 def test_a_domain_is_written_and_stays_until_another_comes(project, bare):

@@ -252,10 +252,9 @@ def seen(data, **state):
     chosen = [row for row in known if (row["layer"], row["head"]) == (at["layer"], at["head"])]
     value = percent if at["measure"] == "taken" else number
     what = f"{_received.named(data)} take" if at["measure"] == "taken" else "the rest moves"
-    said = (
-        f"{what[0].upper()}{what[1:]} most in {_called(top)}: {value(top[at['measure']])}, in half "
-        f"of the {len(known)} heads {value(middle)} or less"
-    )
+    said = f"{what[0].upper()}{what[1:]} most in {_called(top)}: {value(top[at['measure']])}"
+    if len(known) > 1:
+        said += f", in half of the {len(known)} heads {value(middle)} or less"
     if not chosen or chosen[0] is top:
         return f"{said}."
     return f"{said}, and in the head shown below {value(chosen[0][at['measure']])}."

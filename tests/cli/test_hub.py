@@ -54,4 +54,6 @@ def test_offline_says_so(measure):
     done = measure(HF_HUB_OFFLINE="1")
     assert done.returncode == 1
     (said,) = done.stderr.strip().splitlines()
-    assert said.startswith(f"error: --model: '{NAME}' is not on this machine, and HF_HUB_OFFLINE forbids")
+    assert said.startswith(
+        f"error: --model: '{NAME}' is not on this machine, and HF_HUB_OFFLINE forbids"
+    )

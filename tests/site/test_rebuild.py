@@ -24,7 +24,7 @@ def test_a_second_run_measures_nothing_and_touches_no_dataset(copied):
 
 def test_two_fresh_measurements_are_equal_byte_for_byte(built, tmp_path):
     project = copy_project(tmp_path / "other")
-    done = report("measure", "--force", "--project", project)
+    done = report("measure", "--force", "--study", "attention-focus-plots", "--project", project)
     assert done.returncode == 0, done.stderr
     (folder,) = project.glob("site_src/datasets/attention-focus-plots/*")
     assert folder.name == built.datasets.name
