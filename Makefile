@@ -100,7 +100,7 @@ publish: site ## Build the site and push it to a branch (SITE_URL=, REMOTE=, BRA
 	  $(if $(DOMAIN),--domain "$(DOMAIN)") $(if $(FRESH),--fresh)
 
 test: $(READY) browser lint ## Run all tests, in a real browser too
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 
 lint: $(READY) ## Check style and formatting
 	$(BIN)/ruff check .
