@@ -1,8 +1,10 @@
 """A page with all figures of a hand-made study, as an article has them, served to a browser."""
 
+from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
+from playwright.sync_api import TimeoutError as NotYet
 
 from report import store
 from report.article import Article
@@ -103,10 +105,15 @@ def _write(site, article, body):
 
 
 def go_live(page, number):
+    """A figure, scrolled to until it is live: an address may scroll away from it meanwhile."""
     figure = page.locator(f"#fig-{number}")
-    figure.scroll_into_view_if_needed()
-    page.wait_for_selector(f"#fig-{number}.live-figure--live")
-    return figure
+    for _ in range(30):
+        figure.scroll_into_view_if_needed()
+        with suppress(NotYet):
+            page.wait_for_selector(f"#fig-{number}.live-figure--live", timeout=1500)
+            return figure
+    pytest.fail(f"figure {number} never comes alive")
+    return None
 
 
 def first_tooltip(page, number):

@@ -70,7 +70,7 @@ def test_the_menu_opens_closes_and_gives_the_focus_back(page, address):
     more.click()
     opened_menu(page, 4)
     more.click()
-    assert offers.count() == 0
+    offers.wait_for(state="detached")
 
 
 def test_a_link_to_the_present_state_is_copied(page, address):
