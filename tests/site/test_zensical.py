@@ -142,7 +142,9 @@ def test_every_page_has_the_same_anchors_figures_pictures_links_and_words(built,
         assert ours.words, name
         for kind in ours.found:
             assert theirs.found[kind] == ours.found[kind], f"{name}: {kind}"
-        assert theirs.words == ours.words, name
+        # how to cite an article names its address
+        words = [word.replace(zensical[1], built.address) for word in theirs.words]
+        assert words == ours.words, name
 
 
 def test_heads_of_pages_say_the_same(built, zensical):
