@@ -14,30 +14,24 @@ of it in a study of prompts.
 import json
 
 import numpy as np
-import torch
 
 from report.embedded.books import read_books
 from report.embedded.checkpoint import write_json
-from report.embedded.heads import (
-    induction_probability,
-    largest_target_counts,
-    repeated_sequence,
-    strongest,
-)
+from report.embedded.heads import strongest
 from report.embedded.problems import prompt
 from report.embedded.trigram import trigram_loss
 from report.embedded.verdict import require_held_out
 from report.errors import ReportError
+from report.models.induction import repetition
 from report.models.load import load_model
-from report.models.measure import measure_passage
+from report.models.loss import text_loss
+from report.models.measure import measure_corpus
 from report.models.names import model_folder
 from report.models.tokens import encode
 from report.passages import corpus
 
 LIMITS = {"below_trigram": 0.5, "first_token": 0.5, "previous_token": 0.8, "induction": 0.3}
 """Nats per token below the trigram model; fraction of tokens, twice; mean probability."""
-INDUCTION_LENGTH = 64
-INDUCTION_SEEDS = 8
 PROMPTS = 32
 PROMPTS_SEED = 7_777_777
 """Training draws from its recipe's seed and the step."""
@@ -138,17 +132,6 @@ def book_tokens(loaded, book):
     )
 
 
-@torch.no_grad()
-def text_loss(model, token_ids):
-    """Summed negative log probability of every token but the first, in nats.
-
-    token_ids: int [tokens]; the model reads it as a batch of one
-    """
-    batch = torch.from_numpy(token_ids)[None]
-    logits = model(batch, use_cache=False).logits[0, :-1].double()
-    return torch.nn.functional.cross_entropy(logits, batch[0, 1:], reduction="sum").item()
-
-
 def corpus_part(loaded, progress):
     """The head numbers on the corpus that ships with the project, each text read by itself."""
     texts = [encode(loaded, text.text) for text in corpus()]
@@ -164,32 +147,19 @@ def head_fractions(loaded, texts, progress, name):
 
     texts: list of token ids each; the fractions are over all their tokens but each text's first
     """
-    first, previous, rows = 0, 0, 0
-    for step, text in enumerate(texts):
-        targets = measure_passage(loaded, list(map(int, text))).largest_targets[..., 0]
-        counts = largest_target_counts(targets)
-        first, previous, rows = first + counts[0], previous + counts[1], rows + counts[2]
-        if progress:
-            progress(step + 1, len(texts), name)
-    return {"first_token": strongest(first / rows), "previous_token": strongest(previous / rows)}
+    ids = [list(map(int, text)) for text in texts]
+    found = measure_corpus(loaded, ids, lambda *n: progress(*n, name) if progress else None)
+    return {
+        "first_token": strongest(found.first_token),
+        "previous_token": strongest(found.previous_token),
+    }
 
 
 def induction_part(loaded, progress):
     """The best induction head on random tokens repeated once, the mean over several draws."""
-    ordinary = np.setdiff1d(np.arange(len(loaded.tokenizer)), loaded.tokenizer.all_special_ids)
-    total = 0
-    for seed in range(INDUCTION_SEEDS):
-        ids = repeated_sequence(ordinary, INDUCTION_LENGTH, loaded.tokenizer.bos_token_id, seed)
-        total = total + induction_probability(
-            head_probabilities(loaded, ids.tolist()), INDUCTION_LENGTH
-        )
-        if progress:
-            progress(seed + 1, INDUCTION_SEEDS, "induction")
-    return {
-        "length": INDUCTION_LENGTH,
-        "sequences": INDUCTION_SEEDS,
-        **strongest(total / INDUCTION_SEEDS),
-    }
+    found = repetition(loaded, lambda *n: progress(*n, "induction") if progress else None)
+    score = strongest(found.induction.mean(0))
+    return {"length": found.length, "sequences": found.sequences, **score}
 
 
 def prompts_part(loaded, context, progress=None):
@@ -217,15 +187,3 @@ def write_acceptance(model, result):
     """
     require_held_out(result)
     write_json(model_folder(model) / "acceptance.json", result)
-
-
-def head_probabilities(loaded, token_ids):
-    """float [layers, heads, query, key]: the attention of every head on one short text."""
-    measured = measure_passage(loaded, token_ids)
-    layers, heads = measured.largest_targets.shape[:2]
-    return np.stack(
-        [
-            np.stack([measured.probability(layer, head) for head in range(heads)])
-            for layer in range(layers)
-        ]
-    )

@@ -18,12 +18,15 @@ class HeadStatistics:
     itself_rows, first_token_rows: int64 [layers, heads], rows whose largest target is the current
         token itself, or token 0
     difference_sum: float64 [layers, heads], largest minus second largest probability, summed
+    previous_token_rows: int64 [layers, heads], rows whose largest target is the token just before;
+        for token 1 that is token 0, and it counts as both
     rows, texts: how many rows (one per token but the first) and texts were counted
     """
 
     itself_rows: np.ndarray
     first_token_rows: np.ndarray
     difference_sum: np.ndarray
+    previous_token_rows: np.ndarray
     rows: int = 0
     texts: int = 0
 
@@ -31,12 +34,12 @@ class HeadStatistics:
     def empty(cls, layers, heads):
         """Nothing counted yet."""
         shape = (layers, heads)
-        return cls(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape))
+        rows = [np.zeros(shape, np.int64) for _ in range(3)]
+        return cls(rows[0], rows[1], np.zeros(shape), rows[2])
 
     def add_layer(self, layer, sums):
-        """Add the three sums of `row_sums` over one text in one layer (in place)."""
-        totals = (self.itself_rows, self.first_token_rows, self.difference_sum)
-        for total, part in zip(totals, sums, strict=True):
+        """Add the sums of `row_sums` over one text in one layer (in place)."""
+        for total, part in zip(self._sums(), sums, strict=True):
             total[layer] += part.cpu().numpy()
 
     def add_text(self, tokens):
@@ -54,13 +57,8 @@ class HeadStatistics:
                 f"head statistics of {self.itself_rows.shape} and {other.itself_rows.shape} "
                 "(layers, heads) cannot be merged; merge measurements of one model only"
             )
-        return HeadStatistics(
-            self.itself_rows + other.itself_rows,
-            self.first_token_rows + other.first_token_rows,
-            self.difference_sum + other.difference_sum,
-            self.rows + other.rows,
-            self.texts + other.texts,
-        )
+        sums = [mine + others for mine, others in zip(self._sums(), other._sums(), strict=True)]
+        return HeadStatistics(*sums, self.rows + other.rows, self.texts + other.texts)
 
     @property
     def itself(self):
@@ -73,9 +71,18 @@ class HeadStatistics:
         return self.first_token_rows / self._counted_rows()
 
     @property
+    def previous_token(self):
+        """Fraction of rows whose largest target is the token before, [layers, heads], in [0, 1]."""
+        return self.previous_token_rows / self._counted_rows()
+
+    @property
     def concentration(self):
         """Mean of largest minus second largest probability, [layers, heads], in [0, 1]."""
         return self.difference_sum / self._counted_rows()
+
+    def _sums(self):
+        totals = (self.itself_rows, self.first_token_rows, self.difference_sum)
+        return (*totals, self.previous_token_rows)
 
     def _counted_rows(self):
         if not self.rows:
@@ -87,10 +94,12 @@ def row_sums(targets, probability):
     """The sums of `HeadStatistics` over one text in one layer.
 
     targets, probability: [heads, T, at least 2] as `LargestTargets` finds them
-    returns: itself int64 [heads], first token int64 [heads], difference float64 [heads]; row 0 is
-        left out of all three
+    returns: itself int64 [heads], first token int64 [heads], difference float64 [heads], previous
+        token int64 [heads]; row 0 is left out of all of them
+    source: previous-token heads, Elhage et al. 2021; the first token as a sink, Xiao et al. 2023
     """
     target, probability = targets[:, 1:, 0], probability[:, 1:, :2].double()
     current = torch.arange(1, targets.shape[1], device=target.device)
     difference = (probability[..., 0] - probability[..., 1]).sum(-1)
-    return (target == current).sum(-1), (target == 0).sum(-1), difference
+    itself, first, previous = (target == found for found in (current, 0, current - 1))
+    return itself.sum(-1), first.sum(-1), difference, previous.sum(-1)

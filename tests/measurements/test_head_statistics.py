@@ -35,23 +35,26 @@ def test_fractions_and_concentration_by_hand():
     np.testing.assert_allclose(statistics.itself, [[0.5, 0.5]])
     np.testing.assert_allclose(statistics.first_token, [[0.5, 0.0]])
     np.testing.assert_allclose(statistics.concentration, [[0.6, 0.5]], atol=1e-7)
+    np.testing.assert_allclose(statistics.previous_token, [[0.5, 0.5]])
 
 
 def test_the_first_row_is_left_out():
-    itself, first, difference = row_sums(TARGETS[:, :1], PROBABILITY[:, :1])
-    assert itself.tolist() == first.tolist() == [0, 0]
+    itself, first, difference, previous = row_sums(TARGETS[:, :1], PROBABILITY[:, :1])
+    assert itself.tolist() == first.tolist() == previous.tolist() == [0, 0]
     assert difference.tolist() == [0, 0]
 
 
 def test_the_first_row_of_an_encoder_is_left_out_too():
     """It has a choice, but for token 0 "itself" and "the first token" are one target."""
     targets = torch.tensor([[[0, 1], [0, 1]]])
-    itself, first, difference = row_sums(targets, torch.tensor([[[0.8, 0.2], [0.75, 0.25]]]))
+    probability = torch.tensor([[[0.8, 0.2], [0.75, 0.25]]])
+    itself, first, difference, previous = row_sums(targets, probability)
     assert (itself.tolist(), first.tolist(), difference.tolist()) == ([0], [1], [0.5])
+    assert previous.tolist() == [1]
 
 
 def test_with_a_sink_the_difference_is_of_what_it_leaves():
-    _, _, difference = row_sums(TARGETS[:1], PROBABILITY[:1] / 4)
+    _, _, difference, _ = row_sums(TARGETS[:1], PROBABILITY[:1] / 4)
     torch.testing.assert_close(difference, torch.tensor([0.3], dtype=torch.float64))
 
 
@@ -95,6 +98,7 @@ def test_however_texts_are_split_the_sums_are_those_of_the_whole(splits):
     assert (merged.rows, merged.texts) == (whole.rows, whole.texts)
     assert (merged.itself_rows == whole.itself_rows).all()
     assert (merged.first_token_rows == whole.first_token_rows).all()
+    assert (merged.previous_token_rows == whole.previous_token_rows).all()
     np.testing.assert_allclose(merged.difference_sum, whole.difference_sum, rtol=0, atol=1e-10)
 
 
@@ -111,7 +115,7 @@ def test_different_models_cannot_be_merged():
         HeadStatistics.empty(1, 4).merge(HeadStatistics.empty(2, 4))
 
 
-@pytest.mark.parametrize("name", ["itself", "first_token", "concentration"])
+@pytest.mark.parametrize("name", ["itself", "first_token", "previous_token", "concentration"])
 def test_nothing_counted_has_no_mean(name):
     with pytest.raises(ReportError, match="head statistics are empty; measure at least one text"):
         getattr(HeadStatistics.empty(2, 2), name)
