@@ -9,7 +9,7 @@ from transformers import FalconConfig, FalconForCausalLM, LlamaConfig, LlamaForC
 from transformers.initialization import no_init_weights
 
 from report.models.capture import attached
-from report.models.measure import CorpusRecorder, PassageRecorder
+from report.models.measure import PassageRecorder, TextRecorder
 from report.models.modes import implementation, run_base
 from report.models.structure import structure
 
@@ -145,7 +145,7 @@ WAYS = {
     FLOOR: plain,
     "everything": measured(PassageRecorder),
     "everything but updates": measured(WithoutUpdates),
-    "statistics only": measured(lambda facts, _: CorpusRecorder(facts)),
+    "statistics only": measured(lambda facts, ids: TextRecorder(facts, ids)),
     EAGER: eager,
     TRANSFORMER_LENS: transformer_lens,
 }

@@ -1,4 +1,8 @@
-"""What each head attends to over many texts, as sums that can be added: figures 4 to 6."""
+"""What each head attends to over many texts, as sums that can be added: figures 4 to 6.
+
+All sums are of whole numbers, so they are the same in every bit in whatever order and groups texts
+are added, on one machine or on many.
+"""
 
 from dataclasses import dataclass
 
@@ -6,6 +10,11 @@ import numpy as np
 import torch
 
 from report.errors import ReportError
+
+UNIT = 2.0**-32
+"""What differences of probabilities are counted in."""
+MOST_ROWS = 2**31
+"""A sum of the differences of so many rows, each at most 1, still fits into 64 bits."""
 
 
 @dataclass
@@ -17,7 +26,8 @@ class HeadStatistics:
 
     itself_rows, first_token_rows: int64 [layers, heads], rows whose largest target is the current
         token itself, or token 0
-    difference_sum: float64 [layers, heads], largest minus second largest probability, summed
+    difference_units: int64 [layers, heads], largest minus second largest probability, summed over
+        the rows of each text and rounded to a multiple of `UNIT`
     previous_token_rows: int64 [layers, heads], rows whose largest target is the token just before;
         for token 1 that is token 0, and it counts as both
     rows, texts: how many rows (one per token but the first) and texts were counted
@@ -25,7 +35,7 @@ class HeadStatistics:
 
     itself_rows: np.ndarray
     first_token_rows: np.ndarray
-    difference_sum: np.ndarray
+    difference_units: np.ndarray
     previous_token_rows: np.ndarray
     rows: int = 0
     texts: int = 0
@@ -33,13 +43,13 @@ class HeadStatistics:
     @classmethod
     def empty(cls, layers, heads):
         """Nothing counted yet."""
-        shape = (layers, heads)
-        rows = [np.zeros(shape, np.int64) for _ in range(3)]
-        return cls(rows[0], rows[1], np.zeros(shape), rows[2])
+        return cls(*(np.zeros((layers, heads), np.int64) for _ in range(4)))
 
     def add_layer(self, layer, sums):
         """Add the sums of `row_sums` over one text in one layer (in place)."""
-        for total, part in zip(self._sums(), sums, strict=True):
+        for total, part in zip(self.sums.values(), sums, strict=True):
+            if part.is_floating_point():
+                part = (part / UNIT).round().long()
             total[layer] += part.cpu().numpy()
 
     def add_text(self, tokens):
@@ -50,15 +60,30 @@ class HeadStatistics:
     def merge(self, other):
         """The statistics of both, as if they had been measured together (a new object).
 
-        raises: ReportError if the two come from models of different shapes
+        raises: ReportError if the two come from models of different shapes, or have too many rows
         """
         if self.itself_rows.shape != other.itself_rows.shape:
             raise ReportError(
                 f"head statistics of {self.itself_rows.shape} and {other.itself_rows.shape} "
                 "(layers, heads) cannot be merged; merge measurements of one model only"
             )
-        sums = [mine + others for mine, others in zip(self._sums(), other._sums(), strict=True)]
+        if self.rows + other.rows > MOST_ROWS:
+            raise ReportError(
+                f"the texts have more than {MOST_ROWS:,} tokens, which is as many as are counted; "
+                "take fewer texts"
+            )
+        sums = [mine + other.sums[name] for name, mine in self.sums.items()]
         return HeadStatistics(*sums, self.rows + other.rows, self.texts + other.texts)
+
+    @property
+    def sums(self):
+        """What is added up: dict of name to int64 [layers, heads], the arrays themselves."""
+        return {name: value for name, value in vars(self).items() if np.ndim(value)}
+
+    @property
+    def difference_sum(self):
+        """Largest minus second largest probability, summed over all rows, float64."""
+        return self.difference_units * UNIT
 
     @property
     def itself(self):
@@ -79,10 +104,6 @@ class HeadStatistics:
     def concentration(self):
         """Mean of largest minus second largest probability, [layers, heads], in [0, 1]."""
         return self.difference_sum / self._counted_rows()
-
-    def _sums(self):
-        totals = (self.itself_rows, self.first_token_rows, self.difference_sum)
-        return (*totals, self.previous_token_rows)
 
     def _counted_rows(self):
         if not self.rows:

@@ -33,33 +33,58 @@ def measure_passage(loaded, token_ids, progress=None, rows=ROWS):
 def measure_corpus(loaded, texts, progress=None, rows=ROWS):
     """Measure every head's statistics over many texts, one layer's block of rows in memory.
 
-    loaded: LoadedModel; checked as for a passage
-    texts: iterable of lists of token ids
-    progress: called with (texts done, texts or None if the number is not known) after each text
-    rows: at a time
+    arguments as of `measure_shard`
     returns: HeadStatistics over all rows of all texts
     raises: ReportError as for a passage, or when there is no text
     """
-    checked(loaded)
-    recorder = CorpusRecorder(loaded, rows)
-    number = len(texts) if hasattr(texts, "__len__") else None
-    _run_all(loaded, _corpus_runs(loaded, texts, recorder), number, progress)
-    return recorder.measurement()
+    return _not_empty(measure_shard(loaded, texts, progress=progress, rows=rows)[1])
 
 
 def measure_all(loaded, token_ids, texts, progress=None):
     """Measure a passage and a corpus; a model run layer by layer reads each layer once for both.
 
-    arguments as of `measure_passage` and `measure_corpus`; texts has a length, and progress is
-        called with (texts done, texts), the passage being one
+    arguments as of `measure_shard`
     returns: (PassageMeasurement, HeadStatistics)
     """
-    require_measurable(loaded, token_ids)
+    passage, corpus = measure_shard(loaded, texts, token_ids, progress)
+    return passage, _not_empty(corpus)
+
+
+def measure_shard(loaded, texts, token_ids=None, progress=None, failed=None, rows=ROWS):
+    """Measure some texts of a corpus, and perhaps a passage in the same run.
+
+    loaded: LoadedModel; checked as for a passage
+    texts: iterable of lists of token ids
+    token_ids: of the passage, or None
+    progress: called with (texts done, texts or None if the number is not known) after each text,
+        the passage being one
+    failed: dict; a text that cannot be measured is left out, and its place among `texts` leads to
+        the reason. None: it raises
+    rows: at a time
+    returns: (PassageMeasurement or None, HeadStatistics over all rows of all other texts, which
+        can be merged with those of other shards)
+    raises: ReportError as for a passage
+    """
+    if token_ids is not None:
+        require_measurable(loaded, token_ids)
     checked(loaded)
-    passage, corpus = PassageRecorder(loaded, token_ids), CorpusRecorder(loaded)
-    runs = [_run(loaded, token_ids, passage), *_corpus_runs(loaded, texts, corpus)]
-    _run_all(loaded, runs, len(runs), progress)
-    return passage.measurement(), corpus.measurement()
+    run = _run_together if _reads_layer_by_layer(loaded) else _run_one_by_one
+    passage = None if token_ids is None else PassageRecorder(loaded, token_ids)
+    try:
+        statistics = run(loaded, passage, texts, progress, failed, rows)
+    except ReportError:
+        if failed is None or run is _run_one_by_one:
+            raise
+        # which text it was is found out by running each alone
+        passage = passage and PassageRecorder(loaded, token_ids)
+        statistics = _run_one_by_one(loaded, passage, texts, progress, failed, rows)
+    return passage and passage.measurement(), statistics
+
+
+def _not_empty(statistics):
+    if not statistics.texts:
+        raise ReportError("the corpus has no text; give at least one text of 2 tokens")
+    return statistics
 
 
 def require_measurable(loaded, token_ids):
@@ -132,14 +157,14 @@ class PassageRecorder:
         )
 
 
-class CorpusRecorder:
-    """Adds up the statistics of any number of texts; a recorder, see `capture`."""
+class TextRecorder:
+    """Finds the statistics of one text; a recorder, see `capture`."""
 
     wants_factors = False
     updates = None
 
-    def __init__(self, loaded, rows=ROWS):
-        self.rows = rows
+    def __init__(self, loaded, token_ids, rows=ROWS):
+        self.tokens, self.rows = len(token_ids), rows
         self.statistics = HeadStatistics.empty(loaded.measured_layers, loaded.structure[0].heads)
 
     def attention(self, layer, factors, value):
@@ -150,9 +175,8 @@ class CorpusRecorder:
         return context
 
     def measurement(self):
-        """The sums, once all texts have been run."""
-        if not self.statistics.texts:
-            raise ReportError("the corpus has no text; give at least one text of 2 tokens")
+        """The sums, once the text has been run."""
+        self.statistics.add_text(self.tokens)
         return self.statistics
 
 
@@ -160,19 +184,46 @@ def _run(loaded, token_ids, recorder):
     return Run(list(token_ids), recorder, loaded.identity["alibi_factor"])
 
 
-def _corpus_runs(loaded, texts, recorder):
+def _reads_layer_by_layer(loaded):
+    return loaded.partial is not None and loaded.partial.layer_by_layer
+
+
+def _run_one_by_one(loaded, passage, texts, progress, failed, rows):
+    """Run texts without keeping anything of them but sums, so that their number takes no memory."""
+    number = len(texts) if hasattr(texts, "__len__") else None
+    done, total = 0, None if number is None else number + (passage is not None)
+    if passage is not None:
+        run_texts(loaded, [_run(loaded, passage.token_ids, passage)])
+        done += 1
+        if progress:
+            progress(done, total)
+    statistics = HeadStatistics.empty(loaded.measured_layers, loaded.structure[0].heads)
+    for place, token_ids in enumerate(texts):
+        try:
+            require_measurable(loaded, token_ids)
+            recorder = TextRecorder(loaded, token_ids, rows)
+            run_texts(loaded, [_run(loaded, token_ids, recorder)])
+            statistics = statistics.merge(recorder.measurement())
+        except ReportError as error:
+            if failed is None:
+                raise
+            failed[place] = str(error)
+        done += 1
+        if progress:
+            progress(done, total)
+    return statistics
+
+
+def _run_together(loaded, passage, texts, progress, _, rows):
+    """Run texts so that each layer's weights are read once for all of them."""
+    runs = [] if passage is None else [_run(loaded, passage.token_ids, passage)]
+    recorders = []
     for token_ids in texts:
         require_measurable(loaded, token_ids)
-        recorder.statistics.add_text(len(token_ids))
-        yield _run(loaded, token_ids, recorder)
-
-
-def _run_all(loaded, runs, number, progress):
-    """Run texts without keeping what comes out, so that their number takes no memory."""
-    if loaded.partial is not None and loaded.partial.layer_by_layer:
-        run_texts(loaded, list(runs), progress)
-        return
-    for done, run in enumerate(runs, 1):
-        run_texts(loaded, [run])
-        if progress:
-            progress(done, number)
+        recorders.append(TextRecorder(loaded, token_ids, rows))
+        runs.append(_run(loaded, token_ids, recorders[-1]))
+    run_texts(loaded, runs, progress)
+    statistics = HeadStatistics.empty(loaded.measured_layers, loaded.structure[0].heads)
+    for recorder in recorders:
+        statistics = statistics.merge(recorder.measurement())
+    return statistics
