@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from report import __version__
-from report.errors import ReportError
+from report.errors import ReportError, UsageError
 from report.lock import only_build
 from report.options import Options, with_options
 from report.project import HERE, project
@@ -194,6 +194,13 @@ def train(
         str, typer.Option(help="Name of the embedded model to train.")
     ] = "falcon-8x8",
     source: Annotated[str, typer.Option(help="Where the text is from, for the model card.")] = "",
+    keep: Annotated[
+        str,
+        typer.Option(
+            metavar="STEPS",
+            help="Keep the model after these steps too, in OUTPUT/step-…: 0,50,100 for a sweep.",
+        ),
+    ] = "",
 ):
     """Train an embedded model on a folder of books.
 
@@ -204,13 +211,16 @@ def train(
         from report.embedded.train import train
 
     recipe = named_recipe(recipe, **({"steps": steps} if steps else {}))
+    kept = _steps(keep)
     with _progress() as bar:
         task = bar.add_task("Training", total=recipe.steps)
 
         def show(step, total, text):
             bar.update(task, completed=step, total=total, description=f"Training {text}")
 
-        train(texts, output, recipe, validation, show, source)
+        train(texts, output, recipe, validation, show, source, kept)
+    if kept:
+        _say(f"Kept on the way: {', '.join(f'step-{step}' for step in kept)} in {output}.")
     following = ["accept", str(output), "--texts", str(texts), "--write"]
     _say(f"The model is in {output}; next: python -m report {shlex.join(following)}")
 
@@ -260,6 +270,16 @@ def models(
 
     for line in (parity if verify else overview)(family):
         typer.echo(line)
+
+
+def _steps(listed):
+    """The numbers in "0,50,100", sorted; UsageError for anything else."""
+    words = [word.strip() for word in listed.split(",")] if listed else []
+    if not all(word.isdecimal() for word in words):
+        raise UsageError(
+            f"--keep {listed!r} is no list of steps; give whole numbers, as in 0,50,100"
+        )
+    return sorted(set(map(int, words)))
 
 
 @contextmanager

@@ -104,19 +104,19 @@ def book_facts(books, book_tokens, held_out):
     }
 
 
-def run_facts(recipe, seconds, train_loss):
-    """How long and on what a finished run was trained, as a dict.
+def run_facts(recipe, steps, seconds, train_loss):
+    """How long and on what a run was trained, as a dict.
 
-    recipe: the Recipe; every one of its steps has been done
+    recipe: the Recipe; steps: how many of its steps have been done
     seconds: time spent in training steps
-    train_loss: mean over the last 100 steps, nats per token
+    train_loss: mean over the last 100 steps, nats per token; None before the first
     """
     return {
         "recipe": asdict(recipe),
-        "steps": recipe.steps,
-        "tokens_seen": recipe.steps * recipe.batch * recipe.context,
+        "steps": steps,
+        "tokens_seen": steps * recipe.batch * recipe.context,
         "minutes": round(seconds / 60, 1),
-        "train_loss": round(float(train_loss), 4),
+        "train_loss": None if train_loss is None else round(float(train_loss), 4),
         "hardware": {
             "processor": processor(),
             "cores": os.cpu_count(),

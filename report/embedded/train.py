@@ -2,7 +2,8 @@
 
 A run may be interrupted at any time: every `CHECKPOINT_EVERY` steps its whole state is written to
 `state.pt` in the output folder, and the same call takes it up there, with the same result as an
-uninterrupted run. Nothing else but a finished model is ever written.
+uninterrupted run. Else only finished models are written: the last one, and those of the steps that
+are asked for.
 """
 
 import hashlib
@@ -27,9 +28,12 @@ from report.embedded.recipe import (
     training_batch,
 )
 from report.errors import ReportError
+from report.store import new_folder
 
 CHECKPOINT_EVERY = 250
 """Steps between two saved states (about 4.5 minutes of the full recipe on two cores)."""
+STEP_FOLDER = "step-{}"
+"""Of a model that is kept on the way."""
 LAST_STEPS = 100
 """The train loss is the mean over this many last steps."""
 
@@ -48,7 +52,7 @@ class Run:
     """Cross entropy of the last `LAST_STEPS` steps, nats per token."""
 
 
-def train(folder, output, recipe, validation=None, progress=None, source=""):
+def train(folder, output, recipe, validation=None, progress=None, source="", keep=()):
     """Train the recipe on the books of `folder` and write the model to `output`.
 
     folder: folder of `.txt` files, one book each
@@ -57,11 +61,15 @@ def train(folder, output, recipe, validation=None, progress=None, source=""):
     validation: part of the file name of the book to hold out; None: see `held_out_book`
     progress: called as progress(step, total, text) after every step
     source: a sentence about where the text is from and its licence, for the model card
+    keep: steps after which the model is written to a folder of its own, `output`/step-<number>,
+        with a training.json that says so; 0 is the untrained model
     returns: dict, the facts written to `training.json`
-    raises: ReportError for books that cannot be used, an impossible recipe, an output folder that
-        holds a finished model or the state of another run, a loss that is no number, a full disk
+    raises: ReportError for books that cannot be used, an impossible recipe, a step to keep that
+        there will not be, an output folder that holds a finished model or the state of another run,
+        a loss that is no number, a full disk
     """
     check_recipe(recipe)
+    check_kept(recipe, keep)
     books = read_books(folder)
     held_out = held_out_book(books, validation)
     output = Path(output)
@@ -77,21 +85,30 @@ def train(folder, output, recipe, validation=None, progress=None, source=""):
 
     identity = run_identity(recipe, books, held_out)
     run = start_or_resume(output, recipe, tokenizer.bos_token_id, identity)
+    about = {"source": source, **book_facts(books, [len(t) for t in tokens], held_out)}
+
+    def facts():
+        loss = np.mean(run.losses) if run.losses else None
+        return about | run_facts(recipe, run.step, run.seconds, loss)
+
+    def keep_model():
+        if run.step in keep:
+            with new_folder(output / STEP_FOLDER.format(run.step)) as temporary:
+                write_checkpoint(temporary, run.model, tokenizer, facts())
+
+    keep_model()
     while run.step < recipe.steps:
         train_step(run, corpus, recipe, tokenizer)
+        keep_model()
         if progress:
             speed = recipe.batch * recipe.context * run.step / max(run.seconds, 1e-9)
             progress(run.step, recipe.steps, f"loss {run.losses[-1]:.3f}, {speed:,.0f} tokens/s")
         if run.step % CHECKPOINT_EVERY == 0 or run.step == recipe.steps:
             save_state(output, run, identity)
-    facts = {
-        "source": source,
-        **book_facts(books, [len(t) for t in tokens], held_out),
-        **run_facts(recipe, run.seconds, np.mean(run.losses)),
-    }
-    write_checkpoint(output, run.model, tokenizer, facts)
+    found = facts()
+    write_checkpoint(output, run.model, tokenizer, found)
     (output / "state.pt").unlink()
-    return facts
+    return found
 
 
 def train_step(run, corpus, recipe, tokenizer):
@@ -150,6 +167,13 @@ def check_recipe(recipe):
             f"spans of {recipe.shortest_span} to {recipe.longest_span} tokens do not fit twice "
             f"into the {recipe.context - 1} tokens of a sequence; shorten them or raise context"
         )
+
+
+def check_kept(recipe, keep):
+    """Raises ReportError for a step to keep that the recipe does not have."""
+    for step in keep:
+        if not 0 <= step <= recipe.steps:
+            raise ReportError(f"step {step} cannot be kept, the steps go from 0 to {recipe.steps}")
 
 
 def check_enough_text(recipe, vocabulary, trained, held_out):

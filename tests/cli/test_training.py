@@ -52,6 +52,25 @@ def test_training_says_the_whole_command_that_comes_next(
     assert (tmp_path / "out" / weights).read_bytes() == (trained / weights).read_bytes()
 
 
+def test_models_are_kept_on_request(run, books, tmp_path, monkeypatch):
+    monkeypatch.setitem(recipe_module.RECIPES, "tiny", tiny_recipe())
+    options = ("--recipe", "tiny", "--validation", HELD_OUT, "--keep", "10, 0,10")
+    done = run("train", books, tmp_path / "out", *options)
+    assert done.code == 0
+    assert f"Kept on the way: step-0, step-10 in {tmp_path / 'out'}." in done.said
+    for step in (0, 10):
+        facts = json.loads((tmp_path / "out" / f"step-{step}" / "training.json").read_text())
+        assert facts["steps"] == step
+
+
+@pytest.mark.parametrize("listed", ["0-100", "ten", "5,", "-1"])
+def test_steps_that_are_no_numbers_are_refused(run, books, tmp_path, listed):
+    done = run("train", books, tmp_path / "out", f"--keep={listed}")
+    assert done.code == 2
+    assert_matches(f"--keep '{listed}' is no list of steps; give whole numbers", done.error)
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_unknown_recipe_is_refused(run, books, tmp_path):
     done = run("train", books, tmp_path / "out", "--recipe", "lama-5x32")
     assert done.code == 1

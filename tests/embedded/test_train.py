@@ -130,6 +130,46 @@ def test_an_interrupted_run_ends_like_an_uninterrupted_one(
         assert torch.equal(tensor, expected[name]), name
 
 
+def test_models_are_kept_on_the_way_with_the_steps_they_had(books_folder, trained, tmp_path):
+    output = tmp_path / "out"
+    train(books_folder, output, tiny_recipe(), HELD_OUT, source=SOURCE, keep=[0, 5, 12])
+    kept = sorted(path.name for path in output.iterdir() if path.is_dir())
+    assert kept == ["step-0", "step-12", "step-5"]
+    for step in (0, 5, 12):
+        folder = output / f"step-{step}"
+        assert {path.name for path in folder.iterdir()} == {path.name for path in trained.iterdir()}
+        facts = json.loads((folder / "training.json").read_text())
+        assert (facts["steps"], facts["tokens_seen"]) == (step, step * 2 * 32)
+        assert facts["recipe"]["steps"] == 12
+        assert (facts["train_loss"] is None) == (step == 0)
+    torch.manual_seed(tiny_recipe().seed)
+    untrained = random_model(tiny_recipe(), 0).state_dict()
+    for name, tensor in weights(output / "step-0").items():
+        assert torch.equal(tensor, untrained[name].to(torch.bfloat16)), name
+    for name, tensor in weights(output).items():
+        assert torch.equal(tensor, weights(output / "step-12")[name]), name
+        assert torch.equal(tensor, weights(trained)[name]), name  # keeping changes nothing
+
+
+def test_a_resumed_run_keeps_what_an_uninterrupted_one_does(books_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(train_module, "CHECKPOINT_EVERY", 4)
+    keep = [2, 6]
+    train(books_folder, tmp_path / "whole", tiny_recipe(), HELD_OUT, keep=keep)
+    with pytest.raises(InterruptedRunError):
+        train(books_folder, tmp_path / "cut", tiny_recipe(), HELD_OUT, interrupt_at(7), keep=keep)
+    assert {path.name for path in (tmp_path / "cut").iterdir()} == {"state.pt", "step-2", "step-6"}
+    train(books_folder, tmp_path / "cut", tiny_recipe(), HELD_OUT, keep=keep)
+    for step in keep:
+        found, expected = (weights(tmp_path / run / f"step-{step}") for run in ("cut", "whole"))
+        assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_a_step_that_there_will_not_be_cannot_be_kept(books_folder, tmp_path):
+    with pytest.raises(ReportError, match="step 13 cannot be kept, the steps go from 0 to 12"):
+        train(books_folder, tmp_path / "out", tiny_recipe(), HELD_OUT, keep=[5, 13])
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.fixture
 def interrupted(books_folder, tmp_path, monkeypatch):
     """The folder of a run cut off after its state of step 4."""
