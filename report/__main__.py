@@ -309,7 +309,7 @@ def _render(where, options, only, force):
     about = read_site(where.config)
     studies, found = _measure(where, options, only, force)
     datas = [
-        open_study([each.folder for each in one], study.front_matter.revisions)
+        open_study([each.folder for each in one], study.front_matter.labels)
         for study, one in zip(studies, found, strict=True)
     ]
     pages = []

@@ -39,6 +39,7 @@ def environment(*folders):
         "lower_first": _received.lower,
         "yaml_text": text.yaml_text,
         "slug": text.slug,
+        "model_slug": text.model_slug,
         "self_check_rows": text.self_check_rows,
     }
     return jinja

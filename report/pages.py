@@ -114,8 +114,12 @@ def render_lists(pages, datas, site_src, feed=False):
     for manifest in [one.manifest for data in datas for one in data.models]:
         model = manifest["model"]
         # articles link to a name, which checkpoints may share
-        same_name = models.setdefault(text.slug(model["name"]), {})
-        same_name[model["weights_sha256"]] = model | {"card": _card(model)}
+        name, revision = model["name"].partition("@")[::2]
+        same_name = models.setdefault(
+            text.model_slug(name), {"name": name, "models": {}, "revisions": {}}
+        )
+        kept = same_name["revisions" if revision else "models"]
+        kept[model["weights_sha256"]] = model | {"card": _card(model)}
     context = {
         "pages": pages,
         "tags": sorted(tags.items()),

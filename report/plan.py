@@ -48,7 +48,8 @@ def plans(study, project, inputs, force=False, use_frozen=True, ask=True):
 
     inputs: what the `inputs` of its kind gave
     force: measure whatever is there
-    use_frozen: whether frozen datasets count
+    use_frozen: whether frozen datasets count where the model is here; those of a folder that is
+        not here always do, also with `force`
     ask: whether the hub may be asked for a commit that is not recorded
     raises: ReportError if a model cannot be found and no frozen datasets stand in for it
     """
@@ -102,12 +103,11 @@ class _Planner:
         """The `Plan` for a model's name, or for alternatives "a or b"."""
         frozen = _manifests(self.project.frozen / self.study.name, careful=True)
         there = _manifests(self.project.site_src / "datasets" / self.study.name)
-        if not self.force and self.use_frozen:
-            fitting, misfits = self._fitting(name, frozen)
-            if fitting:
-                return Plan("frozen", fitting[1]["model"]["name"], fitting[0])
-        else:
-            misfits = []
+        fitting, misfits = self._fitting(name, frozen)
+        wanted = self.use_frozen and not self.force
+        if fitting and (wanted or self._is_gone(name, fitting[1])):
+            return Plan("frozen", fitting[1]["model"]["name"], fitting[0])
+        misfits = misfits if wanted else []
         missing = missing_package()
         if missing and not self.force:
             fitting, more = self._fitting(name, there)
@@ -126,6 +126,11 @@ class _Planner:
                 f"it cannot be measured here: {str(error).rstrip('.')}. Run `python -m report "
                 "freeze` where it can be, and commit what that writes."
             ) from error
+
+    def _is_gone(self, name, manifest):
+        """Whether datasets are of a folder that is not here, so that nothing can measure again."""
+        of_hub = "hub" in manifest["determined_by"]["model"]
+        return not of_hub and not any(map(names.is_here, names.alternatives(name)))
 
     def _measured_here(self, name, there):
         """The `Plan` for a model whose key can be computed."""
@@ -192,14 +197,15 @@ def _source(name, before, lock):
     before: their `determined_by`
     """
     hub, called = before["model"].get("hub"), before["model_name"]
+    here = names.is_here(name)
     if hub is not None:
-        if hub != name.partition("@")[0] or (Path(name) / "config.json").is_file():
+        if hub != name.partition("@")[0] or here:
             return None
         return names.find(name, lock, ask=False)
-    if name in names.embedded_models() or (Path(name).expanduser() / "config.json").is_file():
+    if here:
         source = names.find(name)
         return source if source.name == called else None
-    return names.Source(called, "folder") if Path(name).name == called else None
+    return names.Source(called, "folder") if names.called(name) == called else None
 
 
 def _manifests(folder, careful=False):

@@ -22,7 +22,7 @@ from pydantic import (
 
 from report.condition_spec import ConditionSpec, require_agreement
 from report.errors import ReportError
-from report.models.names import at_revision, number_of_layers
+from report.models.names import number_of_layers
 from report.passage_spec import PassageSpec, kind_of
 from report.yaml_lines import line_of, parse
 
@@ -60,7 +60,8 @@ class FrontMatter(BaseModel):
     """Several models, in place of one, for an article that compares them. An entry may name
     alternatives, "owner/model or embedded-model": the first that is on this machine is measured."""
     revisions: list[Named] = []
-    """Revisions of `model` that are compared: on the hub, or folders inside the model's."""
+    """Revisions of `model` that are compared: on the hub, or folders inside the model's. With
+    `models`, these come first."""
     passage: Annotated[
         Annotated[Named, Tag("name")] | Annotated[PassageSpec, Tag("row")], Discriminator(kind_of)
     ] = "the-lamp-on-the-hill"
@@ -102,9 +103,9 @@ class FrontMatter(BaseModel):
     @model_validator(mode="after")
     def _fits_together(self):
         said = self.model_fields_set
-        if self.models and "model" in said:
+        if self.models and "model" in said and not self.revisions:
             raise ValueError("says `model` and `models`; say one of them")
-        if self.revisions and (self.models or "model" not in said):
+        if self.revisions and "model" not in said:
             raise ValueError("`revisions` are those of one `model`; say which")
         if len(self.all_names) > len(set(self.all_names)):
             key = "revisions" if self.revisions else "models"
@@ -120,16 +121,19 @@ class FrontMatter(BaseModel):
 
     @property
     def all_names(self):
-        """The names of the models as they are written, or the revisions."""
-        return self.revisions or self.models or [self.model]
+        """The names of the models as they are written, and the revisions."""
+        return [*self.models, *self.revisions] or [self.model]
 
     @property
     def all_models(self):
-        """The names of the models, one or more, by which they are found.
+        """The names of the models, one or more, by which they are found."""
+        revisions = [f"{self.model}@{each}" for each in self.revisions]
+        return [*self.models, *revisions] or [self.model]
 
-        raises: ReportError if a folder has no such revision
-        """
-        return [at_revision(self.model, each) for each in self.revisions] or self.all_names
+    @property
+    def labels(self):
+        """What pages call each model, if not by its name: list of a revision or None."""
+        return [*([None] * len(self.models)), *self.revisions] or [None]
 
     @property
     def kind(self):

@@ -71,6 +71,11 @@ def slug(text):
     return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-") or "tag"
 
 
+def model_slug(name):
+    """The anchor of a model on the page of models; revisions of a folder stand under its name."""
+    return slug(name.partition("@")[0])
+
+
 def self_check_rows(numbers):
     """The manifest's self-check as rows of what was compared, the difference and its limit."""
     found, limits = numbers["differences"], numbers["limits"]

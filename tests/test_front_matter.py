@@ -7,6 +7,7 @@ import pytest
 from report.errors import ReportError
 from report.kinds import kind
 from report.measuring import read
+from report.models import names
 from report.study import FrontMatter, read_study
 from tests.test_study import CONDITIONS, GOOD, write
 
@@ -157,15 +158,25 @@ def test_revisions_are_folders_of_a_model_or_named_on_the_hub(files, tmp_path):
         (tmp_path / "runs" / f"step-{step}" / "config.json").write_text("{}")
     text = GOOD.replace("tags: [one]", "model: runs\nrevisions: [step-1, step-20]")
     front = read_study(write(files, text)).front_matter
-    assert front.all_models == [str(tmp_path / "runs" / f"step-{n}") for n in (1, 20)]
+    found = [names.find(name) for name in front.all_models]
+    assert [source.folder for source in found] == [tmp_path / "runs" / f"step-{n}" for n in (1, 20)]
+    assert [source.name for source in found] == ["runs@step-1", "runs@step-20"]
     text = text.replace("step-20", "step-2")
     front = read_study(write(files, text)).front_matter
     with pytest.raises(ReportError, match=r"no revision 'step-2'.*it has: step-1, step-20\."):
-        _ = front.all_models
+        names.find(front.all_models[1])
     hub = FrontMatter(
         title="a", date="2026-01-02", author="a", summary="a", model="o/m", revisions=["r1", "r2"]
     )
     assert hub.all_models == ["o/m@r1", "o/m@r2"]
+    assert hub.labels == ["r1", "r2"]
+
+
+def test_several_models_stand_before_the_revisions_of_one(files):
+    text = GOOD.replace("tags: [one]", "models: [a, b]\nmodel: o/m\nrevisions: [r1, r2]")
+    front = read_study(write(files, text)).front_matter
+    assert front.all_models == ["a", "b", "o/m@r1", "o/m@r2"]
+    assert front.labels == [None, None, "r1", "r2"]
 
 
 def test_models_on_the_command_line_stand_instead_of_revisions(files):

@@ -141,6 +141,56 @@ def test_what_does_not_fit_any_more_is_refused_where_nothing_can_be_measured(roo
     )
 
 
+@pytest.fixture
+def revisions(root, falcon_folder):
+    """The same project with two revisions of one model that are frozen; their folders."""
+    shutil.rmtree(root / "frozen")
+    folders = [shutil.copytree(falcon_folder, root / "runs" / f"step-{n}") for n in (1, 2)]
+    header = f"model: ./{root.name}/runs\nrevisions: [step-1, step-2]"
+    edit(root / ARTICLE_FILE, f"model: {root.name}/tiny", header)
+    edit(folders[1] / "config.json", '"layer_norm_epsilon": 1e-05', '"layer_norm_epsilon": 1e-04')
+    found = measured(root)
+    assert [each.state for each in found] == ["measured", "measured"]
+    frozen.freeze("small", [each.folder for each in found], project_in(root))
+    shutil.rmtree(root / "site_src" / "datasets")
+    return folders
+
+
+@pytest.mark.parametrize("gone", ["one of them", "both", "the model's folder too"])
+@pytest.mark.parametrize("force", [False, True])
+def test_revisions_that_are_gone_have_their_frozen_datasets(root, revisions, gone, force):
+    """Also where all that can be measured is to be measured again."""
+    first = {"one of them": 1, "both": 0}.get(gone, 0)
+    for folder in revisions[first:]:
+        shutil.rmtree(folder)
+    if gone == "the model's folder too":
+        shutil.rmtree(root / "runs")
+    study = read_study(root / ARTICLE_FILE)
+    found = measuring.datasets(study, project_in(root), lambda *_: None, force=force)
+    there = "measured" if force else "frozen"
+    assert [each.state for each in found] == [there] * first + ["frozen"] * (2 - first)
+    names = [
+        json.loads((each.folder / "manifest.json").read_text())["model"]["name"] for each in found
+    ]
+    assert names == ["runs@step-1", "runs@step-2"]
+
+
+def test_freezing_again_keeps_those_of_models_that_are_gone(root, revisions):
+    before = contents(root / "frozen")
+    shutil.rmtree(root / "runs")
+    study = read_study(root / ARTICLE_FILE)
+    found = measuring.datasets(study, project_in(root), lambda *_: None, use_frozen=False)
+    assert [each.state for each in found] == ["frozen", "frozen"]
+    frozen.freeze("small", [each.folder for each in found], project_in(root))
+    assert contents(root / "frozen") == before
+
+
+def test_a_revision_that_was_never_frozen_is_asked_for(root, revisions):
+    edit(root / ARTICLE_FILE, "step-2]", "step-3]")
+    with pytest.raises(ReportError, match=r"has no revision 'step-3'.*it has: step-1, step-2"):
+        measured(root)
+
+
 def test_what_does_not_fit_any_more_is_measured_where_that_can_be(root):
     edit(root / "passage.md", "hill", "roof")
     [found] = measured(root)

@@ -11,8 +11,8 @@ from report.datasets import conditions, tables
 from report.errors import ReportError
 
 
-def opened(paths):
-    """`ConditionsStudy` of an article; paths: folders, one a model."""
+def opened(paths, labels=()):
+    """`ConditionsStudy` of an article; paths: folders, one a model, which have their own names."""
     return ConditionsStudy([ModelConditions(path) for path in paths])
 
 

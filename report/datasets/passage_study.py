@@ -13,7 +13,7 @@ from report.errors import ReportError
 def opened(paths, labels=()):
     """`StudyData` of an article about one model, `PassageModels` of one that compares several.
 
-    paths: folders, one a model; labels: what to call them, if not by their names
+    paths: folders, one a model; labels: what to call each, None: by its name
     """
     models = [StudyData(path) for path in paths]
     return models[0] if len(models) == 1 else PassageModels(models, labels)
@@ -162,7 +162,9 @@ class PassageModels:
     def __init__(self, models, labels=()):
         self.models = models
         """list of `StudyData`, in the order of the front matter."""
-        self.labels = _told_apart(labels or [model.label for model in models])
+        labels = labels or [None] * len(models)
+        own = [label or model.label for label, model in zip(labels, models, strict=True)]
+        self.labels = _told_apart(own)
         """What figures call each, list of str, no two the same."""
         self.names = _told_apart([_address(label) for label in self.labels], "-{}")
         """The same as addresses have it: small letters, digits and hyphens."""

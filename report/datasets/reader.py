@@ -16,9 +16,9 @@ def open_study(paths, labels=()):
     """What was measured for one article.
 
     paths: folders of its datasets, one a model, as `report.measuring.datasets` names them
-    labels: what an article about a passage calls its models, if not by their names
+    labels: what an article calls each of its models; None: by its name
     raises: ReportError if a manifest is missing or damaged
     """
     kind = store.read(paths[0] / "manifest.json")["kind"]
-    more = [labels] if labels else []
+    more = [labels] if any(labels) else []
     return import_module(f"report.datasets.{kind}_study").opened(paths, *more)

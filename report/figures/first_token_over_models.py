@@ -1,9 +1,8 @@
 """How much heads attend to the first token, against the training step or the size of the model."""
 
-import re
-
 import altair
 
+from report.datasets.training import training_steps
 from report.figures import _controls, _theme
 from report.figures._head_sorted import SOURCES
 from report.text import percent
@@ -11,9 +10,6 @@ from report.text import percent
 OF_MODELS = True
 ASPECT = 1.6
 PHONE_ASPECT = 1.05
-STEP = re.compile(r"(?:step|checkpoint|ckpt|iter)[a-z]*[-_ ]?(\d+)", re.IGNORECASE)
-"""A training step in the name of a revision or a folder: "step1000", "checkpoint-500"."""
-
 WIDE = 20
 """From so many times the smallest value on, an axis is logarithmic."""
 
@@ -28,7 +24,7 @@ def left_out(data):
     if len(data.models) < 2:
         return "There is one model only, so there is nothing to compare it with."
     if len({place for place, _ in _places(data)}) < 2:
-        return "All models are of one size, and their names tell no training step."
+        return "All models are of one size, and nothing tells after which training step."
     return ""
 
 
@@ -127,9 +123,8 @@ def _means(data, state):
 
 
 def _steps(data):
-    """The training step of every model, if all of their names tell one, else None."""
-    found = [STEP.search(label) for label in data.labels]
-    return [int(each[1]) for each in found] if all(found) else None
+    """The training step of every model, if they are of one training and all tell one, else None."""
+    return training_steps([model.manifest["model"] for model in data.models], data.labels)
 
 
 def _places(data):

@@ -1,5 +1,7 @@
 """What identifies a loaded model: the facts that its pages and datasets state."""
 
+import json
+
 from torch import nn
 
 from report import store
@@ -18,6 +20,10 @@ TOKENIZER_FILES = (
 
 CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")
 """What configs call the most tokens of a text; those of ALiBi models that name none have none."""
+
+STEPS = {"training.json": "steps", "trainer_state.json": "global_step"}
+"""Files beside a checkpoint that say after how many steps it was saved -> under which name: those
+of this project's training, and of transformers' Trainer."""
 
 POSITION_EMBEDDINGS = ("wpe", "embed_positions", "position_embeddings", "positions_embed")
 """What models call the embedding of a token's absolute position."""
@@ -44,6 +50,7 @@ def identity(source, folder, model, tokenizer):
         "vocabulary": vocabulary(model),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "context": context(model),
+        "training_step": training_step(folder),
         "special_tokens_added": special_tokens_added(tokenizer),
     }
 
@@ -54,6 +61,18 @@ def vocabulary(model):
         return model.get_input_embeddings().weight.shape[0]
     except NotImplementedError:  # code of the checkpoint's own may not tell
         return text_config(model).vocab_size
+
+
+def training_step(folder):
+    """After how many training steps a checkpoint was saved, int; None if no file beside it says."""
+    for name, key in STEPS.items():
+        try:
+            found = json.loads((folder / name).read_text("utf-8")).get(key)
+        except (OSError, ValueError, AttributeError):
+            continue
+        if isinstance(found, int) and found >= 0:
+            return found
+    return None
 
 
 def head_dim(config):

@@ -28,7 +28,8 @@ class LoadedModel:
     identity: name, source ("embedded", "folder" or "hub"), revision (40 hex digits or None),
         family, tokenizer_sha256, dtype, device, num_hidden_layers, layers_measured,
         num_attention_heads, hidden_size, head_dim, vocabulary (rows of the embedding), parameters,
-        context (most tokens a text may have, None without a limit), alibi_factor,
+        context (most tokens a text may have, None without a limit), training_step (after which it
+        was saved, None if nothing beside it says), alibi_factor,
         special_tokens_added (their texts, in the order of the passage); never a path
     folder: where its files are
     partial: what runs a model whose weights are not all in memory (see partial.py), or None

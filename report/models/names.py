@@ -55,12 +55,14 @@ class Preset:
 def find(name, lock=None, ask=True):
     """The model that a name stands for.
 
-    name: str or Path: an embedded model; else a folder with config.json; else `owner/model` on the
-        hub, with `@branch`, `@tag` or `@commit` if not the commit that was recorded
+    name: str or Path: an embedded model; else a folder with config.json; else a folder inside one
+        of these or inside any other, `folder@revision`; else `owner/model` on the hub, with
+        `@branch`, `@tag` or `@commit` if not the commit that was recorded
     lock: path of a `models.lock.json` in which commits are looked up and recorded, or None
     ask: whether to ask the hub for a commit that is not recorded; else it stays None
     returns: Source
-    raises: ReportError if there is none, or its commit must be asked for and the hub cannot be
+    raises: ReportError if there is none, a folder has no such revision (it lists those it has), or
+        a commit must be asked for and the hub cannot be
     """
     name = str(name)
     if name in embedded_models():
@@ -68,6 +70,9 @@ def find(name, lock=None, ask=True):
     folder = Path(name).expanduser()
     if (folder / "config.json").is_file():
         return Source(folder.resolve().name, "folder", folder.resolve())
+    model, revision = _revision(name)
+    if model is not None:
+        return Source(called(name), "folder", _require_revision(model, revision).resolve())
     if folder.is_dir():
         raise ReportError(
             f"model folder {name!r} has no config.json{_what_it_has(folder)}; give the folder of a "
@@ -82,6 +87,31 @@ def find(name, lock=None, ask=True):
             f"owner/model on the hub.{did_you_mean(name)}"
         )
     return Source(repository, "hub", revision=_commit(repository, revision, lock, ask))
+
+
+def is_here(name):
+    """Whether a name stands for an embedded model or a folder with a checkpoint on this machine."""
+    if name in embedded_models() or (Path(name).expanduser() / "config.json").is_file():
+        return True
+    model, revision = _revision(name)
+    return model is not None and (model / revision / "config.json").is_file()
+
+
+def called(name):
+    """What pages call the model in a folder, be it here or not: the folder's name, with the
+    revision's after "@"."""
+    model, at, revision = str(name).rpartition("@")
+    if not at:
+        return Path(name).expanduser().resolve().name
+    return f"{Path(model).expanduser().resolve().name}@{revision}"
+
+
+def _revision(name):
+    """(folder, revision) of "folder@revision" or "embedded@revision", the revision a folder inside
+    it that may be missing; (None, "") if there is no such folder."""
+    model, _, revision = str(name).rpartition("@")
+    folder = EMBEDDED / model if model in embedded_models() else Path(model).expanduser()
+    return (folder, revision) if model and revision and folder.is_dir() else (None, "")
 
 
 def alternatives(names):
@@ -100,7 +130,7 @@ def find_first(names, lock=None, layers=None, ask=True):
     """
     *first, last = alternatives(names)
     for name in first:
-        if name in embedded_models() or (Path(name).expanduser() / "config.json").is_file():
+        if is_here(name):
             return find(name, lock)
         repository, _, revision = name.partition("@")
         if HUB_ID.fullmatch(repository):
@@ -122,24 +152,6 @@ def _in_cache(repository, revision, lock, layers):
         layers = number_of_layers(presets()[repository].layers)
     count = None if layers == "all" else layers
     return hub.cached_commit(repository, recorded.get(wanted) or revision or "main", count)
-
-
-def at_revision(model, revision):
-    """The name of a model at one of its revisions.
-
-    model: as for `find`; of a folder and an embedded model, a revision is a folder inside it
-    raises: ReportError listing the revisions that a folder has
-    """
-    folder = EMBEDDED / model if model in embedded_models() else Path(model).expanduser()
-    if not folder.is_dir():
-        return f"{model}@{revision}"
-    if (folder / revision / "config.json").is_file():
-        return str(folder / revision)
-    there = sorted(path.parent.name for path in folder.glob("*/config.json"))
-    raise ReportError(
-        f"model folder {str(model)!r} has no revision {revision!r}, a folder with a checkpoint "
-        f"inside it; it has: {', '.join(there) or 'none'}."
-    )
 
 
 def number_of_layers(value):
@@ -175,6 +187,17 @@ def model_folder(name):
     if source.folder is None:
         raise ReportError(f"{name!r} is on the hub; give an embedded model or a local folder.")
     return source.folder
+
+
+def _require_revision(model, revision):
+    """The folder of a revision inside a model's; ReportError listing those that there are."""
+    if (model / revision / "config.json").is_file():
+        return model / revision
+    there = sorted(path.parent.name for path in model.glob("*/config.json"))
+    raise ReportError(
+        f"model folder {str(model)!r} has no revision {revision!r}, a folder with a checkpoint "
+        f"inside it; it has: {', '.join(there) or 'none'}."
+    )
 
 
 def about(preset, layers):

@@ -36,6 +36,23 @@ def test_identity_says_what_was_loaded(falcon_folder):
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "step"),
+    [
+        ("training.json", '{"steps": 400}', 400),
+        ("trainer_state.json", '{"global_step": 1500, "epoch": 0.5}', 1500),
+        ("training.json", '{"steps": 0}', 0),
+        ("training.json", '{"steps": "many"}', None),
+        ("training.json", "[400]", None),
+        ("training.json", "not JSON", None),
+        ("other.json", '{"steps": 400}', None),
+    ],
+)
+def test_the_training_step_is_what_a_file_beside_the_weights_says(folder, name, text, step):
+    (folder / name).write_text(text)
+    assert load_model(folder).identity["training_step"] == step
+
+
+@pytest.mark.parametrize(
     ("name", "changes", "context"),
     [
         ("roberta", {"max_position_embeddings": 66}, 64),
