@@ -1,7 +1,8 @@
 """Verifies a built site as a reader's browser would meet it, without a browser.
 
 Every link, anchor, picture, figure and dataset must resolve inside the site, every dataset must
-satisfy its schema and the manifest's hash, and no page may load anything from another host.
+satisfy its schema and the manifest's hash, no page may load anything from another host, and each
+must have the policy that keeps it from running what is not the site's.
 """
 
 import json
@@ -12,7 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
-from report import store
+from report import policy, store
 from report.address import built_for
 from report.datasets.table_study import TableData
 from report.datasets.table_verify import verify_table
@@ -117,6 +118,7 @@ def check_site(folder):
         )
         if page.pictures_without_alt:
             found.append(f"pictures without alt text: {page.pictures_without_alt}")
+        found += policy.problems(path.read_bytes().decode("utf-8"))
         found += [f"loads {url} from another host" for url in _foreign_urls(*page.styles)]
         problems += [f"{where}: {problem}" for problem in found]
     problems += _check_styles(folder) + _check_lists(folder, site)

@@ -6,6 +6,7 @@ copy them as they are, and list them neither in the search nor in the site's map
 
 from report import store
 from report.jinja import environment
+from report.policy import policy
 
 
 def write_embed_pages(article, site_src):
@@ -17,6 +18,7 @@ def write_embed_pages(article, site_src):
     template = environment().get_template("embed.html.j2")
     for placed in article.placed:
         page = template.render(
+            policy=policy(),
             figure=placed,
             html=article.alone(placed),
             title=placed.module.title(placed.data),

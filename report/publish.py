@@ -13,6 +13,7 @@ from pathlib import Path
 
 from report import store
 from report.errors import ReportError, UsageError
+from report.policy import protect
 
 LEFT_OUT = "SITE_WITHOUT"
 """Variable of the environment that mkdocs.yml takes its `exclude_docs` from."""
@@ -37,7 +38,8 @@ def build(config, folder, without=(), publisher="mkdocs"):
 
     config: mkdocs.yml; folder: where the site goes; for Zensical inside the folder of mkdocs.yml
     without: names of articles that stay out of it, as do their figures and datasets
-    raises: ReportError with the publisher's own lines when it does not succeed, or is not there
+    raises: ReportError with the publisher's own lines when it does not succeed, or is not there;
+        or naming a page with a script in it that is not the theme's
     """
     name, options = PUBLISHERS[publisher]
     if importlib.util.find_spec(publisher) is None:
@@ -59,6 +61,7 @@ def build(config, folder, without=(), publisher="mkdocs"):
         done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603
         if done.returncode:
             raise ReportError(f"{name} could not build the site: {_reason(done)}")
+        protect(temporary)
 
 
 def _reason(done):

@@ -13,6 +13,7 @@ from report.check import check_site
 from report.errors import ReportError
 from report.figure_files import figure_module
 from report.figures import _controls
+from report.policy import NAME, policy
 from tests.commands import ROOT
 from tests.datasets import measured
 from tests.datasets.test_conditions_study import written as conditions_written
@@ -20,16 +21,17 @@ from tests.figures import hand_made
 
 DATASETS = "datasets/a/0123456789ab"
 CONDITIONS = "datasets/b/ba9876543210"
-HOME = """<!doctype html><title>Home</title>
+POLICY = f'<meta http-equiv="{NAME}" content="{policy()}">'
+HOME = f"""<!doctype html>{POLICY}<title>Home</title>
 <link rel="canonical" href="https://example.org/"><link rel="stylesheet" href="assets/site.css">
 <a href="a/">article</a> <a href="a/#fig-1">figure</a> <a href="https://example.com/">elsewhere</a>
 <a href="mailto:ann@example.org">post</a> <a href="a/#fig-1:layer=1">state</a>"""
-ARTICLE = f"""<!doctype html><title>Article</title><h2 id="method">Method</h2>
+ARTICLE = f"""<!doctype html>{POLICY}<title>Article</title><h2 id="method">Method</h2>
 <a href="#method">here</a> <a href="../">home</a>
 <figure id="fig-1" data-figure="attention_map" data-spec="../figures/a/attention_map.json"
   data-datasets="../{DATASETS}/"><img src="../figures/a/map.svg#only-light" alt="A map"></figure>
 <script src="../assets/figures.js"></script>"""
-SEVERAL = """<!doctype html><title>Several models</title>
+SEVERAL = f"""<!doctype html>{POLICY}<title>Several models</title>
 <figure id="fig-1" data-figure="filler_lines" data-datasets="../datasets/b/">
 <div data-spec="../figures/a/filler_lines-1.json"></div>
 <div data-spec="../figures/a/filler_lines-2.json"></div></figure>"""
@@ -361,6 +363,28 @@ DAMAGES = {
         add("index.html", f'<p style="background: url({FOREIGN}.png)">x</p>'),
         rf"index\.html: loads {FOREIGN}\.png from another host",
     ),
+    "no policy": (replace("index.html", POLICY, ""), f"index\\.html: has no {NAME}"),
+    "two policies": (add("index.html", POLICY), f"index\\.html: has 2 {NAME}s"),
+    "policy that lets everything run": (
+        replace("a/index.html", "script-src 'self'", "script-src 'self' 'unsafe-inline'"),
+        rf"a/index\.html: its {NAME} is not the one that builds write",
+    ),
+    "policy after a script": (
+        replace("index.html", POLICY, f'<script src="assets/figures.js"></script>{POLICY}'),
+        rf"index\.html: its {NAME} comes after <script>, which it does not bind",
+    ),
+    "script in a page": (
+        add("index.html", "<script>alert(1)</script>"),
+        r"index\.html: has a script in it without a hash \(alert\(1\)\)",
+    ),
+    "code in an attribute": (
+        replace("a/index.html", "<img ", '<img onerror="alert(1)" '),
+        r"a/index\.html: has code in onerror of <img>, which does not run",
+    ),
+    "code in a link": (
+        add("index.html", '<a href="java\nscript:alert(1)">x</a>'),
+        r"index\.html: has code in href of <a>, which does not run",
+    ),
     "missing alt": (
         replace("a/index.html", ' alt="A map"', ""),
         r"a/index\.html: pictures without alt text: 1",
@@ -406,9 +430,9 @@ def rewritten(site, name, before, after):
 
 def test_links_from_the_root_are_right_on_the_host_that_the_site_is_built_for(site):
     rewritten(site, "index.html", 'https://example.org/"', 'https://example.org/repo/"')
-    store.write_text(site / "404.html", '<a href="/repo/a/#fig-1">article</a>')
+    store.write_text(site / "404.html", f'{POLICY}<a href="/repo/a/#fig-1">article</a>')
     check_site(site)
-    store.write_text(site / "404.html", '<a href="/a/">article</a>')
+    store.write_text(site / "404.html", f'{POLICY}<a href="/a/">article</a>')
     with pytest.raises(ReportError, match=r"404\.html: /a/ leads nowhere"):
         check_site(site)
 

@@ -46,19 +46,32 @@
 
   const NowWorker = Worker;
   class LaterWorker extends EventTarget {
-    constructor(...given) {
+    constructor(address, ...given) {
       super();
+      const { href } = new URL(address, location.href); // instant navigation changes what it is from
       this.worker = used.then(() => {
-        const worker = new NowWorker(...given);
+        const worker = new NowWorker(href, ...given);
         worker.addEventListener("message", ({ data }) =>
-          this.dispatchEvent(new MessageEvent("message", { data })),
+          this.tell(new MessageEvent("message", { data })),
+        );
+        worker.addEventListener("error", ({ message }) =>
+          this.tell(new ErrorEvent("error", { message })),
         );
         return worker;
       });
     }
 
+    tell(event) {
+      this.dispatchEvent(event);
+      this[`on${event.type}`]?.(event); // as Zensical's search listens
+    }
+
     postMessage(...message) {
       this.worker.then((worker) => worker.postMessage(...message));
+    }
+
+    terminate() {
+      this.worker.then((worker) => worker.terminate());
     }
   }
   window.Worker = new Proxy(NowWorker, {

@@ -12,9 +12,9 @@ from report.assets import write_assets
 from report.embed_pages import write_embed_pages
 from report.figures import _compiled
 from report.jinja import environment
+from report.policy import policy
 from tests.figures import hand_conditions
 
-POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 ORDER = (
     "attention_map",
     "attention_breakdown",
@@ -95,7 +95,7 @@ def _write(site, article, body):
     write_embed_pages(article, site)
     page = f"""<!doctype html><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{policy()}">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="../../assets/figures.css">
 <script type="module" src="../../assets/start.js"></script>

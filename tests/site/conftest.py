@@ -9,6 +9,7 @@ from filelock import FileLock
 
 from report.models import names
 from report.study import read_studies
+from tests import violations
 from tests.commands import copy_project, report
 from tests.serving import served
 from tests.site.independent import Independent
@@ -80,7 +81,8 @@ def model(built):
 def visit(browser, built):
     """A function that opens an address of the site as a reader who comes for the first time.
 
-    Whatever a test does, no console may complain and no other host may be asked for anything.
+    Whatever a test does, no console may complain, nothing may be tried that the page's policy
+    forbids, and no other host may be asked for anything.
     """
     root = built.address
     contexts, problems, foreign = [], [], []
@@ -97,6 +99,7 @@ def visit(browser, built):
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 1000}, **options})
         contexts.append(context)
         context.on("request", ask)
+        violations.watch(context, problems)
         page = context.new_page()
         page.on("console", say)
         page.on("pageerror", lambda error: problems.append(str(error)))

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.figures.live_page import go_live
+from tests.figures.live_page import go_live, until
 
 pytestmark = pytest.mark.browser
 
@@ -84,9 +84,9 @@ def test_a_wide_table_is_scrolled_by_keys_and_a_narrow_one_is_no_stop(visit):
     assert stops == wide
     tables.nth(wide.index(True)).focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.activeElement.scrollLeft > 0")
+    until(page, "document.activeElement.scrollLeft > 0")
     page.set_viewport_size({"width": 1280, "height": 1000})
-    page.wait_for_function("!document.querySelector('.md-typeset__scrollwrap[tabindex]')")
+    until(page, "!document.querySelector('.md-typeset__scrollwrap[tabindex]')")
 
 
 @pytest.mark.parametrize("article", ARTICLES)

@@ -43,9 +43,7 @@ def test_the_home_page_shows_a_figure_of_every_article_and_leads_to_them(visit, 
         card.scroll_into_view_if_needed()
         pictures = [each for each in card.locator("img").all() if each.is_visible()]
         assert len(pictures) == 1
-        picture = pictures[0].element_handle()
-        page.wait_for_function("img => img.complete", arg=picture)
-        assert page.evaluate("img => img.naturalWidth", picture) > 300
+        assert pictures[0].evaluate("async img => (await img.decode(), img.naturalWidth)") > 300
     page.locator(f".card:has(a[href*='{ARTICLE}']) .card__picture").click()
     page.wait_for_selector("#fig-1")
 

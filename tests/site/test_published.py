@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from report.publish import Handler
+from tests import violations
 from tests.commands import contents, report
 from tests.figures.live_page import go_live
 from tests.site.conftest import ARTICLE
@@ -65,6 +66,7 @@ def visit(browser, published):
     root, _ = published
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
     missing, foreign, problems = [], [], []
+    violations.watch(context, problems)
     context.on("response", lambda answer: answer.status >= 400 and missing.append(answer.url))
     context.on(
         "request",

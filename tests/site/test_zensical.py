@@ -9,10 +9,12 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
+from tests import violations
 from tests.commands import contents, report
 from tests.figures.live_page import go_live, ink, until
 from tests.serving import served
 from tests.site.conftest import ARTICLE
+from tests.site.journey import travel
 
 pytestmark = pytest.mark.browser
 
@@ -88,10 +90,12 @@ def zensical(built, tmp_path_factory):
 
 @pytest.fixture
 def visit(browser, zensical):
-    """A function that opens an address of Zensical's site; no page may fail or leave the site."""
+    """A function that opens an address of Zensical's site; no page may fail, leave the site, or try
+    what its policy forbids."""
     address = zensical[1]
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
     problems = []
+    violations.watch(context, problems)
     context.on(
         "request",
         lambda a: a.url.startswith((address, "data:", "blob:")) or problems.append(a.url),
@@ -199,6 +203,17 @@ def test_every_figure_is_live_and_follows_the_palette(visit):
     while ink(page, 1) == painted and time.monotonic() < deadline:
         page.wait_for_timeout(200)
     assert ink(page, 1) != painted
+
+
+def test_everything_that_readers_do_works_under_its_policy(visit):
+    page = visit()
+
+    def search(word):
+        page.locator("header .md-search__button").click()
+        page.keyboard.type(word)
+        page.locator("a[href*='about/#how-to-read']").first.wait_for(timeout=60_000)
+
+    travel(page, search)
 
 
 def test_search_knows_the_articles(zensical):
