@@ -63,10 +63,11 @@ def read(study):
         return kinds.kind(wanted.kind).inputs(wanted)
 
 
-def carry_out(plan, study, kind, inputs, folder, progress, announce):
+def carry_out(plan, study, kind, inputs, folder, progress, announce, again=None):
     """The `Found` of one model of an article, measured if its `Plan` says so.
 
     folder: of the article's datasets
+    again: the command that measures it again; default: the one of the command line
     """
     if plan.state == "frozen":
         return Found(frozen.copy_datasets(plan.folder, folder / plan.folder.name), "frozen")
@@ -84,7 +85,7 @@ def carry_out(plan, study, kind, inputs, folder, progress, announce):
             "determined_by": plan.parts,
             **facts,
             "versions": _versions(plan.parts["libraries"]),
-            "command": command(study, source, kind.words(inputs), settings),
+            "command": again or command(study, source, kind.words(inputs), settings),
         }
         kind.write(temporary, measured, provenance, lambda *n: progress("Writing", *n))
     return Found(plan.folder, "measured", plan.reasons)
@@ -120,10 +121,7 @@ def command(study, source, words, settings):
 
     words: of the kind's inputs; of a path, the folders of this machine are left out
     """
-    wanted = study.front_matter
-    model = source.command_name
-    if source.kind == "folder":
-        model = f"{kinds.SOMEWHERE}/{model}"
+    wanted, model = study.front_matter, named_anywhere(source)
     option = "--models" if wanted.models or wanted.revisions else "--model"
     said = ["--study", study.name, option, model]
     options = {}
@@ -138,6 +136,12 @@ def command(study, source, words, settings):
     for name, value in options.items():
         said += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join(["python", "-m", "report", "measure", *said])
+
+
+def named_anywhere(source):
+    """What a command calls a model: of a folder, those of this machine are left out."""
+    model = source.command_name
+    return f"{kinds.SOMEWHERE}/{model}" if source.kind == "folder" else model
 
 
 def _versions(libraries):

@@ -9,6 +9,7 @@ What was measured once is kept in the folder of caches and read from there the n
 
 import functools
 import os
+import shlex
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,7 +21,7 @@ from report.article import figure_for, reason_left_out
 from report.datasets.reader import open_study
 from report.errors import ReportError
 from report.figures import _static, _terms
-from report.measuring import carry_out
+from report.measuring import carry_out, named_anywhere
 from report.passages import SUFFIXES, passage_names
 from report.plan import plans
 from report.project import Project
@@ -48,7 +49,8 @@ def measure(model="falcon-8x8", passage="the-lamp-on-the-hill", *, force=False, 
     kept = Project(_cache())
     (plan,) = plans(study, kept, inputs, force)
     folder = kept.site_src / "datasets" / NAME
-    found = carry_out(plan, study, kind, inputs, folder, lambda *_: None, announce=print)
+    again = _command(wanted, plan, options)
+    found = carry_out(plan, study, kind, inputs, folder, lambda *_: None, print, again)
     return Measurements(open_study([found.folder]))
 
 
@@ -173,6 +175,27 @@ def _front_matter(model, passage, options):
         problem = error.errors()[0] if isinstance(error, ValidationError) else {"msg": str(error)}
         said = ": ".join(map(str, [*problem.get("loc", ())[:1], problem["msg"]]))
         raise ReportError(f"measure: {said}") from None
+
+
+def _command(wanted, plan, options):
+    """The command of a shell that measures the same again; None where nothing is measured."""
+    if plan.state != "measure":
+        return None
+    passage = wanted.passage
+    if not isinstance(passage, str):
+        passage = passage.model_dump(exclude_unset=True)
+        if set(passage) == {"text"}:
+            passage = passage["text"]
+        elif "file" in passage:
+            passage["file"] = f"{kinds.SOMEWHERE}/{Path(passage['file']).name}"
+    elif passage.lower().endswith(SUFFIXES):
+        passage = f"{kinds.SOMEWHERE}/{Path(passage).name}"
+    said = {name: value for name, value in plan.settings.items() if name in options}
+    said |= {name: options[name] for name in ("chat", "layer_by_layer") if name in options}
+    listed = [repr(named_anywhere(plan.source)), repr(passage)]
+    listed += [f"{name}={value!r}" for name, value in said.items()]
+    code = f"from report import measure; measure({', '.join(listed)})"
+    return shlex.join(["python", "-c", code])
 
 
 def _cache():

@@ -1,5 +1,6 @@
 """In a notebook: the three lines of README.md, frames that equal the datasets, charts with data."""
 
+import shlex
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import report
+from report import store
 from report.errors import ReportError
 from report.kinds import passage as passage_kind
 from report.notebook import figure, measure
@@ -87,6 +89,32 @@ def test_what_was_measured_is_kept_for_the_next_time(measured, falcon_folder, mo
     monkeypatch.setenv("XDG_CACHE_HOME", str(measured.data.path.parents[4]))
     monkeypatch.setattr("report.measuring.measure", lambda *_: pytest.fail("it ran again"))
     assert measure(falcon_folder, SENTENCE, layers=2).data.path == measured.data.path
+
+
+@pytest.mark.parametrize(
+    "passage", [SENTENCE, "It\u2019s \"so\", '{{ 7 }}' $HOME `id`\nsaid \\ Ann."]
+)
+def test_the_command_that_it_records_measures_the_same(falcon_folder, passage):
+    first = measure(falcon_folder, passage, layers=2)
+    command = first.data.manifest["command"]
+    assert str(falcon_folder.parent) not in command
+    python, option, code = shlex.split(command)
+    assert (python, option) == ("python", "-c")
+    names = {}
+    exec(code.replace("path/to", str(falcon_folder.parent)), names)
+    again = names["measure"](falcon_folder, passage, layers=2)
+    assert again.data.path == first.data.path
+    assert len(list(first.data.path.parent.iterdir())) == 1, "it measured nothing else"
+
+
+def test_it_records_no_folder_of_this_machine(falcon_folder, tmp_path):
+    (tmp_path / "own.txt").write_text(SENTENCE)
+    (tmp_path / "own.csv").write_text('text\n"The old lamp stood by the window."\n')
+    for passage in (str(tmp_path / "own.txt"), {"file": str(tmp_path / "own.csv")}):
+        manifest = measure(falcon_folder, passage, layers=1).data.manifest
+        assert "path/to/own" in manifest["command"]
+        assert "layers=1" in manifest["command"]
+        assert str(tmp_path) not in store.dumps(manifest)
 
 
 def test_what_is_wrong_is_one_sentence(measured, falcon_folder):
