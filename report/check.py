@@ -261,6 +261,9 @@ def _check_datasets(folder, counts):
         except ReportError as error:
             problems.append(str(error))
             continue
+        if not store.is_whole(manifest):
+            where = manifest_path.relative_to(folder)
+            problems.append(f"{where}: not the manifest that was written")
         for name, facts in manifest["files"].items():
             path = manifest_path.parent / name
             try:

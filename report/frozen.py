@@ -65,15 +65,28 @@ def require_measured(folder):
     return list(manifest["files"])
 
 
+def damage(folder):
+    """What of a folder of datasets is not as it was measured: list of phrases."""
+    try:
+        manifest = store.read(folder / "manifest.json")
+    except ReportError:
+        return ["manifest.json is damaged"]
+    return _changed(folder, manifest)
+
+
 def problems(folder, manifest):
     """Files that are missing, changed, or not the manifest's: list of phrases."""
-    found = []
+    there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    extra = sorted(there - {*manifest["files"], "manifest.json"})
+    return _changed(folder, manifest) + [f"{name} is in no manifest" for name in extra]
+
+
+def _changed(folder, manifest):
+    found = [] if store.is_whole(manifest) else ["manifest.json is not the one that was written"]
     for name, facts in manifest["files"].items():
         path = folder / name
         if not path.is_file():
             found.append(f"{name} is missing")
         elif store.sha256(path) != facts["sha256"]:
             found.append(f"{name} is not the file that was measured")
-    there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
-    extra = sorted(there - {*manifest["files"], "manifest.json"})
-    return found + [f"{name} is in no manifest" for name in extra]
+    return found

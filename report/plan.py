@@ -7,6 +7,7 @@ import importlib.util
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from report import frozen as freezing
 from report import key as keys
 from report import kinds, store
 from report.errors import ReportError
@@ -28,8 +29,9 @@ class Plan:
     """What will be done about one model of an article."""
 
     state: str
-    """"unchanged": its datasets fit. "frozen": frozen ones fit. "kept": they fit as far as can be
-    told without the libraries that measure. "measure": none fit."""
+    """"unchanged": its datasets fit and are the files that were measured. "frozen": frozen ones
+    fit. "kept": they fit as far as can be told without the libraries that measure. "measure":
+    none fit."""
     model: str
     """What pages call it."""
     folder: Path | None = None
@@ -111,9 +113,10 @@ class _Planner:
         missing = missing_package()
         if missing and not self.force:
             fitting, more = self._fitting(name, there)
-            if fitting:
+            found = freezing.damage(fitting[0]) if fitting else []
+            if fitting and not found:
                 return Plan("kept", fitting[1]["model"]["name"], fitting[0])
-            misfits = misfits or more
+            misfits = misfits or found or more
         try:
             if missing and misfits:
                 raise ReportError(f"measuring needs the package {missing!r}")
@@ -147,9 +150,10 @@ class _Planner:
         about = source.name, folder, source, parts, settings
         if self.force:
             return Plan("measure", *about, ["asked for by --force"])
-        if (folder / "manifest.json").is_file():
-            return Plan("unchanged", *about)
-        return Plan("measure", *about, self._reasons(parts, there))
+        if not (folder / "manifest.json").is_file():
+            return Plan("measure", *about, self._reasons(parts, there))
+        found = freezing.damage(folder)
+        return Plan("measure" if found else "unchanged", *about, found[:1])
 
     def _reasons(self, parts, there):
         """What changed since datasets were measured that come nearest."""

@@ -10,6 +10,7 @@ from transformers import FalconConfig, FalconForCausalLM, PreTrainedTokenizerFas
 
 from report.models.load import load_model
 from tests.commands import ROOT
+from tests.fuzz import profile  # noqa: F401 (how random inputs are drawn, in all tests)
 
 ORDER = ("tests/site/test_pages", "tests/site/own", "tests/figures", "tests/site", "tests/models")
 """Files that begin a run, so that its processes end together: the first builds the one site, while

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from report import frozen, measuring, plan
+from report import frozen, measuring, plan, store
 from report import key as keys
 from report.errors import ReportError
 from report.kinds import passage as passage_kind
@@ -77,7 +77,7 @@ def edit_manifest(root, change):
     path = frozen_folder(root) / "manifest.json"
     manifest = json.loads(path.read_text("utf-8"))
     change(manifest["determined_by"])
-    path.write_text(json.dumps(manifest), "utf-8")
+    path.write_text(json.dumps(store.sealed(manifest)), "utf-8")
 
 
 def test_frozen_datasets_are_those_that_were_measured(root):
@@ -246,8 +246,12 @@ def test_force_measures_and_leaves_them(root):
         (lambda folder: (folder / "passage.json").unlink(), "passage.json is missing"),
         (lambda folder: (folder / "extra.json").write_text("{}"), "extra.json is in no manifest"),
         (lambda folder: (folder / "manifest.json").write_text("{"), "manifest.json: is not JSON"),
+        (
+            lambda folder: edit(folder / "manifest.json", '"layers_called":3', '"layers_called":2'),
+            "manifest.json is not the one that was written",
+        ),
     ],
-    ids=["changed", "missing", "unknown", "manifest"],
+    ids=["changed", "missing", "unknown", "manifest", "a number of the manifest"],
 )
 def test_frozen_files_that_are_not_the_measured_ones_are_refused(root, damage, said):
     damage(frozen_folder(root))

@@ -101,6 +101,15 @@ def corpus(asked, **changes):
     asked.patch(passage_kind, "corpus", lambda: texts)
 
 
+def dataset(asked, name, old, new):
+    """A dataset with something replaced, or ended there."""
+    (folder,) = asked.root.glob("site_src/datasets/*/*/")
+    text = (folder / name).read_text("utf-8")
+    assert old in text
+    changed = text.partition(old)[0] if new is None else text.replace(old, new, 1)
+    (folder / name).write_text(changed, "utf-8")
+
+
 def again(asked):
     """The template is copied elsewhere in site_src, as a build that was cut off leaves it."""
     (asked.root / "site_src" / "articles").mkdir()
@@ -175,6 +184,26 @@ TRIGGERS = {
     "datasets deleted": (
         lambda a: shutil.rmtree(a.root / "site_src" / "datasets"),
         plan.NEVER,
+    ),
+    "a number of a dataset": (
+        lambda a: dataset(a, "attention/1/2.json", '"layer":1', '"layer": 1'),
+        "attention/1/2.json is not the file that was measured",
+    ),
+    "a dataset cut off": (
+        lambda a: dataset(a, "updates/0.json", '"rows"', None),
+        "updates/0.json is not the file that was measured",
+    ),
+    "a dataset deleted": (
+        lambda a: next(a.root.glob("site_src/datasets/*/*/passage.json")).unlink(),
+        "passage.json is missing",
+    ),
+    "a number of the manifest": (
+        lambda a: dataset(a, "manifest.json", '"layers_called":3', '"layers_called":2'),
+        "manifest.json is not the one that was written",
+    ),
+    "the manifest cut off": (
+        lambda a: dataset(a, "manifest.json", '"versions"', None),
+        "manifest.json is damaged",
     ),
     "manifest deleted": (
         lambda a: next(a.root.glob("site_src/datasets/*/*/manifest.json")).unlink(),

@@ -197,28 +197,54 @@ def _rounded_rows(values, step, probability, largest_targets, scored):
 def decode(shard):
     """The `DecodedAttention` of an attention/2 dataset (a dict); the inverse of `encode`.
 
-    raises: ReportError if a term has too few or too many values
+    raises: ReportError if there are too few or too many values of anything, if one is beyond what
+        is ever written, or a target is no token
     """
     length, given = shard["tokens"], shard.get("visible")
     try:
+        _require_sizes(shard)
         ranges = Visible.of(given and Visible(given["first"], given["last"]), length)
         terms = {name: _decode_term(name, term, ranges) for name, term in shard["terms"].items()}
     except ReportError as error:
         raise ReportError(f"layer {shard['layer']} head {shard['head']}: {error}") from error
     score = np.where(ranges.mask(), sum(term.matrix() for term in terms.values()), -np.inf)
     capped = cap(score, shard.get("softcap"))
+    with np.errstate(over="ignore"):
+        probability = np.exp(capped - np.asarray(shard["log_normalizer"], float)[:, None])
+    if not np.isfinite(probability).all():
+        raise ReportError(
+            f"layer {shard['layer']} head {shard['head']}: a normalizer does not fit the scores; "
+            "delete the dataset and run `make site`."
+        )
     return DecodedAttention(
         layer=shard["layer"],
         head=shard["head"],
         terms=terms,
         score=score,
-        probability=np.exp(capped - np.asarray(shard["log_normalizer"])[:, None]),
+        probability=probability,
         marker_count=np.asarray(shard["marker_count"]),
         largest_targets=np.asarray(shard["largest_targets"]).reshape(length, RANKS),
         ranges=ranges,
         softcap=shard.get("softcap"),
         sink=shard.get("sink"),
     )
+
+
+def _require_sizes(shard):
+    """Stop before anything is made of a number of tokens that the values are not of."""
+    rows = shard["tokens"]
+    sizes = {"log_normalizer": rows, "marker_count": rows, "largest_targets": rows * RANKS}
+    for name, size in sizes.items():
+        if len(shard[name]) != size:
+            raise ReportError(
+                f"{name} has {len(shard[name])} values, not {size}; delete the dataset and run "
+                "`make site`."
+            )
+    if max(shard["largest_targets"]) >= rows:
+        raise ReportError(
+            f"a target is {max(shard['largest_targets'])}, of {rows} tokens that count from 0; "
+            "delete the dataset and run `make site`."
+        )
 
 
 def _log_normalizer(score, sink):
@@ -248,7 +274,12 @@ def _decode_term(name, term, ranges):
             f"term {name!r} has {len(integers)} values, not {expected}; "
             "delete the dataset and run `make site`."
         )
-    values = integers * term["step"]
+    values = integers * float(term["step"])
+    if not np.abs(values).max(initial=0) <= 2 * LARGEST_SCORE:  # rounding adds a little
+        raise ReportError(
+            f"term {name!r} has a value beyond {LARGEST_SCORE:,}; delete the dataset and run "
+            "`make site`."
+        )
     if is_cell:
         cells = np.zeros((len(ranges.first),) * 2)
         cells[ranges.mask()] = values

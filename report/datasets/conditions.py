@@ -134,7 +134,13 @@ def _decode_spread(dataset, name, reduction, values):
             f"layer {dataset['layer']} head {dataset['head']}, condition {name!r}: {reduction} has "
             f"{len(mean)} means and {len(error)} errors; delete the dataset and run `make site`."
         )
-    return tables.from_steps(mean, dataset["step"]), tables.from_steps(error, dataset["step"])
+    pair = tables.from_steps(mean, dataset["step"]), tables.from_steps(error, dataset["step"])
+    if any(np.isinf(each).any() for each in pair):
+        raise ReportError(
+            f"layer {dataset['layer']} head {dataset['head']}, condition {name!r}: {reduction} has "
+            "numbers that are too large; delete the dataset and run `make site`."
+        )
+    return pair
 
 
 def _columns(changed, spreads, heads):

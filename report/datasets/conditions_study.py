@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from report import store
-from report.datasets import conditions, tables
+from report.datasets import tables
+from report.datasets.verify_conditions import decoded_received, verify_texts
 from report.errors import ReportError
 
 
@@ -64,6 +65,9 @@ class ModelConditions:
         """The manifest/1 dataset: model, versions, self-check, prompts, files."""
         return store.read(self.path / "manifest.json")
 
+    def _read(self, name):
+        return store.read_measured(self.path, name, self.manifest)
+
     @property
     def name(self):
         """The model's name as titles have it: on the hub, without its owner."""
@@ -86,7 +90,12 @@ class ModelConditions:
 
     @functools.cached_property
     def _texts(self):
-        return store.read(self.path / "conditions.json")
+        texts = self._read("conditions.json")
+        try:
+            verify_texts(texts)
+        except ReportError as error:
+            raise ReportError(f"{self.path / 'conditions.json'}: {error}.") from error
+        return texts
 
     @property
     def prompts(self):
@@ -113,12 +122,17 @@ class ModelConditions:
 
         raises: ReportError if the dataset is missing or broken
         """
-        path = self.path / "received" / f"{layer}" / f"{head}.json"
-        return conditions.decode_received(store.read(path))
+        received = self._read(f"received/{layer}/{head}.json")
+        if (received["layer"], received["head"]) != (layer, head):
+            raise ReportError(
+                f"{self.path}: received/{layer}/{head}.json is of layer {received['layer']} head "
+                f"{received['head']}; delete it and run `make site`."
+            )
+        return decoded_received(received, self._texts)
 
     @functools.cached_property
     def _effects(self):
-        return tables.decode(store.read(self.path / "effects.json"))
+        return tables.decode(self._read("effects.json"))
 
     @property
     def effects(self):

@@ -30,4 +30,4 @@ class Folder:
             "date": datetime.now(UTC).date().isoformat(),
             "files": self.files,
         }
-        store.write(self.path / "manifest.json", manifest)
+        store.write(self.path / "manifest.json", store.sealed(manifest))

@@ -62,10 +62,13 @@ class StudyData:
         """The manifest/1 dataset: model, versions, self-check, fields, files."""
         return store.read(self.path / "manifest.json")
 
+    def _read(self, name):
+        return store.read_measured(self.path, name, self.manifest)
+
     @functools.cached_property
     def passage(self):
         """The passage/1 dataset: name, title, source, licence, language, tokens."""
-        return store.read(self.path / "passage.json")
+        return self._read("passage.json")
 
     @functools.cached_property
     def tokens(self):
@@ -133,7 +136,15 @@ class StudyData:
 
         raises: ReportError if the dataset is missing or broken
         """
-        return attention.decode(store.read(self.path / "attention" / f"{layer}" / f"{head}.json"))
+        name = f"attention/{layer}/{head}.json"
+        found = attention.decode(self._read(name))
+        told = found.layer, found.head, len(found.score)
+        if told != (layer, head, self.length):
+            raise ReportError(
+                f"{self.path / name}: is of layer {told[0]} head {told[1]} and {told[2]} tokens, "
+                f"in a passage of {self.length}; delete it and run `make site`."
+            )
+        return found
 
     @functools.lru_cache(maxsize=64)  # noqa: B019
     def updates(self, layer):
@@ -145,12 +156,12 @@ class StudyData:
             raise ReportError(
                 "the updates of this model cannot be measured; leave figures of them out."
             )
-        return tables.decode(store.read(self.path / "updates" / f"{layer}.json"))
+        return tables.decode(self._read(f"updates/{layer}.json"))
 
     @functools.cached_property
     def head_statistics(self):
         """Columns of the table "heads": dict of column to array [source x layer x head]."""
-        return tables.decode(store.read(self.path / "head_statistics.json"))["heads"]
+        return tables.decode(self._read("head_statistics.json"))["heads"]
 
 
 class PassageModels:

@@ -4,7 +4,6 @@ import functools
 
 import numpy as np
 
-from report import store
 from report.datasets import renderings, tables
 from report.datasets.passage_study import StudyData
 from report.datasets.token_classes import CLASSES, current_tokens, token_classes
@@ -24,7 +23,7 @@ class TableData(StudyData):
     @functools.cached_property
     def about(self):
         """The renderings/1 dataset: table, columns, rows."""
-        return store.read(self.path / "renderings.json")
+        return self._read("renderings.json")
 
     @functools.cached_property
     def renderings(self):
@@ -34,7 +33,7 @@ class TableData(StudyData):
     @functools.cached_property
     def class_shares(self):
         """Columns of the table "heads": dict of column to array."""
-        return tables.decode(store.read(self.path / "class_shares.json"))["heads"]
+        return tables.decode(self._read("class_shares.json"))["heads"]
 
     @functools.cached_property
     def targets(self):

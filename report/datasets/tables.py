@@ -79,4 +79,24 @@ def _decode_column(table, name, content, rows):
             f"table {table!r}: column {name!r} has {len(values)} values, not {rows}; "
             "delete the dataset and run `make site`."
         )
-    return from_steps(values, content["step"]) if "step" in content else np.asarray(values)
+    kinds = {str if isinstance(value, str) else type(value) for value in values}
+    if not (kinds <= {str} or kinds <= {int, float, type(None)}):
+        raise ReportError(
+            f"table {table!r}: column {name!r} has texts among its numbers; delete the dataset and "
+            "run `make site`."
+        )
+    if "step" not in content:
+        return np.asarray(values)
+    if str in kinds:
+        raise ReportError(
+            f"table {table!r}: column {name!r} has a step and no numbers; delete the dataset and "
+            "run `make site`."
+        )
+    with np.errstate(over="ignore"):
+        found = from_steps(values, content["step"])
+    if np.isinf(found).any():
+        raise ReportError(
+            f"table {table!r}: column {name!r} has numbers that are too large; delete the dataset "
+            "and run `make site`."
+        )
+    return found

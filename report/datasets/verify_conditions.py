@@ -29,7 +29,7 @@ def verify_texts(texts):
                 raise ReportError(f"{where}: segment {segment['name']!r} is not within the tokens")
         if each["added"] not in (None, *(segment["name"] for segment in each["segments"])):
             raise ReportError(f"{where}: no segment is called {each['added']!r}")
-        positions = np.asarray(each["positions"])
+        positions = np.asarray(each["positions"], int)
         if len(positions) != len(first["counts"]) or positions.max() >= len(counts):
             raise ReportError(
                 f"{where}: positions are not {len(first['counts'])} from -1 to {len(counts) - 1}"
@@ -44,25 +44,38 @@ def verify_received(received, texts, terms):
         error is there for a single prompt, or if the probabilities of rows do not add up
     """
     where = f"layer {received['layer']} head {received['head']}"
-    names = [each["name"] for each in texts["conditions"]]
-    if list(received["conditions"]) != names:
-        raise ReportError(f"{where}: has conditions {', '.join(received['conditions'])}")
-    decoded = conditions.decode_received(received)
+    decoded = decoded_received(received, texts)
     for each in texts["conditions"]:
         counts = np.asarray(each["counts"])
-        reductions = decoded[each["name"]]
-        if list(reductions) != texts["reductions"]:
-            raise ReportError(f"{where}, {each['name']!r}: has {', '.join(reductions)}")
-        for name, (mean, error) in reductions.items():
+        for name, (mean, error) in decoded[each["name"]].items():
             said = f"{where}, {each['name']!r}, {name}"
-            if len(mean) != len(counts):
-                raise ReportError(f"{said}: {len(mean)} values, not {len(counts)}")
             if not ((mean >= 0) & (mean <= 1)).all():
                 raise ReportError(f"{said}: a mean of probabilities is not between 0 and 1")
             if (np.isnan(error) != (counts == 1)).any():
                 raise ReportError(f"{said}: errors are not of the positions of several prompts")
             if name != "mean":
                 _verify_sum(said, mean, counts, received["step"], sink=bool(SINK & set(terms)))
+
+
+def decoded_received(received, texts):
+    """What `conditions.decode_received` gives, if it has a value for each position of the texts.
+
+    raises: ReportError if conditions, reductions or positions are others
+    """
+    where = f"layer {received['layer']} head {received['head']}"
+    names = [each["name"] for each in texts["conditions"]]
+    if list(received["conditions"]) != names:
+        raise ReportError(f"{where}: has conditions {', '.join(received['conditions'])}")
+    decoded = conditions.decode_received(received)
+    for each in texts["conditions"]:
+        reductions, number = decoded[each["name"]], len(each["counts"])
+        if list(reductions) != texts["reductions"]:
+            raise ReportError(f"{where}, {each['name']!r}: has {', '.join(reductions)}")
+        for name, (mean, _) in reductions.items():
+            if len(mean) != number:
+                said = f"{where}, {each['name']!r}, {name}"
+                raise ReportError(f"{said}: {len(mean)} values, not {number}")
+    return decoded
 
 
 def verify_effects(effects, texts, layers, heads):
