@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from report.characters import quoted
 from report.condition_spec import ConditionSpec, require_agreement
 from report.errors import ReportError
 from report.models.names import number_of_layers
@@ -43,13 +44,20 @@ INSIDE = {"conditions": (ConditionSpec, "condition"), "passage": (PassageSpec, "
 Named = Annotated[str, Field(min_length=1)]
 
 
+def _day(value):
+    """Seconds since 1970 are no day that anybody writes."""
+    if isinstance(value, date) or re.fullmatch(r"\d{4}-\d\d-\d\d", str(value), re.ASCII):
+        return value
+    raise ValueError("must be a day such as 2026-01-31")
+
+
 class FrontMatter(BaseModel):
     """The keys at the top of an article's template."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str = Field(min_length=1)
-    date: date
+    date: Annotated[date, BeforeValidator(_day)]
     author: str = Field(min_length=1)
     summary: str = Field(min_length=1)
     tags: list[str] = []
@@ -85,7 +93,7 @@ class FrontMatter(BaseModel):
     """Where it is computed; auto: CUDA where there is one."""
     trust_remote_code: str | None = None
     """The model's name, if code that its folder brings along may run."""
-    alibi_factor: float = Field(1.0, ge=0)
+    alibi_factor: float = Field(1.0, ge=0, allow_inf_nan=False)
     """How often ALiBi counts; 2 recreates figures made through a bug of transformers."""
     chat: bool = False
     """Whether the passage is put into the model's chat template."""
@@ -262,9 +270,14 @@ def _file(value, root):
         return {key: _file(each, root) if key == "file" else each for key, each in value.items()}
     if not isinstance(value, str) or not value.strip() or "\n" in value or "\0" in value:
         return value
-    here = root / value
-    known = here.is_file() or (here.is_dir() and any(here.rglob("config.json")))
-    return str(here) if known and not Path(value).exists() else value
+    try:
+        here = root / value
+        # a checkpoint, or a folder of revisions
+        models = (*here.glob("config.json"), *here.glob("*/config.json"))
+        known = here.is_file() or (here.is_dir() and any(models))
+        return str(here) if known and not Path(value).exists() else value
+    except OSError:  # no file can have such a name
+        return value
 
 
 def _explain(problem, header, path, replaced):
@@ -289,7 +302,7 @@ def _explain(problem, header, path, replaced):
         known = list((model if where else FrontMatter).model_fields)
         near = get_close_matches(key, known, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}."
-        return f"{path}, line {line}: unknown key {key!r}{where}; {hint}"
+        return f"{path}, line {line}: unknown key {quoted(key)}{where}; {hint}"
     if problem["type"] == "missing":
         missing = f"the {part}" if where else "the front matter"
         return f"{path}, line {line}: the key {key!r} is missing from {missing}; add it."
@@ -312,4 +325,4 @@ def _reason(problem):
         said = "must be a small letter, then small letters, digits, - or _"
     if isinstance(problem["input"], dict | list):  # what was found wrong is in the sentence
         return f"{said}."
-    return f"{said} (got {problem['input']!r})."
+    return f"{said} (got {quoted(problem['input'])})."

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from report.characters import quoted
 from report.errors import ReportError
 
 TEMPLATES = Path(__file__).parents[1] / "templates" / "tables"
@@ -88,7 +89,7 @@ def table(name, columns=(), rows=8):
     unknown = [column for column in columns if column not in header]
     if unknown:
         raise ReportError(
-            f"data set '{name}' has no column '{unknown[0]}'; it has: {', '.join(header)}"
+            f"data set '{name}' has no column {quoted(unknown[0])}; it has: {', '.join(header)}"
         )
     if not FEWEST_ROWS <= rows <= len(found):
         raise ReportError(
@@ -182,7 +183,7 @@ def records(name):
         what = "is not inside vega_datasets and would have to be downloaded"
         if name not in data.list_datasets():
             what = "is unknown"
-        raise ReportError(f"data set '{name}' {what}; inside it are: {', '.join(local)}")
+        raise ReportError(f"data set {quoted(name)} {what}; inside it are: {', '.join(local)}")
     raw = local_data(name, return_raw=True).decode("utf-8-sig")
     if raw.lstrip()[:1] == "[":
         found = json.loads(raw, parse_int=_Bare, parse_float=_Bare)

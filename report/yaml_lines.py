@@ -1,8 +1,11 @@
 """Front matter as YAML: one value a key, dates as text, and the line in which each value stands."""
 
 import yaml
+from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
+from yaml.events import AliasEvent
 
+from report.characters import quoted, whole
 from report.errors import ReportError
 
 FIRST = 2
@@ -10,7 +13,21 @@ FIRST = 2
 
 
 class _Loader(yaml.SafeLoader):
-    """As YAML's own, but a key that comes twice is an error, and a date stays text."""
+    """As YAML's own, but a key that comes twice is an error, and a date stays text.
+
+    So is an alias: some lines of them can stand for more values than any memory holds.
+    """
+
+    def compose_node(self, parent, index):
+        if self.check_event(AliasEvent):
+            event = self.peek_event()
+            raise ComposerError(
+                None,
+                None,
+                f"{quoted('*' + event.anchor)} stands for a value elsewhere; write the value",
+                event.start_mark,
+            )
+        return super().compose_node(parent, index)
 
 
 def _mapping(loader, node, deep=False):
@@ -19,7 +36,10 @@ def _mapping(loader, node, deep=False):
         if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
             if key.value in seen:
                 raise ConstructorError(
-                    None, None, f"the key {key.value!r} comes twice; keep one", key.start_mark
+                    None,
+                    None,
+                    f"the key {quoted(key.value)} comes twice; keep one",
+                    key.start_mark,
                 )
             seen.add(key.value)
     return yaml.SafeLoader.construct_mapping(loader, node, deep)
@@ -38,6 +58,24 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+def load(text):
+    """The value of a YAML text, its halves of characters joined or replaced.
+
+    raises: yaml.YAMLError, ValueError or RecursionError
+    """
+    return _whole(yaml.load(text, _Loader))  # noqa: S506 (a safe loader)
+
+
+def _whole(value):
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    if isinstance(value, dict):
+        return {_whole(key): _whole(each) for key, each in value.items()}
+    return value
+
+
 def parse(header, path):
     """The keys and values of front matter.
 
@@ -45,10 +83,11 @@ def parse(header, path):
     raises: ReportError with file and line
     """
     try:
-        values = yaml.load("\n".join(header), _Loader) or {}  # noqa: S506 (a safe loader)
+        values = load("\n".join(header)) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         line = getattr(getattr(error, "problem_mark", None), "line", 0) + FIRST
-        problem = str(getattr(error, "problem", None) or error).splitlines()[0]
+        said = str(getattr(error, "problem", None) or error).splitlines()
+        problem = said[0][:200] if said else "it ends in the middle"
         if "'\\t'" in problem:
             problem = "a tab, where YAML wants spaces"
         raise ReportError(f"{path}, line {line}: front matter is not YAML: {problem}.") from error

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from report import store
+from report.characters import quoted
 from report.errors import ReportError
 
 EMBEDDED = Path(__file__).parents[1] / "embedded"
@@ -67,51 +68,72 @@ def find(name, lock=None, ask=True):
     name = str(name)
     if name in embedded_models():
         return Source(name, "embedded", EMBEDDED / name)
-    folder = Path(name).expanduser()
-    if (folder / "config.json").is_file():
+    folder = _folder(name)
+    if folder and (folder / "config.json").is_file():
         return Source(folder.resolve().name, "folder", folder.resolve())
     model, revision = _revision(name)
     if model is not None:
         return Source(called(name), "folder", _require_revision(model, revision).resolve())
-    if folder.is_dir():
+    if folder:
         raise ReportError(
-            f"model folder {name!r} has no config.json{_what_it_has(folder)}; give the folder of a "
-            "checkpoint saved with save_pretrained, or an embedded model: "
+            f"model folder {quoted(name)} has no config.json{_what_it_has(folder)}; give the "
+            "folder of a checkpoint saved with save_pretrained, or an embedded model: "
             f"{', '.join(embedded_models())}."
         )
     repository, _, revision = name.partition("@")
     if not HUB_ID.fullmatch(repository):
         raise ReportError(
-            f"unknown model {name!r}: neither an embedded model ({', '.join(embedded_models())}) "
-            "nor a folder with a checkpoint (config.json, *.safetensors, tokenizer.json) nor "
-            f"owner/model on the hub.{did_you_mean(name)}"
+            f"unknown model {quoted(name)}: neither an embedded model "
+            f"({', '.join(embedded_models())}) nor a folder with a checkpoint (config.json, "
+            f"*.safetensors, tokenizer.json) nor owner/model on the hub.{did_you_mean(name)}"
         )
     return Source(repository, "hub", revision=_commit(repository, revision, lock, ask))
 
 
 def is_here(name):
     """Whether a name stands for an embedded model or a folder with a checkpoint on this machine."""
-    if name in embedded_models() or (Path(name).expanduser() / "config.json").is_file():
+    if name in embedded_models() or _is_checkpoint(_folder(name)):
         return True
     model, revision = _revision(name)
-    return model is not None and (model / revision / "config.json").is_file()
+    return model is not None and _is_checkpoint(_folder(model / revision))
 
 
 def called(name):
     """What pages call the model in a folder, be it here or not: the folder's name, with the
     revision's after "@"."""
     model, at, revision = str(name).rpartition("@")
-    if not at:
-        return Path(name).expanduser().resolve().name
-    return f"{Path(model).expanduser().resolve().name}@{revision}"
+    path = _path(model if at else name)
+    base = path.resolve().name if path else str(name)
+    return f"{base}@{revision}" if path and at else base
 
 
 def _revision(name):
     """(folder, revision) of "folder@revision" or "embedded@revision", the revision a folder inside
     it that may be missing; (None, "") if there is no such folder."""
     model, _, revision = str(name).rpartition("@")
-    folder = EMBEDDED / model if model in embedded_models() else Path(model).expanduser()
-    return (folder, revision) if model and revision and folder.is_dir() else (None, "")
+    folder = EMBEDDED / model if model in embedded_models() else _folder(model)
+    return (folder, revision) if model and revision and folder else (None, "")
+
+
+def _path(name):
+    """The path that a name, which may begin with "~", stands for; None where it cannot be one."""
+    try:
+        path = Path(name).expanduser()
+        path.is_dir()
+        path.resolve()
+        return path
+    except (OSError, RuntimeError, ValueError):  # too long, an unknown user, a NUL
+        return None
+
+
+def _folder(name):
+    """The folder of that name, or None."""
+    path = _path(name)
+    return path if path and path.is_dir() else None
+
+
+def _is_checkpoint(folder):
+    return folder is not None and (folder / "config.json").is_file()
 
 
 def alternatives(names):
@@ -191,12 +213,13 @@ def model_folder(name):
 
 def _require_revision(model, revision):
     """The folder of a revision inside a model's; ReportError listing those that there are."""
-    if (model / revision / "config.json").is_file():
+    inside = not Path(revision).is_absolute() and ".." not in Path(revision).parts
+    if inside and _is_checkpoint(_folder(model / revision)):
         return model / revision
     there = sorted(path.parent.name for path in model.glob("*/config.json"))
     raise ReportError(
-        f"model folder {str(model)!r} has no revision {revision!r}, a folder with a checkpoint "
-        f"inside it; it has: {', '.join(there) or 'none'}."
+        f"model folder {quoted(str(model))} has no revision {quoted(revision)}, a folder with a "
+        f"checkpoint inside it; it has: {', '.join(there) or 'none'}."
     )
 
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import yaml
 
+from report.characters import quoted
 from report.errors import ReportError
+from report.yaml_lines import load
 
 FOLDER = Path(__file__).parent
 SUFFIXES = (".md", ".txt")
@@ -50,7 +52,7 @@ def passage(name):
         return read_passage(Path(name))
     if name not in passage_names():
         raise ReportError(
-            f"unknown passage '{name}'; known: {', '.join(passage_names())}; "
+            f"unknown passage {quoted(name)}; known: {', '.join(passage_names())}; "
             "a path to a .md or .txt file is accepted too, and a text itself as {text: ...}"
         )
     return read_passage(FOLDER / f"{name}.md")
@@ -76,9 +78,19 @@ def read_passage(path):
     )
 
 
+def names_file(path):
+    """Whether there is a file of that name; no file has a name that is too long, for instance."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def read_text(path):
     """What the file says, its line ends made `\\n` and a byte-order mark dropped."""
     try:
+        if path.exists() and not path.is_file():  # a device may never end
+            raise ValueError("it is no file")
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ReportError(
@@ -87,7 +99,7 @@ def read_text(path):
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         reason = getattr(error, "strerror", None) or error
         raise ReportError(
-            f"passage file {path} cannot be read ({reason}); "
+            f"passage file {quoted(str(path))[1:-1]} cannot be read ({reason}); "
             f"give the path of a text file or one of: {', '.join(passage_names())}"
         ) from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -111,7 +123,7 @@ def split_front_matter(text, path):
 def parse_front_matter(block, path):
     """The YAML mapping in `block` as a dict; keys that are not ours are the reader's business."""
     try:
-        fields = yaml.safe_load(block)
+        fields = load(block)
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: an impossible date
         line = getattr(getattr(error, "problem_mark", None), "line", None)
         where = "" if line is None else f" at line {line + 2}"  # counts from 1, after the fence

@@ -3,9 +3,11 @@
 import csv
 import io
 import json
+import math
 from pathlib import Path
 
 from report import tables
+from report.characters import quoted, whole
 from report.errors import ReportError
 from report.passages import Passage, read_text
 
@@ -17,7 +19,8 @@ def own_text(text, title="", language=""):
     """The `Passage` of a text that is given as it is; ReportError if it is empty."""
     if not text.strip():
         raise ReportError("the passage is empty; write the text to be measured")
-    return Passage(OWN, title or "A text of the author’s", "", "", language, text.strip())
+    text = whole(text).strip()
+    return Passage(OWN, title or "A text of the author’s", "", "", language, text)
 
 
 def specified(spec):
@@ -37,14 +40,12 @@ def specified(spec):
     wanted = [spec.column] if spec.column else spec.columns or list(row)
     unknown = [name for name in wanted if name not in row]
     if unknown:
-        raise ReportError(
-            f"{source} has no column {unknown[0]!r}; it has: {', '.join(map(str, row))}"
-        )
+        raise ReportError(f"{source} has no column {quoted(unknown[0])}; it has: {_listed(row)}")
     cells = {name: _shown(row[name]) for name in wanted}
     lines = list(cells.values()) if spec.column else [f"{n}: {cell}" for n, cell in cells.items()]
-    text = "\n".join(lines).strip()
+    text = whole("\n".join(lines)).strip()
     if not any(cell.strip() for cell in cells.values()):
-        raise ReportError(f"row {spec.row} of {source} has nothing in {', '.join(wanted)}")
+        raise ReportError(f"row {spec.row} of {source} has nothing in {_listed(wanted)}")
     title = spec.title or f"Row {spec.row} of {source}"
     name = f"{Path(source).stem}-{spec.row}"
     origin = "vega_datasets" if spec.dataset else source
@@ -60,7 +61,8 @@ def _records(spec):
     try:
         records = _parsed(text, ending)
     except (ValueError, csv.Error, RecursionError) as error:
-        raise ReportError(f"{path}: is no {ending[1:].upper()} file of rows: {error}") from error
+        said = str(error).splitlines()[0][:200]
+        raise ReportError(f"{path}: is no {ending[1:].upper()} file of rows: {said}") from error
     if not records or not all(isinstance(row, dict) for row in records):
         what = "each an object {...}" if ending.startswith(".json") else "below a line of names"
         raise ReportError(f"{path}: has no rows; it must hold rows, {what}")
@@ -69,13 +71,49 @@ def _records(spec):
 
 def _parsed(text, ending):
     if ending == ".json":
-        found = json.loads(text)
+        found = _json(text)
         return found if isinstance(found, list) else [found]
     if ending == ".jsonl":
-        return [json.loads(line) for line in text.split("\n") if line.strip()]
+        return [_json(line) for line in text.split("\n") if line.strip()]
     delimiter = "\t" if ending == ".tsv" else ","
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    return [{name: cell for name, cell in row.items() if name is not None} for row in reader]
+    names = reader.fieldnames or []
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"two columns are called {quoted(twice[0])}")
+    rows = list(reader)
+    longer = next((number for number, row in enumerate(rows) if None in row), None)
+    if longer is not None:
+        raise ValueError(f"row {longer} has more cells than there are columns")
+    return rows
+
+
+def _json(text):
+    return json.loads(
+        text, object_pairs_hook=_object, parse_float=_number, parse_constant=_no_number
+    )
+
+
+def _object(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name comes twice in an object")
+    return found
+
+
+def _number(digits):
+    number = float(digits)
+    return number if math.isfinite(number) else _no_number(digits)
+
+
+def _no_number(said):
+    raise ValueError(f"{said[:20]} is no number")
+
+
+def _listed(names):
+    """Names in a sentence, the first ones if there are many."""
+    said = [quoted(str(name))[1:-1] for name in list(names)[:12]]
+    return ", ".join([*said, "…"] if len(names) > 12 else said)
 
 
 def _shown(value):

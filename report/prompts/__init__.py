@@ -8,8 +8,9 @@ edit. What the embedded models trained on is generated elsewhere, and holds none
 from dataclasses import dataclass
 from pathlib import Path
 
+from report.characters import quoted
 from report.errors import ReportError
-from report.passages import field, read_text, split_front_matter
+from report.passages import field, names_file, read_text, split_front_matter
 
 FOLDER = Path(__file__).parent
 
@@ -43,9 +44,9 @@ def prompts(name):
     path = FOLDER / f"{name}.md"
     if str(name).endswith(".md"):
         path = Path(name)
-    if not path.is_file():
+    if not names_file(path):
         raise ReportError(
-            f"unknown prompts '{name}'; known: {', '.join(prompt_names())}; "
+            f"unknown prompts {quoted(name)}; known: {', '.join(prompt_names())}; "
             "the path of an .md file is accepted too"
         )
     fields, text = split_front_matter(read_text(path), path)
