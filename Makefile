@@ -41,7 +41,7 @@ OPTIONS := $(if $(STUDY),--study "$(STUDY)") $(foreach model,$(MODELS),--models 
   $(if $(DEVICE),--device "$(DEVICE)") $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock site site-zensical why freeze serve check publish test lint format clean browser
+.PHONY: help setup lock site site-zensical why freeze serve check publish test fuzz lint format clean browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,8 +99,13 @@ publish: site ## Build the site and push it to a branch (SITE_URL=, REMOTE=, BRA
 	$(BIN)/python -m report publish --remote "$(REMOTE)" --branch "$(BRANCH)" \
 	  $(if $(DOMAIN),--domain "$(DOMAIN)") $(if $(FRESH),--fresh)
 
+MINUTES ?= 10
+
 test: $(READY) browser lint ## Run all tests, in a real browser too
 	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
+
+fuzz: $(READY) ## Try new random inputs for a while (MINUTES=10)
+	$(BIN)/python -m tests.fuzz $(MINUTES)
 
 lint: $(READY) ## Check style and formatting
 	$(BIN)/ruff check .

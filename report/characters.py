@@ -1,6 +1,7 @@
 """Text as files and pages can hold it."""
 
-LONGEST = 80
+LONGEST = 160
+"""Characters of a value that a sentence quotes."""
 
 
 def whole(text):
@@ -16,6 +17,7 @@ def whole(text):
 
 
 def quoted(value):
-    """A value as a sentence about it quotes it: in one line, and not all of it if it is long."""
+    """A value as a sentence about it quotes it: in one line, without its middle if it is long."""
     said = repr(value)
-    return said if len(said) <= LONGEST else f"{said[: LONGEST - 1]}…"
+    half = LONGEST // 2
+    return said if len(said) <= LONGEST else f"{said[:half]} … {said[-half:]}"

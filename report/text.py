@@ -12,6 +12,9 @@ SECONDS_A_FIGURE = 20
 SMALLEST = 0.0001
 """The step of the numbers that articles quote."""
 
+UNKNOWN = "not known"
+"""Stands for a number that is none."""
+
 SELF_CHECK = {
     "rows_sum_to_one": "Probabilities of a row sum to 1",
     "biases": "Biases are what queries and keys have whatever the hidden state",
@@ -106,6 +109,8 @@ def number(value):
 
     Datasets hold four decimals, so what is smaller is "nearly 0".
     """
+    if not math.isfinite(value):
+        return UNKNOWN
     if value == 0:
         return "0"
     if abs(value) < SMALLEST / 2:
@@ -121,9 +126,9 @@ def spread(found, scale=1):
     found: has value and error; the error is NaN where it is not known
     """
     value, error = found.value * scale, found.error * scale
-    if math.isnan(value):
-        return "not known"
-    if not error >= SMALLEST / 2:
+    if not math.isfinite(value):
+        return UNKNOWN
+    if not SMALLEST / 2 <= error < math.inf:
         return number(value)
     exponent = int(f"{error:.0e}".partition("e")[2])  # of the rounded error: 0.096 is 0.1
     digits = min(4, max(0, -exponent))
@@ -133,7 +138,7 @@ def spread(found, scale=1):
 def percent_spread(found):
     """The same of fractions: "46.5 ± 0.4 %"."""
     said = spread(found, 100)
-    return said if math.isnan(found.value) else f"{said}\u00a0%"
+    return said if said == UNKNOWN else f"{said}\u00a0%"
 
 
 def broken_lines(label):
@@ -143,7 +148,12 @@ def broken_lines(label):
 
 def percent(value, digits=0):
     """A fraction as "37 %", with a space that no line ends at; what is little is not nothing."""
+    if not math.isfinite(100 * value):
+        return UNKNOWN
     least = 10**-digits
     if 0 < 100 * value < least / 2:
         return f"less than {least:.{digits}f}\u00a0%"
-    return f"{100 * value:.{digits}f}\u00a0%"
+    shown = f"{100 * value:.{digits}f}"
+    if not float(shown):
+        shown = shown.removeprefix("-")
+    return f"{shown}\u00a0%".replace("-", "−")

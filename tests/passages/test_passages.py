@@ -162,7 +162,7 @@ def test_a_rule_in_the_text_is_no_front_matter(own_file):
         ("---\ntitle: Nothing\n---\n", "is empty; write the text"),
         ("---\ntitle: Open\nIt was bright.", "is never closed; end it with a line ---"),
         ("---\nlicence: x\ntitle: [\n---\nText.", "is not valid YAML at line 3; write lines like"),
-        ("---\ndate: 2020-13-45\n---\nText.", "is not valid YAML; write lines like"),
+        ("---\na: &a [x]\nb: *a\n---\nText.", "is not valid YAML at line 3; write lines like"),
         ("---\njust words\n---\nText.", "is not a list of fields; write lines like"),
         ("---\ntitle: {a: b}\n---\nText.", "title in the front matter of .* must be one line"),
     ],
