@@ -76,6 +76,17 @@ def read(path):
     return _parsed(_bytes(path), path)
 
 
+def read_manifest(folder):
+    """The manifest/1 dataset of a folder; ReportError as `read`, or if its seal is broken."""
+    path = Path(folder) / "manifest.json"
+    manifest = read(path)
+    if not is_whole(manifest):
+        raise ReportError(
+            f"{path}: is not the manifest that was written; delete it and run `make site`."
+        )
+    return manifest
+
+
 def read_measured(folder, name, manifest):
     """The dataset of that name in a folder, if it is the one that was measured.
 

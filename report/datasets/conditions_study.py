@@ -63,7 +63,7 @@ class ModelConditions:
     @functools.cached_property
     def manifest(self):
         """The manifest/1 dataset: model, versions, self-check, prompts, files."""
-        return store.read(self.path / "manifest.json")
+        return store.read_manifest(self.path)
 
     def _read(self, name):
         return store.read_measured(self.path, name, self.manifest)

@@ -60,7 +60,7 @@ class StudyData:
     @functools.cached_property
     def manifest(self):
         """The manifest/1 dataset: model, versions, self-check, fields, files."""
-        return store.read(self.path / "manifest.json")
+        return store.read_manifest(self.path)
 
     def _read(self, name):
         return store.read_measured(self.path, name, self.manifest)

@@ -19,6 +19,6 @@ def open_study(paths, labels=()):
     labels: what an article calls each of its models; None: by its name
     raises: ReportError if a manifest is missing or damaged
     """
-    kind = store.read(paths[0] / "manifest.json")["kind"]
+    kind = store.read_manifest(paths[0])["kind"]
     more = [labels] if any(labels) else []
     return import_module(f"report.datasets.{kind}_study").opened(paths, *more)

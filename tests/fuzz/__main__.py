@@ -42,7 +42,15 @@ def main(minutes):
 def _run(path, seed):
     usual = ["-q", "-p", "no:cacheprovider", "--tb=short", "--hypothesis-show-statistics"]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", path, f"--hypothesis-seed={seed}", "--timeout=1800", *usual],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            path,
+            f"--hypothesis-seed={seed}",
+            "--timeout=1800",
+            *usual,
+        ],
         env=os.environ | {"HYPOTHESIS_PROFILE": "long"},
         cwd=FOLDER.parents[1],
         capture_output=True,
