@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from report import frozen, kinds, store
+from report import frozen, kinds, shards, store
 from report import key as keys
 from report.errors import ReportError
 from report.models import names
@@ -31,24 +31,21 @@ class Found:
         return self.state == "measured"
 
 
-def datasets(study, project, progress, force=False, use_frozen=True, announce=print):
+def datasets(study, project, progress, force=False, use_frozen=True, announce=print, run=None):
     """The datasets of one article; measures those that do not fit.
 
     study: `Study`; project: `Project`, in whose site_src/datasets they live
     progress: called as progress(what, done, total)
     force: measure whatever is there; use_frozen: whether frozen datasets stand in for measuring
     announce: called with a sentence about what is going to be downloaded
+    run: what measures, as `alone` does, which is the default
     returns: list of `Found`, one a model of the article
     raises: ReportError for everything wrong with a model, what it reads, or the disk
     """
-    kind = kinds.kind(study.front_matter.kind)
     inputs = read(study)
-    folder = project.site_src / "datasets" / study.name
-    found = [
-        carry_out(plan, study, kind, inputs, folder, progress, announce)
-        for plan in plans(study, project, inputs, force, use_frozen)
-    ]
-    _keep_only(folder, [each.folder for each in found])
+    chosen = plans(study, project, inputs, force, use_frozen)
+    found = carry_out(chosen, study, inputs, project, progress, announce, run or alone, force)
+    _keep_only(project.site_src / "datasets" / study.name, [each.folder for each in found])
     return found
 
 
@@ -63,57 +60,92 @@ def read(study):
         return kinds.kind(wanted.kind).inputs(wanted)
 
 
-def carry_out(plan, study, kind, inputs, folder, progress, announce, again=None):
-    """The `Found` of one model of an article, measured if its `Plan` says so.
+def carry_out(plans, study, inputs, project, progress, announce, run=None, force=False, again=None):
+    """The `Found` of models of an article, measured where a `Plan` says so: list, in their order.
 
-    folder: of the article's datasets
+    plans: list of `Plan`; inputs: what `read` gave; force: forget what an unfinished run left
     again: the command that measures it again; default: the one of the command line
+    other arguments as of `datasets`
     """
-    if plan.state == "frozen":
-        return Found(frozen.copy_datasets(plan.folder, folder / plan.folder.name), "frozen")
-    if plan.state != "measure":
-        return Found(plan.folder, plan.state)
-    source, settings = plan.source, plan.settings
-    if preset := preset_of(source):
-        announce(names.about(preset, settings["layers"]))
-    with store.new_folder(plan.folder) as temporary:
-        options = settings | {"layer_by_layer": study.front_matter.layer_by_layer}
-        measured, facts = measure(source, kind, inputs, progress, options, announce)
+    folder, kind = project.site_src / "datasets" / study.name, study.front_matter.kind
+    found = {}
+    for number, plan in enumerate(plans):
+        if plan.state == "frozen":
+            copied = frozen.copy_datasets(plan.folder, folder / plan.folder.name)
+            found[number] = Found(copied, "frozen")
+        elif plan.state != "measure":
+            found[number] = Found(plan.folder, plan.state)
+    missing = {number: plan for number, plan in enumerate(plans) if number not in found}
+    tasks = {number: _task(plan, study, inputs, project) for number, plan in missing.items()}
+    for task in tasks.values():
+        if force:
+            task.kept.remove()
+    for number, measured, facts in (run or alone)(tasks, progress, announce):
+        plan = plans[number]
         provenance = {
             "key": plan.folder.name,
-            "kind": study.front_matter.kind,
+            "kind": kind,
             "determined_by": plan.parts,
             **facts,
             "versions": _versions(plan.parts["libraries"]),
-            "command": again or command(study, source, kind.words(inputs), settings),
+            "command": again
+            or command(study, plan.source, kinds.kind(kind).words(inputs), plan.settings),
         }
-        kind.write(temporary, measured, provenance, lambda *n: progress("Writing", *n))
-    return Found(plan.folder, "measured", plan.reasons)
+        with store.new_folder(plan.folder) as temporary:
+            kinds.kind(kind).write(
+                temporary, measured, provenance, lambda *n: progress("Writing", *n)
+            )
+        found[number] = Found(plan.folder, "measured", plan.reasons)
+    for task in tasks.values():
+        task.kept.remove()
+    return [found[number] for number in range(len(plans))]
 
 
-def measure(source, kind, inputs, progress, options, announce):
-    """Load a model, check it, and let a kind of article measure it.
+def _task(plan, study, inputs, project):
+    """The `Task` of a plan to measure."""
+    wanted = study.front_matter
+    options = plan.settings | {"layer_by_layer": wanted.layer_by_layer}
+    kept = shards.Kept(project.root, study.name, plan.parts)
+    return shards.Task(plan.source, wanted.kind, inputs, options, plan.parts, kept, wanted.cluster)
 
-    source: `names.Source`; kind: module of `report.kinds`, inputs: what its `inputs` gave
-    options: dict of how to load the model, see `load_model`
+
+def alone(tasks, progress, announce):
+    """Measure in this process, one model after the other.
+
+    tasks: dict of number to `Task`
+    progress: called with (what, done, total); announce: with a sentence about what is read
+    yields: (number, what the kind's `write` takes, entries of the manifest)
+    """
+    for number, task in tasks.items():
+        yield number, *measure(task, progress, announce)
+
+
+def measure(task, progress, announce):
+    """Load the model of a `Task`, check it, and measure all pieces in this process.
+
     returns: (what the kind's `write` takes, dict of the manifest's entries about this run)
     """
     try:
-        from report.models import load, self_check
+        from report.models import load
     except ModuleNotFoundError as error:
         raise ReportError(
             f"measuring needs the package {error.name!r}; run `make setup` or "
             "`pip install -e '.[measure]'`."
         ) from error
-    loaded = load.load_model(source, announce=announce, **options)
-    measured, facts = kind.measure(loaded, inputs, progress, announce)
-    checked = self_check.checked(loaded)  # what was found when it was first measured
-    return measured, {
-        "model": loaded.identity | {"weights_sha256": loaded.weights_sha256},
-        **facts,
-        "self_check": {name: checked[name] for name in checked if name != "capabilities"},
-        "seed": self_check.SEED,
-    }
+    if preset := preset_of(task.source):
+        announce(names.about(preset, task.options["layers"]))
+    loaded = load.load_model(task.source, announce=announce, **task.options)
+    gathering = shards.Gathering(task)
+    several = shards.has_corpus(gathering.kind)
+    for piece in gathering.pieces():
+        before = gathering.done
+
+        def show(what, done, total, before=before):
+            progress(what, *((before + done, gathering.total) if several else (done, total)))
+
+        result = shards.measure_piece(loaded, gathering.kind, task.inputs, piece, show, announce)
+        gathering.add(piece, result)
+    return gathering.finished()
 
 
 def command(study, source, words, settings):

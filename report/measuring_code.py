@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent
 
 BEGINNINGS = ("kinds/{kind}.py", "models/load.py", "models/self_check.py")
 
-ALONE = ("measuring.py", "store.py")
+ALONE = ("measuring.py", "shards.py", "store.py")
 """Files that count, though not all that they import: that concerns errors and front matter."""
 
 INPUTS = ("errors", "key", "passages", "prompts", "tables")

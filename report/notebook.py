@@ -44,13 +44,13 @@ def measure(model="falcon-8x8", passage="the-lamp-on-the-hill", *, force=False, 
     """
     wanted = _front_matter(model, passage, options)
     study = Study(NAME, wanted, Path(NAME), "")
-    kind = kinds.kind(wanted.kind)
-    inputs = kind.inputs(wanted)
+    inputs = kinds.kind(wanted.kind).inputs(wanted)
     kept = Project(_cache())
-    (plan,) = plans(study, kept, inputs, force)
-    folder = kept.site_src / "datasets" / NAME
-    again = _command(wanted, plan, options)
-    found = carry_out(plan, study, kind, inputs, folder, lambda *_: None, print, again)
+    chosen = plans(study, kept, inputs, force)
+    again = _command(wanted, chosen[0], options)
+    (found,) = carry_out(
+        chosen, study, inputs, kept, lambda *_: None, print, force=force, again=again
+    )
     return Measurements(open_study([found.folder]))
 
 

@@ -144,7 +144,8 @@ class _Planner:
         settings = measuring_settings(wanted, source)
         if source.kind == "hub" and source.revision is None:
             return Plan("measure", source.name, None, source, {}, settings, [NEVER])
-        given = kinds.kind(self.kind).parts(self.inputs)
+        with self.study.blaming("corpus"):
+            given = kinds.kind(self.kind).parts(self.inputs)
         parts = keys.determined_by(source, self.kind, given, settings)
         folder = self.project.site_src / "datasets" / self.study.name / keys.key(parts)
         about = source.name, folder, source, parts, settings
@@ -188,7 +189,7 @@ class _Planner:
         if source is None:
             return None
         settings = measuring_settings(self.study.front_matter, source)
-        given = kinds.kind(self.kind).parts(self.inputs)
+        given = kinds.kind(self.kind).parts(self.inputs, before)
         model = keys.known_model(source, settings["layers"], before["model"])
         kept = {part: before[part] for part in ("code", "libraries")}
         about = {"model": model, "model_name": source.name, "settings": settings}

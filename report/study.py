@@ -21,7 +21,9 @@ from pydantic import (
 )
 
 from report.characters import quoted
+from report.cluster_spec import ClusterSpec
 from report.condition_spec import ConditionSpec, require_agreement
+from report.corpus_spec import CorpusSpec, named_or_spelt_out
 from report.errors import ReportError
 from report.models.names import number_of_layers
 from report.passage_spec import PassageSpec, kind_of
@@ -32,13 +34,24 @@ MARK = "---"
 ENDING = ".md.j2"
 """Of the templates of articles."""
 
-FILES = ("model", "models", "passage", "prompts")
+FILES = ("model", "models", "passage", "corpus", "prompts")
 """Keys whose value may be a file or a folder, below the publication's own."""
 
-READ_BY = {"passage": "passage", "prompts": "conditions", "columns": "table", "rows": "table"}
+READ_BY = {
+    "passage": "passage",
+    "corpus": "passage",
+    "prompts": "conditions",
+    "columns": "table",
+    "rows": "table",
+}
 """Key -> kind of article that alone reads it."""
 
-INSIDE = {"conditions": (ConditionSpec, "condition"), "passage": (PassageSpec, "passage")}
+INSIDE = {
+    "conditions": (ConditionSpec, "condition"),
+    "passage": (PassageSpec, "passage"),
+    "corpus": (CorpusSpec, "corpus"),
+    "cluster": (ClusterSpec, "cluster"),
+}
 """Keys that have keys of their own -> those, and what they are of."""
 
 Named = Annotated[str, Field(min_length=1)]
@@ -75,6 +88,9 @@ class FrontMatter(BaseModel):
     ] = "the-lamp-on-the-hill"
     """Name of a passage that ships with the project, a text file, a text of several lines as it
     is, or a row of data."""
+    corpus: Annotated[CorpusSpec | None, BeforeValidator(named_or_spelt_out)] = None
+    """Many texts for the statistics of heads: a file of them; default: the short texts that ship
+    with the project."""
     prompts: str = "arithmetic"
     """Name of a set of prompts that ships with the project, or an .md file; see `conditions`."""
     conditions: list[ConditionSpec] = []
@@ -99,6 +115,8 @@ class FrontMatter(BaseModel):
     """Whether the passage is put into the model's chat template."""
     layer_by_layer: bool | None = None
     """Keep one layer's weights in memory at a time; default: if the model would not fit."""
+    cluster: ClusterSpec = ClusterSpec()
+    """What `measure --ray` asks for; it changes no number."""
     cover: str = "attention_map"
     """The figure whose picture stands for the article on the home page."""
 

@@ -292,7 +292,7 @@ def test_memory_that_runs_out_while_measuring_says_what_to_reduce(datasets, monk
     def fail(*_, **__):
         raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")
 
-    monkeypatch.setattr(measure, "measure_all", fail)
+    monkeypatch.setattr(measure, "measure_shard", fail)
     with pytest.raises(ReportError, match=r"out of memory while measuring \d+ tokens: take"):
         datasets()
 
@@ -317,5 +317,5 @@ def test_texts_of_the_corpus_that_are_too_long_for_the_model_are_left_out_and_co
     found = StudyData(folder).manifest["corpus"]
     assert (found["texts"], found["left_out"]) == (2, 1)
     monkeypatch.setattr(passage_kind, "corpus", lambda: (longer,))
-    with pytest.raises(ReportError, match="every text of the corpus has more tokens than the 512"):
+    with pytest.raises(ReportError, match="every text of the corpus is longer than the model"):
         datasets()

@@ -3,10 +3,20 @@
 A kind is a module of this folder, with
 
     inputs(wanted) -> object             what a front matter names, read and checked
-    parts(inputs) -> dict                what of it the datasets depend on, for their key
+    parts(inputs, before=None) -> dict   what of it the datasets depend on, for their key; what is
+                                         not on this machine counts as in earlier `before`
     words(inputs) -> list                the options of a command that names the same inputs
     measure(loaded, inputs, progress, announce) -> (measured, facts)
                                          one run; facts are entries of the manifest
+or, where texts of a corpus may be measured apart from each other and on other machines, instead of
+`measure`, see report/shards.py,
+
+    measure_shard(loaded, inputs, piece, progress, announce) -> (own, tally)
+                                         some texts, and perhaps what is measured once a model
+    joined(inputs, own, tally) -> (measured, facts)
+
+and
+
     write(folder, measured, provenance, progress)
                                          the datasets, the manifest last
 

@@ -38,7 +38,7 @@ def inputs(wanted):
     return Inputs(prompts(wanted.prompts), tuple(wanted.conditions))
 
 
-def parts(inputs):
+def parts(inputs, before=None):
     """What the datasets depend on."""
     return {
         "prompts": keys.hashed(asdict(inputs.prompts)),

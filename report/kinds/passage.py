@@ -1,14 +1,14 @@
 """Articles about one passage: every head on every token of it, and statistics over a corpus."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from report import key as keys
 from report.datasets.write import write_datasets as write  # noqa: F401 (a kind has it)
 from report.errors import ReportError
 from report.kinds import SOMEWHERE
-from report.passages import SUFFIXES, corpus, passage, rows
+from report.passages import SUFFIXES, corpora, corpus, passage, rows
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,23 @@ class Inputs:
 
     passage: object
     """`Passage`: name, title, source, licence, text."""
-    corpus: Sequence
-    """Of `Passage`."""
+    corpus: object
+    """`Corpus`, see report.passages.corpora."""
     name: str
     """The passage's name or path, as the front matter gives it; "" if it is spelt out there."""
     chat: bool
     """Whether the passage is put into the model's chat template."""
+
+
+@dataclass(frozen=True)
+class OfPassage:
+    """What was measured on the passage."""
+
+    pieces: Sequence[dict]
+    """One dict a token: id, text, perhaps bytes and special."""
+    token_ids_sha256: str
+    measurement: object
+    """`PassageMeasurement`, see report.measurements.passage."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +52,26 @@ class Measured:
 
 def inputs(wanted):
     """The passage and the corpus; ReportError if the passage cannot be read."""
+    texts = corpora.specified(wanted.corpus) if wanted.corpus else corpora.shipped(corpus())
     named = wanted.passage
     if not isinstance(named, str):
-        return Inputs(rows.specified(named), corpus(), "", wanted.chat)
+        return Inputs(rows.specified(named), texts, "", wanted.chat)
     if "\n" in named:  # it is the text itself
-        return Inputs(rows.own_text(named), corpus(), "", wanted.chat)
-    return Inputs(passage(named), corpus(), named, wanted.chat)
+        return Inputs(rows.own_text(named), texts, "", wanted.chat)
+    return Inputs(passage(named), texts, named, wanted.chat)
 
 
-def parts(inputs):
-    """What the datasets depend on."""
+def parts(inputs, before=None):
+    """What the datasets depend on; a corpus that is not here counts as it was before."""
+    try:
+        texts = inputs.corpus.sha256
+    except ReportError:
+        if before is None:
+            raise
+        texts = before["corpus"]
     return {
         "passage": keys.hashed(asdict(inputs.passage)),
-        "corpus": keys.hashed([text.text for text in inputs.corpus]),
+        "corpus": texts,
         "chat": inputs.chat,
     }
 
@@ -66,45 +84,62 @@ def words(inputs):
     return [*(["--passage", name] if name else []), *["--chat"] * inputs.chat]
 
 
-def measure(loaded, inputs, progress, announce):
-    """Run a model over the passage and the corpus, of which texts too long for it are left out.
+def measure_shard(loaded, inputs, piece, progress, announce):
+    """Run a model over some texts of the corpus, and over the passage if the piece says so.
 
-    returns: (`Measured`, dict of the manifest's corpus)
+    piece: `Piece`, see report.shards
+    returns: (`OfPassage` or None, `Tally`)
+    raises: ReportError if the passage cannot be measured; of the corpus, texts too long or too
+        short for the model are left out, and the tally says which others failed
     """
+    from report.measurements.tally import Tally
     from report.models import measure, self_check, tokens
     from report.models.memory import enough_memory
     from report.models.partial import announce_bytes
 
-    tokenized = tokens.tokenize(loaded, inputs.passage.text, inputs.chat)
-    corpus_ids = _fitting(loaded, [one.text for one in inputs.corpus])
-    announce_bytes(loaded, sum(corpus_ids, tokenized.token_ids), announce)
-    with enough_memory(f"measuring {len(tokenized.token_ids)} tokens"):
+    read = tokens.tokenize(loaded, inputs.passage.text, inputs.chat) if piece.article else None
+    passage_ids = read.token_ids if read else None
+    encoded = tokens.encode_texts(loaded, [text for _, text in piece.texts])
+    index = [index for index, _ in piece.texts]
+    places, failed = list(encoded.token_ids), {}
+    ids = list(encoded.token_ids.values())
+    if read:
+        announce_bytes(loaded, sum(ids, passage_ids), announce)
+    longest = max(map(len, [passage_ids or [], *ids]))
+    with enough_memory(f"measuring {longest} tokens"):
         self_check.checked(loaded)
-        measurement, statistics = measure.measure_all(
-            loaded, tokenized.token_ids, corpus_ids, lambda *n: progress("Measuring", *n)
+        measurement, statistics = measure.measure_shard(
+            loaded, ids, passage_ids, lambda *n: progress("Measuring", *n), failed
         )
-    measured = Measured(inputs.passage, tokenized.pieces, measurement, statistics)
-    return measured, {
-        "token_ids_sha256": keys.hashed(tokenized.token_ids),
-        "corpus": {
-            "texts": len(corpus_ids),
-            "tokens": sum(map(len, corpus_ids)),
-            "left_out": len(inputs.corpus) - len(corpus_ids),
+    tally = Tally(
+        statistics,
+        sum(len(each) for place, each in enumerate(ids) if place not in failed),
+        encoded.left_out,
+        {index[places[place]]: reason for place, reason in failed.items()}
+        | {index[place]: reason for place, reason in encoded.failed.items()},
+    )
+    own = read and OfPassage(read.pieces, keys.hashed(passage_ids), measurement)
+    return own, tally
+
+
+def joined(inputs, own, tally):
+    """What was measured on the passage and on all texts of the corpus, put together.
+
+    returns: (`Measured`, dict of the manifest's corpus)
+    raises: ReportError if no text of the corpus was measured
+    """
+    if not tally.statistics.texts:
+        raise ReportError(
+            "every text of the corpus is longer than the model takes, or has fewer than 2 tokens; "
+            "the statistics over many texts need others, or a model with a larger context"
+        )
+    about = {"title": inputs.corpus.title} if inputs.corpus.title else {}
+    return Measured(inputs.passage, own.pieces, own.measurement, tally.statistics), {
+        "token_ids_sha256": own.token_ids_sha256,
+        "corpus": about
+        | {
+            "texts": tally.statistics.texts,
+            "tokens": tally.tokens,
+            "left_out": tally.left_out,
         },
     }
-
-
-def _fitting(loaded, texts):
-    """Token ids of the texts that a model can take whole; ReportError if it can take none."""
-    from report.models.tokens import encode
-
-    context = loaded.identity["context"]
-    unlimited = replace(loaded, identity=loaded.identity | {"context": None})
-    found = [encode(unlimited, text) for text in texts]
-    fitting = [ids for ids in found if context is None or len(ids) <= context]
-    if not fitting:
-        raise ReportError(
-            f"every text of the corpus has more tokens than the {context} that the model takes; "
-            "the statistics over many texts need a model with a larger context"
-        )
-    return fitting

@@ -43,7 +43,7 @@ def inputs(wanted):
     return Inputs(table, tables.renderings(table))
 
 
-def parts(inputs):
+def parts(inputs, before=None):
     """What the datasets depend on."""
     return {
         "table": keys.hashed(asdict(inputs.table)),

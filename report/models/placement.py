@@ -56,3 +56,13 @@ def placement(size, name, device, layer_by_layer=None):
 def _fits_on_all(size):
     gpus = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
     return size <= SHARE * sum(map(available, gpus))
+
+
+def use_threads(number):
+    """Let torch compute with so many threads in this process."""
+    torch.set_num_threads(number)
+
+
+def has_cuda():
+    """Whether this torch can use a GPU of this machine."""
+    return torch.cuda.is_available()

@@ -1,6 +1,6 @@
 """Text to tokens, exactly as the model's tokenizer does it, special tokens included."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jinja2 import TemplateError
 
@@ -34,6 +34,40 @@ def encode(loaded, text, chat=False):
     return tokenize(loaded, text, chat).token_ids
 
 
+@dataclass(frozen=True)
+class EncodedTexts:
+    """The tokens of several texts.
+
+    token_ids: dict of a text's place to its token ids, as `encode` gives them
+    left_out: how many texts are too long for the model, or have fewer than 2 tokens
+    failed: dict of the place of a text that cannot be read to the reason
+    """
+
+    token_ids: dict
+    left_out: int
+    failed: dict
+
+
+def encode_texts(loaded, texts):
+    """The `EncodedTexts` of a list of texts."""
+    context = loaded.identity["context"]
+    unlimited = replace(loaded, identity=loaded.identity | {"context": None})
+    found, failed = {}, {}
+    for place, text in enumerate(texts):
+        try:
+            found[place] = encode(unlimited, text)
+        except TooShortError:
+            continue
+        except ReportError as error:
+            failed[place] = str(error)
+    fitting = {p: ids for p, ids in found.items() if context is None or len(ids) <= context}
+    return EncodedTexts(fitting, len(texts) - len(fitting) - len(failed), failed)
+
+
+class TooShortError(ReportError):
+    """A text has fewer than 2 tokens."""
+
+
 def tokenize(loaded, text, chat=False):
     """The tokens of a passage, with the special tokens that the model's tokenizer adds.
 
@@ -48,7 +82,7 @@ def tokenize(loaded, text, chat=False):
     tokenizer = loaded.tokenizer
     _require_offsets(tokenizer)
     if not text.strip():
-        raise ReportError("the passage is empty; give a text of at least 2 tokens")
+        raise TooShortError("the passage is empty; give a text of at least 2 tokens")
     whole = _chat(tokenizer, text) if chat else text
     encoded = tokenizer(
         whole,
@@ -120,7 +154,7 @@ def _require_plain(found, added):
 def _require_length(found, context):
     from_text = sum(not piece["special"] for piece in found)
     if from_text < 2:
-        raise ReportError(
+        raise TooShortError(
             f"the passage has {from_text} token; give a text of at least 2 tokens, "
             "so that there is something to attend to"
         )

@@ -1,0 +1,48 @@
+"""What is known of some texts of a corpus; what is known of others can be added to it."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from report.measurements.head_statistics import HeadStatistics
+
+SCHEMA = "shard/1"
+
+
+@dataclass
+class Tally:
+    """Sums over texts, and what became of those that are not in the sums.
+
+    statistics: `HeadStatistics` of the texts that were measured
+    tokens: of these texts
+    left_out: texts that are too long for the model, or have fewer than 2 tokens
+    failed: dict of a text's index to why it could not be measured
+    """
+
+    statistics: HeadStatistics
+    tokens: int = 0
+    left_out: int = 0
+    failed: dict[int, str] = field(default_factory=dict)
+
+    def merge(self, other):
+        """The tally of both, as if their texts had been measured together (a new object)."""
+        return Tally(
+            self.statistics.merge(other.statistics),
+            self.tokens + other.tokens,
+            self.left_out + other.left_out,
+            self.failed | other.failed,
+        )
+
+    def as_json(self):
+        """The shard/1 dataset of a tally in which no text failed."""
+        counts = {"texts": self.statistics.texts, "rows": self.statistics.rows}
+        counts |= {"tokens": self.tokens, "left_out": self.left_out}
+        sums = {name: values.tolist() for name, values in self.statistics.sums.items()}
+        return {"schema": SCHEMA, **counts, "sums": sums}
+
+    @classmethod
+    def of_json(cls, data):
+        """The tally that a shard/1 dataset holds, every number as it was."""
+        sums = {name: np.array(values, np.int64) for name, values in data["sums"].items()}
+        statistics = HeadStatistics(**sums, rows=data["rows"], texts=data["texts"])
+        return cls(statistics, data["tokens"], data["left_out"])
