@@ -76,11 +76,23 @@ def render(options: Options, study: Only = None, force: Force = False, root: Roo
 
 @app.command()
 @with_options
-def measure(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
+def measure(
+    options: Options,
+    study: Only = None,
+    force: Force = False,
+    root: Root = HERE,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            help="Measure on a Ray cluster: its address, auto for the one that this machine is a "
+            "part of, or local for the processors and GPUs of this machine."
+        ),
+    ] = None,
+):
     """Run the models where something changed and write the datasets."""
     where = project(root)
-    with only_build(where, _say):
-        _measure(where, options, study, force)
+    with only_build(where, _say), _runner(ray) as run:
+        _measure(where, options, study, force, run=run)
 
 
 @app.command()
@@ -283,6 +295,18 @@ def _steps(listed):
 
 
 @contextmanager
+def _runner(address):
+    """What measures: a Ray cluster, or None for this process."""
+    if address is None:
+        yield None
+        return
+    from report.cluster.driver import on_cluster
+
+    with on_cluster(address) as run:
+        yield run
+
+
+@contextmanager
 def _measuring_packages():
     """Say what to install where torch or transformers is missing."""
     try:
@@ -336,9 +360,12 @@ STATES = {
 """What is said of datasets that are not measured; see `report.plan.Plan`."""
 
 
-def _measure(where, options, only, force, use_frozen=True):
+def _measure(where, options, only, force, use_frozen=True, run=None):
     """The studies of a project, or one, and of each a list of `report.measuring.Found`, one a
-    model; says what was measured now, and why."""
+    model; says what was measured now, and why.
+
+    run: what measures, if not this process
+    """
     from report.measuring import datasets, read
     from report.study import read_studies
 
@@ -355,7 +382,7 @@ def _measure(where, options, only, force, use_frozen=True):
                     tasks[what] = bar.add_task(what, total=total)
                 bar.update(tasks[what], completed=done, total=total)
 
-            found = datasets(study, where, show, force, use_frozen, announce=_say)
+            found = datasets(study, where, show, force, use_frozen, _say, run)
         for each in found:
             _say(f"{study.name}: {_state(each)}")
         all_found.append(found)
