@@ -22,7 +22,8 @@ def on_cluster(address):
     """Within the context, the function that it yields measures on a cluster, as `alone` does here.
 
     address: as for `connection.connected`; the connection is made when it is first needed
-    raises: UsageError if Ray is not installed or that is no address; ReportError if there is no such cluster
+    raises: UsageError if Ray is not installed or that is no address; ReportError if there is no
+        such cluster
     """
     require_ray()
     require_address(address)
