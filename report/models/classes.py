@@ -32,7 +32,10 @@ def require_known(raw, name, trusted):
     returns: whether the checkpoint's own code is to be run
     """
     own_code = raw.get("auto_map") or {}
+    if not isinstance(own_code, dict):
+        raise ReportError(f"'{name}/config.json': auto_map is no object of names; remove it")
     if own_code and trusted == name:
+        _require_own(own_code, name)
         return True
     model_type = raw["model_type"]
     if model_type in CONFIG_MAPPING:
@@ -49,6 +52,17 @@ def require_known(raw, name, trusted):
         f"{transformers.__version__} does not know; a newer transformers may, or a model with an "
         "architecture listed by `python -m report models`"
     )
+
+
+def _require_own(own_code, name):
+    """Stop for code of another repository than the one that is trusted."""
+    for named in own_code.values():
+        for each in named if isinstance(named, list) else [named]:
+            if "--" in str(each):
+                raise ReportError(
+                    f"model '{name}' names code of another model ({each}), which is not trusted by "
+                    "trusting this one; copy that code into the folder and read it"
+                )
 
 
 def model_class(config, name, own_code=False):

@@ -11,6 +11,7 @@ from transformers import PreTrainedModel
 
 from report.errors import ReportError
 from report.models import names, weights
+from report.models.fitting import require_layers_held, require_shapes
 from report.models.identity import identity
 from report.models.memory import enough_memory
 from report.models.partial import open_partial
@@ -93,6 +94,7 @@ def load_model(
     number = settings.number_of_layers(layers)
     wanted = None if layers is None else functools.partial(weights.first_layers, count=number)
     folder = source.folder or _fetch(settings, wanted, announce)
+    require_layers_held(settings.config.get_text_config(decoder=True), folder, settings.name)
     size = weights.parameters(folder, wanted) * DTYPES[dtype].itemsize
     how = placement(size, device, where, layer_by_layer)
     partly = layers is not None or how == "layer by layer"
@@ -174,6 +176,9 @@ def _build_options(settings):
 
 def _load_whole(settings, folder, _, how, dtype, device):
     """A model with all its weights, none of them random; and None."""
+    if not settings.quantised:  # packed numbers have other shapes
+        about = settings.model_class, settings.config, folder, settings.name, settings.renamed
+        require_shapes(*about, **_build_options(settings))
     model, info = from_pretrained(
         settings.name,
         "its weights",

@@ -14,6 +14,7 @@ from pathlib import Path
 from report import store
 from report.characters import quoted
 from report.errors import ReportError
+from report.models.inside import require_inside
 
 EMBEDDED = Path(__file__).parents[1] / "embedded"
 PRESETS = Path(__file__).parents[1] / "presets.toml"
@@ -70,10 +71,10 @@ def find(name, lock=None, ask=True):
         return Source(name, "embedded", EMBEDDED / name)
     folder = _folder(name)
     if folder and (folder / "config.json").is_file():
-        return Source(folder.resolve().name, "folder", folder.resolve())
+        return _in_folder(folder.resolve().name, folder)
     model, revision = _revision(name)
     if model is not None:
-        return Source(called(name), "folder", _require_revision(model, revision).resolve())
+        return _in_folder(called(name), _require_revision(model, revision))
     if folder:
         raise ReportError(
             f"model folder {quoted(name)} has no config.json{_what_it_has(folder)}; give the "
@@ -88,6 +89,11 @@ def find(name, lock=None, ask=True):
             f"*.safetensors, tokenizer.json) nor owner/model on the hub.{did_you_mean(name)}"
         )
     return Source(repository, "hub", revision=_commit(repository, revision, lock, ask))
+
+
+def _in_folder(name, folder):
+    require_inside(folder.resolve())
+    return Source(name, "folder", folder.resolve())
 
 
 def is_here(name):

@@ -1,12 +1,10 @@
 """What is read of a checkpoint before its weights: config, class and tokenizer."""
 
-import json
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from huggingface_hub.errors import StrictDataclassError
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import logging
 
@@ -15,17 +13,7 @@ from report.models import names
 from report.models.classes import model_class, require_known
 from report.models.identity import tokenizer_files
 from report.models.memory import is_lack_of_memory
-
-FAILURES = (
-    OSError,
-    ValueError,
-    TypeError,
-    KeyError,
-    RuntimeError,
-    ImportError,
-    SafetensorError,
-    StrictDataclassError,
-)
+from report.models.stated import read_config
 
 
 @dataclass(frozen=True)
@@ -75,7 +63,7 @@ def read_settings(source, trust_remote_code):
         from report.models import hub
 
         folder = hub.fetch_settings(source.name, source.revision, code=trusted)
-    stated = _read_config(folder, source.name)
+    stated = read_config(folder, source.name)
     own_code = require_known(stated, source.name, trust_remote_code)
     config = from_pretrained(
         source.name, "its config.json", AutoConfig, folder, trust_remote_code=own_code
@@ -87,20 +75,8 @@ def read_settings(source, trust_remote_code):
 
 def _quantised(stated):
     packing = stated.get("quantization_config") or None
-    return packing and str(packing.get("quant_method", "unknown method"))
-
-
-def _read_config(folder, name):
-    path = folder / "config.json"
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ReportError(f"'{name}/config.json' is not JSON: {error}") from error
-    if not isinstance(config, dict) or "model_type" not in config:
-        raise ReportError(
-            f"'{name}/config.json' names no model_type; give a folder written by save_pretrained"
-        )
-    return config
+    method = packing.get("quant_method") if isinstance(packing, dict) else None
+    return packing and str(method or "unknown method")
 
 
 def _load_tokenizer(name, folder, own_code):
@@ -110,11 +86,17 @@ def _load_tokenizer(name, folder, own_code):
 
 
 def from_pretrained(name, what, loader, folder, **options):
-    """Call a loader of transformers on local files only, its errors said in one sentence."""
+    """Call a loader of transformers on local files only, its errors said in one sentence.
+
+    Damaged files make it, and the libraries below it, raise whatever comes.
+    """
     try:
         with _quiet():
             return loader.from_pretrained(str(folder), local_files_only=True, **options)
-    except FAILURES as error:
+    except BaseException as error:
+        # a library in Rust panics with an exception that is no Exception
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         if is_lack_of_memory(error):
             raise
         reason = _reason(error)
@@ -128,7 +110,7 @@ def _reason(error):
         return f"{error} is missing"
     if isinstance(error, StrictDataclassError) and error.__cause__ is not None:
         error = error.__cause__  # the error itself only names the check
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]
 
 
 @contextmanager

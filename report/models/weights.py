@@ -8,6 +8,7 @@ range), and the tensors. https://huggingface.co/docs/safetensors
 import hashlib
 import json
 import math
+import operator
 import re
 from pathlib import Path
 
@@ -60,15 +61,20 @@ def read_index(path):
     """The weight map of a sharded checkpoint's index: tensor name -> file name."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
-        plain = [name for name in found.values() if Path(name).name == name]
+        plain = [name for name in found.values() if _is_plain(name)]
         if len(plain) == len(found) > 0:
             return dict(found)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     raise ReportError(
         f"'{path.parent.name}/{path.name}' has no weight_map of tensors and files beside it; "
         "copy the whole folder again"
     )
+
+
+def _is_plain(name):
+    """Whether a name is that of a file beside the one that names it."""
+    return Path(name).name == name and name not in (".", "..") and "\0" not in name
 
 
 def weight_files(folder, names=None):
@@ -142,18 +148,26 @@ def read_header(path):
             length = int.from_bytes(file.read(8), "little")
             if not 2 <= length <= min(whole - 8, 100_000_000):
                 raise ValueError("its first bytes are not the length of a header")
-            header = json.loads(file.read(length))
+            header = json.loads(file.read(length), object_pairs_hook=_object)
         tensors = {
             name: {
-                "dtype": entry["dtype"],
-                "shape": entry["shape"],
+                "dtype": str(entry["dtype"]),
+                "shape": [operator.index(size) for size in entry["shape"]],
                 "span": tuple(8 + length + offset for offset in entry["data_offsets"]),
             }
             for name, entry in header.items()
             if name != "__metadata__"
         }
-        end = max((tensor["span"][1] for tensor in tensors.values()), default=8 + length)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        spans = [tensor["span"] for tensor in tensors.values()]
+        end = max((span_end for _, span_end in spans), default=8 + length)
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        RecursionError,
+    ) as error:
         raise ReportError(
             f"'{path.parent.name}/{path.name}' is not a safetensors file; download or copy it "
             "again (in a clone, `git lfs pull` brings the files themselves)"
@@ -163,7 +177,39 @@ def read_header(path):
             f"'{path.parent.name}/{path.name}' is damaged: it has {whole:,} bytes and should have "
             f"{end:,}; download or copy it again"
         )
+    _require_side_by_side(tensors, 8 + length, f"{path.parent.name}/{path.name}")
     return tensors
+
+
+BITS = {"F64": 64, "F32": 32, "F16": 16, "BF16": 16, "I64": 64, "I32": 32, "I16": 16, "I8": 8}
+BITS |= {"U64": 64, "U32": 32, "U16": 16, "U8": 8, "BOOL": 8, "F8_E4M3": 8, "F8_E5M2": 8}
+"""Of a number of each dtype; of others the size is not compared."""
+
+
+def _object(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name comes twice")
+    return found
+
+
+def _require_side_by_side(tensors, start, where):
+    """Stop if two tensors overlap, if bytes lie between, or if one has other bytes than its shape
+    takes."""
+    for name, tensor in sorted(tensors.items(), key=lambda item: item[1]["span"]):
+        (begin, end), shape = tensor["span"], tensor["shape"]
+        if begin != start or end < begin or min(shape, default=0) < 0:
+            raise ReportError(
+                f"'{where}' is damaged: '{name[:80]}' does not follow the tensor before it; "
+                "download or copy it again"
+            )
+        wanted = math.prod(shape) * BITS.get(tensor["dtype"], 0) // 8
+        if wanted != end - begin and tensor["dtype"] in BITS:
+            raise ReportError(
+                f"'{where}' is damaged: '{name[:80]}' has {end - begin} bytes and should have "
+                f"{wanted}; download or copy it again"
+            )
+        start = end
 
 
 def parameters(folder, wanted=None):
