@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-PASSING = re.compile(r"- (\d+) passing examples?, (\d+) failing examples?, (\d+) invalid")
+PASSING = re.compile(r"- (\d+) passing, (\d+) failing, and (\d+) invalid test cases")
 
 
 def main(minutes):

@@ -85,4 +85,4 @@ def _change(draw, holder, key):
     elif way == "twice" and isinstance(holder, dict):
         holder[f"{key}-2"] = copy.deepcopy(value)
     else:
-        holder[key] = draw(st.sampled_from(VALUES))
+        holder[key] = copy.deepcopy(draw(st.sampled_from(VALUES)))

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 
-TIMES = 20
+TIMES = 6
 """How many times as many inputs a long run tries of everything."""
 
 _usual = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
