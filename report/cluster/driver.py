@@ -95,10 +95,12 @@ class Driver:
     def _measure(self):
         references = {n: self.ray.put(task) for n, task in self.tasks.items()}
         unfinished = set(self.tasks)
+        self._give(references)
         while unfinished and not self.stopped.is_set():
-            self._give(references)
-            for member in self.force.heard(TURN):
-                self._hear(member)
+            found = [self._hear(member) for member in self.force.heard(TURN)]
+            self._give(references)  # before what was found is counted: nobody waits for that
+            for attempt, result in filter(None, found):
+                self._count(attempt, result)
             for number in unfinished - set(self.schedule.open):
                 unfinished.remove(number)
                 self._finish(number)
@@ -114,24 +116,28 @@ class Driver:
             self.force.fill(self.schedule.at_most)
 
     def _hear(self, member):
+        """(`Attempt`, `Result`) of a worker that was heard of, or None if it brought nothing."""
         attempt = member.attempt
         try:
             answer = self.force.answer(member)
         except LostError as error:
             if attempt is not None:
                 self._lost(attempt, f"the worker was lost ({error})", blamed=not error.gone)
-            return
+            return None
         if answer is None:  # it has started
-            return
+            return None
         member.attempt = None
         self._note(member, attempt, answer)
         if answer.result is None:
             if answer.broken:
                 self.force.dismiss(member)
             self._lost(attempt, answer.error, divisible=not answer.unfit)
-            return
+            return None
+        return attempt, answer.result
+
+    def _count(self, attempt, result):
         began = time.perf_counter()
-        self.schedule.done(attempt, answer.result)
+        self.schedule.done(attempt, result)
         self.summary.merging += time.perf_counter() - began
 
     def _lost(self, attempt, reason, blamed=True, divisible=True):
