@@ -130,7 +130,7 @@ def freeze(options: Options, study: Only = None, force: Force = False, root: Roo
 def new(
     name: Annotated[str, typer.Argument(help="Of the article, as in its address: my-study.")],
     kind: Annotated[
-        str, typer.Option(help="What it is about: passage, conditions or table.")
+        str, typer.Option(help="What it is about: passage, conditions, table or sweep.")
     ] = "passage",
     root: Root = HERE,
 ):

@@ -203,6 +203,8 @@ class Article:
         told = panel.spec["usermeta"]["report"]["data"]
         if has_several(data):  # its datasets lie below, in a folder a model
             told.setdefault("tokens", f"{data.models[0].address}passage.json")
+        elif getattr(data, "kind", None) == "sweep":  # many texts, and none is shown
+            told.setdefault("tokens", None)
         place = _plain.place_of_rows(panel.spec)
         if place:
             up = "../" * (2 + data.address.count("/"))

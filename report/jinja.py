@@ -41,6 +41,7 @@ def environment(*folders):
         "slug": text.slug,
         "model_slug": text.model_slug,
         "self_check_rows": text.self_check_rows,
+        "worst_of_limits": text.worst_of_limits,
     }
     return jinja
 

@@ -117,6 +117,8 @@ class FrontMatter(BaseModel):
     """Keep one layer's weights in memory at a time; default: if the model would not fit."""
     cluster: ClusterSpec = ClusterSpec()
     """What `measure --ray` asks for; it changes no number."""
+    sweep: bool = False
+    """Whether only the habits of heads are measured, to compare many models or checkpoints."""
     cover: str = "attention_map"
     """The figure whose picture stands for the article on the home page."""
 
@@ -136,6 +138,9 @@ class FrontMatter(BaseModel):
         if len(self.all_names) > len(set(self.all_names)):
             key = "revisions" if self.revisions else "models"
             raise ValueError(f"names one of its `{key}` twice; each is measured once")
+        said_kinds = [kind for kind in KINDS if getattr(self, kind)]
+        if len(said_kinds) > 1:
+            raise ValueError(f"says `{said_kinds[0]}` and `{said_kinds[1]}`; say one of them")
         if self.kind == "table" and len(self.all_names) > 1:
             raise ValueError("says `table` and `models`; a table is read by one `model`")
         idle = [key for key, kind in READ_BY.items() if key in said and kind != self.kind]
@@ -164,7 +169,15 @@ class FrontMatter(BaseModel):
     @property
     def kind(self):
         """What it is measured on: a module of `report.kinds`."""
-        return "conditions" if self.conditions else "table" if self.table else "passage"
+        return _kind(self)
+
+
+KINDS = ("conditions", "table", "sweep")
+"""Kinds of article that a key of their name makes one; all others are about a passage."""
+
+
+def _kind(front_matter):
+    return next((kind for kind in KINDS if getattr(front_matter, kind)), "passage")
 
 
 @dataclass(frozen=True)
@@ -204,6 +217,7 @@ NOT_FOR = {
     "several": ("model",),
     "conditions": ("model", "passage", "chat"),
     "table": ("models", "passage", "chat"),
+    "sweep": ("model", "passage", "chat"),
 }
 """What of the command line does not concern articles of a kind."""
 
@@ -250,9 +264,7 @@ def read_study(path, **replaced):
     header = lines[1 : ends[1]]
     body = "\n" * (ends[1] + 1) + "\n".join(lines[ends[1] + 1 :])
     values = parse(header, path)
-    own = (
-        "conditions" if values.get("conditions") else "table" if values.get("table") else "passage"
-    )
+    own = next((kind for kind in KINDS if values.get(kind)), "passage")
     several = own == "passage" and (values.get("models") or values.get("revisions"))
     replaced = {
         key: value

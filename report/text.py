@@ -92,6 +92,11 @@ def self_check_rows(numbers):
     ]
 
 
+def worst_of_limits(numbers):
+    """Of the manifest's self-check, the largest difference as a fraction of its limit."""
+    return max(numbers["differences"][name] / limit for name, limit in numbers["limits"].items())
+
+
 def count(number, noun):
     """A number and what is counted: "1 layer", "32 layers"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -17,6 +17,15 @@ class Control:
     value: int
     offset: int = 0
     """What a reader sees is the value plus this: 1 where readers count from 1 and data from 0."""
+    labels: list[str] | None = None
+    """What a reader sees of each value instead, from the minimum on."""
+
+    @property
+    def shown(self):
+        """What a reader sees of the value, str."""
+        if self.labels:
+            return self.labels[self.value - self.minimum]
+        return str(self.value + self.offset)
 
     @property
     def fixed(self):
@@ -84,8 +93,7 @@ def filled(text, controls):
     """A text with {param} replaced by what a reader sees of that slider."""
     for control in controls:
         if isinstance(control, Control):
-            shown = str(control.value + control.offset)
-            text = text.replace("{" + control.param + "}", shown)
+            text = text.replace("{" + control.param + "}", control.shown)
     return text
 
 
@@ -96,7 +104,7 @@ def said(controls):
     """
     free = [control for control in controls if not control.fixed]
     numbers = [
-        f"{_lower(control.label.partition(' (')[0])} {control.value + control.offset}"
+        f"{_lower(control.label.partition(' (')[0])} {control.shown}"
         for control in free
         if isinstance(control, Control)
     ]
@@ -114,4 +122,5 @@ def _lower(label):
 
 def as_json(controls):
     """The controls as the page's script reads them."""
-    return [asdict(control) for control in controls]
+    found = [asdict(control) for control in controls]
+    return [{name: value for name, value in one.items() if value is not None} for one in found]

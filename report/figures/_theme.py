@@ -200,14 +200,15 @@ def only(condition):
 
 
 def frame(
-    chart, *, name, description, controls, url, decode, datasets, params=(), tokens=None, **extra
+    chart, *, name, description, controls, url, decode, datasets, params=(), tokens="", **extra
 ):
     """The chart in the common look, with what the page's script must know about it.
 
     controls: `Control`s at the state shown; url: address of its data, with {layer} and the like
     decode: how the script turns that file into the chart's datasets; datasets: their names
     params: further `alt.Parameter`s; extra: further entries for the script
-    tokens: address of the file that says what was read, if it is not the passage's
+    tokens: address of the file that says what was read, if it is not the passage's; None where no
+        token is named
     A chart that draws a part of its rows says which as `shows`, so that its table and its CSV file
     have the same: {dataset: [[field, "=", ">" or ">=", value or "{control}"]]}.
     """
@@ -215,7 +216,7 @@ def frame(
         "figure": name,
         "controls": _controls.as_json(controls),
         "data": {"url": url, "decode": decode, "datasets": datasets}
-        | ({"tokens": tokens} if tokens else {}),
+        | ({} if tokens == "" else {"tokens": tokens}),
         "ink": INK,
         **extra,
     }

@@ -14,7 +14,8 @@ from report.models.loss import predicts, token_losses
 from report.models.measure import measure_passage
 
 LENGTH = 64
-"""Random tokens that are said twice; half of the context where a model takes no more."""
+"""Random tokens that are said twice; fewer where twice as many do not fit into the context, or
+there are not twice as many different ones."""
 SEQUENCES = 8
 
 
@@ -48,7 +49,6 @@ def repetition(loaded, progress=None):
     """The `Repetition` of a model over `SEQUENCES` sequences drawn from fixed seeds.
 
     progress: called with (sequences done, sequences)
-    raises: ReportError if the vocabulary has too few ordinary tokens
     """
     length = span(loaded)
     found = []
@@ -65,9 +65,15 @@ def repetition(loaded, progress=None):
 
 
 def span(loaded):
-    """How many tokens are said twice: `LENGTH`, or what fits into the context twice."""
-    context = loaded.identity["context"]
-    return LENGTH if context is None else min(LENGTH, (context - 1) // 2)
+    """How many tokens are said twice: `LENGTH`, or what context and vocabulary have room for."""
+    context, room = loaded.identity["context"], len(_ordinary(loaded)) // 2
+    return min(LENGTH, room, (context - 1) // 2 if context else LENGTH)
+
+
+def _ordinary(loaded):
+    """Ids of the tokens that are not special, sorted."""
+    tokenizer = loaded.tokenizer
+    return np.setdiff1d(np.arange(len(tokenizer)), tokenizer.all_special_ids)
 
 
 def head_probabilities(loaded, token_ids):
@@ -84,8 +90,7 @@ def head_probabilities(loaded, token_ids):
 
 def _sequences(loaded, length, seed):
     """Token ids, lists of int: the repeated sequence, and the one it is compared with."""
-    tokenizer = loaded.tokenizer
-    ordinary = np.setdiff1d(np.arange(len(tokenizer)), tokenizer.all_special_ids)
+    tokenizer, ordinary = loaded.tokenizer, _ordinary(loaded)
     begin = tokenizer.bos_token_id
     begin = tokenizer.cls_token_id if begin is None else begin
     drawn = ordinary, length, ordinary[0] if begin is None else begin, seed

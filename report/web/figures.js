@@ -233,7 +233,7 @@ class Chart {
     const address = url.replace(/{(\w+)}/g, (_, name) => state[name]);
     const [file, tokens] = await Promise.all([
       loadJson(new URL(address, this.figure.datasets).href),
-      loadTokens(new URL(labels ?? "passage.json", this.figure.datasets)),
+      labels === null || loadTokens(new URL(labels ?? "passage.json", this.figure.datasets)),
     ]);
     if (!this.element.isConnected) return;
     const shown = decoders[decode](file, tokens, state, this.report);
@@ -357,8 +357,11 @@ const withSlash = (path) => (path.endsWith("/") ? path : `${path}/`);
 const param = (input) => input.dataset.param ?? input.name;
 const valueOf = (input) => (input.type === "range" ? Number(input.value) : input.value);
 
-// Readers may count from 1 where values are indices from 0.
-const shownValue = (input) => String(Number(input.value) + Number(input.dataset.offset ?? 0));
+// Readers may count from 1 where values are indices from 0, or read a name of each value.
+function shownValue({ value, min, dataset }) {
+  if (dataset.labels) return JSON.parse(dataset.labels)[value - min];
+  return String(Number(value) + Number(dataset.offset ?? 0));
+}
 
 function showValue(input) {
   if (input.type !== "range") return;

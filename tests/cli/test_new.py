@@ -41,7 +41,9 @@ def test_a_new_article_of_every_kind_builds(run, project, llama, kind):
     done = run("new", "my-study", "--kind", kind, "--project", project)
     assert done.code == 0
     assert "make site STUDY=my-study" in done.said
-    change(project, ("model: falcon-8x8 ", f"model: {llama} "))
+    other = save_other(project) if kind == "sweep" else None
+    models = {"sweep": ("models: [falcon-8x8, llama-5x32] ", f"models: [{llama}, {other}] ")}
+    change(project, models.get(kind, ("model: falcon-8x8 ", f"model: {llama} ")))
     assert run("render", "--project", project).code == 0
     page = (project / "site_src" / "articles" / "my-study" / "index.md").read_text()
     assert page.count('<figure class="live-figure') >= 2
@@ -78,7 +80,7 @@ def save_other(project):
         (["../../etc"], "Try 'etc'."),
         ([""], "'' cannot name an article"),
         (["a" * 65], "at most 64"),
-        (["other", "--kind", "poem"], "there are: conditions, passage, table."),
+        (["other", "--kind", "poem"], "there are: conditions, passage, sweep, table."),
     ],
 )
 def test_a_name_that_is_taken_or_none_is_refused(run, project, arguments, said):

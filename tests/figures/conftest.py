@@ -3,7 +3,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.figures import hand_conditions, hand_made, hand_table, live_page, tools
+from tests.figures import (
+    hand_conditions,
+    hand_made,
+    hand_sweep,
+    hand_table,
+    live_page,
+    tools,
+)
 from tests.serving import served
 
 
@@ -49,6 +56,21 @@ def models(tmp_path_factory):
 def table(tmp_path_factory):
     """A hand-made study of a table."""
     return hand_table.study(tmp_path_factory.mktemp("table") / "datasets" / "hand" / "ba9876543210")
+
+
+@pytest.fixture(scope="session")
+def sweep(tmp_path_factory):
+    """A hand-made sweep over checkpoints of a training and two other models."""
+    return hand_sweep.study(tmp_path_factory.mktemp("sweep") / "datasets" / "hand")
+
+
+@pytest.fixture(scope="session")
+def sweep_address(sweep):
+    """Address of a page with the figures of `sweep`."""
+    site = sweep.models[0].path.parents[2]
+    live_page.write_sweep(site, sweep)
+    with served(site) as root:
+        yield f"{root}articles/hand/"
 
 
 @pytest.fixture(scope="session")
@@ -108,6 +130,7 @@ def opened(page, request):
         ("address", "data", live_page.ORDER),
         ("grids", "conditions", live_page.GRIDS),
         ("tables_address", "table", live_page.OF_TABLES),
+        ("sweep_address", "sweep", live_page.OF_SWEEPS),
     )
 
     def open_figure(name):

@@ -45,6 +45,10 @@ OF_TABLES = ("table_attention_map", "classes_by_layer", "renderings_compared")
 """Figure 1, figure 2, … of a page about a table."""
 
 
+OF_SWEEPS = ("repeated_loss", "habits_in_training", "heads_at_step", "habits_by_model")
+"""Figure 1, figure 2, … of a page about many models and the checkpoints of one."""
+
+
 HAND = SimpleNamespace(
     name="hand", front_matter=SimpleNamespace(title="Made <by> hand", author="Ann & Bo")
 )
@@ -73,6 +77,13 @@ def write_table(site, data):
     article.announced = list(OF_TABLES)
     text = environment().get_template("_table_text.html.j2").render(text=data.first, data=data)
     _write(site, article, text + "".join(article.figure(name) for name in OF_TABLES))
+
+
+def write_sweep(site, data):
+    """The same with the figures of a sweep."""
+    article = Article(HAND, data)
+    article.announced = list(OF_SWEEPS)
+    _write(site, article, "".join(article.figure(name) for name in OF_SWEEPS))
 
 
 def write_models(site, data):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from report.embed_pages import write_embed_pages
-from tests.figures.live_page import GRIDS, OF_TABLES, ORDER, TOOLTIP, until
+from tests.figures.live_page import GRIDS, OF_SWEEPS, OF_TABLES, ORDER, TOOLTIP, until
 from tests.figures.tools import menu, set_to
 from tests.serving import served
 
@@ -99,7 +99,10 @@ def test_a_figure_works_in_a_frame_of_another_origin(page, address, elsewhere):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("fixture, names", [("grids", GRIDS), ("tables_address", OF_TABLES)])
+@pytest.mark.parametrize(
+    "fixture, names",
+    [("grids", GRIDS), ("tables_address", OF_TABLES), ("sweep_address", OF_SWEEPS)],
+)
 def test_every_figure_of_several_panels_works_alone(page, request, fixture, names):
     root = request.getfixturevalue(fixture).replace(*ALONE)
     for number, name in enumerate(names, 1):

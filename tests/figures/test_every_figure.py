@@ -11,7 +11,7 @@ from report.errors import ReportError
 from report.figure_files import figure_module, figure_names
 from report.figures import _grid, _static, alignment_vs_magnitude
 from tests.figures import hand_conditions, hand_made
-from tests.figures.live_page import GRIDS, OF_MODELS, OF_TABLES, ORDER
+from tests.figures.live_page import GRIDS, OF_MODELS, OF_SWEEPS, OF_TABLES, ORDER
 
 
 def each(names):
@@ -19,7 +19,7 @@ def each(names):
     return pytest.mark.parametrize("figure", modules, ids=names)
 
 
-every_figure = each((*ORDER, *GRIDS, *OF_TABLES, *OF_MODELS))
+every_figure = each((*ORDER, *GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS))
 every_figure_of_a_passage = each(ORDER)
 
 every_kind = pytest.mark.parametrize("kind", hand_made.KINDS)
@@ -36,6 +36,8 @@ def drawn_of(figure, request):
         return request.getfixturevalue("table")
     if name in OF_MODELS:
         return request.getfixturevalue("models")
+    if name in OF_SWEEPS:
+        return request.getfixturevalue("sweep")
     return request.getfixturevalue("data")
 
 
@@ -51,7 +53,7 @@ def panels_of(figure, data):
 
 
 def test_no_figure_is_forgotten():
-    assert sorted((*ORDER, *GRIDS, *OF_TABLES, *OF_MODELS)) == figure_names()
+    assert sorted((*ORDER, *GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS)) == figure_names()
 
 
 def drawable(figure, data):
@@ -93,7 +95,7 @@ def test_is_valid_vega_lite_of_the_version_that_the_bundle_has(figure, drawn_of)
         altair.Chart.from_dict(spec, validate=True)
 
 
-@each((*GRIDS, *OF_TABLES, *OF_MODELS))
+@each((*GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS))
 def test_figures_of_no_passage_have_words(figure, drawn_of):
     said_by(figure, drawn_of)
 
@@ -161,7 +163,7 @@ def test_rows_fill_exactly_the_named_datasets(figure, study, kind):
         assert_fills(figure, data)
 
 
-@each((*GRIDS, *OF_TABLES, *OF_MODELS))
+@each((*GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS))
 def test_rows_of_no_passage_fill_exactly_the_named_datasets(figure, drawn_of):
     assert_fills(figure, drawn_of)
 
@@ -232,9 +234,9 @@ def test_still_pictures_differ_between_the_palettes(figure, drawn_of):
 
 @every_figure
 def test_refuses_what_its_controls_do_not_reach(figure, drawn_of):
-    param = figure.controls(drawn_of)[0].param
     for panel in panels_of(figure, drawn_of):
-        with pytest.raises(ReportError, match=f"{param}=99 is not allowed"):
-            figure.chart(drawn_of, **{param: 99}, **panel)
+        for param in [control.param for control in figure.controls(drawn_of)]:
+            with pytest.raises(ReportError, match=f"{param}=99 is not allowed"):
+                figure.chart(drawn_of, **{param: 99}, **panel)
         with pytest.raises(ReportError, match="unknown control 'colour'; this figure has: "):
             figure.rows(drawn_of, colour=1, **panel)

@@ -16,7 +16,7 @@ from PIL import Image
 from report.figure_files import figure_module
 from report.figures import _static
 from report.figures._compiled import VEGA_LITE
-from tests.figures.live_page import GRIDS, OF_TABLES, ORDER, go_live, until
+from tests.figures.live_page import GRIDS, OF_SWEEPS, OF_TABLES, ORDER, go_live, until
 from tests.figures.tools import menu, saved, state_of, tables
 
 pytestmark = pytest.mark.browser
@@ -25,7 +25,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 SPECIFICATION = "Vega-Lite file with the data in it"
 
 
-@pytest.mark.parametrize("name", [*ORDER, *GRIDS, *OF_TABLES])
+@pytest.mark.parametrize("name", [*ORDER, *GRIDS, *OF_TABLES, *OF_SWEEPS])
 def test_csv_and_json_have_the_numbers_that_python_gives(page, opened, name):
     number, data = opened(name)
     expected = tables(name, data, state_of(name))
@@ -142,7 +142,7 @@ def assert_self_contained(root):
             assert "url(" not in value or "url(#" in value
 
 
-@pytest.mark.parametrize("name", [*ORDER[1:], *OF_TABLES[1:]])
+@pytest.mark.parametrize("name", [*ORDER[1:], *OF_TABLES[1:], "repeated_loss", "heads_at_step"])
 def test_a_specification_draws_the_same_picture_elsewhere(page, opened, name):
     number, data = opened(name)
     _, content = saved(page, number, SPECIFICATION)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.figures.live_page import GRIDS, OF_TABLES, go_live, until
+from tests.figures.live_page import GRIDS, OF_SWEEPS, OF_TABLES, go_live, until
 from tests.figures.tools import TABLE, set_to, state_of, tables, tool
 
 pytestmark = pytest.mark.browser
@@ -32,7 +32,7 @@ def close(text, value):
 @pytest.mark.parametrize(
     "name",
     ["attention_map", "attention_breakdown", "bias_vs_position", "attending_to_itself",
-     "update_alignment", "magnitude_by_position", *GRIDS, *OF_TABLES],
+     "update_alignment", "magnitude_by_position", *GRIDS, *OF_TABLES, *OF_SWEEPS],
 )  # fmt: skip
 def test_tables_have_the_numbers_that_python_gives(page, opened, name):
     number, data = opened(name)

@@ -27,6 +27,10 @@ STATES = {
     "table_attention_map": {"layer": 1, "head": 3},
     "classes_by_layer": {"target": "header", "rendering": "json"},
     "renderings_compared": {"shown": "probability"},
+    "repeated_loss": {},
+    "habits_in_training": {},
+    "heads_at_step": {"at": 3, "habit": "first_token"},
+    "habits_by_model": {"habit": "induction"},
 }
 """Not where the figures are when the page opens."""
 

@@ -9,7 +9,7 @@ from tests.figures.live_page import go_live, until
 
 pytestmark = pytest.mark.browser
 
-ARTICLES = ("attention-focus-plots", "filler-tokens", "reading-a-table")
+ARTICLES = ("attention-focus-plots", "filler-tokens", "reading-a-table", "how-heads-form")
 PAGES = ("", "archive/", "tags/", "models/", "glossary/", "about/", "404.html")
 WORST = ("serious", "critical")
 

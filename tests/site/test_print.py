@@ -63,6 +63,7 @@ def bars(sheets, figures):
         ("filler-tokens", "light", "letter"),
         ("filler-tokens", "dark", "a4 across"),
         ("reading-a-table", "dark", "a4"),
+        ("how-heads-form", "light", "a4"),
     ],
 )
 def test_no_figure_is_cut_in_two(visit, article, scheme, paper):

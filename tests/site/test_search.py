@@ -19,6 +19,7 @@ def test_articles_have_their_titles_words_and_tags(found):
         ("attention-focus-plots", "interpretability"),
         ("filler-tokens", "filler tokens"),
         ("reading-a-table", "tables"),
+        ("how-heads-form", "training"),
     ):
         assert tag in found[f"articles/{name}/"]["tags"]
         whole = " ".join(each["text"] for at, each in found.items() if f"/{name}/" in at)

@@ -28,6 +28,7 @@ PAGES = {
     "articles/attention-focus-plots/": 10,
     "articles/reading-a-table/": 3,
     "articles/filler-tokens/": 7,
+    "articles/how-heads-form/": 4,
 }
 """Pages, and how many figures they have."""
 

@@ -1,0 +1,140 @@
+"""All heads of one checkpoint at a time: a map of layers and heads, and a slider over the steps."""
+
+import altair
+import numpy as np
+
+from report.figures import _controls, _grid, _sweep, _theme
+from report.text import percent
+
+PAINTS = 0.55
+"""From this value on, a cell is dark, and what is written in it is light."""
+
+
+def title(data):
+    return "Head by head, step by step"
+
+
+def left_out(data):
+    """Why this figure cannot be drawn, in one sentence; "" if it can."""
+    return _sweep.no_training(data)
+
+
+def boxes(data):
+    """Cells are about as high as they are wide, up to a height that fits a window."""
+    model = data.training[-1]
+    wide = model.heads / model.layers
+    return [_grid.Box(min(2.4, max(1.15, 1.5 * wide)), min(1.6, max(0.85, wide)))]
+
+
+def caption(data):
+    return (
+        "A cell is a head; the darker, the more it does what the switch says, on the same scale "
+        "at all steps. Values of at least 10 % are written in. Move the slider to see heads take "
+        "up a habit, and lose it again."
+    )
+
+
+def controls(data):
+    steps = [f"{model.step:,}" for model in data.training]
+    last = len(steps) - 1
+    return [
+        _controls.Control("at", "Training step", 0, last, last, labels=steps),
+        _controls.Switch("habit", "Looks at", _sweep.HABITS, "induction"),
+    ]
+
+
+def chart(data, **state):
+    at = _controls.at_state(controls(data), state)
+    model = data.training[-1]
+    table = (
+        altair.Chart(altair.NamedData("rows"))
+        .transform_filter("datum.at === at")
+        .transform_calculate(value="datum[habit]")
+    )
+    x = altair.X("head:O", title="head (index from 0)").axis(
+        labelAngle=0, ticks=False, domain=False, labelOverlap="greedy"
+    )
+    y = altair.Y("layer:O", title="layer").axis(ticks=False)
+    colour = altair.Color("value:Q", legend=None).scale(
+        domain=[0, 1], range=_theme.ramp(_theme.SCORE_RAMP)
+    )
+    tooltip = [
+        altair.Tooltip("named:N", title="head"),
+        altair.Tooltip("step:Q", title="training step", format=",d"),
+        altair.Tooltip("value:Q", title="value", format=".1%"),
+    ]
+    room = f"width / {model.heads}"
+    written = table.transform_filter("datum.value >= 0.1").mark_text(
+        fontSize=_theme.TICK,
+        color=altair.ExprRef(
+            f"(datum.value > {PAINTS}) ? paper : ink",
+        ),
+        opacity=_theme.only(f"{room} >= 26"),
+        aria=False,
+    )
+    here = _theme.either("datum.layer === marked_layer && datum.head === marked_head")
+    frame = table.transform_filter(here).mark_rect(
+        filled=False, stroke=altair.ExprRef("ink"), strokeWidth=2.4, aria=False
+    )
+    return _theme.frame(
+        altair.layer(
+            table.mark_rect(stroke=altair.ExprRef("paper"), strokeWidth=1.5, aria=False).encode(
+                x=x, y=y, color=colour, tooltip=tooltip
+            ),
+            written.encode(x=x, y=y, text=altair.Text("value:Q", format=".0%")),
+            frame.encode(x=x, y=y),
+        ),
+        name="heads_at_step",
+        description=f"{title(data)}: a map with a cell a head",
+        controls=at,
+        url=_sweep.ROWS,
+        decode="tables",
+        datasets=["rows"],
+        shows={"rows": [["at", "=", "{at}"]]},
+        tokens=None,
+        params=[
+            *(altair.param(name=control.param, value=control.value) for control in at),
+            *_theme.marked("layer", "head"),
+        ],
+        walk=["head", "layer"],
+        model=_sweep.grouped("training"),
+    )
+
+
+def rows(data, **state):
+    _controls.at_state(controls(data), state)
+    return [
+        row
+        for at, model in enumerate(data.training)
+        for row in _sweep.head_rows(model, at=at, step=model.step)
+    ]
+
+
+def seen(data, **state):
+    at = _controls.values(controls(data), state)
+    model, habit = data.training[at["at"]], at["habit"]
+    values = model.habit(habit)
+    layer, head = _sweep.strongest(model, habit)
+    half = int((values >= 0.5).sum())
+    none = f"no head of {values.size} reaches half"
+    some = f"{half} of {values.size} heads reach half"
+    return (
+        f"After {model.step:,} steps, {some if half else none}; L{layer}H{head} has the most, "
+        f"{percent(values.max())}."
+    )
+
+
+def alt(data, **state):
+    at = _controls.values(controls(data), state)
+    model, habit = data.training[at["at"]], at["habit"]
+    values = model.habit(habit)
+    layer, head = _sweep.strongest(model, habit)
+    layers = np.flatnonzero((values >= 0.5).any(axis=1)).tolist()
+    where = (
+        f" Heads with half or more are in layers {', '.join(map(str, layers))}." if layers else ""
+    )
+    return (
+        f"Map of {model.layers} layers of {model.heads} heads after {model.step:,} training steps: "
+        f"{_sweep.AXES[habit]}. The largest value is {percent(values.max())}, L{layer}H{head}; the "
+        f"median is {percent(float(np.median(values)))}.{where}"
+    )

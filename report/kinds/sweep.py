@@ -1,0 +1,124 @@
+"""Articles that compare the habits of heads in many models, or in checkpoints of a training.
+
+Only what each head does on average is kept, a few kilobytes a model.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from report import key as keys
+from report.datasets.sweep import write_sweep as write  # noqa: F401 (a kind has it)
+from report.errors import ReportError
+from report.passages import corpus
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is read."""
+
+    corpus: Sequence
+    """Of `Passage`."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What `write_sweep` turns into a file."""
+
+    corpus: object
+    """`HeadStatistics` over the corpus."""
+    repetition: object
+    """`Repetition`, see report.models.induction: random tokens that are said twice."""
+
+
+def inputs(wanted):
+    """The corpus that ships with the project."""
+    return Inputs(corpus())
+
+
+def parts(inputs):
+    """What the datasets depend on."""
+    return {"corpus": keys.hashed([text.text for text in inputs.corpus])}
+
+
+def words(inputs):
+    """Options of a command: none, every model reads the same."""
+    return []
+
+
+def measure(loaded, inputs, progress, announce):
+    """Run a model over the corpus, and over random tokens that are said twice.
+
+    returns: (`Measured`, dict of the manifest's corpus and sweep)
+    """
+    from report.models import self_check
+    from report.models.induction import SEQUENCES, repetition
+    from report.models.loss import mean_loss, predicts
+    from report.models.measure import measure_corpus
+    from report.models.memory import enough_memory
+    from report.models.partial import announce_bytes
+
+    texts = _token_ids(loaded, inputs.corpus)
+    announce_bytes(loaded, [*chain.from_iterable(texts)], announce)
+    total = len(texts) + SEQUENCES
+    with enough_memory(f"measuring {max(map(len, texts))} tokens"):
+        self_check.checked(loaded)
+        statistics = measure_corpus(loaded, texts, lambda n, _: progress("Measuring", n, total))
+        found = repetition(loaded, lambda n, _: progress("Measuring", len(texts) + n, total))
+        loss = mean_loss(loaded.model, texts) if predicts(loaded) else None
+    return Measured(statistics, found), {
+        "corpus": {
+            "texts": len(texts),
+            "tokens": sum(map(len, texts)),
+            "left_out": len(inputs.corpus) - len(texts),
+        },
+        "sweep": {
+            "sequences": found.sequences,
+            "length": found.length,
+            "losses": {"texts": _mean_and_error(loss)}
+            | {
+                name: _mean_and_error(getattr(found, f"loss_{name}"))
+                for name in ("first", "second", "unrepeated")
+            },
+            "recipe": _recipe(loaded.folder),
+        },
+    }
+
+
+def _token_ids(loaded, texts):
+    """Token ids of the texts that a model can take whole; ReportError if it can take none."""
+    from report.models.tokens import encode
+
+    context = loaded.identity["context"]
+    unlimited = replace(loaded, identity=loaded.identity | {"context": None})
+    found = [encode(unlimited, text.text) for text in texts]
+    fitting = [ids for ids in found if context is None or len(ids) <= context]
+    if not fitting:
+        raise ReportError(
+            f"every text of the corpus has more tokens than the {context} that the model takes; "
+            "the statistics over many texts need a model with a larger context"
+        )
+    return fitting
+
+
+def _mean_and_error(values):
+    """{"mean", "error"} of values, the error the standard error of the mean and None of a single
+    one; None where there are no values."""
+    if values is None:
+        return None
+    values = [values] if isinstance(values, float) else values.tolist()
+    mean = sum(values) / len(values)
+    if len(values) < 2:
+        return {"mean": round(mean, 4), "error": None}
+    variance = sum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    return {"mean": round(mean, 4), "error": round((variance / len(values)) ** 0.5, 4)}
+
+
+def _recipe(folder):
+    """The numbers of the training that a training.json beside the weights tells, else None."""
+    try:
+        found = json.loads((folder / "training.json").read_text("utf-8")).get("recipe")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return found if isinstance(found, dict) else None
