@@ -36,7 +36,7 @@ class ModelHabits:
     @functools.cached_property
     def manifest(self):
         """The manifest/1 dataset: model, versions, self-check, corpus, sweep, files."""
-        return store.read(self.path / "manifest.json")
+        return store.read_manifest(self.path)
 
     @property
     def name(self):
@@ -97,7 +97,19 @@ class ModelHabits:
 
     @functools.cached_property
     def _habits(self):
-        return tables.decode(store.read(self.path / sweep.FILE))["heads"]
+        found = tables.decode(store.read_measured(self.path, sweep.FILE, self.manifest))
+        heads = found.get("heads", {})
+        wanted = self.layers * self.heads
+        wrong = [name for name in sweep.MEASURES if len(heads.get(name, ())) != wanted]
+        wrong = wrong or [
+            name for name in sweep.MEASURES if not ((heads[name] >= 0) & (heads[name] <= 1)).all()
+        ]
+        if wrong:
+            raise ReportError(
+                f"{self.path / sweep.FILE}: {wrong[0]!r} is not a number from 0 to 1 for each of "
+                f"{wanted} heads; delete the folder and run `make site`."
+            )
+        return heads
 
     def habit(self, measure):
         """What was measured of every head, float [layer, head], in [0, 1].

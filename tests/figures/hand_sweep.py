@@ -1,5 +1,6 @@
 """A small sweep, made of numbers and not by a model, in the files that a real one has."""
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,36 +18,62 @@ RECIPE = {"loops_only": TURN, "drill": 0.9, "drill_slope": 0.001, "drill_late": 
 INDUCTION = (0.01, 0.02, 0.05, 0.7, 0.8)
 """Score of the best head, L2H1, at each step."""
 LOSS_AGAIN = (8.0, 7.9, 7.0, 3.0, 2.0)
-FIRST_TOKEN = (0.01, 0.4, 0.02, 0.05, 0.2)
+FIRST_TOKEN = (0.01, 0.4, 0.02, 0.05, 0.15)
 """Of all heads of layer 0, at each step."""
-OTHERS = {"finished": (4, 2000, RECIPE), "other": (2, 700, None)}
-"""Models that are no checkpoints: heads a layer, training step, recipe."""
+OTHERS = {"finished": (4, 2000, True), "other": (2, 700, False)}
+"""Models that are no checkpoints: heads a layer, training step, whether the recipe is theirs."""
 
 
-def study(folder):
+@dataclass(frozen=True)
+class Kind:
+    """What sets a sweep apart."""
+
+    steps: tuple = STEPS
+    others: tuple = tuple(OTHERS)
+    learns: bool = True
+    """Whether a head comes to find what came next."""
+    predicts: bool = True
+    recipe: dict | None = None
+
+
+KINDS = {
+    "whole": Kind(recipe=RECIPE),
+    "learns nothing": Kind(learns=False, recipe=RECIPE),
+    "no recipe": Kind(),
+    "no losses": Kind(predicts=False),
+    "models only": Kind(steps=()),
+    "a training only": Kind(others=(), recipe=RECIPE),
+}
+"""Name -> kind; the first is that of the shipped article."""
+
+
+def study(folder, kind="whole"):
     """`SweepStudy` of five checkpoints, and two models that are none, written into `folder`."""
-    paths, labels = [], []
-    for name, (heads, step, recipe) in OTHERS.items():
-        paths.append(write(folder, len(paths), name, step, heads, 4, recipe))
+    kind, paths, labels = KINDS[kind], [], []
+    for name in kind.others:
+        heads, step, same = OTHERS[name]
+        recipe = kind.recipe if same else None
+        paths.append(write(folder, len(paths), name, step, heads, 4, recipe, kind))
         labels.append(None)
-    for at, step in enumerate(STEPS):
-        paths.append(write(folder, len(paths), f"runs@step-{step}", step, HEADS, at, RECIPE))
+    for at, step in enumerate(kind.steps):
+        name = f"runs@step-{step}"
+        paths.append(write(folder, len(paths), name, step, HEADS, at, kind.recipe, kind))
         labels.append(f"step-{step}")
     return opened(paths, labels)
 
 
-def write(folder, number, name, step, heads, at, recipe):
+def write(folder, number, name, step, heads, at, recipe, kind):
     """One model's folder; at: which of the steps its heads are like."""
     path = folder / f"{number:012x}"
-    habits = sweep.encode(statistics(at, heads), repetition(at, heads))
+    habits = sweep.encode(statistics(at, heads), repetition(at, heads, kind.learns))
     store.write(path / sweep.FILE, habits)
     manifest = hand_made.manifest(hand_made.KINDS["alibi_bias"])
     model = {"name": name, "num_attention_heads": heads, "training_step": step}
     model |= {"source": "folder", "vocabulary": 3000}
     kept = ("schema", "command", "seed", "date", "self_check")
-    again = LOSS_AGAIN[at]
-    losses = {"texts": (8 - at, None), "first": (8.1, 0.02), "second": (again, 0.1)}
+    losses = {"texts": (8 - at, None), "first": (8.1, 0.02), "second": (LOSS_AGAIN[at], 0.1)}
     losses |= {"unrepeated": (9.5 if at == 3 else 8.2, 0.03)}
+    losses = {of: {"mean": mean, "error": error} for of, (mean, error) in losses.items()}
     store.write(
         path / "manifest.json",
         {key: manifest[key] for key in kept}
@@ -58,7 +85,7 @@ def write(folder, number, name, step, heads, at, recipe):
             "sweep": {
                 "sequences": SEQUENCES,
                 "length": 64,
-                "losses": {of: {"mean": mean, "error": e} for of, (mean, e) in losses.items()},
+                "losses": losses if kind.predicts else dict.fromkeys(losses),
                 "recipe": recipe,
             },
             "determined_by": {},
@@ -81,10 +108,11 @@ def statistics(at, heads):
     )
 
 
-def repetition(at, heads):
+def repetition(at, heads, learns=True):
     """As of `Repetition`; a head's score differs from sequence to sequence."""
     score = np.full((SEQUENCES, LAYERS, heads), 0.01)
-    score[:, 2, 1] = INDUCTION[at] + np.linspace(-0.01, 0.01, SEQUENCES)
+    best = INDUCTION[at] if learns else 0.02
+    score[:, 2, 1] = best + np.linspace(-0.01, 0.01, SEQUENCES)
     previous = np.full((SEQUENCES, LAYERS, heads), 0.05)
     previous[:, 1, 0] = (0.05, 0.06, 0.1, 0.3, 0.5)[at]
     return SimpleNamespace(

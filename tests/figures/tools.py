@@ -113,7 +113,7 @@ def draws(figure, data, row, state):
             if any(data.even(target, each).any() for each in data.renderings)
         ]
         return row["even"] > 0 and row["target"] == seen[state["panel"]]
-    chosen = state.keys() & {"source", "target", "rendering"}
+    chosen = state.keys() & {"source", "target", "rendering", "at"}
     return all(row[field] == state[field] for field in chosen)
 
 

@@ -1,0 +1,100 @@
+"""What the article about a training says of sweeps that differ: true sentences, and whole ones.
+
+The article's own template is rendered with hand-made sweeps of every kind; no picture is drawn.
+"""
+
+import re
+
+import pytest
+
+from report import pages, store
+from report.figure_files import figure_module, figure_names
+from report.study import read_study
+from tests.commands import ROOT
+from tests.figures import hand_sweep
+from tests.test_prose import NoChart
+from tests.test_prose_table import plain, prose
+
+TEMPLATE = ROOT / "templates" / "articles" / "how-heads-form.md.j2"
+FIGURES = {
+    "models only": ["habits_by_model"],
+    "a training only": ["repeated_loss", "habits_in_training", "heads_at_step"],
+    "no losses": ["habits_in_training", "heads_at_step", "habits_by_model"],
+}
+"""Kinds that have not all four."""
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """A function from a kind of sweep to the article's text, and the names of its figures."""
+    monkeypatch.setattr(pages, "write_pictures", lambda *arguments: None)
+    monkeypatch.setattr(pages._compiled, "vega", lambda specification: {})
+    monkeypatch.setattr(store.os, "fsync", lambda file: None)  # of many small files
+    for name in figure_names():  # words only: the charts have tests of their own
+        monkeypatch.setattr(figure_module(name), "chart", lambda data, **state: NoChart())
+    study = read_study(TEMPLATE)
+
+    def write(kind="whole"):
+        data = hand_sweep.study(tmp_path / "datasets", kind)
+        pages.render_article(study, data, tmp_path / "site_src")
+        page = tmp_path / "site_src" / "articles" / "how-heads-form" / "index.md"
+        text = page.read_text("utf-8")
+        return text, re.findall(r'data-figure="(\w+)"', text)
+
+    return write
+
+
+@pytest.mark.parametrize("kind", hand_sweep.KINDS)
+def test_sentences_are_whole(written, kind):
+    text, figures = written(kind)
+    every = ["repeated_loss", "habits_in_training", "heads_at_step", "habits_by_model"]
+    assert figures == FIGURES.get(kind, every)
+    for paragraph in re.split(r"\n\s*\n", prose(text).strip()):
+        joined = paragraph.replace("\n", " ").strip()
+        if not joined.startswith(("#", "|", "[^", "```", "- ")):
+            assert joined[-1] in ".?:)]", joined
+            assert "  " not in joined
+            assert " ," not in joined
+            assert " ." not in joined
+    assert not re.search(r"\b(nan|None|inf)\b", plain(text))
+
+
+def test_what_happens_is_told_with_its_steps_and_heads(written):
+    said = prose(written()[0])
+    assert "Between step 100 and step 200 of its training" in said
+    assert "its best head goes from 5\u00a0% to 70\u00a0%" in said
+    assert "At step 0, a random token costs 8.00 nats" in said
+    assert "By step 100, having been said before makes it 1.2 nats easier" in said
+    assert "By step 200, that is 6.5 nats" in said
+    assert "At step 200, tokens that were *not* said before cost 9.5 nats" in said
+    assert "L1H0 gives the token before 5\u00a0% of its attention at step 0" in said
+    assert "The first to reach half is L1H0, at step 400, after pairs" in said
+    assert "L0H0 has it as its largest target for 40\u00a0% of the tokens at step 50" in said
+    assert "finished itself went on to step 2,000, with the same recipe" in said
+
+
+def test_a_model_that_learns_nothing_is_not_said_to(written):
+    said = prose(written("learns nothing")[0])
+    assert "no head learns to find what came next last time: the most is 2.0\u00a0%" in said
+    assert "Nor is it one head" not in said
+    assert "An induction head has a problem" not in said
+
+
+def test_without_a_recipe_nothing_is_said_of_drills(written):
+    said = prose(written("no recipe")[0])
+    assert "drill" not in said
+    assert "no natural childhood" not in said
+
+
+def test_models_alone_are_compared(written):
+    text, _ = written("models only")
+    said = prose(text)
+    assert "Does it learn to repeat" not in said
+    assert "checkpoints were kept" not in said
+    assert "Of 2 models" in said
+
+
+def test_versions_of_many_models_are_one_table(written):
+    text, _ = written()
+    assert text.count("??? info") == 1
+    assert "runs&#64;step&#45;400" in text
