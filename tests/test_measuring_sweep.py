@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,6 +117,13 @@ def test_steps_that_a_name_would_say_otherwise_are_the_checkpoint_s_own(root, tr
     found = measured(root)
     data = open_study([each.folder for each in found], study(root).front_matter.labels)
     assert [model.step for model in data.training] == [30, 40]
+
+
+def test_a_corpus_that_no_model_can_read_is_refused(root, monkeypatch):
+    long = tuple(replace(text, text=text.text * 500) for text in CORPUS)
+    monkeypatch.setattr(kind, "corpus", lambda: long)
+    with pytest.raises(ReportError, match="every text of the corpus is longer than the model"):
+        measured(root)
 
 
 def test_an_article_is_of_one_kind(root):

@@ -5,7 +5,7 @@ Only what each head does on average is kept, a few kilobytes a model.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 from report import key as keys
@@ -37,7 +37,7 @@ def inputs(wanted):
     return Inputs(corpus())
 
 
-def parts(inputs):
+def parts(inputs, before=None):
     """What the datasets depend on."""
     return {"corpus": keys.hashed([text.text for text in inputs.corpus])}
 
@@ -88,18 +88,19 @@ def measure(loaded, inputs, progress, announce):
 
 def _token_ids(loaded, texts):
     """Token ids of the texts that a model can take whole; ReportError if it can take none."""
-    from report.models.tokens import encode
+    from report.models.tokens import encode_texts
 
-    context = loaded.identity["context"]
-    unlimited = replace(loaded, identity=loaded.identity | {"context": None})
-    found = [encode(unlimited, text.text) for text in texts]
-    fitting = [ids for ids in found if context is None or len(ids) <= context]
-    if not fitting:
+    found = encode_texts(loaded, [text.text for text in texts])
+    if found.failed:
         raise ReportError(
-            f"every text of the corpus has more tokens than the {context} that the model takes; "
-            "the statistics over many texts need a model with a larger context"
+            f"a text of the corpus cannot be read: {next(iter(found.failed.values()))}"
         )
-    return fitting
+    if not found.token_ids:
+        raise ReportError(
+            "every text of the corpus is longer than the model takes, or has fewer than 2 tokens; "
+            "the statistics over many texts need others, or a model with a larger context"
+        )
+    return list(found.token_ids.values())
 
 
 def _mean_and_error(values):
