@@ -157,12 +157,15 @@ def _values(text):
 HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """How JSON writes half a character, which no file that we write can hold."""
 
-LARGEST_WHOLE = 2**53
-"""A browser knows whole numbers up to this one exactly."""
+LARGEST_WHOLE = 2**63 - 1
+"""Sums of shards are as large as arrays hold; what is published is far smaller."""
+
+EXACT = 2**53
+"""Floats are all whole from here on, and not exact."""
 
 
 def _exact(digits):
-    if len(digits) > 17 or abs(int(digits)) > LARGEST_WHOLE:
+    if len(digits) > 20 or abs(int(digits)) > LARGEST_WHOLE:
         raise ValueError(f"{digits[:20]}… is too large to be a number of a dataset")
     return int(digits)
 
@@ -172,7 +175,7 @@ def _finite(digits):
     number = float(digits)
     if math.isinf(number):
         raise ValueError(f"{digits[:20]} is too large to be a number of a dataset")
-    return int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
+    return int(number) if number.is_integer() and abs(number) <= EXACT else number
 
 
 def _without_duplicates(pairs):

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.commands import contents, report
+from tests.commands import contents, copy_project, report
 from tests.models.hub_server import TOKEN, Repository, running_hub
-from tests.small import write_publication
+from tests.small import ARTICLE, SENTENCE, write_publication
 
 COMMIT = "5eed" * 10
 NAME = "someone/tiny"
@@ -57,3 +57,40 @@ def test_offline_says_so(measure):
     assert said.startswith(
         f"error: --model: '{NAME}' is not on this machine, and HF_HUB_OFFLINE forbids"
     )
+
+
+def in_environment(home):
+    return {"HF_TOKEN": TOKEN}
+
+
+def in_file(home):
+    home.mkdir(exist_ok=True)
+    (home / "token").write_text(TOKEN)
+    (home / "stored_tokens").write_text(f"[mine]\nhf_token = {TOKEN}\n")
+    return {"HF_TOKEN": ""}
+
+
+@pytest.mark.parametrize("given", [in_environment, in_file])
+def test_a_token_is_in_nothing_that_a_build_says_or_writes(hub, tmp_path, given):
+    home, project = tmp_path / "home", copy_project(tmp_path / "project", articles=False)
+    articles = project / "templates" / "articles"
+    articles.mkdir()
+    (articles / "small.md.j2").write_text(ARTICLE.format(cover="update_magnitude"))
+    (project / "passage.md").write_text(SENTENCE)
+    places = {"HF_ENDPOINT": hub.url, "HF_HOME": str(home), "NO_PROXY": "127.0.0.1"}
+    options = ("--project", project, "--model", NAME, "--passage", project / "passage.md")
+    variables = places | given(home)
+    done = report("site", *options, "--layers", "1", **variables)
+    assert done.returncode == 0, done.stderr
+    said = [done]
+    for hub.failing in (500, 401):
+        said.append(report("measure", *options, "--model", "someone/else", **variables))
+        assert said[-1].returncode == 1
+    shown = "".join(each.stdout + each.stderr for each in said)
+    assert "Traceback" not in shown
+    assert TOKEN not in shown
+    own = {"home/token", "home/stored_tokens"}
+    files = contents(tmp_path)
+    assert own - files.keys() in (set(), own)
+    assert any(name.startswith("project/site/") for name in files)
+    assert [n for n, content in files.items() if TOKEN.encode() in content and n not in own] == []

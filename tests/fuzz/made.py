@@ -7,6 +7,8 @@ import numpy as np
 
 from report import store
 from report.datasets.reader import open_study
+from report.measurements.head_statistics import HeadStatistics
+from report.measurements.tally import Tally
 from report.provenance import provenance
 from tests import made_conditions
 from tests.figures import hand_made, hand_table
@@ -50,6 +52,10 @@ def every_dataset(where):
     study = SimpleNamespace(name="heads", front_matter=front)
     told = provenance(study, open_study([where / "passage"]))
     found["provenance/1"] = store.check(told, "made")
+    values = np.arange(12).reshape(3, 4)
+    sums = ("itself_rows", "first_token_rows", "difference_units", "previous_token_rows")
+    tally = Tally(HeadStatistics(**dict.fromkeys(sums, values), rows=40, texts=3), 43, 1)
+    found["shard/1"] = store.check(tally.as_json(), "made")
     return found
 
 
