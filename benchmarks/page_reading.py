@@ -177,9 +177,13 @@ def at_figure_1(page, address):
 
 
 def heads_in_turn(site):
-    """Each head once, layer and head both changing, none of them the one that is shown first."""
-    pairs = [(layer, head) for head in range(site.heads) for layer in range(site.layers)]
-    return [{"layer": layer, "head": (head + layer) % site.heads} for layer, head in pairs]
+    """Each head once, a step of one slider apart: as the reader of a whole model moves them."""
+    there, back = range(site.heads), range(site.heads)[::-1]
+    return [
+        {"layer": layer, "head": head}
+        for layer in range(site.layers)
+        for head in (back if layer % 2 else there)
+    ]
 
 
 def slider_steps(chromium, address, site, number, slowed=1):

@@ -39,13 +39,12 @@ WITH_VEGA = {
 def write_assets(site_src):
     """Write script, styles and the chart library to `site_src/assets`, schemas to `schemas`."""
     for path in sorted(WEB.iterdir()):
-        if path.is_file() and path != START:
-            text = without_comments(path.suffix, path.read_text("utf-8"))
+        if path.is_file():
+            text = without_comments(path.suffix, _told(path.read_text("utf-8")))
             store.write_text(site_src / "assets" / path.name, text)
     # one file, since every further one keeps a reader waiting
     styles = _css.css() + (WEB / "figures.css").read_text("utf-8")
     store.write_text(site_src / "assets" / "figures.css", without_comments(".css", styles))
-    store.write_text(site_src / "assets" / START.name, _start())
     store.write_text(site_src / "assets" / "vega.js", _chart_library())
     words = {term.anchor: {"name": term.name, "text": term.text} for term in glossary().values()}
     store.write_text(site_src / "assets" / "glossary.json", store.dumps(words))
@@ -58,11 +57,10 @@ def write_assets(site_src):
     store.remove_others((site_src / "schemas").glob("*.json"), schemas)
 
 
-def _start():
-    """The first script, told what the others are: so a page asks for all of them at once."""
-    script = START.read_text("utf-8")
+def _told(script):
+    """A first script, told what the others are: so a page asks for all of them at once."""
     listed = f"const MODULES = {json.dumps(sorted(modules('figures.js')))};"
-    return without_comments(".js", script.replace("const MODULES = [];", listed))
+    return script.replace("const MODULES = [];", listed)
 
 
 def without_comments(suffix, text):

@@ -97,8 +97,8 @@ def _axes(size, offset):
         )
     )
     return {
-        "x": altair.X("column:Q", axis=x).scale(**ends),
-        "y": altair.Y("row:Q", axis=y).scale(**ends, reverse=True),
+        "x": altair.X("target_token:Q", axis=x).scale(**ends),
+        "y": altair.Y("current_token:Q", axis=y).scale(**ends, reverse=True),
     }
 
 
@@ -171,13 +171,14 @@ def _markers(size, causal, kinds, offset):
         filled=True,
         size=altair.ExprRef(f"clamp(1.5 * pow({cell}, 2), 9, 150)"),
         opacity=1,
+        xOffset=altair.ExprRef(f"{cell} / 2"),  # the middle of its cell
+        yOffset=altair.ExprRef(f"height / {2 * size}"),
         stroke=altair.ExprRef("paper"),
         strokeWidth=altair.ExprRef(f"{cell} > 3 ? 0.5 : 0.25"),
+        invalid=None,  # there are none
         aria=False,
     )
-    return mark.transform_calculate(
-        column="datum.target_token + 0.5", row="datum.current_token + 0.5"
-    ).encode(**_axes(size, offset), **_theme.kind_scales(legend, kinds))
+    return mark.encode(**_axes(size, offset), **_theme.kind_scales(legend, kinds))
 
 
 def _guides(size, causal):

@@ -25,7 +25,7 @@ export function cells(chart) {
     tell: ([i, j]) => describe(chart.shown.cell(i, j), chart.report.terms),
     show: (at) => {
       pointed = at;
-      draw(chart, pointed);
+      draw(chart, pointed).runAsync();
       if (at) point({ token: at[0] });
       else unpoint();
     },
@@ -35,7 +35,7 @@ export function cells(chart) {
       if (again) unpin(["token"], figure);
       else if (pins().token !== at[0]) pin({ token: at[0] }, figure);
       else figure.changed();
-      draw(chart, pointed);
+      draw(chart, pointed).runAsync();
     },
     // what the address says, as far as this map has it
     restore: () => {
@@ -52,11 +52,12 @@ function chosen(figure) {
   return i === undefined ? null : [Number(i), Number(j)];
 }
 
+// Returns the view, which is to be run.
 function draw({ view, figure }, pointed) {
   const row = (at, pinned) => ({ current_token: at[0], target_token: at[1], pinned });
   const pinned = chosen(figure);
   const rows = [pinned && row(pinned, true), pointed && row(pointed, false)];
-  view.data("cursor", rows.filter(Boolean)).runAsync();
+  return view.data("cursor", rows.filter(Boolean));
 }
 
 // The cell of a map that is nearest to a place: in its row, or the last one.

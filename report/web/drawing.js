@@ -1,5 +1,7 @@
 // Draws a chart from a Vega specification. The library comes once, when the first figure needs it.
 
+import { compiledBy } from "./expressions.js";
+
 const here = new URL(".", import.meta.url);
 let library;
 
@@ -12,17 +14,31 @@ export function loadLibrary() {
 }
 
 // A running view of `spec` in `box`, with its first data at once: scales of an empty chart would
-// have no domain. datasets: {name: rows}.
-export async function draw(box, spec, datasets) {
+// have no domain, and a chart would be drawn twice. datasets: {name: rows}; values: {signal: value}.
+export async function draw(box, spec, datasets, values) {
   const { View, parse, expressionInterpreter, Handler } = await loadLibrary();
   const data = spec.data.map((each) => ({ ...each, values: datasets[each.name] ?? each.values }));
-  // expressions are interpreted: no eval, so a strict content policy may stand
-  const view = new View(parse({ ...spec, data }, {}, { ast: true }), {
+  // the tree of each expression: no eval, so a strict content policy may stand
+  const signals = spec.signals.map((each) =>
+    each.name in values ? { ...each, value: values[each.name] } : each,
+  );
+  const parsed = parse({ ...spec, data, signals }, {}, { ast: true });
+  await breath();
+  const view = new View(parsed, {
     container: box,
     renderer: "canvas",
-    expr: expressionInterpreter,
+    expr: compiledBy(expressionInterpreter),
     logLevel: 1, // errors only: Vega warns of the empty layers that wait for a mark
     tooltip: new Handler({ theme: "figure", disableDefaultStyle: true }).call,
   });
+  await breath();
   return view.runAsync();
 }
+
+// Lets the page answer to its reader between the steps, each of which takes a while.
+const breath = () =>
+  new Promise((done) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = done;
+    port2.postMessage(null);
+  });

@@ -1,6 +1,18 @@
 // Read before a page is laid out: what no reader has asked for yet waits, so that a page costs its
 // text and what is in the window.
 
+// --- Charts: where the address names a figure, what draws it is fetched beside the page.
+
+if (/^#fig-\d/.test(location.hash)) {
+  const MODULES = []; // all that figures.js imports, listed by the build
+  for (const name of ["vega.js", ...MODULES]) {
+    const { href } = new URL(name, document.currentScript.src);
+    document.head.append(
+      Object.assign(document.createElement("link"), { rel: "modulepreload", href }),
+    );
+  }
+}
+
 // --- Pictures: browsers fetch those that are a screen or two further down. They wait for the first
 // scroll (figures.css); what the window shows does not.
 

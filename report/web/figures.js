@@ -110,7 +110,10 @@ class Figure {
   pick(values) {
     const picks = Object.entries({ ...this.picks, ...values });
     this.picks = Object.fromEntries(picks.filter(([, value]) => value !== undefined));
-    for (const chart of this.charts) if (chart.shown) chart.drawPicks();
+    for (const chart of this.charts.filter((each) => each.shown)) {
+      chart.drawPicks();
+      chart.view?.runAsync();
+    }
   }
 
   // Set by a press in the chart: a step of its own in the history.
@@ -201,8 +204,8 @@ class Chart {
     this.dataLink = dataLink;
   }
 
-  async embed(spec, datasets) {
-    const view = await draw(this.canvasBox, spec, datasets);
+  async embed(spec, datasets, values) {
+    const view = await draw(this.canvasBox, spec, datasets, values);
     if (!this.element.isConnected) {
       view.finalize(); // the reader has gone to another page
       return;
@@ -240,18 +243,21 @@ class Chart {
     this.changeTo(state.model);
     if (Array.isArray(tokens)) this.labels = tokens;
     marks.limit(reach(shown.datasets, this.labels));
+    const [palette, painted] = [shade(), this.painted(shown)];
+    const rows = { ...shown.datasets, ...painted.datasets };
+    const values = { ...state, ...shown.signals, ...painted.signals, ...this.marks };
     const chosen = hasSingles(spec) ? singlesStore(spec, this.figure.picks.singled) : {};
-    if (!this.view) await this.embed(spec, { ...shown.datasets, ...chosen });
-    else for (const name of datasets) this.view.data(name, shown.datasets[name] ?? []);
+    if (!this.view) await this.embed(spec, { ...rows, ...chosen }, values);
+    else for (const name of datasets) this.view.data(name, rows[name] ?? []);
     if (!this.view) return;
     this.shown = shown;
     if (this.dataLink) this.dataLink.href = new URL(address, this.figure.datasets).href;
     this.entitle();
-    this.signals({ ...state, ...this.shown.signals, ...marks.markSignals(this.model) });
+    this.signals({ ...values, ...this.marks });
     this.markTitle();
     this.drawPicks();
     this.kind.refresh?.();
-    this.paint();
+    if (shade() !== palette) this.repaint(); // the reader has changed it meanwhile
     await this.view.runAsync();
   }
 
@@ -287,9 +293,14 @@ class Chart {
     return changed.length > 0;
   }
 
+  // What a reader marks, as params of the chart.
+  get marks() {
+    return marks.markSignals(this.model);
+  }
+
   mark() {
     if (!this.shown || !this.figure.inSight) return;
-    if (this.signals(marks.markSignals(this.model))) this.view.runAsync();
+    if (this.signals(this.marks)) this.view.runAsync();
     this.markTitle();
   }
 
@@ -318,16 +329,23 @@ class Chart {
     this.figure.changed();
   }
 
-  // Everything that depends on the palette.
-  paint() {
-    const shade = !printing && document.body.dataset.mdColorScheme === "slate" ? "dark" : "light";
-    this.view.signal("ink", this.report.ink[shade]);
-    if (!this.shown?.picture) return;
-    const { size } = this.shown.map;
+  // Everything that depends on the palette: datasets and params of the chart.
+  painted({ picture, map }) {
+    const signals = { ink: this.report.ink[shade()] };
+    if (!picture) return { signals };
+    const { size } = map;
     const canvas = Object.assign(document.createElement("canvas"), { width: size, height: size });
-    const pixels = this.shown.picture(this.report.ramp[shade]);
-    canvas.getContext("2d").putImageData(new ImageData(pixels, size, size), 0, 0);
-    this.view.data("map", [{ image: canvas }]);
+    const pixels = new ImageData(picture(this.report.ramp[shade()]), size, size);
+    canvas.getContext("2d").putImageData(pixels, 0, 0);
+    return { signals, datasets: { map: [{ image: canvas }] } };
+  }
+
+  repaint() {
+    if (!this.view || !this.shown) return;
+    const { signals, datasets = {} } = this.painted(this.shown);
+    this.signals(signals);
+    for (const [name, rows] of Object.entries(datasets)) this.view.data(name, rows);
+    this.view.run(); // at once: the printer does not wait
   }
 
   say(text) {
@@ -350,6 +368,8 @@ function markHead(element, name, head) {
   element.classList.toggle(`${name}--pinned`, is(marks.pins()));
 }
 
+const shade = () =>
+  !printing && document.body.dataset.mdColorScheme === "slate" ? "dark" : "light";
 const charts = () => [...figures.values()].flatMap((figure) => figure.charts);
 // The specification as Vega draws it, which the build has made of a chart's Vega-Lite.
 const compiled = (address) => address.href.replace(/\.json$/, ".vega.json");
@@ -528,11 +548,7 @@ function arrive() {
 }
 
 function repaint() {
-  for (const chart of charts()) {
-    if (!chart.view) continue;
-    chart.paint();
-    chart.view.run(); // at once: the printer does not wait
-  }
+  for (const chart of charts()) chart.repaint();
 }
 
 function print(now) {

@@ -35,6 +35,7 @@ export function latest(run) {
     again = true;
     if (busy) return;
     busy = true;
+    await null; // several sliders that are set at once are one change
     while (again) {
       again = false;
       await run();

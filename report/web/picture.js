@@ -2,6 +2,7 @@
 // of its controls, and where it is from. The PNG is the SVG, drawn at twice the size.
 
 import { loadLibrary } from "./drawing.js";
+import { compiledBy } from "./expressions.js";
 import { loadSpec } from "./models.js";
 import { chosen } from "./numbers.js";
 import { mapOf, sizeOf, specification } from "./specification.js";
@@ -86,7 +87,8 @@ async function viewOf(chart) {
     return values ? { ...each, values } : each;
   });
   const parsed = parse({ ...spec, data }, {}, { ast: true });
-  const view = new View(parsed, { renderer: "none", expr: expressionInterpreter, logLevel: 1 });
+  const expr = compiledBy(expressionInterpreter);
+  const view = new View(parsed, { renderer: "none", expr, logLevel: 1 });
   view.width(width).height(height);
   const plain = params.filter((param) => "value" in param && !param.select);
   for (const { name, value } of plain) view.signal(name, value);

@@ -10,7 +10,7 @@ export function attention(shard) {
   for (const [name, term] of Object.entries(shard.terms)) terms[name] = termOf(term, start);
   const each = Object.values(terms);
   const { softcap, log_normalizer } = shard;
-  const score = (i, j) => each.reduce((sum, term) => sum + term(i, j), 0);
+  const score = each.reduce((sum, term) => (i, j) => sum(i, j) + term(i, j));
   // what enters the softmax
   const capped = softcap
     ? (i, j) => softcap * Math.tanh(score(i, j) / softcap)

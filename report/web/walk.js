@@ -9,7 +9,8 @@
 //   choose(at)    what Enter, a click or a tap does
 //   hit(x, y)     the stop at a place in the plot; without it Vega looks for what is pointed at
 //   same(a, b)    whether two stops are one
-//   restore()     draws what is chosen; refresh(): other data have come; both are optional
+//   restore()     draws what is chosen, once the view is run; refresh(): other data have come; both
+//                 are optional
 
 import { isTouch } from "./marks.js";
 import { eventAt, inPlot } from "./plot.js";
