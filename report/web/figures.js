@@ -112,7 +112,7 @@ class Figure {
     this.picks = Object.fromEntries(picks.filter(([, value]) => value !== undefined));
     for (const chart of this.charts.filter((each) => each.shown)) {
       chart.drawPicks();
-      chart.view?.runAsync();
+      if (chart.kind.restore) chart.view?.runAsync();
     }
   }
 
@@ -299,7 +299,7 @@ class Chart {
   }
 
   mark() {
-    if (!this.shown || !this.figure.inSight) return;
+    if (!this.view || !this.shown || !this.figure.inSight) return;
     if (this.signals(this.marks)) this.view.runAsync();
     this.markTitle();
   }

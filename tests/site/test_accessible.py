@@ -6,6 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.figures.live_page import go_live, until
+from tests.figures.tools import FULL, TABLE, menu, tool
 
 pytestmark = pytest.mark.browser
 
@@ -73,6 +74,25 @@ def test_pages_of_single_figures_alive(visit, built, scheme, width):
         page.wait_for_selector(".live-figure--live")
         assert worst(page) == [], path
         no_wider_than_the_window(page, width)
+
+
+@shades_and_sizes
+def test_what_a_reader_opens_over_a_page(visit, scheme, width):
+    page = visit(**at(width, scheme))
+    tool(page, 2, TABLE).click()
+    page.wait_for_selector("#fig-2 .live-figure__tables table")
+    menu(page, 3)
+    assert worst(page) == [], "a table and a menu"
+    no_wider_than_the_window(page, width)
+    page.keyboard.press("Escape")
+    tool(page, 4, FULL).click()
+    page.wait_for_selector("#fig-4 [aria-label='Leave full screen']")
+    assert worst(page) == [], "a figure over the screen"
+    page.locator("#fig-4 [aria-label='Leave full screen']").click()
+    term = page.locator("article .term").first
+    term.focus()
+    page.wait_for_selector("#card-tip", state="visible")
+    assert worst(page) == [], "what a term means"
 
 
 def test_a_wide_table_is_scrolled_by_keys_and_a_narrow_one_is_no_stop(visit):
