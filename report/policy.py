@@ -8,6 +8,7 @@ ours is not among them, stops the build, and would not run.
 import base64
 import hashlib
 import re
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -80,10 +81,19 @@ def protect(folder):
             )
     hashes = {script_hash(text) for page in pages.values() for text in page.scripts}
     meta = f'<meta http-equiv="{NAME}" content="{policy(hashes)}">'
-    for path in pages:
+    for path, page in pages.items():
         end = CHARSET.search(read[path]).end()
-        content = f"{read[path][:end]}\n{meta}{read[path][end:]}"
+        head = "\n".join([meta, *_ahead(page.files)])
+        content = f"{read[path][:end]}\n{head}{read[path][end:]}"
         store.write_bytes(path, content.encode("utf-8"))
+
+
+def _ahead(files):
+    """Links that have a page's scripts fetched at once: a browser that meets a policy no longer
+    looks ahead for them, and would ask for each when it comes to it. files: (src, is a module)."""
+    for source, module in files:
+        how = 'rel="modulepreload"' if module else 'rel="preload" as="script"'
+        yield f'<link {how} href="{escape(source)}">'
 
 
 def problems(html):
@@ -130,6 +140,8 @@ class _Page(HTMLParser):
         """Texts of the scripts in the page itself, as they stand there."""
         self.attributes = []
         """Attributes that hold code: "onclick of <img>"."""
+        self.files = []
+        """(src, whether it is a module) of the scripts beside the page."""
         self.late = ""
         """The first tag before the policy that loads or runs something."""
         self._script = None
@@ -140,7 +152,9 @@ class _Page(HTMLParser):
             self.policies.append(at.get("content", ""))
         elif tag in ("script", "link", "style", "base") and not self.policies:
             self.late = self.late or tag
-        if tag == "script" and "src" not in at and at.get("type", "").lower() in EXECUTED:
+        if tag == "script" and "src" in at:
+            self.files.append((at["src"], at.get("type", "").lower() == "module"))
+        elif tag == "script" and at.get("type", "").lower() in EXECUTED:
             self._script = []
         for name, value in at.items():
             link = name in ("href", "src", "action", "formaction", "data")

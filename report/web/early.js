@@ -1,15 +1,37 @@
 // Read before a page is laid out: what no reader has asked for yet waits, so that a page costs its
 // text and what is in the window.
 
-// --- Charts: where the address names a figure, what draws it is fetched beside the page.
+// --- Charts: where the address names a figure, what draws it and what it shows at first are fetched
+// beside the page, which is read to its end only when its other scripts have come.
 
-if (/^#fig-\d/.test(location.hash)) {
+{
   const MODULES = []; // all that figures.js imports, listed by the build
-  for (const name of ["vega.js", ...MODULES]) {
-    const { href } = new URL(name, document.currentScript.src);
-    document.head.append(
-      Object.assign(document.createElement("link"), { rel: "modulepreload", href }),
-    );
+  const [named] = /^#fig-\d+/.exec(location.hash) ?? [];
+  const here = document.currentScript.src;
+  const fetchAhead = (address, how) => {
+    const link = Object.assign(document.createElement("link"), how);
+    link.href = new URL(address, how.as ? location : here).href;
+    document.head.append(link);
+  };
+  const fetchData = (figure) => {
+    const specs = [...figure.querySelectorAll("[data-spec]")].map(({ dataset }) => dataset.spec);
+    const data = [...figure.querySelectorAll("a[data-link-data]")].map((link) => link.href);
+    const tokens = document.querySelector(".passage") ? [`${figure.dataset.datasets}passage.json`] : [];
+    const files = [...specs.map((each) => each.replace(/\.json$/, ".vega.json")), ...data, ...tokens];
+    for (const file of files) fetchAhead(file, { rel: "preload", as: "fetch", crossOrigin: "anonymous" });
+  };
+
+  if (named) {
+    for (const name of ["vega.js", ...MODULES]) fetchAhead(name, { rel: "modulepreload" });
+    // an address that says what it shows asks for other data
+    if (!location.hash.includes("=")) {
+      new MutationObserver((_, watch) => {
+        const figure = document.querySelector(`${named}:has(a[data-link-data])`);
+        if (!figure) return;
+        watch.disconnect();
+        fetchData(figure);
+      }).observe(document, { childList: true, subtree: true });
+    }
   }
 }
 

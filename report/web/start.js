@@ -50,17 +50,6 @@ function preload(name) {
   document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href }));
 }
 
-// What a figure shows at first, beside the scripts that draw it.
-function preloadData(figure) {
-  const specs = [...figure.querySelectorAll("[data-spec]")].map(({ dataset }) => dataset.spec);
-  const data = [...figure.querySelectorAll("a[data-link-data]")].map((link) => link.href);
-  for (const file of [...specs.map((each) => each.replace(/\.json$/, ".vega.json")), ...data]) {
-    const { href } = new URL(file, location);
-    const how = { rel: "preload", as: "fetch", crossOrigin: "anonymous", href };
-    document.head.append(Object.assign(document.createElement("link"), how));
-  }
-}
-
 function load() {
   if (others) return;
   MODULES.forEach(preload);
@@ -93,11 +82,8 @@ function page() {
   if (others) return; // figures.js looks for itself
   const figures = [...document.querySelectorAll(".live-figure[data-datasets]")];
   const [, named] = /^#(fig-\d+)/.exec(location.hash) ?? [];
-  const figure = figures.find(({ id }) => id === named);
-  if (figure) {
-    loadWithCharts();
-    if (!location.hash.includes("=")) preloadData(figure);
-  } else if (location.hash.includes("=") && figures.length) load();
+  if (figures.some(({ id }) => id === named)) loadWithCharts();
+  else if (location.hash.includes("=") && figures.length) load();
   for (const figure of figures) whenNear(figure, loadWithCharts);
 }
 

@@ -84,7 +84,12 @@ def test_expressions_have_the_values_that_vega_gives_them(compare):
 @pytest.mark.parametrize(
     "channels",
     [
-        {"x": {"value": 90}, "x2": {"signal": "10 * datum.a"}, "y": {"value": 3}, "y2": {"value": 1}},
+        {
+            "x": {"value": 90},
+            "x2": {"signal": "9 * datum.a"},
+            "y": {"value": 3},
+            "y2": {"value": 1},
+        },
         {"x2": {"signal": "width"}, "width": {"signal": "datum.a"}, "yc": {"value": 40}},
         {"xc": {"value": 50}, "width": {"value": 20}, "y2": {"value": 70}, "height": {"value": 5}},
     ],
