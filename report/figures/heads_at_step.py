@@ -28,9 +28,9 @@ def boxes(data):
 
 def caption(data):
     return (
-        "A cell is a head; the darker, the more it does what the switch says, on the same scale "
-        "at all steps. Values of at least 10 % are written in. Move the slider to see heads take "
-        "up a habit, and lose it again."
+        "A cell is a head; the stronger its colour, the more it does what the switch says, on the "
+        "same scale at all steps. Values of at least 10 % are written in. Move the slider to see "
+        "heads take up a habit, and lose it again."
     )
 
 
