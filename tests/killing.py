@@ -8,10 +8,12 @@ null: never; or "moment" and "after", see `count_moments`) it forks, lets the ch
 for all children.
 """
 
+import errno
 import hashlib
 import io
 import json
 import os
+import resource
 import signal
 import sys
 import threading
@@ -71,6 +73,23 @@ def count_moments(order, tell):
     sys.addaudithook(hook)
 
 
+def fill_up(room):
+    """Let writing fail as on a disk with so many bytes left: ours as they are written, and those
+    of other processes by the size of a file."""
+    used, write = 0, os.fsync
+
+    def fsync(number):
+        nonlocal used
+        used += os.fstat(number).st_size
+        if used > room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(number)
+
+    os.fsync = fsync
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+
+
 def draw_quickly():
     """Put text that depends on the same things in place of what the drawing library makes."""
 
@@ -100,6 +119,8 @@ def child(folder, order, pipe):
         os.dup2(target, stream)
     passage_kind.corpus = lambda: CORPUS
     sys.argv = ["report", *order["arguments"]]
+    if order.get("room") is not None:
+        fill_up(order["room"])
     if "moment" in order:
         draw_quickly()
         count_moments(order, lambda passed: os.pwrite(pipe, b"%8d" % passed, 0))

@@ -11,6 +11,16 @@ cover: {cover}
 ---
 {{{{ figure("{cover}") }}}}
 """
+SETTINGS = """site_name: Small
+docs_dir: site_src
+theme: {name: null, custom_dir: theme}
+"""
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{{ page.title }}</title></head>
+<body>{{ page.content }}</body></html>
+"""
+"""Of a theme of its own: without scripts, which the policy of pages would have to know."""
+
 SENTENCE = 'The lamp on the hill was lit. "Who lit the lamp?" asked Ann, and the lamp went out.\n'
 CORPUS = tuple(
     Passage(f"{n}", "", "", "CC0-1.0", "en", text)
@@ -23,6 +33,8 @@ def write_publication(folder, cover="update_magnitude"):
     (folder / "templates" / "articles").mkdir(parents=True)
     (folder / "templates" / "articles" / "small.md.j2").write_text(ARTICLE.format(cover=cover))
     (folder / "site_src").mkdir()
-    (folder / "mkdocs.yml").write_text("site_name: Small\ndocs_dir: site_src\n")
+    (folder / "mkdocs.yml").write_text(SETTINGS)
+    (folder / "theme").mkdir()
+    (folder / "theme" / "main.html").write_text(PAGE)
     (folder / "passage.md").write_text(SENTENCE)
     return folder

@@ -1,0 +1,111 @@
+"""The site under a domain of its own: at the root of a host, published with its CNAME, and opened
+in a browser by that name."""
+
+import shutil
+import subprocess
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.commands import contents, report
+from tests.figures.live_page import go_live
+from tests.serving import served
+from tests.site.conftest import ARTICLE
+
+pytestmark = pytest.mark.browser
+
+DOMAIN = "plots.example.org"
+ROOT = f"https://{DOMAIN}/"
+
+
+@pytest.fixture(scope="module")
+def published(built, tmp_path_factory):
+    """The same pages built for the domain, pushed to a bare repository, and checked out of it."""
+    folder = tmp_path_factory.mktemp("domain") / "site"
+    bare, project = folder.parent / "remote.git", folder.parent / "project"
+    subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
+    shutil.copytree(built.project, project, ignore=shutil.ignore_patterns("site"))
+    done = report("site", "--project", project, timeout=900, SITE_URL=ROOT)
+    assert done.returncode == 0, done.stderr
+    options = ("--project", project, "--remote", bare, "--domain", DOMAIN)
+    done = report("publish", *options, SITE_URL=ROOT)
+    assert done.returncode == 0, done.stderr
+    clone = ["git", "clone", "-q", "-b", "gh-pages", str(bare), str(folder)]
+    subprocess.run(clone, check=True)
+    shutil.rmtree(folder / ".git")
+    return folder
+
+
+@pytest.fixture
+def visit(browser, published):
+    """A function that opens an address of the domain, which is answered from the checkout; nothing
+    asked for may be missing, or lie on another host."""
+    with served(published) as address:
+        context = browser.new_context(viewport={"width": 1280, "height": 1000})
+        missing, foreign, problems = [], [], []
+
+        def answer(route):
+            asked = urlsplit(route.request.url)
+            if asked.netloc != DOMAIN:
+                foreign.append(route.request.url)
+                return route.abort()
+            path = asked.path.lstrip("/") + (f"?{asked.query}" if asked.query else "")
+            response = route.fetch(url=address + path)
+            if response.status >= 400:
+                missing.append(route.request.url)
+            return route.fulfill(response=response)
+
+        context.route("**/*", answer)
+
+        def visit(path=""):
+            page = context.new_page()
+            page.missing = missing
+            page.on("pageerror", lambda error: problems.append(str(error)))
+            page.goto(ROOT + path)
+            return page
+
+        yield visit
+        context.close()
+        assert (missing, foreign, problems) == ([], [], [])
+
+
+def test_the_branch_has_the_site_and_the_name_of_the_domain(published):
+    assert (published / "CNAME").read_text() == f"{DOMAIN}\n"
+    project = published.parent / "project"
+    more = {".nojekyll": b"", "CNAME": f"{DOMAIN}\n".encode()}
+    assert contents(published) == contents(project / "site") | more
+    assert report("check", published).returncode == 0
+
+
+def test_pages_at_the_root_of_a_domain_say_so_and_lead_to_each_other(visit, published):
+    page = visit()
+    assert page.get_attribute("link[rel=canonical]", "href") == ROOT
+    assert page.get_attribute("meta[property='og:image']", "content").startswith(ROOT)
+    links = page.evaluate("[...document.links].map(a => a.href.split('#')[0])")
+    inside = sorted({link for link in links if link.startswith(ROOT)})
+    assert len(inside) > 5
+    statuses = page.evaluate(
+        "links => Promise.all(links.map(async l => (await fetch(l)).status))", inside
+    )
+    assert statuses == [200] * len(inside)
+    page.locator(f"main a[href*='{ARTICLE}']").first.click()
+    page.wait_for_url(f"{ROOT}{ARTICLE}")
+    page.wait_for_selector("#fig-1 img", state="attached")
+    feed = (published / "feed.xml").read_text("utf-8")
+    assert f"<link>{ROOT}{ARTICLE}</link>" in feed
+    assert f"<loc>{ROOT}{ARTICLE}</loc>" in (published / "sitemap.xml").read_text("utf-8")
+
+
+def test_figures_come_to_life_at_the_root_of_a_domain(visit):
+    page = visit(ARTICLE)
+    for number in (1, 2, 7):
+        go_live(page, number)
+
+
+def test_the_page_for_unknown_addresses_finds_its_styles_at_the_root_of_a_domain(visit):
+    page = visit("a/b/c")
+    assert "Page not found" in page.inner_text("main h1")
+    assert page.missing == [page.url]
+    page.missing.clear()
+    page.locator("main a", has_text="the archive").click()
+    page.wait_for_selector(f"main a[href*='{ARTICLE}']")

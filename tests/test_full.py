@@ -1,0 +1,96 @@
+"""A disk that fills up at any point of a build: one sentence, nothing half-written; and once there
+is room, what an undisturbed build makes."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from tests.commands import contents
+from tests.killing import SAID
+from tests.test_killed import children, made, parts, write_two
+
+FRACTIONS = (0.1, 0.5, 0.9)
+"""Of what each step of a build writes: datasets, pages, the site."""
+
+BLOCK = 4096
+"""Bytes that a file takes at least."""
+
+
+class Disk:
+    """A folder in which a number of bytes can be written: a real file system where the machine
+    lets us mount one, else writes fail as they would there."""
+
+    def __init__(self, folder):
+        folder.mkdir()
+        self.folder, self.room = folder, None
+        mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)]
+        done = shutil.which("mount") and subprocess.run(mount, capture_output=True)
+        self.mounted = bool(done) and not done.returncode
+
+    def leave(self, room):
+        """Leave so many bytes, None for plenty."""
+        self.room = None if self.mounted else room
+        if self.mounted:
+            used = shutil.disk_usage(self.folder).used
+            size = 64 << 20 if room is None else used + room
+            options = f"remount,size={-(-size // BLOCK) * BLOCK}"
+            subprocess.run(["mount", "-o", options, str(self.folder)], check=True)
+
+    def close(self):
+        if self.mounted:
+            subprocess.run(["umount", str(self.folder)], check=True)
+
+
+@pytest.fixture
+def disk(tmp_path):
+    disk = Disk(tmp_path / "disk")
+    yield disk
+    disk.close()
+
+
+def size(files):
+    return sum(-(-len(content) // BLOCK) * BLOCK for content in files.values())
+
+
+@pytest.mark.timeout(900)
+def test_a_disk_that_is_full_at_many_points_of_a_build(falcon_folder, tmp_path, disk):
+    with children(tmp_path, falcon_folder) as run:
+
+        def site(project, room=None):
+            passage = project / "passage.md"
+            options = ("--project", project, "--model", falcon_folder, "--passage", passage)
+            return run("site", *options, moment=None, after=None, room=room)
+
+        undisturbed = tmp_path / "undisturbed" / "project"
+        write_two(undisturbed)
+        assert site(undisturbed)["code"] == 0, (tmp_path / SAID).read_text()
+        whole = made(undisturbed)
+        of_datasets = contents(undisturbed / "site_src" / "datasets")
+        of_pages = contents(undisturbed / "site_src")
+        steps = [size(of_datasets), size(of_pages) - size(of_datasets)]
+        steps.append(size(contents(undisturbed / "site")))
+        rooms = [
+            int(sum(steps[:number]) + fraction * step)
+            for number, step in enumerate(steps)
+            for fraction in FRACTIONS
+        ]
+        for room in rooms:
+            disk.leave(None)
+            project = disk.folder / "project"
+            shutil.rmtree(project, ignore_errors=True)
+            write_two(project)
+            disk.leave(room)
+            done = site(project, disk.room)
+            said = (tmp_path / SAID).read_text("utf-8")
+            assert done["code"] == 1, (room, said)
+            (error,) = [line for line in said.splitlines() if line.startswith("error: ")]
+            assert re.search("No space left on device|File too large", error), error
+            assert len(error) < 700
+            assert "Traceback" not in said
+            parts(project, [whole])
+            assert list(project.rglob("*.tmp")) == [], room
+            disk.leave(None)
+            assert site(project)["code"] == 0, (tmp_path / SAID).read_text()
+            assert made(project) == whole, room
