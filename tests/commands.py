@@ -27,12 +27,14 @@ def report(*arguments, timeout=300, **variables):
 
 
 def copy_project(folder, articles=True):
-    """What a fresh clone has of a publication: settings, articles, hand-written pages."""
+    """What a fresh clone has of a publication: settings, articles and what is frozen of them,
+    hand-written pages."""
     folder.mkdir(parents=True)
     shutil.copy(ROOT / "mkdocs.yml", folder)
     shutil.copytree(ROOT / "templates" / "theme", folder / "templates" / "theme")
     if articles:
         shutil.copytree(ROOT / "templates" / "articles", folder / "templates" / "articles")
+        shutil.copytree(ROOT / "frozen", folder / "frozen")
     generated = re.findall(r"^site_src/(.+?)/?$", (ROOT / ".gitignore").read_text(), re.MULTILINE)
 
     def made(parent, names):
