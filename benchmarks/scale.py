@@ -46,8 +46,10 @@ LARGE = (32, 32)
 PARAMETERS, TEXTS, GPUS = 8.0e9, 100_000, 8
 TOKENS = 512
 """Of a text, in the estimate."""
-RATES = {"float32 (the default)": (67e12, 4), "bfloat16": (989e12, 2)}
-"""What an H100 (SXM) is said to compute a second, dense, and bytes a weight."""
+RATES = {"float32 (the default)": 67e12, "bfloat16": 989e12}
+"""What an H100 (SXM) is said to compute a second, dense."""
+STORED = 2
+"""Bytes of a weight in the checkpoint."""
 USED = 0.4
 """The part of that which a forward pass over one text is taken to reach."""
 READING = 1e9
@@ -71,8 +73,8 @@ def main():
     print(efficiency_table(runs), end="\n\n")
     parts = driver_parts()
     print(parts_table(parts), end="\n\n")
-    for name, (rate, bytes_a_weight) in RATES.items():
-        print(estimate(name, rate, bytes_a_weight, parts), end="\n\n")
+    for name, rate in RATES.items():
+        print(estimate(name, rate, parts), end="\n\n")
 
 
 def write_model(folder, width=512, layers=6):
@@ -257,10 +259,10 @@ def parts_table(parts):
     return "\n".join(["| for 32 layers of 32 heads, 64 texts a shard | |", "| --- | --- |", *lines])
 
 
-def estimate(name, rate, bytes_a_weight, parts, size=64):
+def estimate(name, rate, parts, size=64):
     """In words: what `TEXTS` texts cost on `GPUS` GPUs, and where more would not help."""
     seconds = 2 * PARAMETERS * TOKENS / (USED * rate)
-    weights = PARAMETERS * bytes_a_weight
+    weights = PARAMETERS * STORED
     load = 2 * weights / READING
     forward = TEXTS * seconds / GPUS
     shards = -(-TEXTS // size)

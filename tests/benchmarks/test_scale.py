@@ -43,12 +43,12 @@ def test_what_a_driver_does_is_measured(scale):
 
 def test_the_estimate_follows_from_its_numbers(scale):
     parts = scale.Parts(sent=2000, back=40_000, kept=30_000, driver=0.01, reading=1e-5)
-    said = scale.estimate("float32", 67e12, 4, parts)
+    said = scale.estimate("float32", 67e12, parts)
     assert "2 x 8e9 x 512 = 8.2e+12 operations, 306 ms at 40% of 67 Tflop/s" in said
-    assert "100,000 texts: 8.5 GPU hours, 63.7 min on 8 GPUs, after 1.1 min to read 32 GB" in said
+    assert "100,000 texts: 8.5 GPU hours, 63.7 min on 8 GPUs, after 32 s to read 16 GB" in said
     assert "200 MB go out, 63 MB come back, 47 MB lie on disk" in said
     assert "works for 18 s of it" in said
-    assert "keeps up with about 1,734 GPUs; beyond 477 GPUs loading" in said
+    assert "keeps up with about 1,734 GPUs; beyond 955 GPUs loading" in said
 
 
 def test_a_summary_tells_where_time_went():
