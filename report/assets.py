@@ -40,11 +40,10 @@ def write_assets(site_src):
     """Write script, styles and the chart library to `site_src/assets`, schemas to `schemas`."""
     for path in sorted(WEB.iterdir()):
         if path.is_file():
-            text = without_comments(path.suffix, _told(path.read_text("utf-8")))
+            # one file of styles, since every further one keeps a reader waiting
+            first = _css.css() if path.name == "figures.css" else ""
+            text = without_comments(path.suffix, first + _told(path.read_text("utf-8")))
             store.write_text(site_src / "assets" / path.name, text)
-    # one file, since every further one keeps a reader waiting
-    styles = _css.css() + (WEB / "figures.css").read_text("utf-8")
-    store.write_text(site_src / "assets" / "figures.css", without_comments(".css", styles))
     store.write_text(site_src / "assets" / "vega.js", _chart_library())
     words = {term.anchor: {"name": term.name, "text": term.text} for term in glossary().values()}
     store.write_text(site_src / "assets" / "glossary.json", store.dumps(words))
