@@ -13,7 +13,6 @@ import hashlib
 import io
 import json
 import os
-import resource
 import signal
 import sys
 import threading
@@ -74,8 +73,7 @@ def count_moments(order, tell):
 
 
 def fill_up(room):
-    """Let writing fail as on a disk with so many bytes left: ours as they are written, and those
-    of other processes by the size of a file."""
+    """Let writing fail as on a disk with so many bytes left."""
     used, write = 0, os.fsync
 
     def fsync(number):
@@ -86,8 +84,6 @@ def fill_up(room):
         write(number)
 
     os.fsync = fsync
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
 
 
 def draw_quickly():

@@ -50,8 +50,8 @@ def disk(tmp_path):
     disk.close()
 
 
-def size(files):
-    return sum(-(-len(content) // BLOCK) * BLOCK for content in files.values())
+def size(files, block):
+    return sum(-(-len(content) // block) * block for content in files.values())
 
 
 @pytest.mark.timeout(900)
@@ -69,8 +69,10 @@ def test_a_disk_that_is_full_at_many_points_of_a_build(falcon_folder, tmp_path, 
         whole = made(undisturbed)
         of_datasets = contents(undisturbed / "site_src" / "datasets")
         of_pages = contents(undisturbed / "site_src")
-        steps = [size(of_datasets), size(of_pages) - size(of_datasets)]
-        steps.append(size(contents(undisturbed / "site")))
+        block = BLOCK if disk.mounted else 1
+        steps = [size(of_datasets, block), size(of_pages, block) - size(of_datasets, block)]
+        if disk.mounted:  # else the publisher, another process, sees no end of it
+            steps.append(size(contents(undisturbed / "site"), block))
         rooms = [
             int(sum(steps[:number]) + fraction * step)
             for number, step in enumerate(steps)
