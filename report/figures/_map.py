@@ -75,6 +75,12 @@ def layers(data, kinds=_theme.KINDS, offset=0):
     ).resolve_scale(color="independent", shape="independent")
 
 
+def looks(kinds=_theme.KINDS):
+    """What the page's script needs to draw the map: entries of the specification's usermeta."""
+    looks = {kind: list(look) for kind, look in kinds.items()}
+    return {"ramp": _theme.SCORE_RAMP, "kinds": looks, "paper": _theme.PAPER}
+
+
 def params(tokens, low, high):
     """The params of a map of tokens whose colours run from one score to another."""
     return [

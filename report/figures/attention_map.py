@@ -42,7 +42,7 @@ def chart(data, **state):
         decode="attention_map",
         datasets=["map", "markers", "edge", "cursor", "no_score"],
         params=_map.params(data.tokens, low, high),
-        ramp=_theme.SCORE_RAMP,
+        **_map.looks(),
         terms=_terms.names(data),
     )
 

@@ -51,7 +51,7 @@ def chart(data, **state):
         decode="table_attention_map",
         datasets=["map", "markers", "edge", "cursor", "no_score"],
         params=_map.params(data.first.tokens, low, high),
-        ramp=_theme.SCORE_RAMP,
+        **_map.looks(_kinds(data)),
         terms=_terms.names(data),
         classes=list(_classes.NAMES.values()),
         places=[[token.role, token.row, token.column] for token in data.first.tokens],

@@ -31,7 +31,7 @@ import { targetClass } from "./table.js";
 export const decoders = {
   attention_map: (shard, tokens) => {
     const map = attention(shard);
-    const scores = visibleScores(map);
+    const scores = map.scores();
     const [low, high] = scoreRange(scores);
     const markers = [];
     shard.marker_count.forEach((count, i) => {
@@ -128,15 +128,6 @@ function cell(map, tokens, i, j) {
     distance: i - j, backward, score: capped(i, j), probability: probability(i, j), terms: values,
     uncapped: map.shard.softcap ? score(i, j) : undefined,
   };
-}
-
-// What enters the softmax, of all visible cells, row by row.
-function visibleScores({ size, first, last, cells, capped }) {
-  const scores = new Float64Array(cells);
-  for (let i = 0, n = 0; i < size; i++) {
-    for (let j = first[i]; j <= last[i]; j++) scores[n++] = capped(i, j);
-  }
-  return scores;
 }
 
 // The scores of the first and the last colour: two quantiles of at most 8192 cells, for speed.

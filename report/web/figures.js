@@ -11,6 +11,7 @@ import { draw, loadLibrary } from "./drawing.js";
 import { heads } from "./heads.js";
 import { items } from "./items.js";
 import { latest, loadJson, loadTokens } from "./loading.js";
+import { mapPicture } from "./map.js";
 import * as marks from "./marks.js";
 import { emptied, fitSliders, freeSliders, loadSpec } from "./models.js";
 import { watchPassage } from "./passage.js";
@@ -213,6 +214,7 @@ class Chart {
     this.view = view;
     this.params = new Set(spec.signals.map((each) => each.name));
     this.singles = hasSingles(spec) ? new Singles(view, spec, () => this.readSingles()) : null;
+    if (datasets.map) this.watchSize();
     keepTooltipInside(view);
     this.hideTip = this.watch();
   }
@@ -243,7 +245,8 @@ class Chart {
     this.changeTo(state.model);
     if (Array.isArray(tokens)) this.labels = tokens;
     marks.limit(reach(shown.datasets, this.labels));
-    const [palette, painted] = [shade(), this.painted(shown)];
+    const before = this.view && shade();
+    const painted = this.painted(shown);
     const rows = { ...shown.datasets, ...painted.datasets };
     const values = { ...state, ...shown.signals, ...painted.signals, ...this.marks };
     const chosen = hasSingles(spec) ? singlesStore(spec, this.figure.picks.singled) : {};
@@ -257,7 +260,8 @@ class Chart {
     this.markTitle();
     this.drawPicks();
     this.kind.refresh?.();
-    if (shade() !== palette) this.repaint(); // the reader has changed it meanwhile
+    // a new chart has only now a size; or the reader has changed the palette meanwhile
+    if (shade() !== before) this.repainted();
     await this.view.runAsync();
   }
 
@@ -330,22 +334,41 @@ class Chart {
   }
 
   // Everything that depends on the palette: datasets and params of the chart.
-  painted({ picture, map }) {
-    const signals = { ink: this.report.ink[shade()] };
-    if (!picture) return { signals };
-    const { size } = map;
-    const canvas = Object.assign(document.createElement("canvas"), { width: size, height: size });
-    const pixels = new ImageData(picture(this.report.ramp[shade()]), size, size);
-    canvas.getContext("2d").putImageData(pixels, 0, 0);
-    return { signals, datasets: { map: [{ image: canvas }] } };
+  painted(shown) {
+    const { ink, paper, ramp, kinds } = this.report;
+    const signals = { ink: ink[shade()] };
+    if (!shown.picture) return { signals };
+    const dark = shade() === "dark";
+    const looks = Object.entries(kinds).map(([kind, [shape, ...colours]]) => [
+      kind,
+      shape,
+      colours[Number(dark)],
+    ]);
+    const place = this.view && { width: this.view.width(), height: this.view.height() };
+    const image = mapPicture(shown, ramp[shade()], looks, paper[shade()], place);
+    return { signals, datasets: { map: [{ image }], markers: [] } };
   }
 
-  repaint() {
-    if (!this.view || !this.shown) return;
+  // Puts what depends on the palette, and on the size of a map, into the chart; returns its view.
+  repainted() {
     const { signals, datasets = {} } = this.painted(this.shown);
     this.signals(signals);
     for (const [name, rows] of Object.entries(datasets)) this.view.data(name, rows);
-    this.view.run(); // at once: the printer does not wait
+    return this.view;
+  }
+
+  repaint() {
+    if (this.view && this.shown) this.repainted().run(); // at once: the printer does not wait
+  }
+
+  // A map is drawn anew when its plot has got another size.
+  watchSize() {
+    const { view } = this;
+    const sized = latest(async () => {
+      await view.runAsync();
+      if (this.view === view && this.shown) await this.repainted().runAsync();
+    });
+    for (const name of ["width", "height"]) view.addSignalListener(name, sized);
   }
 
   say(text) {

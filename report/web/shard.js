@@ -7,7 +7,12 @@ export function attention(shard) {
   const { first, last } = shard.visible ?? causal(size);
   const start = startOfRows(first, last);
   const terms = {};
-  for (const [name, term] of Object.entries(shard.terms)) terms[name] = termOf(term, start);
+  const added = []; // functions that add a term to the scores of all visible cells
+  for (const [name, term] of Object.entries(shard.terms)) {
+    const cells = term.per === "cell" ? unpack(term.packed) : null;
+    terms[name] = termOf(term, cells, start);
+    added.push((scores) => addTo(scores, term, cells, first, last));
+  }
   const each = Object.values(terms);
   const { softcap, log_normalizer } = shard;
   const score = each.reduce((sum, term) => (i, j) => sum(i, j) + term(i, j));
@@ -17,7 +22,12 @@ export function attention(shard) {
     : score;
   return {
     shard, size, first, last, terms, score, capped,
-    cells: start[size],
+    // what enters the softmax, of all visible cells, row by row
+    scores: () => {
+      const scores = new Float64Array(start[size]);
+      for (const add of added) add(scores);
+      return softcap ? scores.map((x) => softcap * Math.tanh(x / softcap)) : scores;
+    },
     cell: (i, j) => start[i] + j, // its place in a list of all visible cells
     sees: (i, j) => i >= 0 && i < size && j >= first[i] && j <= last[i],
     probability: (i, j) => Math.exp(capped(i, j) - log_normalizer[i]),
@@ -42,14 +52,24 @@ function startOfRows(first, last) {
   return [...start, cells];
 }
 
-function termOf({ per, step, values, packed }, start) {
-  if (per === "cell") {
-    const cells = unpack(packed);
-    return (i, j) => cells[start[i] + j] * step;
-  }
+function termOf({ per, step, values }, cells, start) {
+  if (per === "cell") return (i, j) => cells[start[i] + j] * step;
   if (per === "current") return (i) => values[i] * step;
   if (per === "target") return (i, j) => values[j] * step;
   return (i, j) => values[j] * step - values[i] * step;
+}
+
+// The same for all cells at once: a loop a kind of term, since a slider waits for it.
+function addTo(scores, { per, step, values }, cells, first, last) {
+  if (per === "cell") {
+    for (let n = 0; n < scores.length; n++) scores[n] += cells[n] * step;
+    return;
+  }
+  const of = (token) => (per === "current" ? 0 : values[token] * step);
+  for (let i = 0, n = 0; i < first.length; i++) {
+    const own = per === "current" ? values[i] * step : per === "target" ? 0 : -values[i] * step;
+    for (let j = first[i]; j <= last[i]; j++) scores[n++] += of(j) + own;
+  }
 }
 
 // What each character adds to a number; # to [ begin one.

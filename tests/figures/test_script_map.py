@@ -2,6 +2,7 @@
 
 import pytest
 
+from report.figure_files import figure_module
 from tests.figures import live_page
 from tests.figures.conftest import quiet_page
 from tests.figures.live_page import TOOLTIP, go_live, resting_box
@@ -121,3 +122,69 @@ def test_a_tooltip_stays_inside_a_narrow_window(browser, address_of):
                 const { left, right } = tip.getBoundingClientRect(); return [left, right]; }"""
             )
             assert 0 < left < right < 390
+
+
+COMPARED = """async ([assets, spec, rows, id]) => {
+    const {View, parse, expressionInterpreter} = await import(`${assets}vega.js`);
+    const live = document.querySelector(`#${id} canvas`);
+    const box = live.parentElement.getBoundingClientRect();
+    const image = Object.assign(new Image(), {src: rows.map[0].image});
+    await image.decode();
+    rows.map = [{image}];
+    spec.signals = spec.signals.map(({name, ...more}) =>
+        ['width', 'height'].includes(name) ? {name, value: box[name]} : {name, ...more});
+    spec.data = spec.data.map(({name, ...more}) =>
+        name in rows ? {name, ...more, values: rows[name]} : {name, ...more});
+    const parsed = parse(spec, {}, {ast: true});
+    const view = new View(parsed, {renderer: 'none', expr: expressionInterpreter, logLevel: 1});
+    const vegas = await (await view.runAsync()).toCanvas(devicePixelRatio);
+    const pixels = canvas => {
+        const copy = Object.assign(document.createElement('canvas'),
+            {width: live.width, height: live.height}).getContext('2d', {willReadFrequently: true});
+        copy.drawImage(canvas, 0, 0);
+        return copy.getImageData(0, 0, live.width, live.height).data; };
+    const [ours, theirs] = [pixels(live), pixels(vegas)];
+    const is = (data, n, colour) => data[n + 3] > 200
+        && colour.every((part, k) => Math.abs(data[n + k] - part) < 40);
+    const looks = Object.entries(spec.usermeta.report.kinds);
+    return Object.fromEntries(looks.map(([kind, [, light]]) => {
+        const colour = [1, 3, 5].map(at => parseInt(light.slice(at, at + 2), 16));
+        let [both, one] = [0, 0];
+        for (let n = 0; n < ours.length; n += 4) {
+            const [a, b] = [is(ours, n, colour), is(theirs, n, colour)];
+            both += a && b; one += a || b; }
+        return [kind, [both, one]]; })); }"""
+
+
+@pytest.mark.parametrize("name", ["attention_map", "table_attention_map"])
+def test_markers_are_where_and_what_the_specification_says(page, request, name):
+    where, data = {
+        "attention_map": ("address", "data"),
+        "table_attention_map": ("tables_address", "table"),
+    }[name]
+    page.goto(request.getfixturevalue(where))
+    module, data = figure_module(name), request.getfixturevalue(data)
+    page.locator("#fig-1").scroll_into_view_if_needed()
+    live_page.ink_at_rest(page, 1)
+    spec = page.evaluate(f"fetch('../../figures/hand/{name}.vega.json').then(file => file.json())")
+    rows = module.rows(data)
+    rows = {dataset: rows[dataset] for dataset in ("map", "markers", "edge")}
+    found = page.evaluate(COMPARED, ["../../assets/", spec, rows, "fig-1"])
+    kinds = {row["kind"] for row in rows["markers"]}
+    assert kinds <= set(found)
+    for kind in kinds:
+        both, one = found[kind]
+        assert both > 20, kind
+        assert both > 0.75 * one, (kind, both, one)
+
+
+def test_markers_follow_the_size_of_the_chart(page, address):
+    page.goto(address)
+    wide = live_page.ink_at_rest(page, 1)
+    page.set_viewport_size({"width": 500, "height": 900})
+    live_page.until(page, "document.querySelector('#fig-1 canvas').clientWidth < 520")
+    narrow = live_page.ink_at_rest(page, 1)
+    assert narrow[0] < wide[0]
+    page.set_viewport_size({"width": 1280, "height": 900})
+    live_page.until(page, "document.querySelector('#fig-1 canvas').clientWidth > 600")
+    assert live_page.ink_at_rest(page, 1) == wide

@@ -1,0 +1,78 @@
+// An attention map as one picture, drawn without Vega: a pixel a cell, enlarged, and the markers on
+// top. Thousands of markers are too many to be items of a chart that has to follow a slider; its
+// specification still has them as such, for the still picture and for those who take it away.
+//
+// The looks of the markers come from the specification, usermeta.report.kinds: {kind: [shape, colour
+// on light, colour on dark]}; shapes and sizes are those of Vega.
+
+// shown: what a decoder of maps returns; ramp: colours of the scores; kinds: [kind, shape, colour]...
+// place: {width, height} of the plot in pixels, or null as long as nobody knows: then only cells.
+export function mapPicture({ map, picture, datasets }, ramp, kinds, paper, place) {
+  const { size } = map;
+  const cells = new OffscreenCanvas(size, size);
+  const pixels = new ImageData(picture(ramp), size, size);
+  cells.getContext("2d").putImageData(pixels, 0, 0);
+  const { width, height } = place ?? { width: size, height: size };
+  const ratio = place ? devicePixelRatio : 1;
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  const pen = canvas.getContext("2d");
+  pen.imageSmoothingEnabled = false;
+  pen.drawImage(cells, 0, 0, canvas.width, canvas.height);
+  if (!place) return canvas;
+  pen.scale(canvas.width / width, canvas.height / height);
+  pen.strokeStyle = paper;
+  pen.lineWidth = width / size > 3 ? 0.5 : 0.25;
+  const outlines = outlinesOf(datasets.markers, place, size, kinds);
+  for (const [kind, , colour] of kinds) {
+    pen.fillStyle = colour;
+    pen.fill(outlines[kind]);
+    pen.stroke(outlines[kind]);
+  }
+  return canvas;
+}
+
+// The outlines of all markers of a kind: {kind: Path2D}.
+function outlinesOf(markers, { width, height }, size, kinds) {
+  const [across, down] = [width / size, height / size];
+  const side = Math.sqrt(Math.min(Math.max(1.5 * across ** 2, 9), 150));
+  const outlines = {};
+  const shapes = {};
+  for (const [kind, shape] of kinds) {
+    outlines[kind] = new Path2D();
+    shapes[kind] = SHAPES[shape];
+  }
+  // those of the first and the last token are larger than their cells, and stay within the plot
+  const within = (at, length) => Math.min(Math.max(at, side / 2), length - side / 2);
+  for (const { current_token, target_token, kind } of markers) {
+    const x = within((target_token + 0.5) * across, width);
+    const y = within((current_token + 0.5) * down, height);
+    shapes[kind](outlines[kind], x, y, side / 2);
+  }
+  return outlines;
+}
+
+const polygon = (corners) => (path, x, y, r) => {
+  path.moveTo(x + corners[0][0] * r, y + corners[0][1] * r);
+  for (let n = 1; n < corners.length; n++) path.lineTo(x + corners[n][0] * r, y + corners[n][1] * r);
+  path.closePath();
+};
+const HIGH = Math.sqrt(3) / 2; // of a triangle with equal sides, and of its half side
+const ARM = 0.4; // half the width of the arms of a cross
+
+// Adds a shape to a path, around (x, y), within r of it. Names as in Vega.
+const SHAPES = {
+  circle: (path, x, y, r) => {
+    path.moveTo(x + r, y);
+    path.arc(x, y, r, 0, 2 * Math.PI);
+  },
+  square: (path, x, y, r) => path.rect(x - r, y - r, 2 * r, 2 * r),
+  "triangle-up": polygon([[0, -HIGH], [-1, HIGH], [1, HIGH]]),
+  "triangle-down": polygon([[0, HIGH], [-1, -HIGH], [1, -HIGH]]),
+  diamond: polygon([[-1, 0], [0, -1], [1, 0], [0, 1]]),
+  cross: polygon([
+    [-1, -ARM], [-1, ARM], [-ARM, ARM], [-ARM, 1], [ARM, 1], [ARM, ARM], [1, ARM], [1, -ARM],
+    [ARM, -ARM], [ARM, -1], [-ARM, -1], [-ARM, -ARM],
+  ]),
+};
