@@ -6,6 +6,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from report import text
 from report.figures import _received, _terms
+from report.words import shortened
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
@@ -34,6 +35,7 @@ def environment(*folders):
         "percent_spread": text.percent_spread,
         "broken_lines": text.broken_lines,
         "count": text.count,
+        "shortened": shortened,
         "layers": layers,
         "listed": _terms.listed,
         "lower_first": _received.lower,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -27,6 +28,8 @@ from report.corpus_spec import CorpusSpec, named_or_spelt_out
 from report.errors import ReportError
 from report.models.names import number_of_layers
 from report.passage_spec import PassageSpec, kind_of
+from report.text import xml_text
+from report.words import isolated
 from report.yaml_lines import line_of, parse
 
 MARK = "---"
@@ -64,16 +67,24 @@ def _day(value):
     raise ValueError("must be a day such as 2026-01-31")
 
 
+def _shown(text):
+    """What authors write as pages, feed and cards show it: none can hold control characters."""
+    return isolated(xml_text(text))
+
+
+Shown = Annotated[str, Field(min_length=1), AfterValidator(_shown)]
+
+
 class FrontMatter(BaseModel):
     """The keys at the top of an article's template."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    title: str = Field(min_length=1)
+    title: Shown
     date: Annotated[date, BeforeValidator(_day)]
-    author: str = Field(min_length=1)
-    summary: str = Field(min_length=1)
-    tags: list[str] = []
+    author: Shown
+    summary: Shown
+    tags: list[Annotated[str, AfterValidator(_shown)]] = []
     model: str = "falcon-8x8"
     """Name of an embedded model, a folder with a checkpoint, or owner/model on the hub, with
     `@revision` if not the recorded commit."""

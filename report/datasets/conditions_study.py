@@ -10,6 +10,7 @@ from report import store
 from report.datasets import tables
 from report.datasets.verify_conditions import decoded_received, verify_texts
 from report.errors import ReportError
+from report.words import all_isolated, isolated
 
 
 def opened(paths, labels=()):
@@ -63,7 +64,7 @@ class ModelConditions:
     @functools.cached_property
     def manifest(self):
         """The manifest/1 dataset: model, versions, self-check, prompts, files."""
-        return store.read_manifest(self.path)
+        return all_isolated(store.read_manifest(self.path))
 
     def _read(self, name):
         return store.read_measured(self.path, name, self.manifest)
@@ -162,7 +163,7 @@ class ConditionsStudy:
 def _text(content):
     return ConditionText(
         content["name"],
-        content["label"],
+        isolated(content["label"]),
         content["tokens"],
         {each["name"]: range(each["first"], each["last"] + 1) for each in content["segments"]},
         content["added"],

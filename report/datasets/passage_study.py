@@ -8,6 +8,7 @@ from pathlib import Path
 from report import store
 from report.datasets import attention, tables
 from report.errors import ReportError
+from report.words import all_isolated, isolated
 
 
 def opened(paths, labels=()):
@@ -60,7 +61,7 @@ class StudyData:
     @functools.cached_property
     def manifest(self):
         """The manifest/1 dataset: model, versions, self-check, fields, files."""
-        return store.read_manifest(self.path)
+        return all_isolated(store.read_manifest(self.path))
 
     def _read(self, name):
         return store.read_measured(self.path, name, self.manifest)
@@ -68,7 +69,10 @@ class StudyData:
     @functools.cached_property
     def passage(self):
         """The passage/1 dataset: name, title, source, licence, language, tokens."""
-        return self._read("passage.json")
+        read = self._read("passage.json")
+        return {
+            key: isolated(each) if isinstance(each, str) else each for key, each in read.items()
+        }
 
     @functools.cached_property
     def tokens(self):

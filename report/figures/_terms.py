@@ -5,6 +5,7 @@ import functools
 import numpy as np
 
 from report.figures._theme import KINDS, TERMS
+from report.words import shortened
 
 POSITION_NAMES = {"target_difference": "ALiBi", "cell": "rotary position"}
 """How the position term is stored -> what it is called: ALiBi is a difference of two targets."""
@@ -85,6 +86,10 @@ KIND = (
 """The same as an expression over a point of the table "points"."""
 
 
+LONGEST = 60
+"""Characters of a token that prose has."""
+
+
 def quoted(token):
-    """A token in prose: its label between quotation marks."""
-    return f"“{token.label.strip() or token.label}”"
+    """A token in prose: its label between quotation marks, cut short where it is long."""
+    return f"“{shortened(token.label.strip() or token.label, LONGEST)}”"

@@ -15,6 +15,7 @@ import altair as alt
 import numpy as np
 
 from report.figures import _controls
+from report.words import shortened
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
@@ -145,10 +146,15 @@ Y_EXTENT = 36
 LABELS = "labels"
 """The param that holds the texts of tokens, for axes."""
 
+NAMED = 40
+"""Characters of a token's text that a specification has; axes show fewer still."""
+
 
 def labels(tokens):
     """The param of `token_axis`, from a list of tokens."""
-    return alt.param(name=LABELS, value=[token.label.strip() or token.label for token in tokens])
+    return alt.param(
+        name=LABELS, value=[shortened(each.label.strip() or each.label, NAMED) for each in tokens]
+    )
 
 
 TOKENS_LEFT = {

@@ -1,6 +1,7 @@
 // Draws a chart from a Vega specification. The library comes once, when the first figure needs it.
 
 import { compiledBy } from "./expressions.js";
+import { escaped } from "./words.js";
 
 const here = new URL(".", import.meta.url);
 let library;
@@ -29,7 +30,7 @@ export async function draw(box, spec, datasets, values) {
     renderer: "canvas",
     expr: compiledBy(expressionInterpreter),
     logLevel: 1, // errors only: Vega warns of the empty layers that wait for a mark
-    tooltip: new Handler({ theme: "figure", disableDefaultStyle: true }).call,
+    tooltip: new Handler({ theme: "figure", disableDefaultStyle: true, sanitize: escaped }).call,
   });
   await breath();
   return view.runAsync();

@@ -2,6 +2,7 @@
 
 import { onMark, pins, unpin } from "./marks.js";
 import { textOf } from "./passage.js";
+import { shortened } from "./words.js";
 
 const box = Object.assign(document.createElement("div"), { className: "pins" });
 box.setAttribute("role", "status"); // is read out when something is pinned
@@ -29,7 +30,7 @@ export function showPins() {
 
 function quoted(token) {
   const text = textOf(token) ?? labels()?.[token];
-  return text === undefined ? "" : ` “${text}”`;
+  return text === undefined ? "" : ` “${shortened(text)}”`;
 }
 
 function chip(names, text) {

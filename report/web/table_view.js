@@ -2,6 +2,7 @@
 // do not see them, and for those who want to know exactly.
 
 import { columnTitle, tablesOf } from "./numbers.js";
+import { shortened } from "./words.js";
 
 const PAGE = 200; // rows shown at once
 const DIGITS = 5; // significant ones of a number; files have all of them
@@ -116,7 +117,7 @@ function rowOf(row, columns, numeric) {
 
 function shown(value) {
   if (value === null || value === undefined) return "–";
-  if (typeof value !== "number") return String(value);
+  if (typeof value !== "number") return shortened(String(value));
   const rounded = Number.isInteger(value) ? value : Number(value.toPrecision(DIGITS));
   return String(rounded).replaceAll("-", "−");
 }

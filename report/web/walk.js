@@ -14,6 +14,7 @@
 
 import { isTouch } from "./marks.js";
 import { eventAt, inPlot } from "./plot.js";
+import { shortened } from "./words.js";
 
 // Returns a function that takes the tooltip away.
 export function walk(chart, box, kind) {
@@ -65,7 +66,7 @@ export function walk(chart, box, kind) {
     if (next === undefined) return;
     event.preventDefault();
     const lines = show(next, eventAt(view, ...kind.place(next)));
-    if (lines) chart.say(Object.entries(lines).map((line) => line.join(" ")).join(", "));
+    if (lines) chart.say(Object.entries(lines).map((line) => line.map(shortened).join(" ")).join(", "));
   });
   box.tabIndex = 0;
   box.setAttribute("role", "application");
