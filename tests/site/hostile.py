@@ -68,12 +68,15 @@ NAME = f"x\"'{IMAGE}&amp;{{{{ 7*7 }}}}[a](b)|`{IMAGE}{RIGHT}c"
 
 TITLE = (
     f"Title </title></script><img src=x onerror={RAN}=4> {{{{ 7*7 }}}} {{% raw %}} [a](b) | ]]> "
-    f'<!-- "q" \\u003c \\" \0 --- {RIGHT}turned'
+    f'<!-- "q" \\u003c \\" \0 \ud800 --- {RIGHT}turned'
 )
 AUTHOR = f'Ann "<b>Bo</b>" {{x}} \\ & \u2028 {RIGHT}turned'
 SUMMARY = f"Summary <script>{RAN}=5</script> {{{{ 7*7 }}}} ![a](https://elsewhere.invalid/s.png) \\"
 TAG = f"tag <i>&amp;</i> {{{{ 7*7 }}}} \" ' , ] # {RIGHT}turned"
-LABEL = f"label </svg><script>{RAN}=6</script> {{{{ 7*7 }}}} ' + alert(1) + ' \" \\ {RIGHT}turned"
+LABEL = (
+    f"label </svg><script>{RAN}=6</script> {{{{ 7*7 }}}} ' + alert(1) + "
+    f"' \" \\ \ud800 {RIGHT}turned"
+)
 
 ALL = [*TOKENS, NAME, TITLE, AUTHOR, SUMMARY, TAG, LABEL]
 
