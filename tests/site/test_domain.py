@@ -3,13 +3,12 @@ in a browser by that name."""
 
 import shutil
 import subprocess
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from tests.commands import contents, report
 from tests.figures.live_page import go_live
-from tests.serving import served
 from tests.site.conftest import ARTICLE
 
 pytestmark = pytest.mark.browser
@@ -40,33 +39,34 @@ def published(built, tmp_path_factory):
 def visit(browser, published):
     """A function that opens an address of the domain, which is answered from the checkout; nothing
     asked for may be missing, or lie on another host."""
-    with served(published) as address:
-        context = browser.new_context(viewport={"width": 1280, "height": 1000})
-        missing, foreign, problems = [], [], []
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    missing, foreign, problems = [], [], []
 
-        def answer(route):
-            asked = urlsplit(route.request.url)
-            if asked.netloc != DOMAIN:
-                foreign.append(route.request.url)
-                return route.abort()
-            path = asked.path.lstrip("/") + (f"?{asked.query}" if asked.query else "")
-            response = route.fetch(url=address + path)
-            if response.status >= 400:
-                missing.append(route.request.url)
-            return route.fulfill(response=response)
+    def answer(route):
+        asked = urlsplit(route.request.url)
+        if asked.netloc != DOMAIN:
+            foreign.append(route.request.url)
+            return route.abort()
+        path = published / unquote(asked.path).lstrip("/")
+        path = path / "index.html" if asked.path.endswith("/") else path
+        if path.is_file():
+            return route.fulfill(path=path)
+        missing.append(route.request.url)
+        page = (published / "404.html").read_text("utf-8")
+        return route.fulfill(status=404, body=page, content_type="text/html; charset=utf-8")
 
-        context.route("**/*", answer)
+    context.route("**/*", answer)
 
-        def visit(path=""):
-            page = context.new_page()
-            page.missing = missing
-            page.on("pageerror", lambda error: problems.append(str(error)))
-            page.goto(ROOT + path)
-            return page
+    def visit(path=""):
+        page = context.new_page()
+        page.missing = missing
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(ROOT + path)
+        return page
 
-        yield visit
-        context.close()
-        assert (missing, foreign, problems) == ([], [], [])
+    yield visit
+    context.close()
+    assert (missing, foreign, problems) == ([], [], [])
 
 
 def test_the_branch_has_the_site_and_the_name_of_the_domain(published):
