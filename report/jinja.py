@@ -5,7 +5,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from report import text
-from report.figures import _received, _terms
+from report.figures import _terms
 from report.words import shortened
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -38,7 +38,6 @@ def environment(*folders):
         "shortened": shortened,
         "layers": layers,
         "listed": _terms.listed,
-        "lower_first": _received.lower,
         "yaml_text": text.yaml_text,
         "slug": text.slug,
         "model_slug": text.model_slug,

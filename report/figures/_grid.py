@@ -33,8 +33,9 @@ class Box:
 
     @property
     def phone_size(self):
-        """The same of the picture that a phone gets, or None where the other one fits it too."""
-        if self.width <= 1.4 * PHONE_WIDTH:
+        """The same of the picture that a phone gets, or None where the other fits it too, with
+        letters of the same size."""
+        if self.width <= 1.2 * PHONE_WIDTH:
             return None
         return PHONE_WIDTH, round(PHONE_WIDTH / self.phone_aspect)
 

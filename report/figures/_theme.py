@@ -183,7 +183,8 @@ def token_axis(title, count, length, *, across, cell=True, **more):
         tickCount=alt.ExprRef(f"clamp(floor({length} / 17), 2, {count})"),
         labelExpr=f"isValid({LABELS}[datum.value]) ? {text} + '\u200e  ' + datum.value : ''",
         labelOffset=middle,
-        labelLimit=alt.ExprRef("width > 500 ? 100 : 62"),
+        # beyond what a text of that many wide letters takes with its index, which is never cut
+        labelLimit=alt.ExprRef("width > 500 ? 160 : 110"),
         **({"labelAngle": -90, "labelAlign": "right", "labelBaseline": "middle"} if across else {}),
         titlePadding=14,
         **more,

@@ -139,5 +139,5 @@ def seen(data, **state):
         return f"{said}; their updates are about as long as the others ({number(here)})."
     return (
         f"{said}; their updates are {'shorter' if here < there else 'longer'} than the others: "
-        f"{number(here)} against {number(there)} in the middle."
+        f"the median is {number(here)} against {number(there)}."
     )

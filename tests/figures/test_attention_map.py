@@ -1,9 +1,12 @@
+import html
+import re
+
 import numpy as np
 import pytest
 
 from report.datasets.passage_study import StudyData
 from report.datasets.visible import Visible
-from report.figures import _map, _theme, attention_map
+from report.figures import _map, _static, _theme, attention_map
 from tests.figures import hand_made
 
 
@@ -121,3 +124,15 @@ def test_legends_have_a_place_of_their_own_where_no_triangle_is_empty(study):
 
     assert places("alibi_bias") == places("window") == {"none"}
     assert places("encoder") == {"top"}
+
+
+@pytest.mark.parametrize("phone", [False, True])
+@pytest.mark.parametrize("text", ["<b>bold</b> text", "MMMMMMMMMM", "漢字漢字漢字漢字漢字"])
+def test_a_long_text_on_an_axis_leaves_the_index_to_be_read(data, text, phone):
+    spec = _static.specification(attention_map, data, phone=phone)
+    (param,) = [param for param in spec["params"] if param["name"] == _theme.LABELS]
+    param["value"] = [text] * len(param["value"])
+    drawn = html.unescape(_static.drawn(spec))
+    found = re.findall(re.escape(text[:4]) + r"[^<]*…\u200e?\s*(\S*)(?=</text>)", drawn)
+    assert len(found) > 4
+    assert all(index.isdigit() for index in found), found

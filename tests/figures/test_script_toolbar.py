@@ -161,7 +161,7 @@ def test_a_figure_fills_the_screen_and_esc_leaves(page, address, number):
 
 
 def point_in_full_screen(page, number):
-    """The tooltip shows over the full screen."""
+    """The tooltip shows over the full screen, and is not seen once it is left."""
     box = resting_box(page, number)
     for x in range(6, 60):
         for y in (60, 80, 90):
@@ -169,6 +169,10 @@ def point_in_full_screen(page, number):
             tip = "document.querySelector('#vg-tooltip-element.visible')"
             if page.evaluate(f"!!{tip}"):
                 assert page.evaluate(f"document.fullscreenElement.contains({tip})")
+                page.mouse.move(2, 2)
+                until(page, f"!{tip}")
+                left = "getComputedStyle(document.getElementById('vg-tooltip-element'))"
+                assert page.evaluate(f"{left}.visibility") == "hidden"
                 return
     pytest.fail("no tooltip")
 
