@@ -14,6 +14,9 @@ from report.glossary import glossary
 
 WEB = Path(__file__).parent / "web"
 
+PRINT = "print.css"
+"""Styles on paper, sent together with those of figures."""
+
 START = WEB / "start.js"
 """The script that pages load; it brings the others."""
 
@@ -38,16 +41,17 @@ WITH_VEGA = {
 
 def write_assets(site_src):
     """Write script, styles and the chart library to `site_src/assets`, schemas to `schemas`."""
-    for path in sorted(WEB.iterdir()):
-        if path.is_file():
-            # one file of styles, since every further one keeps a reader waiting
-            first = _css.css() if path.name == "figures.css" else ""
-            text = without_comments(path.suffix, first + _told(path.read_text("utf-8")))
-            store.write_text(site_src / "assets" / path.name, text)
+    sent = [path for path in sorted(WEB.iterdir()) if path.is_file() and path.name != PRINT]
+    for path in sent:
+        text = path.read_text("utf-8")
+        if path.name == "figures.css":  # one file, as every further one keeps a reader waiting
+            text = _css.css() + text + (WEB / PRINT).read_text("utf-8")
+        text = without_comments(path.suffix, _told(text))
+        store.write_text(site_src / "assets" / path.name, text)
     store.write_text(site_src / "assets" / "vega.js", _chart_library())
     words = {term.anchor: {"name": term.name, "text": term.text} for term in glossary().values()}
     store.write_text(site_src / "assets" / "glossary.json", store.dumps(words))
-    written = {path.name for path in WEB.iterdir()} | {"vega.js"}
+    written = {path.name for path in sent} | {"vega.js"}
     found = site_src / "assets"  # perhaps of an older version
     store.remove_others([*found.glob("*.js"), *found.glob("*.css"), *found.glob("*.txt")], written)
     for path in sorted(store.SCHEMAS.glob("*.json")):

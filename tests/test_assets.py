@@ -16,7 +16,7 @@ def written(tmp_path_factory):
 
 def test_the_first_script_lists_all_that_the_others_import(written):
     listed = set(re.findall(r'"([\w.-]+\.js)"', re.search(
-        r"^const MODULES = .*$", (written / "start.js").read_text("utf-8"), re.MULTILINE
+        r"const MODULES = .*$", (written / "early.js").read_text("utf-8"), re.MULTILINE
     )[0]))  # fmt: skip
     assert {"figures.js", "marks.js", "decoders.js", "shard.js", "drawing.js"} <= listed
     assert "start.js" not in listed

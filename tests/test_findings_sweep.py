@@ -38,6 +38,7 @@ def test_heads_are_counted_and_named(find):
 
 
 def test_checkpoints_are_found_by_step(find):
+    assert find.at(-1).step == find.first.step
     assert find.at(199).step == 100
     assert find.at(200).step == 200
     assert find.after(200).step == 400

@@ -68,8 +68,8 @@ class Findings:
         return self.checkpoints[-1]
 
     def at(self, step):
-        """The checkpoint that was saved at a step, or the last one before it."""
-        return [model for model in self.checkpoints if model.step <= step][-1]
+        """The checkpoint saved at a step, or the last one before it; the first where none is."""
+        return [m for m in self.checkpoints if m.step <= max(step, self.first.step)][-1]
 
     def after(self, step):
         """The first checkpoint saved after a step, None if there is none."""

@@ -6,6 +6,7 @@
 
 {
   const MODULES = []; // all that figures.js imports, listed by the build
+  window.scriptsOfFigures = MODULES;
   const [named] = /^#fig-\d+/.exec(location.hash) ?? [];
   const here = document.currentScript.src;
   const fetchAhead = (address, how) => {

@@ -6,7 +6,7 @@
 // when somebody points at it. What was done before the others came is done again once they are
 // here: a token that is pointed at, a button that was pressed.
 
-const MODULES = []; // all that figures.js imports, listed by the build: fetched side by side
+const MODULES = window.scriptsOfFigures ?? []; // fetched side by side; early.js lists them
 const USED = ".live-figure, .passage, .figure-ref";
 const PRESSED = "button, summary, .token";
 const PART = "64px"; // of a figure in the window, so that the edge of one is none
@@ -85,11 +85,17 @@ function page() {
   if (figures.some(({ id }) => id === named)) loadWithCharts();
   else if (location.hash.includes("=") && figures.length) load();
   for (const figure of figures) whenNear(figure, loadWithCharts);
+  if (!figures.length) loadWide();
 }
 
+// Tables, which in an article are further down than its beginning.
+const loadWide = () => import(new URL("wide.js", here)).catch(console.warn);
+
+addEventListener("keydown", loadWide, { once: true, capture: true });
 addEventListener(
   "scroll",
   () => {
+    loadWide();
     watched = [seen, near];
     for (const element of waiting.keys()) near.observe(element);
   },
