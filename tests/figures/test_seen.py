@@ -217,8 +217,14 @@ def test_the_scatter_says_how_length_goes_with_direction():
 @pytest.mark.parametrize(
     ("magnitude", "said"),
     [
-        ([9, 1, 1, 4, 4], "their updates are shorter than the others: 1.0 against 4.0"),
-        ([9, 4, 4, 1, 1], "their updates are longer than the others: 4.0 against 1.0"),
+        (
+            [9, 1, 1, 4, 4],
+            "their updates are shorter than the others: the median is 1.0 against 4.0",
+        ),
+        (
+            [9, 4, 4, 1, 1],
+            "their updates are longer than the others: the median is 4.0 against 1.0",
+        ),
         ([9, 2, 2, 2.1, 2.1], "their updates are about as long as the others (2.0)."),
     ],
 )
