@@ -1,6 +1,7 @@
 """A disk that fills up: one clear sentence, and what was there before is still there."""
 
 import errno
+import json
 import os
 import resource
 import shutil
@@ -61,7 +62,11 @@ def test_a_disk_that_is_full_while_measuring(run, options, full_disk):
     done = run("measure", *options, "--project", project)
     assert done.code == 1
     assert_matches(FULL, done.error)
-    assert contents(disk) == before
+    kept = {path: content for path, content in contents(disk).items() if path not in before}
+    assert contents(disk) == before | kept
+    for path, content in kept.items():  # sums of finished shards, whole: the next run goes on there
+        assert path.startswith("project/.cache/shards/")
+        assert json.loads(content)["schema"] == "shard/1"
 
 
 def test_a_disk_that_is_full_while_drawing(run, project, options, full_disk):

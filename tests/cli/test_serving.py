@@ -10,16 +10,19 @@ import urllib.request
 import pytest
 
 from report.check import check_site
+from report.policy import NAME, policy
 from tests.cli.saying import assert_matches
 from tests.commands import ROOT, report
+
+HEAD = f'<meta charset="utf-8"><meta http-equiv="{NAME}" content="{policy()}">'
 
 
 @pytest.fixture
 def site(tmp_path):
     folder = tmp_path / "site"
     folder.mkdir()
-    (folder / "index.html").write_text("<title>Home</title>")
-    (folder / "404.html").write_text("<title>Nothing here</title>")
+    (folder / "index.html").write_text(f"{HEAD}<title>Home</title>")
+    (folder / "404.html").write_text(f"{HEAD}<title>Nothing here</title>")
     return folder
 
 
@@ -34,7 +37,7 @@ def test_check_says_what_was_found_right_or_wrong(run, site):
     done = run("check", site)
     assert (done.code, check_site(site)) == (0, {"pages": 2})
     assert "all right (2 pages)" in done.said
-    (site / "index.html").write_text("<a href='gone/'>x</a>")
+    (site / "index.html").write_text(f"{HEAD}<a href='gone/'>x</a>")
     process = report("check", site)  # its list has a line for each problem
     assert process.returncode == 1
     assert "1 problem:\n  index.html: gone/ leads nowhere" in process.stderr

@@ -90,6 +90,7 @@ def test_what_a_reader_opens_over_a_page(visit, scheme, width):
     assert worst(page) == [], "a figure over the screen"
     page.locator("#fig-4 [aria-label='Leave full screen']").click()
     term = page.locator("article .term").first
+    page.keyboard.press("Tab")  # by keys, as what has the focus shows it only then
     term.focus()
     page.wait_for_selector("#card-tip", state="visible")
     assert worst(page) == [], "what a term means"
