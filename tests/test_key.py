@@ -13,6 +13,7 @@ from report import key as keys
 from report.kinds import passage as passage_kind
 from report.models import names
 from report.passages import Passage
+from report.passages.corpora import shipped
 
 PASSAGE = Passage("a", "A title", "us", "CC0-1.0", "en", "The lamp on the hill.")
 CORPUS = tuple(replace(PASSAGE, name=name, text=f"Text {name}.") for name in "bc")
@@ -30,7 +31,7 @@ def key(model, passage=PASSAGE, corpus=CORPUS, settings=None):
 
 
 def parts(passage=PASSAGE, corpus=CORPUS, chat=False):
-    return passage_kind.parts(passage_kind.Inputs(passage, corpus, "a", chat))
+    return passage_kind.parts(passage_kind.Inputs(passage, shipped(corpus), "a", chat))
 
 
 def change_json(path, **values):
