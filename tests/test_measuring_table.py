@@ -12,6 +12,7 @@ from report.check import check_site
 from report.datasets.reader import open_study
 from report.datasets.table_verify import verify_table
 from report.errors import ReportError
+from report.policy import NAME, policy
 from report.project import project as project_in
 from report.study import read_study
 from tests.small import write_publication
@@ -79,7 +80,8 @@ def test_a_built_site_with_a_table_is_checked_as_a_whole(measured, tmp_path):
     folder, _ = measured()
     site = tmp_path / "site"
     copy = shutil.copytree(folder, site / "datasets" / "small" / folder.name)
-    (site / "index.html").write_text("<!doctype html><title>Home</title>")
+    head = f'<meta charset="utf-8"><meta http-equiv="{NAME}" content="{policy()}">'
+    (site / "index.html").write_text(f"<!doctype html>{head}<title>Home</title>")
     counts = check_site(site)
     assert counts["datasets"] == len(list(folder.rglob("*.json"))) - 1
     path = copy / "class_shares.json"
@@ -89,7 +91,7 @@ def test_a_built_site_with_a_table_is_checked_as_a_whole(measured, tmp_path):
     store.write(path, content)
     manifest = json.loads((copy / "manifest.json").read_text("utf-8"))
     manifest["files"]["class_shares.json"]["sha256"] = store.sha256(path)
-    store.write(copy / "manifest.json", manifest)
+    store.write(copy / "manifest.json", store.sealed(manifest))
     said = f"datasets/small/{folder.name}: rendering 'csv': the classes of layer 0 head 0 do not"
     with pytest.raises(ReportError, match=re.escape(said)):
         check_site(site)

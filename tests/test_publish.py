@@ -10,13 +10,15 @@ import pytest
 from report import branch as publishing
 from report.branch import publish
 from report.errors import ReportError, UsageError
+from report.policy import NAME, policy
 from tests.commands import contents, report
 
 ADDRESS = "https://you.github.io/repo/"
+PROTECTED = f'<meta charset="utf-8"><meta http-equiv="{NAME}" content="{policy()}">'
 FILES = {
-    "index.html": f'<link rel="canonical" href="{ADDRESS}"><a href="a/">a</a>',
-    "a/index.html": '<a href="../">home</a>',
-    "404.html": '<a href="/repo/">home</a>',
+    "index.html": f'{PROTECTED}<link rel="canonical" href="{ADDRESS}"><a href="a/">a</a>',
+    "a/index.html": f'{PROTECTED}<a href="../">home</a>',
+    "404.html": f'{PROTECTED}<a href="/repo/">home</a>',
     "assets/_hidden.css": "body { color: red }\r\n",
     "assets/run.log": "ignored by many a .gitignore",
 }
@@ -90,7 +92,8 @@ def written(folder, files):
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode())
+        whole = name.endswith(".html") and not text.startswith(PROTECTED)
+        path.write_bytes(((PROTECTED if whole else "") + text).encode())
     return folder
 
 
