@@ -12,6 +12,7 @@ class Server(ThreadingHTTPServer):
     """Several processes may serve one port: tests run in two, which share one built site."""
 
     allow_reuse_port = True
+    request_queue_size = 64  # a page asks for some thirty files at once
 
 
 @contextmanager

@@ -33,8 +33,8 @@ def travel(page, search):
     go_live(page, int(page.url.partition("#fig-")[2].partition(":")[0]))
     page.go_back()
     page.wait_for_url("**/glossary/**")
-    # a page that arrives closes the search
     until(page, "document.querySelector('article h1').textContent.startsWith('Glossary')")
+    page.wait_for_timeout(1500)  # the theme closes the search, 125 ms after a page has arrived
     search("softmax")
     assert page.evaluate("window.stayed") is True  # all of it within one page load
 

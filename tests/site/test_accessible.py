@@ -78,7 +78,7 @@ def test_pages_of_single_figures_alive(visit, built, scheme, width):
 
 @shades_and_sizes
 def test_what_a_reader_opens_over_a_page(visit, scheme, width):
-    page = visit(**at(width, scheme))
+    page = visit(reduced_motion="reduce", **at(width, scheme))  # nothing is half faded
     tool(page, 2, TABLE).click()
     page.wait_for_selector("#fig-2 .live-figure__tables table")
     menu(page, 3)
