@@ -23,7 +23,7 @@ WORDS = "The old lamp stood by the window. Is the lamp lit? asked Ann; nobody an
 def cluster():
     """A head without processors, and nodes with one each; a module shares it."""
     os.environ |= QUIET
-    ray = pytest.importorskip("ray", reason="never skipped: ray is in locks/tools.txt")
+    import ray  # installed with the tools; without it these tests fail and are never skipped
     from ray.cluster_utils import Cluster
 
     found = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})

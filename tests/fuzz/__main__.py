@@ -5,6 +5,7 @@ seed, and says how many there were. What fails is shown with the input; give tha
 as an `@example`, so that it is tried from then on.
 """
 
+import argparse
 import os
 import re
 import subprocess
@@ -61,4 +62,6 @@ def _run(path, seed):
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]) if len(sys.argv) > 1 else 10))
+    options = argparse.ArgumentParser(prog="tests.fuzz", description="Try new random inputs.")
+    options.add_argument("minutes", type=float, nargs="?", default=10, help="default: 10")
+    sys.exit(main(options.parse_args().minutes))
