@@ -115,12 +115,14 @@ format: $(READY) ## Mend style and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Chromium without a window does for tests; where Debian's package of it is not known, the whole one.
 browser: ## Install Debian's Chromium and Firefox where they are missing
-	@for name in chromium firefox-esr; do \
+	@for name in chromium-headless-shell firefox-esr; do \
 	  command -v $$name >/dev/null && continue; \
 	  echo "Installing $$name for the browser tests"; \
 	  if [ "$$(id -u)" = 0 ]; then SUDO=; else SUDO=sudo; fi; \
 	  $$SUDO apt-get update -qq && \
+	  { [ $$name = firefox-esr ] || apt-cache show $$name >/dev/null 2>&1 || name=chromium; } && \
 	  $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$name >/dev/null || exit 1; \
 	done
 

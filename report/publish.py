@@ -92,7 +92,7 @@ def server(folder, port):
     """
     handler = functools.partial(Handler, directory=str(folder))
     try:
-        return ThreadingHTTPServer(("127.0.0.1", port), handler)
+        return Server(("127.0.0.1", port), handler)
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
@@ -102,11 +102,18 @@ def server(folder, port):
         ) from error
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 64  # a page asks for some thirty files at once
+
+
 COMPRESSED = {".html", ".css", ".js", ".json", ".svg", ".xml", ".txt"}
 
 
 class Handler(SimpleHTTPRequestHandler):
     """Serves files without logging each; what is missing gets the site's own 404 page."""
+
+    protocol_version = "HTTP/1.1"  # one connection for many files
+    disable_nagle_algorithm = True  # or a file waits for the browser to confirm its head
 
     def handle(self):
         """Browsers give up requests, as of a page that is left; that is no error of the server."""
@@ -123,7 +130,7 @@ class Handler(SimpleHTTPRequestHandler):
         accepts = "gzip" in self.headers.get("Accept-Encoding", "")
         if not accepts or path.suffix not in COMPRESSED or not path.is_file():
             return super().do_GET()
-        content = gzip.compress(path.read_bytes(), 6)
+        content = _compressed(path, path.stat().st_mtime_ns)
         self.send_response(200)
         self.send_header("Content-Type", self.guess_type(str(path)))
         self.send_header("Content-Encoding", "gzip")
@@ -144,3 +151,9 @@ class Handler(SimpleHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(content)
         return None
+
+
+@functools.lru_cache(256)
+def _compressed(path, modified):
+    """A file as it goes out, kept until it is modified."""
+    return gzip.compress(path.read_bytes(), 6)

@@ -2,6 +2,9 @@
 
 import os
 import shutil
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import torch
@@ -11,6 +14,8 @@ from transformers import FalconConfig, FalconForCausalLM, PreTrainedTokenizerFas
 from report.models.load import load_model
 from tests.commands import ROOT
 from tests.fuzz import profile  # noqa: F401 (how random inputs are drawn, in all tests)
+from tests.serving import served
+from tests.site import SITE
 
 ORDER = ("tests/site/test_pages", "tests/site/own", "tests/figures", "tests/site", "tests/models")
 """Files that begin a run, so that its processes end together: the first builds the one site, while
@@ -19,8 +24,27 @@ others see to files that build sites of their own ("own"), and to figures."""
 if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: one thread each
     torch.set_num_threads(1)
 
+CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser")
+"""Commands, the best first: the same browser without a window opens a page in a third of the
+processor time, as it does not load its own window's pages beside ours."""
+
 BEGINNING = "<|begin_of_text|>"
 TEXT = 'The old lamp stood by the window. "Is the lamp lit?" asked Ann; nobody answered Ann.'
+
+
+def pytest_configure(config):
+    """A folder for what all processes of a run share, and a server of the site built in it.
+
+    The one that starts the others serves, as it outlives them: a process that stops to listen
+    resets the connections of the others' browsers.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    stack = ExitStack()
+    config.add_cleanup(stack.close)
+    folder = stack.enter_context(TemporaryDirectory(prefix="tests-"))
+    address = stack.enter_context(served(Path(folder) / SITE))
+    os.environ |= {"SHARED_FOLDER": folder, "SHARED_ADDRESS": address}
 
 
 def pytest_collection_modifyitems(items):
@@ -92,13 +116,6 @@ def byte_level_tokenizer():
 
 
 @pytest.fixture(scope="session")
-def shared_folder(tmp_path_factory):
-    """One folder for all processes of a run of the tests."""
-    own = tmp_path_factory.getbasetemp()
-    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-
-
-@pytest.fixture(scope="session")
 def falcon_folder(tmp_path_factory):
     """A folder with the tiny Falcon and its tokenizer, as save_pretrained writes it (read only)."""
     folder = tmp_path_factory.mktemp("models") / "tiny-falcon"
@@ -125,7 +142,7 @@ def browser():
     """Debian's Chromium; where it is missing, browser tests fail and are never skipped."""
     from playwright.sync_api import sync_playwright
 
-    executable = shutil.which("chromium") or shutil.which("chromium-browser")
+    executable = next(filter(None, map(shutil.which, CHROMIUMS)), None)
     if executable is None:
         pytest.fail("no command 'chromium' for the browser tests; run `make browser`", False)
     with sync_playwright() as playwright:

@@ -1,5 +1,6 @@
 """One site, built end to end as `make site` does, for all tests of this folder."""
 
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from report.models import names
 from report.study import read_studies
 from tests import violations
 from tests.commands import copy_project, report
-from tests.serving import served
+from tests.site import SITE
 from tests.site.independent import Independent
 
 ARTICLE = "articles/attention-focus-plots/"
@@ -38,27 +39,23 @@ class Built:
 
 
 @pytest.fixture(scope="session")
-def built(shared_folder):
+def built():
     """The site: the embedded model measured, all pictures drawn, MkDocs strict; and served.
 
     It is built for the address it is served at, as for a real host: instant navigation follows
     only links to pages that the site's map lists. Processes that share the tests share it: the
-    first one builds, all serve, and none changes it.
+    first one builds, and none changes it.
     """
-    project, said = shared_folder / "publication", shared_folder / "publication.txt"
-    chosen = shared_folder / "publication.port"
-    with FileLock(shared_folder / "publication.lock", timeout=1800):
-        port = int(chosen.read_text()) if chosen.exists() else 0
-        with served(project / "site", port) as address:
-            chosen.write_text(address.rstrip("/").rpartition(":")[2])
-            if not said.exists():
-                shutil.rmtree(project, ignore_errors=True)  # of a process that failed
-                copy_project(project)
-                done = report("site", "--project", project, timeout=900, SITE_URL=address)
-                assert done.returncode == 0, done.stderr
-                said.write_text(done.stdout + done.stderr)
-    with served(project / "site", int(chosen.read_text())) as address:
-        yield Built(project, said.read_text(), address)
+    shared, address = Path(os.environ["SHARED_FOLDER"]), os.environ["SHARED_ADDRESS"]
+    project, said = (shared / SITE).parent, shared / "said.txt"
+    with FileLock(shared / "publication.lock", timeout=1800):
+        if not said.exists():
+            shutil.rmtree(project, ignore_errors=True)  # of a process that failed
+            copy_project(project)
+            done = report("site", "--project", project, timeout=900, SITE_URL=address)
+            assert done.returncode == 0, done.stderr
+            said.write_text(done.stdout + done.stderr)
+    return Built(project, said.read_text(), address)
 
 
 @pytest.fixture
