@@ -115,15 +115,19 @@ format: $(READY) ## Mend style and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Chromium without a window does for tests; where Debian's package of it is not known, the whole one.
+# Chromium without a window does for tests; where apt does not know Debian's package of it, the
+# whole one.
 browser: ## Install Debian's Chromium and Firefox where they are missing
-	@for name in chromium-headless-shell firefox-esr; do \
-	  command -v $$name >/dev/null && continue; \
+	@set -e; missing=; has() { command -v $$1 >/dev/null; }; \
+	has chromium-headless-shell || has chromium || missing=chromium-headless-shell; \
+	has firefox-esr || has firefox || missing="$$missing firefox-esr"; \
+	[ "$$missing" ] || exit 0; \
+	if [ "$$(id -u)" = 0 ]; then SUDO=; else SUDO=sudo; fi; \
+	$$SUDO apt-get update -qq; \
+	for name in $$missing; do \
+	  apt-cache show $$name >/dev/null 2>&1 || name=$${name%-headless-shell}; \
 	  echo "Installing $$name for the browser tests"; \
-	  if [ "$$(id -u)" = 0 ]; then SUDO=; else SUDO=sudo; fi; \
-	  $$SUDO apt-get update -qq && \
-	  { [ $$name = firefox-esr ] || apt-cache show $$name >/dev/null 2>&1 || name=chromium; } && \
-	  $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$name >/dev/null || exit 1; \
+	  $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$name >/dev/null; \
 	done
 
 clean: ## Remove everything that was made: the site, data, caches (not the virtual environment)
