@@ -93,6 +93,8 @@ class Article:
         """Names of all figures of the article; None while they are being counted."""
         self.found = ""
         """What the article found, in a sentence or two; see `finding`."""
+        self.explained = {}
+        """Lines of captions -> number of the figure that said them first."""
 
     @property
     def functions(self):
@@ -148,7 +150,8 @@ class Article:
         self.placed.append(placed)
         if counting:
             return ""
-        return _html("_figure.html.j2", **self._figure_context(placed, controls))
+        context = self._figure_context(placed, controls)
+        return _html("_figure.html.j2", **context | {"caption": self._caption(placed)})
 
     def alone(self, placed):
         """The HTML of a `PlacedFigure` for a page of its own, where no other can be joined to it.
@@ -229,6 +232,17 @@ class Article:
             "datasets": f"{ROOT}datasets/{study.name}/{data.address}",
             "embed": f"{ROOT}embed/{study.name}/{placed.name}.html",
         }
+
+    def _caption(self, placed):
+        """A figure's caption; for what an earlier one has said, it names that figure."""
+        lines = placed.module.caption(placed.data).split("\n")
+        first = {line: self.explained.setdefault(line, placed.number) for line in lines}
+        parts = [line for line, number in first.items() if number == placed.number]
+        others = sorted(set(first.values()) - {placed.number})
+        if others:
+            see = Markup(", ").join(self.ref(self.announced[number - 1]) for number in others)
+            parts.append(Markup("How to read it: see {}.").format(see))
+        return Markup(" ").join(parts)
 
     def _linked(self, name):
         """Label of the switch that joins this figure's sliders to others', "" where none fit."""

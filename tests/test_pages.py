@@ -9,7 +9,7 @@ import yaml
 from report import pages
 from report.article import Article
 from report.errors import ReportError
-from report.figures import _static
+from report.figures import _static, attending_to_itself
 from report.study import read_study
 from tests.figures import hand_made
 
@@ -65,6 +65,35 @@ def test_every_figure_is_one_line_of_html(tmp_path, data):
     lines = text.split("\n")
     assert sum(line.startswith("<figure ") and line.endswith("</figure>") for line in lines) == 1
     assert sum(line.startswith("<div class=") and "data-token=" in line for line in lines) == 1
+
+
+def test_a_caption_names_the_figure_that_has_explained_the_same(tmp_path, data):
+    names = ("update_magnitude", "attending_to_itself", "attending_to_first_token")
+    _, text = render(tmp_path, data, "".join(f'{{{{ figure("{name}") }}}}\n\n' for name in names))
+    one, first, again = re.findall(r"<figcaption>(.*?)</figcaption>", text)
+    shared = attending_to_itself.caption(data).partition("\n")[2]
+    assert shared in first
+    assert shared not in again
+    assert "How often the largest target of a token is the first token." in again
+    see = 'How to read it: see <a class="figure-ref" href="#fig-2">Figure 2</a>.'
+    assert see in again
+    assert "How to read it" not in one + first
+    embed = tmp_path / "site_src" / "embed" / "a" / "attending_to_first_token.html"
+    assert shared in embed.read_text("utf-8")  # nothing stands before it there
+
+
+@pytest.mark.parametrize(
+    ("body", "has"),
+    [
+        ("A note.[^1]\n\n[^1]: Its text.\n", True),
+        ("No note, but [^1 in the text.\n", False),
+        ("A note.[^1]\n\n[^1]: Its text.\n\n///Footnotes Go Here///\n", False),
+    ],
+)
+def test_footnotes_have_a_heading_of_their_own(tmp_path, data, body, has):
+    _, text = render(tmp_path, data, '{{ figure("update_magnitude") }}\n\n' + body)
+    assert ("\n\n## Notes\n\n///Footnotes Go Here///\n\n" in text) == has
+    assert text.count("///Footnotes") == (1 if "[^1]:" in body else 0)
 
 
 def test_terms_lead_to_the_glossary_and_unknown_ones_are_named_with_their_line(tmp_path, data):

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from report import pages
-from report.figure_files import figure_module, figure_names
 from report.study import read_study
+from tests import rendered
 from tests.commands import ROOT
 from tests.figures import hand_made
 
@@ -27,22 +27,11 @@ UNUSUAL = [
     ("encoder_rotary", {"LENGTH": 8}),
 ]
 
-CAPTION = r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>'
-"""A figure, and what is said under it."""
-
-
-class NoChart:
-    def to_dict(self):
-        return {"usermeta": {"report": {"data": {"url": ""}}}}
-
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """A function from a kind and sizes to the article's text and the names of its figures."""
-    monkeypatch.setattr(pages, "write_pictures", lambda *arguments: None)
-    monkeypatch.setattr(pages._compiled, "vega", lambda specification: {})
-    for name in figure_names():  # words only: the charts have tests of their own
-        monkeypatch.setattr(figure_module(name), "chart", lambda data, **state: NoChart())
+    rendered.words_only(monkeypatch)
     study = read_study(TEMPLATE)
 
     def write(kind, layers_of_model=None, **sizes):
@@ -55,15 +44,9 @@ def written(tmp_path, monkeypatch):
         text = (
             tmp_path / "site_src" / "articles" / "attention-focus-plots" / "index.md"
         ).read_text("utf-8")
-        figures = re.findall(r'data-figure="(\w+)"', text)
-        alone = re.findall(r'^\n<figure .*?data-figure="(\w+)".*</figure>\n$', text, re.MULTILINE)
-        assert alone == figures  # within a paragraph it would be a part of it
+        figures = rendered.figures(text)
         text = re.sub(r'<div class="passage".*?</div>', "", text)
-        text = re.sub(
-            r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>',
-            r"\1",
-            text,
-        )
+        text = re.sub(rendered.CAPTION, r"\1", text)
         text = re.sub(r"<[^>]*>", "", text)
         return html.unescape(text), figures
 
@@ -73,7 +56,7 @@ def written(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("kind", "sizes"), EVERY + UNUSUAL)
 def test_sentences_are_whole(written, kind, sizes):
     text, _ = written(kind, **sizes)
-    prose = text.split("## How this was measured")[0].split(" min read ")[1].split("\n", 1)[1]
+    prose = rendered.body(text).split("\n", 1)[1]
     for paragraph in re.split(r"\n\s*\n", prose.strip()):
         joined = paragraph.replace("\n", " ").strip()
         if not joined.startswith(("#", "- ")):

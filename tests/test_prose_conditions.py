@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from report import pages, store
-from report.figure_files import figure_module, figure_names
 from report.study import read_study
 from tests import made_conditions as made
+from tests import rendered
 from tests.commands import ROOT
 
 TEMPLATE = ROOT / "templates" / "articles" / "filler-tokens.md.j2"
@@ -30,25 +30,13 @@ LARGE = (
 LARGE = tuple(each | {"num_hidden_layers": 32, "parameters": 8_000_000_000} for each in LARGE)
 TINY = ({"layers": 1, "heads": 1}, {"name": "tiny-2", "layers": 1}, {"name": "tiny-3"})
 
-CAPTION = r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>'
-"""A figure, and what is said under it."""
-
-
-class NoChart:
-    def to_dict(self):
-        return {"usermeta": {"report": {"data": {"url": ""}}}}
-
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """A function from what studies of models are like to the article's text and its figures."""
-    monkeypatch.setattr(pages, "write_pictures", lambda *arguments: None)
-    monkeypatch.setattr(pages._compiled, "vega", lambda specification: {})
+    rendered.words_only(monkeypatch)
     # hundreds of small files, which other tests check against their schemas
-    monkeypatch.setattr(store.os, "fsync", lambda file: None)
     monkeypatch.setattr(store, "check", lambda data, source: data)
-    for name in figure_names():  # words only: the charts have tests of their own
-        monkeypatch.setattr(figure_module(name), "chart", lambda data, **state: NoChart())
 
     def write(models=SMALL, asked=None, **options):
         names = asked or [each.get("name", "tiny") for each in models]
@@ -59,14 +47,8 @@ def written(tmp_path, monkeypatch):
         text = (tmp_path / "site_src" / "articles" / "filler-tokens" / "index.md").read_text(
             "utf-8"
         )
-        figures = re.findall(r'data-figure="([\w-]+)"', text)
-        alone = re.findall(r'^\n<figure .*?data-figure="([\w-]+)".*</figure>\n$', text, re.M)
-        assert alone == figures  # within a paragraph it would be a part of it
-        text = re.sub(
-            r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>',
-            r"\1",
-            text,
-        )
+        figures = rendered.figures(text)
+        text = re.sub(rendered.CAPTION, r"\1", text)
         text = re.sub(r"<[^>]*>", "", text)
         return html.unescape(text), figures
 
@@ -74,7 +56,7 @@ def written(tmp_path, monkeypatch):
 
 
 def paragraphs(text):
-    prose = text.split("## How this was measured")[0].split(" min read ")[1].split("\n", 1)[1]
+    prose = rendered.body(text).split("\n", 1)[1]
     return [part.strip() for part in re.split(r"\n\s*\n", prose.strip())]
 
 
@@ -156,7 +138,7 @@ def test_small_models_say_what_they_stand_in_for(written):
     asked = ["meta-llama/Llama-3.1-8B-Instruct or llama-5x32", "b/c or qwen2-5x28", "gemma3-6x8"]
     text, _ = written(asked=asked)
     assert "In the place of Llama-3.1-8B-Instruct stands [llama-5x32]" in text
-    assert ", of the family llama, with 1,234 parameters and in that of c stands [qwen2-" in text
+    assert ", with 1,234 parameters and in that of c stands [qwen2-" in text
     assert "some of them were not on the machine that built this page" in text
     assert "stands [gemma3-6x8]" not in text
     assert "Some small models stand in" in text

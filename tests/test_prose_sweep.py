@@ -7,12 +7,11 @@ import re
 
 import pytest
 
-from report import pages, store
-from report.figure_files import figure_module, figure_names
+from report import pages
 from report.study import read_study
+from tests import rendered
 from tests.commands import ROOT
 from tests.figures import hand_sweep
-from tests.test_prose import NoChart
 from tests.test_prose_table import plain, prose
 
 TEMPLATE = ROOT / "templates" / "articles" / "how-heads-form.md.j2"
@@ -27,11 +26,7 @@ FIGURES = {
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """A function from a kind of sweep to the article's text, and the names of its figures."""
-    monkeypatch.setattr(pages, "write_pictures", lambda *arguments: None)
-    monkeypatch.setattr(pages._compiled, "vega", lambda specification: {})
-    monkeypatch.setattr(store.os, "fsync", lambda file: None)  # of many small files
-    for name in figure_names():  # words only: the charts have tests of their own
-        monkeypatch.setattr(figure_module(name), "chart", lambda data, **state: NoChart())
+    rendered.words_only(monkeypatch)
     study = read_study(TEMPLATE)
 
     def write(kind="whole"):
@@ -39,7 +34,7 @@ def written(tmp_path, monkeypatch):
         pages.render_article(study, data, tmp_path / "site_src")
         page = tmp_path / "site_src" / "articles" / "how-heads-form" / "index.md"
         text = page.read_text("utf-8")
-        return text, re.findall(r'data-figure="(\w+)"', text)
+        return text, rendered.figures(text)
 
     return write
 

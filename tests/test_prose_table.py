@@ -11,27 +11,19 @@ import pytest
 
 from report import pages, store
 from report.datasets.token_classes import CLASSES
-from report.figure_files import figure_module, figure_names
 from report.findings.table import TableFindings
 from report.study import read_study
+from tests import rendered
 from tests.commands import ROOT
 from tests.figures import hand_made, hand_table
-from tests.test_prose import NoChart
 
 TEMPLATE = ROOT / "templates" / "articles" / "reading-a-table.md.j2"
-
-CAPTION = r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>'
-"""A figure, and what is said under it."""
 
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """A function from a kind of model to the article's text, its figures and its data."""
-    monkeypatch.setattr(pages, "write_pictures", lambda *arguments: None)
-    monkeypatch.setattr(pages._compiled, "vega", lambda specification: {})
-    monkeypatch.setattr(store.os, "fsync", lambda file: None)  # of many small files
-    for name in figure_names():  # words only: the charts have tests of their own
-        monkeypatch.setattr(figure_module(name), "chart", lambda data, **state: NoChart())
+    rendered.words_only(monkeypatch)
     study = read_study(TEMPLATE)
 
     def write(kind="alibi_bias", changed=lambda data: data, **model):
@@ -41,9 +33,7 @@ def written(tmp_path, monkeypatch):
         text = (tmp_path / "site_src" / "articles" / "reading-a-table" / "index.md").read_text(
             "utf-8"
         )
-        figures = re.findall(r'data-figure="(\w+)"', text)
-        alone = re.findall(r'^\n<figure .*?data-figure="(\w+)".*</figure>\n$', text, re.MULTILINE)
-        assert alone == figures  # within a paragraph it would be a part of it
+        figures = rendered.figures(text)
         return text, figures, data
 
     return write
@@ -53,15 +43,12 @@ def plain(text):
     """The article as a reader reads it: no tokens, no figures, no marks."""
     text = re.sub(r'<(div|details) class="table-text".*?</\1>\n', "", text, flags=re.DOTALL)
     text = re.sub(r"</div>\n", "", text)
-    text = re.sub(
-        r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>', r"\1", text
-    )
+    text = re.sub(rendered.CAPTION, r"\1", text)
     return html.unescape(re.sub(r"<[^>]*>", "", text))
 
 
 def prose(text):
-    found = plain(text).split("## How this was measured")[0].split(" min read ")[1]
-    return found.split("\n", 1)[1]
+    return rendered.body(plain(text)).split("\n", 1)[1]
 
 
 @pytest.mark.parametrize("kind", hand_made.KINDS)
@@ -81,7 +68,7 @@ def test_sentences_are_whole(written, kind):
 
 def test_tables_have_as_many_cells_in_every_line(written):
     text, _, _ = written()
-    for table in re.findall(r"(?:^\|.*\n)+", text.split("## How this was measured")[0], re.M):
+    for table in re.findall(r"(?:^\|.*\n)+", rendered.body(text), re.M):
         counts = {line.count("|") for line in table.strip().split("\n")}
         assert len(counts) == 1, table
 

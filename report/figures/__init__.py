@@ -5,7 +5,8 @@ A figure module has a docstring that says what it shows, and
     chart(data, **state) -> alt.Chart    an Altair chart of `altair.NamedData("rows")`
     rows(data, **state) -> list          its rows at a state, list of dict
     title(data) -> str                   heading, adapted to what the model has
-    caption(data) -> str                 how to read it, what is left out and why (plain text)
+    caption(data) -> str                 how to read it, what is left out and why (plain text); for
+                                         a line that an earlier figure has, too, that one is named
     controls(data) -> list               `Control`s and `Switch`es: what a reader may change
     seen(data, **state) -> str           what to see in it, one or two sentences for all readers
     alt(data, **state) -> str            what is drawn at that state, for those who do not see it

@@ -1,5 +1,6 @@
 """What a reader may change in a figure: sliders and switches, drawn by the page, not by Vega."""
 
+import json
 from dataclasses import asdict, dataclass, replace
 
 from report.errors import ReportError
@@ -124,3 +125,11 @@ def as_json(controls):
     """The controls as the page's script reads them."""
     found = [asdict(control) for control in controls]
     return [{name: value for name, value in one.items() if value is not None} for one in found]
+
+
+def chosen(param, texts):
+    """A Vega expression: the text of the option at which a switch stands.
+
+    texts: option -> text
+    """
+    return f"{json.dumps(texts)}[{param}]"

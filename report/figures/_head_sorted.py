@@ -31,7 +31,7 @@ def caption(data, what):
             "tooltip names the head at each point"
         )
     return (
-        f"{what} {_updates.without_first(data)} At each layer the heads are sorted by their "
+        f"{what}\n{_updates.without_first(data)} At each layer the heads are sorted by their "
         f"value{joined}; the highest has its number above it. Point at one to see where that head "
         "of that layer stands in the other figures of this section."
     )

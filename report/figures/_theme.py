@@ -143,6 +143,24 @@ ABOVE = 34
 Y_EXTENT = 36
 """Pixels that a vertical axis takes: the same everywhere, so that charts above each other align."""
 
+
+def y_title(expression):
+    """A layer with the title of the vertical axis where it follows a switch."""
+    style = {"align": "left", "baseline": "bottom", "fontWeight": 500, "aria": False}
+    return written(expression, -Y_EXTENT, -10, **style)
+
+
+def written(expression, x, y, **style):
+    """A layer with one text, a Vega expression; x, y: pixels, or expressions."""
+    text = alt.Chart(alt.InlineData([{}])).mark_text(text=alt.ExprRef(expression), **style)
+    return text.encode(x=place(x), y=place(y))
+
+
+def place(pixels):
+    """A channel at a number of pixels, or at what an expression gives."""
+    return alt.value(alt.ExprRef(pixels) if isinstance(pixels, str) else pixels)
+
+
 LABELS = "labels"
 """The param that holds the texts of tokens, for axes."""
 

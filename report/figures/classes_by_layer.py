@@ -62,7 +62,7 @@ def chart(data, **state):
             lines,
             _even(data, shown, x),
             *points,
-            *_named_even(shown, x),
+            *_named_even(),
             *_head_sorted.marked_head(shown, x, y),
         ),
         name="classes_by_layer",
@@ -81,7 +81,7 @@ def chart(data, **state):
 
 
 def _y():
-    y = altair.Y("probability:Q", title="probability, mean over tokens of cells")
+    y = altair.Y("probability:Q", title="probability, mean over tokens")
     # room for the labels of every class: a chart keeps the room that it began with
     y = y.scale(zero=True, nice=False, padding=6)
     return y.axis(format=".2~%", tickCount=6)
@@ -99,13 +99,16 @@ def _even(data, shown, x):
     return mark.encode(x=x, y=altair.Y("even:Q"))
 
 
-def _named_even(shown, x):
-    """What that line is."""
-    first = shown.transform_filter("datum.rank === 0 && datum.layer === 0")
-    style = {"align": "left", "dx": -10, "dy": 11, "fontSize": _theme.TICK, "fontWeight": 600}
+def _named_even():
+    """What that line is, at the upper right corner: next to it, it would lie on others."""
+    rule = altair.Chart(altair.InlineData([{}])).mark_rule(
+        strokeDash=[5, 4], strokeWidth=1.6, color=altair.ExprRef("ink"), aria=False
+    )
+    begins, ends = (_theme.place(f"width - {left}") for left in (118, 94))
+    style = {"align": "right", "baseline": "bottom", "aria": False}
     return [
-        mark.encode(x=x, y=altair.Y("even:Q"), text=altair.value("even attention"))
-        for mark in _theme.halo(first.mark_text, **style)
+        rule.encode(x=begins, x2=ends, y=_theme.place(-15)),
+        _theme.written("'even attention'", "width", -10, **style),
     ]
 
 

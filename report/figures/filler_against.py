@@ -26,7 +26,7 @@ def caption(data):
     one, other = data.lines.values()
     return (
         "All positions of a prompt with one part or another before the question, of as many tokens "
-        f"and in the same place: “{one}” or “{other}”. {_received.explained(data)}"
+        f"and in the same place: “{one}” or “{other}”.\n{_received.explained(data)}"
     )
 
 

@@ -14,6 +14,9 @@ MEASURES = {
 }
 """What the colour shows -> what the reader reads."""
 
+GRADIENT = "clamp(width * 0.4, 120, 260)"
+"""Length of the bar of colours, in pixels, as a Vega expression."""
+
 HEAT_RAMP = {
     "light": ["#e4e9e7", "#bdd6d2", "#7fb3b0", "#34808c", "#0d4a66"],
     "dark": ["#303744", "#2f4c5a", "#357585", "#5fa9ac", "#cdeee3"],
@@ -150,7 +153,7 @@ def _map(data, at):
     legend = altair.Legend(
         title=None,
         orient="top",
-        gradientLength=altair.ExprRef("clamp(width * 0.4, 120, 260)"),
+        gradientLength=altair.ExprRef(GRADIENT),
         gradientThickness=10,
         gradientOpacity=1,
         tickCount=4,
@@ -165,7 +168,10 @@ def _map(data, at):
     pointed = "datum.layer === marked_layer && datum.head === marked_head"
     return _theme.frame(
         altair.layer(
-            cell, *_outline(table, x, y, pointed, [3, 2]), *_outline(table, x, y, chosen, [1, 0])
+            cell,
+            *_outline(table, x, y, pointed, [3, 2]),
+            *_outline(table, x, y, chosen, [1, 0]),
+            _legend_title(),
         ),
         name=NAME,
         description=f"{title(data)}: a heat map, a row a layer and a column a head",
@@ -183,6 +189,20 @@ def _map(data, at):
         model=model.address,
         names=MEASURES,
         counted_from=_received.COUNTED_FROM,
+    )
+
+
+def _legend_title():
+    """What the colour says: it follows the switch, as no title of a legend can."""
+    said, bar, above = _controls.chosen("measure", MEASURES), f"{GRADIENT} + 12", _theme.ABOVE
+    beside = "width > 400"  # where there is less room, opposite the title of the vertical axis
+    return _theme.written(
+        said,
+        f"{beside} ? {bar} : width",
+        f"{beside} ? {-above - 14} : -10",
+        align=altair.ExprRef(f"{beside} ? 'left' : 'right'"),
+        baseline="bottom",
+        aria=False,
     )
 
 

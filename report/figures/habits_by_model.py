@@ -56,7 +56,7 @@ def chart(data, panel=0, **state):
         .transform_calculate(rank="datum.order - 1")
     )
     x = _head_sorted.layer_axis(model)
-    y = altair.Y("value:Q", title="share of tokens, or probability")
+    y = altair.Y("value:Q", title=None)
     y = y.scale(domain=[0, 1.08], nice=False).axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1])
     tooltip = [
         altair.Tooltip("rank:Q", title="rank (0 = lowest)"),
@@ -68,6 +68,7 @@ def chart(data, panel=0, **state):
         altair.layer(
             *_head_sorted.sorted_lines(model, table, x, y, "rank", tooltip),
             *_head_sorted.marked_head(table, x, y),
+            _theme.y_title(_controls.chosen("habit", _sweep.AXES)),
         ),
         name="habits_by_model",
         description=f"{title(data)}: {model.label}, by layer, heads sorted",

@@ -15,7 +15,7 @@ def title(data):
 def caption(data):
     return (
         f"{_updates.explained(data)} Right of 0 the head strengthens the direction that the "
-        "hidden state already has, left of 0 it weakens it, and at 0 it adds something new. "
+        "hidden state already has, left of 0 it weakens it, and at 0 it adds something new.\n"
         f"{_histogram.choosing(data)}"
     )
 

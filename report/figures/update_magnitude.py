@@ -13,7 +13,7 @@ def title(data):
 def caption(data):
     return (
         f"{_updates.explained(data)} A value of 0.1 means that the head adds a vector a tenth as "
-        f"long as the hidden state. {_histogram.choosing(data)}"
+        f"long as the hidden state.\n{_histogram.choosing(data)}"
     )
 
 

@@ -1,0 +1,36 @@
+"""What tests of an article's words share: it is rendered without charts, and read as text."""
+
+import re
+
+from report import pages, store
+from report.figure_files import figure_module, figure_names
+
+CAPTION = r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>'
+"""A figure, and what is said under it."""
+
+
+class NoChart:
+    def to_dict(self):
+        return {"usermeta": {"report": {"data": {"url": ""}}}}
+
+
+def words_only(monkeypatch):
+    """Draw nothing: pictures and charts have tests of their own."""
+    monkeypatch.setattr(pages, "write_pictures", lambda *arguments: None)
+    monkeypatch.setattr(pages._compiled, "vega", lambda specification: {})
+    monkeypatch.setattr(store.os, "fsync", lambda file: None)  # of many small files
+    for name in figure_names():
+        monkeypatch.setattr(figure_module(name), "chart", lambda data, **state: NoChart())
+
+
+def figures(text):
+    """Names of the figures of an article, each of which has a line of its own."""
+    found = re.findall(r'data-figure="([\w-]+)"', text)
+    alone = re.findall(r'^\n<figure .*?data-figure="([\w-]+)".*</figure>\n$', text, re.MULTILINE)
+    assert alone == found  # within a paragraph it would be a part of it
+    return found
+
+
+def body(text):
+    """An article between its byline and what stands below all articles."""
+    return re.split("## (?:Notes|How this was measured)", text)[0].partition(" min read")[2]
