@@ -90,4 +90,15 @@ def test_every_axis_has_a_title(figure, specs):
             written = {title for title in found if title}
             drawn_itself = figure.__name__.endswith("attention_breakdown")
             same = figure.__name__.endswith("renderings_compared") and name == "y"
-            assert written or drawn_itself or same, (name, found)
+            follows = name == "y" and follows_a_switch(spec)
+            assert written or drawn_itself or same or follows, (name, found)
+
+
+def follows_a_switch(spec):
+    """Whether a text stands where the title of the vertical axis does, chosen by a switch."""
+    switches = [c["param"] for c in spec["usermeta"]["report"]["controls"] if "options" in c]
+    return any(
+        part["encoding"].get("y") == {"value": -10}
+        and part["mark"]["text"]["expr"].endswith(tuple(f"[{name}]" for name in switches))
+        for part in charts(spec)
+    )
