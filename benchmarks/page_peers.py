@@ -91,7 +91,8 @@ DRAWN = {
     "BertViz head view": "document.querySelectorAll('svg line, svg rect').length > 100",
     "BertViz model view": "document.querySelectorAll('svg line, svg rect').length > 100",
     "CircuitsVis attention heads, layer 0 alone": (
-        "document.querySelectorAll('canvas').length > 1"
+        "[...document.querySelectorAll('canvas')].filter(each => each.width > 400 && each"
+        ".getContext('2d').getImageData(each.width / 2, each.height / 2, 1, 1).data[3]).length"
     ),
     "Inspectus": "document.querySelectorAll('svg.matrix rect.cell').length > 0",
     "ten Altair charts, inline, one head": (
@@ -101,13 +102,16 @@ DRAWN = {
 """What is true of a page once it shows something."""
 
 SWITCH = {
-    # a click on another small head shows it large
+    # a small head that is pointed at is shown large, below a title with its number
     "CircuitsVis attention heads, layer 0 alone": """async () => {
-        const heads = [...document.querySelectorAll('canvas')];
-        const other = heads[Math.min(5, heads.length - 1)];
+        window.turn = (window.turn ?? 0) + 1;
+        const small = document.querySelectorAll('h4')[turn].parentNode.querySelector('canvas');
+        const shown = () => document.evaluate(
+            `boolean(//h3[. = "Head ${turn} Zoomed"])`, document, null, 3).booleanValue;
+        if (shown()) return null;
         const from = performance.now();
-        for (const type of ['mouseover', 'mouseenter', 'mousedown', 'mouseup', 'click'])
-            other.dispatchEvent(new MouseEvent(type, {bubbles: true}));
+        small.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}));
+        while (!shown()) await new Promise(done => requestAnimationFrame(done));
         for (let n = 0; n < 2; n++) await new Promise(done => requestAnimationFrame(done));
         await new Promise(done => setTimeout(done));
         return performance.now() - from; }""",

@@ -2,15 +2,14 @@
 
 import functools
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from report import store
 from report.datasets import tables
+from report.datasets.measured import Measured
 from report.datasets.verify_conditions import decoded_received, verify_texts
 from report.errors import ReportError
-from report.words import all_isolated, isolated
+from report.words import isolated
 
 
 def opened(paths, labels=()):
@@ -49,45 +48,8 @@ class ConditionText:
         return np.where(self.positions < 0, np.nan, found)
 
 
-class ModelConditions:
-    """All datasets under one folder `site_src/datasets/<article>/<key>`: one model's."""
-
-    def __init__(self, path):
-        self.path = Path(path)
-        """Folder of the datasets."""
-
-    @property
-    def address(self):
-        """Of its files below those of its article."""
-        return f"{self.path.name}/"
-
-    @functools.cached_property
-    def manifest(self):
-        """The manifest/1 dataset: model, versions, self-check, prompts, files."""
-        return all_isolated(store.read_manifest(self.path))
-
-    def _read(self, name):
-        return store.read_measured(self.path, name, self.manifest)
-
-    @property
-    def name(self):
-        """The model's name as titles have it: on the hub, without its owner."""
-        return self.manifest["model"]["name"].rpartition("/")[2]
-
-    @property
-    def layers(self):
-        """Number of layers that were measured, from the first on."""
-        return self.manifest["model"]["layers_measured"]
-
-    @property
-    def heads(self):
-        """Number of heads a layer."""
-        return self.manifest["model"]["num_attention_heads"]
-
-    @property
-    def capabilities(self):
-        """What could be measured of this model; see `StudyData.capabilities`."""
-        return self.manifest["model"]["capabilities"]
+class ModelConditions(Measured):
+    """The datasets of one model under several conditions."""
 
     @functools.cached_property
     def _texts(self):

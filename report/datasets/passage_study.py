@@ -3,12 +3,11 @@
 import functools
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
-from report import store
 from report.datasets import attention, tables
+from report.datasets.measured import Measured
 from report.errors import ReportError
-from report.words import all_isolated, isolated
+from report.words import isolated
 
 
 def opened(paths, labels=()):
@@ -34,37 +33,15 @@ class Token:
     """True for a token that the tokenizer added, such as the beginning of text."""
 
 
-class StudyData:
+class StudyData(Measured):
     """All datasets under one folder `site_src/datasets/<article>/<key>`."""
 
     kind = "passage"
-
-    def __init__(self, path):
-        self.path = Path(path)
-        """Folder of the datasets."""
 
     @property
     def models(self):
         """Its one model: itself."""
         return [self]
-
-    @property
-    def address(self):
-        """Of its files below those of its article."""
-        return f"{self.path.name}/"
-
-    @property
-    def label(self):
-        """What figures call the model: its name; on the hub, without its owner."""
-        return self.manifest["model"]["name"].rpartition("/")[2]
-
-    @functools.cached_property
-    def manifest(self):
-        """The manifest/1 dataset: model, versions, self-check, fields, files."""
-        return all_isolated(store.read_manifest(self.path))
-
-    def _read(self, name):
-        return store.read_measured(self.path, name, self.manifest)
 
     @functools.cached_property
     def passage(self):
@@ -86,23 +63,6 @@ class StudyData:
     def length(self):
         """Tokens of the passage, T."""
         return len(self.tokens)
-
-    @property
-    def layers(self):
-        """Number of layers that were measured, from the first on."""
-        return self.manifest["model"]["layers_measured"]
-
-    @property
-    def heads(self):
-        """Number of heads a layer."""
-        return self.manifest["model"]["num_attention_heads"]
-
-    @property
-    def capabilities(self):
-        """What could be measured of this model, dict: "route", "terms", "probabilities",
-        "updates" ("raw", "effective" or None, see `updates`), "rotary_terms", "reasons" (of what
-        is missing)."""
-        return self.manifest["model"]["capabilities"]
 
     @functools.cached_property
     def terms(self):

@@ -2,10 +2,9 @@
 
 import functools
 from dataclasses import dataclass
-from pathlib import Path
 
-from report import store
 from report.datasets import sweep, tables
+from report.datasets.measured import Measured
 from report.datasets.training import training_step, training_steps
 from report.errors import ReportError
 
@@ -19,29 +18,13 @@ def opened(paths, labels=()):
     return SweepStudy([ModelHabits(*each) for each in zip(paths, labels, strict=True)])
 
 
-class ModelHabits:
-    """All datasets under one folder `site_src/datasets/<article>/<key>`: one model's."""
+class ModelHabits(Measured):
+    """The datasets of one model, or of one checkpoint of it."""
 
     def __init__(self, path, revision=None):
-        self.path = Path(path)
-        """Folder of the datasets."""
+        super().__init__(path)
         self.revision = revision
         """What the article calls it, if it is one of the revisions of a model; else None."""
-
-    @property
-    def address(self):
-        """Of its files below those of its article."""
-        return f"{self.path.name}/"
-
-    @functools.cached_property
-    def manifest(self):
-        """The manifest/1 dataset: model, versions, self-check, corpus, sweep, files."""
-        return store.read_manifest(self.path)
-
-    @property
-    def name(self):
-        """The model's name as titles have it: on the hub, without its owner."""
-        return self.manifest["model"]["name"].rpartition("/")[2]
 
     @property
     def label(self):
@@ -64,21 +47,6 @@ class ModelHabits:
         return self.manifest["model"]["parameters"]
 
     @property
-    def layers(self):
-        """Number of layers that were measured, from the first on."""
-        return self.manifest["model"]["layers_measured"]
-
-    @property
-    def heads(self):
-        """Number of heads a layer."""
-        return self.manifest["model"]["num_attention_heads"]
-
-    @property
-    def capabilities(self):
-        """What could be measured of this model; see `StudyData.capabilities`."""
-        return self.manifest["model"]["capabilities"]
-
-    @property
     def predicts(self):
         """Whether its losses are known: it predicts a next token, and all of it was measured."""
         return self.manifest["sweep"]["losses"]["texts"] is not None
@@ -97,7 +65,7 @@ class ModelHabits:
 
     @functools.cached_property
     def _habits(self):
-        found = tables.decode(store.read_measured(self.path, sweep.FILE, self.manifest))
+        found = tables.decode(self._read(sweep.FILE))
         heads = found.get("heads", {})
         wanted = self.layers * self.heads
         wrong = [name for name in sweep.MEASURES if len(heads.get(name, ())) != wanted]
