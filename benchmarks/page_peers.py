@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 LIMIT = 60
-"""Seconds that a page is waited for."""
+"""Seconds that a page is waited for, and then once more for switching."""
 
 WRITE_LIMIT = 90
 """Seconds that a tool may take to write its file."""
@@ -283,7 +283,7 @@ def _row(tool, page_file):
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     ) as child:
         try:
-            said, _ = child.communicate(timeout=LIMIT)
+            said, _ = child.communicate(timeout=2 * LIMIT)
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             said, _ = child.communicate()

@@ -177,10 +177,13 @@ HEADERS = 200
 @contextmanager
 def served(folder):
     """A server of a folder, everything compressed beforehand; yields its address and `Counter`."""
-    cache, counter = {}, Counter()
+    # or the first visit of a file would wait for its compression, which no host does then
+    files = {path: gzipped(path.read_bytes()) for path in folder.rglob("*") if path.is_file()}
+    counter = Counter()
 
     class Handler(SimpleHTTPRequestHandler):
         protocol_version = "HTTP/1.1"  # connections stay open, as with any host
+        disable_nagle_algorithm = True
 
         def log_message(self, *args):
             pass
@@ -188,14 +191,12 @@ def served(folder):
         def do_GET(self):
             path = folder / urlsplit(self.path).path.lstrip("/")
             path = path / "index.html" if path.is_dir() else path
-            if not path.is_file():
+            if path not in files:
                 self.send_response(404)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
                 return
-            if path not in cache:
-                cache[path] = gzipped(path.read_bytes())
-            content = cache[path]
+            content = files[path]
             counter.sent.append((time.time(), self.path, len(content) + HEADERS))
             self.send_response(200)
             self.send_header("Content-Type", self.guess_type(str(path)))
