@@ -132,19 +132,47 @@ def first_tooltip(page, number):
     go_live(page, number)
     chart = f"document.querySelector('#fig-{number} canvas')"
     page.evaluate(f"{chart}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
-    box = resting_box(page, number)
+    resting_box(page, number)
     # points of a scatter are smaller than the steps, so that one round may pass between them
-    for right, up in ((0, 0), (1, 1.5), (0, 1.5), (1, 0)):
-        for y in range(88, 10, -3):
-            for x in range(10, 96, 2):
-                page.mouse.move(
-                    box["x"] + (x + right) * box["width"] / 100,
-                    box["y"] + (y - up) * box["height"] / 100,
-                )
-                found = page.evaluate(TOOLTIP)
-                if found:
-                    return found
+    places = [
+        (x + right, y - up)
+        for right, up in ((0, 0), (1, 1.5), (0, 1.5), (1, 0))
+        for y in range(88, 10, -3)
+        for x in range(10, 96, 2)
+    ]
+    for at, _ in told_at(page, number, places, most=20):
+        page.mouse.move(0, 0)  # it comes in anew
+        page.mouse.move(at[0] - 1, at[1])
+        page.mouse.move(*at)
+        if found := page.evaluate(TOOLTIP):  # else the place was at the very edge of a point
+            return found
     return {}
+
+
+def told_at(page, number, places, panel=0, most=10_000):
+    """The tooltips that a pointer gets at places of a chart, (across, down) in per cent: list of
+    (place in the window, dict of name to value), not more than `most`.
+
+    The pointer is one of the page's own events: a real one needs 20 ms a place.
+    """
+    return page.evaluate(
+        """([number, panel, places, most]) => {
+            const canvas = document.querySelectorAll(`#fig-${number} canvas`)[panel];
+            const box = canvas.getBoundingClientRect();
+            const found = [];
+            for (const [x, y] of places) {
+                if (found.length === most) break;
+                const clientX = Math.round(box.x + x * box.width / 100); // as of a real one
+                const clientY = Math.round(box.y + y * box.height / 100);
+                const at = {clientX, clientY, bubbles: true, pointerType: 'mouse'};
+                canvas.dispatchEvent(new PointerEvent('pointermove', at));
+                const rows = [...document.querySelectorAll('#vg-tooltip-element.visible tr')];
+                const told = rows.map(row => [...row.cells].map(cell => cell.textContent));
+                if (told.length) found.push([[clientX, clientY], Object.fromEntries(told)]);
+            }
+            return found; }""",
+        [number, panel, places, most],
+    )
 
 
 def resting_box(page, number):

@@ -16,7 +16,7 @@ from report.figures import (
     table_attention_map,
 )
 from tests.figures import hand_made, hand_table, live_page
-from tests.figures.live_page import OF_TABLES, TOOLTIP, go_live
+from tests.figures.live_page import OF_TABLES, go_live, told_at
 from tests.figures.test_decoders import assert_same, decoded
 from tests.serving import served
 
@@ -191,19 +191,17 @@ def test_every_cell_of_the_map_tells_its_class(page, tables, tmp_path, kind):
 
 
 def scanned(page, number, enough, panel=0, step=2):
-    """Tooltips that show while the mouse goes over a chart, in steps of some per cent, narrower
+    """Tooltips that show while a pointer goes over a chart, in steps of some per cent, narrower
     than a point, until there are enough."""
     go_live(page, number)
     page.wait_for_timeout(200)
     canvas = page.locator(f"#fig-{number} canvas").nth(panel)
     canvas.scroll_into_view_if_needed()
     page.wait_for_timeout(200)
-    box, found = canvas.bounding_box(), []
+    found = []
     for y in range(4, 96, step):
-        for x in range(4, 100, step):
-            page.mouse.move(box["x"] + x * box["width"] / 100, box["y"] + y * box["height"] / 100)
-            tooltip = page.evaluate(TOOLTIP)
-            if tooltip and tooltip not in found:
+        for _, tooltip in told_at(page, number, [(x, y) for x in range(4, 100, step)], panel):
+            if tooltip not in found:
                 found.append(tooltip)
                 if enough(found):
                     return found
