@@ -77,7 +77,7 @@ def remarks(result, books_read):
         f"{name} {corpus[key]['value']:.3f} (L{corpus[key]['layer']}H{corpus[key]['head']})"
         for key, name in (("first_token", "first token"), ("previous_token", "previous token"))
     )
-    lines = [f"The same heads on the corpus that ships: {heads}.", prompts]
+    lines = [f"The best heads on the corpus that ships: {heads}.", prompts]
     if not books_read:
         lines.append("The numbers of the held-out book are as recorded; --texts measures them.")
     return lines

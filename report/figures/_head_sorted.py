@@ -102,7 +102,9 @@ def _names(data, table, x, y, rank):
     highest = table.transform_filter(f"datum.{rank} === {data.heads - 1}")
     room = f"width / {data.layers}"
     named = highest.transform_calculate(name="'head ' + datum.head", short="'' + datum.head")
-    style = {"baseline": "bottom", "dy": -8, "fontSize": _theme.TICK}
+    # the name at the first layer does not reach into the axis, nor into the next
+    first = altair.ExprRef(f"datum.layer === 0 && {room} >= 60 ? 'left' : 'center'")
+    style = {"baseline": "bottom", "dy": -8, "fontSize": _theme.TICK, "align": first}
     return [
         mark.encode(x=x, y=y, text=text)
         for text, shown in (("name:N", f"{room} >= 46"), ("short:N", f"{room} < 46"))

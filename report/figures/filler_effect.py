@@ -277,7 +277,7 @@ def seen(data, **state):
         said += f", in half of the {len(known)} heads {value(middle)} or less"
     if not chosen or chosen[0] is top:
         return f"{said}."
-    return f"{said}, and in the head shown below {value(chosen[0][at['measure']])}."
+    return f"{said}, and in the head drawn underneath {value(chosen[0][at['measure']])}."
 
 
 def _called(row):

@@ -20,7 +20,8 @@ def caption(data):
     return (
         "Top: what is added is cut out, so that both lines are over the same tokens; positions are "
         f"those of the prompt without it. Bottom: all positions of the prompt with it; the grey "
-        f"part{rules} is what was added.\n{_received.explained(data)}"
+        f"part{rules} is what was added. The "
+        f"colours of both rows are those of the study.\n{_received.explained(data)}"
     )
 
 

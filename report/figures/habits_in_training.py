@@ -142,11 +142,12 @@ def seen(data, **state):
     at = max(range(len(rises)), key=rises.__getitem__)
     low, high = data.training[at : at + 2]
     means = [float(model.habit("first_token").mean()) for model in data.training]
+    before, after = ("L{}H{}".format(*_sweep.strongest(m, "induction")) for m in (low, high))
     return (
-        f"The best head finds what came next with {percent(scores[at])} at step {low.step:,} and "
-        f"with {percent(scores[at + 1])} at step {high.step:,}. The average head looks most at the "
-        f"first token for {percent(means[at + 1])} of the tokens then, and for "
-        f"{percent(means[-1])} at step {data.training[-1].step:,}."
+        f"The best head finds what came next with {percent(scores[at])} at step {low.step:,} "
+        f"({before}) and with {percent(scores[at + 1])} at step {high.step:,} ({after}). The "
+        f"average head looks most at the first token for {percent(means[at + 1])} of the tokens "
+        f"then, and for {percent(means[-1])} at step {data.training[-1].step:,}."
     )
 
 

@@ -41,8 +41,9 @@ def caption(data):
         "The loss is the mean negative logarithm of the probability that the model gave to the "
         f"right token: 0 is certain. “Said again” is over {sweep['sequences']} sequences of "
         f"{sweep['length']} random tokens that are said twice, and over the same tokens as “said "
-        "first”; the first of each copy is left out, as nothing announces it. The control has the "
-        "same tokens at the same places after other random tokens. Short texts are the corpus."
+        "first”; the first of each copy is left out, as nothing announces it. “Not said before”, "
+        "the control, is the same tokens at the same places after other random tokens. Short texts "
+        "are the corpus."
         f"{more} Steps are drawn closer together the later they are."
     )
 

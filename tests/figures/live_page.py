@@ -132,7 +132,7 @@ def first_tooltip(page, number):
     go_live(page, number)
     chart = f"document.querySelector('#fig-{number} canvas')"
     page.evaluate(f"{chart}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
-    resting_box(page, number)
+    box = resting_box(page, number)
     # points of a scatter are smaller than the steps, so that one round may pass between them
     places = [
         (x + right, y - up)
@@ -140,11 +140,15 @@ def first_tooltip(page, number):
         for y in range(88, 10, -3)
         for x in range(10, 96, 2)
     ]
-    for at, _ in told_at(page, number, places, most=20):
-        page.mouse.move(0, 0)  # it comes in anew
-        page.mouse.move(at[0] - 1, at[1])
+    # a quick look by a pointer of the page's own, then by a real one wherever it was
+    quick = [at for at, _ in told_at(page, number, places, most=20)]
+    every = [
+        (box["x"] + x * box["width"] / 100, box["y"] + y * box["height"] / 100) for x, y in places
+    ]
+    page.mouse.move(0, 0)  # it comes in anew
+    for at in [*quick, *every]:
         page.mouse.move(*at)
-        if found := page.evaluate(TOOLTIP):  # else the place was at the very edge of a point
+        if found := page.evaluate(TOOLTIP):
             return found
     return {}
 

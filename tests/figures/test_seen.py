@@ -322,7 +322,7 @@ def test_the_heat_map_names_the_largest_the_middle_and_the_one_shown(conditions)
     assert filler_effect.seen(panels) == (
         f"Meaningless tokens take most in layer {top['layer'] + 1}, head {top['head'] + 1}: "
         f"{100 * top['taken']:.0f}\u00a0%, in half of the 12 heads {100 * middle:.0f}\u00a0% or "
-        f"less, and in the head shown below {100 * shown['taken']:.0f}\u00a0%."
+        f"less, and in the head drawn underneath {100 * shown['taken']:.0f}\u00a0%."
     )
     at_top = filler_effect.seen(panels, layer=top["layer"], head=top["head"])
     assert at_top.endswith("or less.")
