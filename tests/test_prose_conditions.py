@@ -197,8 +197,8 @@ def test_later_layers_are_compared_with_the_first(written):
     rising = [each | {"taken": np.linspace(0.1, 0.6, each["layers"])} for each in SMALL]
     falling = [each | {"taken": np.linspace(0.6, 0.1, each["layers"])} for each in SMALL[1:]]
     text, _ = written([rising[0], *falling])
-    assert "In the last layer measured it is more than in the first in llama-5x32." in text
-    assert "it is less than in the first in qwen2-5x28 and gemma3-6x8." in text
+    assert "the share grows by five percentage points or more in llama-5x32." in text
+    assert "falls by five percentage points or more in qwen2-5x28 and gemma3-6x8." in text
 
 
 def test_kinds_that_do_not_move_alike_are_not_said_to(written):

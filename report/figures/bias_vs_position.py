@@ -75,7 +75,7 @@ def caption(data):
         return (
             "The bias term and the ALiBi term of a score depend on the target token alone; ALiBi "
             "does so up to a constant for each current token, which changes nothing after softmax. "
-            "For the same reason each line has its mean removed: only the trend matters. Tokens "
+            "For the same reason each line has its mean removed: only differences matter. Tokens "
             "that stand out are named. Where the bias falls while ALiBi rises, the head works "
             "against its pull to the recent past; the "
             f"dashed line is the straight line that fits the bias best. {unit}"

@@ -100,15 +100,16 @@ def _even(data, shown, x):
 
 
 def _named_even():
-    """What that line is, at the upper right corner: next to it, it would lie on others."""
+    """What that line is, at the upper right corner: next to it, it would lie on others; above the
+    number of the highest head."""
     rule = altair.Chart(altair.InlineData([{}])).mark_rule(
         strokeDash=[5, 4], strokeWidth=1.6, color=altair.ExprRef("ink"), aria=False
     )
     begins, ends = (_theme.place(f"width - {left}") for left in (118, 94))
     style = {"align": "right", "baseline": "bottom", "aria": False}
     return [
-        rule.encode(x=begins, x2=ends, y=_theme.place(-15)),
-        _theme.written("'even attention'", "width", -10, **style),
+        rule.encode(x=begins, x2=ends, y=_theme.place(-29)),
+        _theme.written("'even attention'", "width", -24, **style),
     ]
 
 
