@@ -34,8 +34,8 @@ def test_terms_of_the_glossary_have_entries_of_their_own(found):
 def test_footnotes_are_found_as_notes(found):
     notes = found["articles/attention-focus-plots/#notes"]
     assert notes["title"] == "Notes"
-    assert "RoFormer" in notes["text"]
-    assert "RoFormer" not in found["articles/attention-focus-plots/#cite-this"]["text"]
+    assert "Elhage" in notes["text"]
+    assert "Elhage" not in found["articles/attention-focus-plots/#cite-this"]["text"]
 
 
 def test_no_token_soup_controls_or_links_of_figures_are_indexed(found, built):
