@@ -1,5 +1,5 @@
 // Tables that are wider than the text: a box with a scroll bar, which can have the focus as long as
-// it is too small, so that arrow keys scroll it in every browser.
+// it is too small, so that arrow keys scroll it in every browser. It fades where it goes on.
 
 const BOX = ".md-typeset__scrollwrap"; // that Material for MkDocs lays around a table
 const STOP = { tabindex: "0", role: "group", "aria-label": "Wide table" };
@@ -11,12 +11,19 @@ const sizes = new ResizeObserver((entries) => {
       if (wide) box.setAttribute(name, value);
       else box.removeAttribute(name);
     }
+    fade(box);
   }
 });
+
+function fade(box) {
+  const hidden = box.scrollWidth - box.clientWidth - box.scrollLeft;
+  box.classList.toggle("goes-on", hidden > 2);
+}
 
 function page() {
   sizes.disconnect();
   for (const box of document.querySelectorAll(BOX)) {
+    box.onscroll = () => fade(box);
     sizes.observe(box);
     sizes.observe(box.firstElementChild);
   }
