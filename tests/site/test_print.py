@@ -85,6 +85,36 @@ def test_no_figure_is_cut_in_two(visit, article, scheme, paper):
     assert "(http://127.0.0.1" not in said  # links within the site have no address on paper
 
 
+def test_little_of_the_paper_is_empty(visit):
+    page = visit()
+    page.wait_for_load_state("networkidle")
+    sheets, _ = printed(page)
+    assert len(sheets) <= page.locator("figure.live-figure").count()
+    margin = 40  # points
+    empty = []
+    for sheet in sheets[:-1]:
+        inked = np.flatnonzero((sheet < 245).any((1, 2)))
+        empty.append(1 - (inked[-1] + margin) / len(sheet))
+    assert np.mean(empty) < 0.1, np.round(empty, 2)
+
+
+def test_the_words_of_a_single_chart_stand_beside_it(visit):
+    page = visit()
+    page.emulate_media(media="print")
+    chart = page.locator("#fig-1 .live-figure__panel").bounding_box()
+    words = page.locator("#fig-1 figcaption").bounding_box()
+    assert words["x"] >= chart["x"] + chart["width"]
+    assert words["y"] < chart["y"] + 5
+
+
+def test_a_long_line_of_code_goes_on_in_the_next(visit):
+    page = visit("articles/how-heads-form/")
+    page.emulate_media(media="print")
+    code = page.locator(".language-bibtex code")
+    assert code.evaluate("each => getComputedStyle(each).whiteSpace") == "pre-wrap"
+    assert code.evaluate("each => each.scrollWidth <= each.clientWidth")
+
+
 def test_a_figure_that_may_be_cut_is_found_out(visit):
     page = visit()
     page.wait_for_load_state("networkidle")
