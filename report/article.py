@@ -101,7 +101,7 @@ class Article:
         """What templates may call: dict of name to function."""
         calls = (
             *(self.figure, self.ref, self.passage, self.can_draw, self.left_out),
-            *(self.term, self.finding),
+            *(self.term, self.finding, self.live),
         )
         return {call.__name__: call for call in calls}
 
@@ -150,8 +150,9 @@ class Article:
         self.placed.append(placed)
         if counting:
             return ""
-        context = self._figure_context(placed, controls)
-        return _html("_figure.html.j2", **context | {"caption": self._caption(placed)})
+        caption, use = self._caption(placed)
+        context = self._figure_context(placed, controls) | {"caption": caption, "use": use}
+        return _html("_figure.html.j2", **context)
 
     def alone(self, placed):
         """The HTML of a `PlacedFigure` for a page of its own, where no other can be joined to it.
@@ -192,6 +193,13 @@ class Article:
         self.found = re.sub("[ \\n]+", " ", caller()).strip()
         return f'<p class="finding">{self.found}</p>\n'
 
+    def live(self, said):
+        """`{{ live("Move the sliders.") }}`: what is true only where figures can be used.
+
+        It is left out on paper and without JavaScript: a text must be whole without it.
+        """
+        return Markup('<span class="live-only">{}</span>').format(said)
+
     def passage(self):
         """`{{ passage() }}`: the tokens of the passage, each with index and id on hover."""
         read = self.data.models[0] if self._several else self.data
@@ -225,6 +233,7 @@ class Article:
             "linked": self._linked(placed.name),
             "title": module.title(data),
             "caption": module.caption(data),
+            "use": module.use(data),
             "opens_at": _controls.said(controls),
             "seen": module.seen(data, **placed.state),
             "columns": _grid.columns(module, data),
@@ -234,15 +243,25 @@ class Article:
         }
 
     def _caption(self, placed):
-        """A figure's caption; for what an earlier one has said, it names that figure."""
-        lines = placed.module.caption(placed.data).split("\n")
+        """A figure's caption and its use; for what an earlier one has said, it names that one."""
+        caption, read_in = self._not_yet_said(placed, placed.module.caption(placed.data))
+        use, used_in = self._not_yet_said(placed, placed.module.use(placed.data))
+        if read_in:
+            caption.append(self._see("How to read it", read_in))
+        if not used_in <= read_in:
+            use.append(self._see("How to use it", used_in))
+        return Markup(" ").join(caption), Markup(" ").join(use)
+
+    def _not_yet_said(self, placed, text):
+        """Lines of a text that no earlier figure has, and the numbers of those that have others."""
+        lines = [line for line in text.split("\n") if line]
         first = {line: self.explained.setdefault(line, placed.number) for line in lines}
-        parts = [line for line, number in first.items() if number == placed.number]
-        others = sorted(set(first.values()) - {placed.number})
-        if others:
-            see = Markup(", ").join(self.ref(self.announced[number - 1]) for number in others)
-            parts.append(Markup("How to read it: see {}.").format(see))
-        return Markup(" ").join(parts)
+        own = [line for line, number in first.items() if number == placed.number]
+        return own, set(first.values()) - {placed.number}
+
+    def _see(self, what, numbers):
+        links = Markup(", ").join(self.ref(self.announced[n - 1]) for n in sorted(numbers))
+        return Markup("{}: see {}.").format(what, links)
 
     def _linked(self, name):
         """Label of the switch that joins this figure's sliders to others', "" where none fit."""

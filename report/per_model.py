@@ -46,6 +46,10 @@ class PerModel:
         ]
         return " ".join([*texts, *missing])
 
+    def use(self, data):
+        """What a reader can do, in the words of the first model that has most to say of it."""
+        return max((self.module.use(model) for _, model in self._drawable(data)), key=len)
+
     def controls(self, data, model=None):
         """The switch, and the controls of one model: the one given, else the first."""
         offered = dict(self._drawable(data))

@@ -9,9 +9,11 @@ import yaml
 from report import pages
 from report.article import Article
 from report.errors import ReportError
-from report.figures import _static, attending_to_itself
+from report.figures import _static, attending_to_itself, update_alignment, update_magnitude
 from report.study import read_study
+from tests.commands import ROOT
 from tests.figures import hand_made
+from tests.rendered import NEEDS_A_LIVE_FIGURE
 
 HEADER = """---
 title: "On *heads* & <b>tails</b>"
@@ -80,6 +82,33 @@ def test_a_caption_names_the_figure_that_has_explained_the_same(tmp_path, data):
     assert "How to read it" not in one + first
     embed = tmp_path / "site_src" / "embed" / "a" / "attending_to_first_token.html"
     assert shared in embed.read_text("utf-8")  # nothing stands before it there
+
+
+def test_what_needs_a_live_figure_stands_apart_and_is_said_once(tmp_path, data):
+    names = ("update_magnitude", "update_alignment", "attending_to_itself", "attention_map")
+    article = 'A sentence. {{ live("Move the *slider*.") }} Another.\n\n'
+    _, text = render(
+        tmp_path, data, article + "".join(f'{{{{ figure("{name}") }}}}\n\n' for name in names)
+    )
+    assert 'A sentence. <span class="live-only">Move the *slider*.</span> Another.' in text
+    strength, way, itself, scores = re.findall(r"<figcaption>(.*?)</figcaption>", text)
+    for caption, figure in ((strength, update_magnitude), (itself, attending_to_itself)):
+        assert f'<span class="live-only">{figure.use(data)}</span>' in caption
+    assert "live-only" not in way  # "How to read it: see Figure 1" leads to it
+    assert "Point at a cell" in scores.partition('<span class="live-only">')[2]
+    embed = tmp_path / "site_src" / "embed" / "a" / "update_alignment.html"
+    assert f'<span class="live-only">{update_alignment.use(data)}</span>' in embed.read_text(
+        "utf-8"
+    )
+
+
+TEMPLATES = sorted((ROOT / "templates" / "articles").rglob("*.j2"))
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_articles_say_apart_what_needs_a_live_figure(template):
+    text = re.sub(r"\{\{ live\(.*?\) \}\}", "", template.read_text("utf-8"))
+    assert not NEEDS_A_LIVE_FIGURE.search(text)
 
 
 @pytest.mark.parametrize(

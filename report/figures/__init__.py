@@ -7,6 +7,8 @@ A figure module has a docstring that says what it shows, and
     title(data) -> str                   heading, adapted to what the model has
     caption(data) -> str                 how to read it, what is left out and why (plain text); for
                                          a line that an earlier figure has, too, that one is named
+    use(data) -> str                     what a reader can do with it: point, click, choose. In a
+                                         picture that would not be true: it is left out of those
     controls(data) -> list               `Control`s and `Switch`es: what a reader may change
     seen(data, **state) -> str           what to see in it, one or two sentences for all readers
     alt(data, **state) -> str            what is drawn at that state, for those who do not see it

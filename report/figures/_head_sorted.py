@@ -26,14 +26,18 @@ def caption(data, what):
     """How to read the lines, after a sentence that says `what` is counted."""
     joined = ""
     if data.layers > 1:
-        joined = (
-            ", and a line joins the values of one rank from layer to layer: a line is no head, the "
-            "tooltip names the head at each point"
-        )
+        joined = ", and a line joins the values of one rank from layer to layer: a line is no head"
     return (
         f"{what}\n{_updates.without_first(data)} At each layer the heads are sorted by their "
-        f"value{joined}; the highest has its number above it. Point at one to see where that head "
-        "of that layer stands in the other figures of this section."
+        f"value{joined}; the highest has its number above it."
+    )
+
+
+def use(data):
+    """What pointing at a value does."""
+    return (
+        "Point at a value to read which head has it, and to see where that head of that layer "
+        "stands in the other figures of this section."
     )
 
 

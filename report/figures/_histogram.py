@@ -23,15 +23,19 @@ def boxes(data):
     return [_grid.Box(_grid.WIDTH / (ROOM + rows), _grid.PHONE_WIDTH / (ROOM + 0.9 * rows))]
 
 
-def choosing(data):
-    """How to read the rows, and how to single out heads and tokens."""
+def explained(data):
+    """How to read the rows: a line of a caption, after the others."""
+    return "" if data.heads == 1 else "\nA row is a head, and all rows have one scale."
+
+
+def use(data):
+    """How to single out heads and tokens."""
     marked = "When a token is marked, a small line in each row shows where it is."
     if data.heads == 1:
         return marked
     return (
-        "A row is a head, and all rows have one scale. Click on a row to single its head out; with "
-        "shift, several can be compared; a click on an empty part or Esc brings all back. "
-        f"{marked}"
+        "Click on a row to single its head out; with shift, several can be compared; a click on an "
+        f"empty part or Esc brings all back. {marked}"
     )
 
 

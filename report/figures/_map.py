@@ -19,8 +19,15 @@ def explained(data):
         f"attend to: {_reach(data)} Shade is the score, {_score(data)}; the scores of "
         "a row can be compared, those of two rows only roughly, and the shades saturate at the "
         "2nd and 98th percentile. Markers are on the largest targets of a row, up to half of its "
-        f"probability or 11 of them.{_sink(data)} Point at a cell, or focus the figure and use the "
-        f"arrow keys, to read both tokens, the score{_terms_too(data)} and the probability."
+        f"probability or 11 of them.{_sink(data)}"
+    )
+
+
+def use(data):
+    """What pointing at a cell does."""
+    return (
+        "Point at a cell, or focus the figure and use the arrow keys, to read both tokens, the "
+        f"score{_terms_too(data)} and the probability."
     )
 
 

@@ -51,6 +51,7 @@ def completed(module, name):
         "PHONE_ASPECT": getattr(module, "ASPECT", PHONE_ASPECT),
         "title": lambda data: name.replace("_", " ").capitalize(),
         "caption": lambda data: shows,
+        "use": lambda data: "",
         "controls": lambda data: [],
         "seen": lambda data, **state: "",
         "alt": lambda data, **state: _alt(whole, data, shows, state),
@@ -59,7 +60,7 @@ def completed(module, name):
     vars(whole).update(defaults | vars(module))
     whole.chart = functools.partial(_chart, whole, name, module.chart)
     whole.rows = functools.partial(_rows, module.rows)
-    for key in ("title", "caption", "controls", "seen", "alt", "chart", "rows"):
+    for key in ("title", "caption", "use", "controls", "seen", "alt", "chart", "rows"):
         setattr(whole, key, _blamed(path, getattr(whole, key)))
     return whole
 

@@ -218,15 +218,22 @@ def explained(data):
     prompts = _terms.listed(counts)
     over = ""
     if counts[-1] > 1:
-        over = (
-            f" and then over {prompts} prompts; the band is one standard error, and the tooltip's "
-            "tokens are those of the first prompt"
-        )
+        over = f" and then over {prompts} prompts; the band is one standard error"
     return (
         "The average attention weight of a position is the mean of its probability over the "
-        f"current tokens that can see it{over}. The switch shows what the last current token alone "
-        "gives it. Every panel has a scale of its own; layers and heads count from 1. Point at a "
-        "position, or focus a panel and use the arrow keys, to mark it in all panels."
+        f"current tokens that can see it{over}. Every panel has a scale of its own; layers and "
+        "heads count from 1."
+    )
+
+
+def use(data):
+    """What the switch and pointing at a position do."""
+    several = any(place.model.prompts > 1 for place in data.places)
+    which = "; its tokens are those of the first prompt" if several else ""
+    return (
+        "The switch shows what the last current token alone gives to each position. Point at a "
+        "position, or focus a panel and use the arrow keys, to mark it in all panels and to read "
+        f"its values{which}."
     )
 
 

@@ -1,7 +1,7 @@
 """How often a token's largest target is the token itself, head by head and layer by layer."""
 
 from report.figures import _head_sorted
-from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls, rows  # noqa: F401
+from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls, rows, use  # noqa: F401
 
 Y_TITLE = "share of tokens whose largest target is themselves"
 NUMBER = ".1%"

@@ -42,8 +42,8 @@ def _axes(data):
 def caption(data):
     axes = _axes(data)
     target = (
-        "A point is the target that the slider picks for a current token: 0 is its largest "
-        "target, 1 the second largest. "
+        "A point is a current token and its target of one rank: rank 0 is its largest target, "
+        "rank 1 the second largest. "
     )
     shift = "each is shifted by its smallest value over the targets that the current token can see"
     if len(axes) == 2:
@@ -66,6 +66,10 @@ def caption(data):
 
 def _own_only(data):
     return ": token 0, which has one target only, is always one of them" if data.causal else ""
+
+
+def use(data):
+    return "The slider “Rank” leads from the largest target of each token to the second, and so on."
 
 
 def controls(data):

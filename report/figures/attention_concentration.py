@@ -1,7 +1,7 @@
 """How far the largest target stands out from the second, head by head and layer by layer."""
 
 from report.figures import _head_sorted
-from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls, rows  # noqa: F401
+from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls, rows, use  # noqa: F401
 
 Y_TITLE = "largest − second largest probability, mean"
 NUMBER = ".3f"

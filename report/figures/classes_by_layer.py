@@ -18,17 +18,20 @@ def title(data):
 def caption(data):
     joined = ""
     if data.layers > 1:
-        joined = (
-            " and a line joins the values of one rank: a line is no head, the tooltip names the "
-            "head at each point"
-        )
+        joined = " and a line joins the values of one rank: a line is no head"
     return (
         "The probability that a head gives to one class of target tokens, mean over the tokens of "
         "all cells that have a cell above. At each layer the heads are sorted by their value"
         f"{joined}; the highest has its number above it. The dashed line is what even attention "
         "would give: the class’s share of the tokens that can be seen, so a class of many tokens "
-        "lies high by chance alone. Choose a class and a way to write the table; each has a scale "
-        "of its own."
+        "lies high by chance alone."
+    )
+
+
+def use(data):
+    return (
+        "Point at a value to read which head has it. Choose a class and a way to write the table; "
+        "each has a scale of its own."
     )
 
 

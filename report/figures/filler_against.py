@@ -2,6 +2,7 @@
 
 from report.figures import _controls, _received, _terms
 from report.figures._one_row import OneRow
+from report.figures._received import use  # noqa: F401 (a figure has it)
 from report.text import number
 
 NAME = "filler_against"

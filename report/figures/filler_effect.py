@@ -45,15 +45,22 @@ def caption(data):
     model = data.places[0].model
     over = f", averaged over {model.prompts} prompts" if model.prompts > 1 else ""
     band = "; the band is one standard error" if over else ""
+    shown = _received.Y_TITLE.lower()
     return (
         "A cell is a head. λ is the share of probability that stays with the tokens of the prompt "
         f"without {_received.named(data)}, so 1 − λ is what these take; total variation is how far "
         "the pattern on the other tokens moves once each pattern sums to 1 (0: not at all, 1: to "
-        "other tokens altogether). Both are means over the current tokens after what was added, or "
-        f"of the last one only{over}. Click on a cell, or focus the map, move with the arrow keys "
-        f"and press Enter, to see below the {_received.Y_TITLE.lower()} of each position in that "
-        "head, as in the other figures: the mean over the current tokens that see the position, or "
-        f"what the last one gives it{band}. Layers and heads count from 1."
+        "other tokens altogether). Both are means over the current tokens after what was added"
+        f"{over}. Below the map is the {shown} of each position in one head, as in the other "
+        f"figures: the mean over the current tokens that see the position{band}. Layers and heads "
+        "count from 1."
+    )
+
+
+def use(data):
+    return (
+        "Click on a cell, or focus the map, move with the arrow keys and press Enter, to see its "
+        "head below. The switch “Current tokens” shows what the last one alone does."
     )
 
 

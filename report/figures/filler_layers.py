@@ -2,6 +2,7 @@
 
 from report.figures import _controls, _received
 from report.figures._one_row import OneRow
+from report.figures._received import use  # noqa: F401 (a figure has it)
 
 NAME = "filler_layers"
 ROW = OneRow(NAME, (_received.BLUE, _received.RED), cut=True)

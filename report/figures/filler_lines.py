@@ -1,6 +1,7 @@
 """What a filler changes about the attention that a head gives: without it, with it, and where."""
 
 from report.figures import _controls, _received, _terms
+from report.figures._received import use  # noqa: F401 (a figure has it)
 
 NAME = "filler_lines"
 

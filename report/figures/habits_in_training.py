@@ -39,8 +39,12 @@ def caption(data):
         f"probabilities over {sweep['sequences']} sequences of {sweep['length']} random tokens "
         "said twice, the others count the largest targets of the tokens of "
         f"{corpus['texts']} short texts; the first token of a text is left out.{more} Steps are "
-        "drawn closer together the later they are. Point at a head to see it in all panels."
+        "drawn closer together the later they are."
     )
+
+
+def use(data):
+    return "Point at a head to see it in all panels."
 
 
 def controls(data):

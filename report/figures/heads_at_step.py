@@ -28,9 +28,15 @@ def boxes(data):
 
 def caption(data):
     return (
-        "A cell is a head; the stronger its colour, the more it does what the switch says, on the "
-        "same scale at all steps. Values of at least 10 % are written in. Move the slider to see "
-        "heads take up a habit, and lose it again."
+        "A cell is a head; the stronger its colour, the stronger its habit, on the same scale at "
+        "all steps. Values of at least 10 % are written in."
+    )
+
+
+def use(data):
+    return (
+        "Move the slider to see heads take up a habit, and lose it again; the switch chooses the "
+        "habit."
     )
 
 

@@ -30,9 +30,12 @@ def caption(data):
         "bar through each point spans the middle half of the heads. Probability is divided by what "
         "even attention would give, so that 1 (the thin rule) means no preference: written "
         "another way, the table has more or fewer tokens of a class, and what they get by chance "
-        "changes with that. Every panel has a scale of its own. Point at a value to read the head "
-        "with the largest share too."
+        "changes with that. Every panel has a scale of its own."
     )
+
+
+def use(data):
+    return "Point at a value to read the head with the largest share too."
 
 
 def controls(data):

@@ -32,6 +32,10 @@ def caption(data):
     )
 
 
+def use(data):
+    return _map.use(data)
+
+
 def controls(data):
     return [_controls.layer_control(data), _controls.head_control(data)]
 

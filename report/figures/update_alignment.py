@@ -3,7 +3,7 @@
 import numpy as np
 
 from report.figures import _histogram, _updates
-from report.figures._histogram import boxes  # noqa: F401
+from report.figures._histogram import boxes, use  # noqa: F401
 from report.figures._updates import controls, left_out, rows  # noqa: F401
 from report.text import number, percent
 
@@ -15,8 +15,8 @@ def title(data):
 def caption(data):
     return (
         f"{_updates.explained(data)} Right of 0 the head strengthens the direction that the "
-        "hidden state already has, left of 0 it weakens it, and at 0 it adds something new.\n"
-        f"{_histogram.choosing(data)}"
+        "hidden state already has, left of 0 it weakens it, and at 0 it adds something new."
+        f"{_histogram.explained(data)}"
     )
 
 

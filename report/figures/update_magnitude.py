@@ -1,7 +1,7 @@
 """How much each head changes the hidden state: length of its update, token by token."""
 
 from report.figures import _histogram, _updates
-from report.figures._histogram import boxes  # noqa: F401
+from report.figures._histogram import boxes, use  # noqa: F401
 from report.figures._updates import controls, left_out, rows  # noqa: F401
 from report.text import number
 
@@ -13,7 +13,7 @@ def title(data):
 def caption(data):
     return (
         f"{_updates.explained(data)} A value of 0.1 means that the head adds a vector a tenth as "
-        f"long as the hidden state.\n{_histogram.choosing(data)}"
+        f"long as the hidden state.{_histogram.explained(data)}"
     )
 
 

@@ -13,6 +13,7 @@ from report.figure_files import figure_module, figure_names
 from report.figures import _grid, _static, alignment_vs_magnitude
 from tests.figures import hand_conditions, hand_made
 from tests.figures.live_page import GRIDS, OF_MODELS, OF_SWEEPS, OF_TABLES, ORDER
+from tests.rendered import NEEDS_A_LIVE_FIGURE
 
 
 def each(names):
@@ -119,6 +120,10 @@ def said_by(figure, data):
     state = {control.param: control.value for control in figure.controls(data)}
     alts = [figure.alt(data, **state, **panel) for panel in panels_of(figure, data)]
     texts = [figure.title(data), figure.caption(data), figure.seen(data, **state), *alts]
+    assert not [text for text in texts if NEEDS_A_LIVE_FIGURE.search(text)]  # that is for `use`
+    if use := figure.use(data):
+        assert NEEDS_A_LIVE_FIGURE.search(use)
+        texts.append(use)
     for text in texts:
         assert text.strip() == text
         assert text

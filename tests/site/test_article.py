@@ -84,5 +84,8 @@ def test_without_javascript_every_figure_is_a_picture_with_links(visit, browser)
                 assert answer.json()
             else:
                 assert answer.text().startswith("<svg")
+    told = page.locator(".live-only")  # what one could do with live figures
+    assert told.count() > 5
+    assert not [each for each in told.all() if each.is_visible()]
     assert page.locator(".passage .token").count() > 100
     assert page.get_attribute(".token[data-token='7']", "title").startswith("token 7, id ")
