@@ -291,6 +291,9 @@ def test_alignments(find, points):
     assert find.opposing() == pytest.approx(sum(v < 0 for v in values) / len(values))
     here = [point["alignment"] for point in points if point["layer"] == 1]
     assert find.opposing(1) == pytest.approx(sum(v < 0 for v in here) / len(here))
+    shares = [(layer, find.opposing(layer)) for layer in range(LAYERS)]
+    ends = max(shares, key=lambda s: s[1]), min(shares, key=lambda s: s[1])
+    assert find.opposing_by_layer() == (ends if find.opposing() > 0.5 else ends[::-1])
     means = per_head(points, statistics.mean, lambda p: p["alignment"])
     for found, best in (
         (find.most_opposing, min(means, key=means.get)),

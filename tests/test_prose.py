@@ -188,6 +188,16 @@ def test_nothing_superlative_is_said_of_what_is_nearly_nothing(written, even):
         assert word not in text
 
 
+def test_figures_of_directions_open_where_they_show_what_is_said_of_most_updates(written):
+    text, _ = written("content")
+    told = re.search(r"(\d+)\xa0% point against the hidden state \(left", text)
+    found = re.search(r"in layer (\d), where the figure opens, (\d+)\xa0% point against it", text)
+    layer, share, all_layers = found[1], int(found[2]), int(told[1])
+    assert share > all_layers if all_layers > 50 else share < all_layers
+    assert f"Attention Impact Orientation. As it opens (layer {layer}): " in text
+    assert f"Impact Orientation vs Impact Strength. As it opens (layer {layer}): " in text
+
+
 def test_small_numbers_keep_two_digits(written, monkeypatch):
     encode = hand_made.updates.encode
 

@@ -228,6 +228,15 @@ class Findings:
         alignment = self._per_token("alignment")
         return float(((alignment if layer is None else alignment[layer]) < 0).mean())
 
+    def opposing_by_layer(self):
+        """Two pairs (layer, fraction) of `opposing`: where it is largest, and where smallest.
+
+        The layer that shows best what holds for most updates of all layers comes first.
+        """
+        found = [(layer, self.opposing(layer)) for layer in range(self.data.layers)]
+        ordered = sorted(found, key=lambda each: each[1], reverse=self.opposing() > 0.5)
+        return ordered[0], ordered[-1]
+
     @functools.cached_property
     def most_opposing(self):
         """The `Head` with the smallest mean alignment."""
