@@ -8,6 +8,7 @@ import numpy as np
 from report.errors import ReportError
 from report.figures import _controls, _profiles, _terms, _theme
 from report.text import count, number
+from report.words import shortened
 
 ENDS = "width > 500 ? 88 : 74"
 """Pixels on the right in which each line is named at its end."""
@@ -17,6 +18,9 @@ LINE = 15
 ASPECT = 1.6
 PHONE_ASPECT = 1.05
 
+JUMPS = 3
+"""How many times farther apart single targets are than both ends of the straight line, in a term
+that goes by the token and not by its place."""
 LEVEL = 0.05
 """Units of score by which a line changes from end to end at least, to be said to rise or fall."""
 
@@ -355,7 +359,18 @@ def seen(data, **state):
         for term, values in columns.items()
     }
     said = [f"the {lines[term]} term {_moved(change)}" for term, change in changes.items()]
+    trend = f"From the first target token to the last, {' and '.join(said)}."
     one, other = changes.values()
+    first = next(iter(lines))
+    if np.ptp(columns[first]) >= max(LEVEL, JUMPS * abs(one)):
+        ends = [
+            f"{number(columns[first][at])} (“{shortened(data.tokens[at].label.strip(), 14)}”)"
+            for at in (columns[first].argmin(), columns[first].argmax())
+        ]
+        jumps = (
+            f"The {lines[first]} term jumps from target to target, between {' and '.join(ends)}."
+        )
+        return f"{jumps} {trend}"
     together = "Neither line leans much to one side."
     if min(abs(one), abs(other)) >= LEVEL:
         together = (
@@ -363,7 +378,7 @@ def seen(data, **state):
         )
     elif max(abs(one), abs(other)) >= LEVEL:
         together = "Only one of the two leans to one side."
-    return f"From the first target token to the last, {' and '.join(said)}. {together}"
+    return f"{trend} {together}"
 
 
 def _moved(change):

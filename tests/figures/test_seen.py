@@ -59,7 +59,7 @@ def one_head(probability, terms=(), causal=True):
         terms=tuple(dict(terms)),
         capabilities={"terms": list(dict(terms)), "updates": "raw"},
         attention=lambda layer, head: found,
-        tokens=[SimpleNamespace(index=n, label="a") for n in range(T)],
+        tokens=[SimpleNamespace(index=n, label=f"t{n}") for n in range(T)],
     )
 
 
@@ -134,6 +134,16 @@ def test_terms_by_target_rise_and_fall(bias, slope, said):
     places = np.arange(T)
     terms = {"bias": ("target", bias * places), "position": ("target_difference", slope * places)}
     assert said in bias_vs_position.seen(one_head(looking(-1), terms))
+
+
+def test_a_term_that_goes_by_the_token_is_not_said_to_pull_anywhere():
+    bias = np.where(np.arange(T) % 2, -1, 1) + 0.01 * np.arange(T)
+    terms = {"bias": ("target", bias), "position": ("target_difference", 0.2 * np.arange(T))}
+    assert bias_vs_position.seen(one_head(looking(-1), terms)) == (
+        "The bias term jumps from target to target, between −1.0 (“t1”) and 1.0 (“t8”). From the "
+        "first target token to the last, the bias term falls by 0.46 and the ALiBi term rises by "
+        "1.8."
+    )
 
 
 def test_terms_by_distance_say_where_they_are_highest():
