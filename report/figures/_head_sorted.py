@@ -102,18 +102,51 @@ def sorted_lines(data, table, x, y, rank, tooltip):
 
 
 def _names(data, table, x, y, rank):
-    """The heads that stand highest: their numbers alone where layers are close to each other."""
-    highest = table.transform_filter(f"datum.{rank} === {data.heads - 1}")
+    """The heads that stand highest: their numbers alone where layers are close to each other.
+
+    A name stands above its point, and aside from a steep line that comes down to it from the layer
+    before or goes up to the next one, as far as the names of neighbours leave room.
+    """
+    value = y.shorthand.removesuffix(":Q")
     room = f"width / {data.layers}"
-    named = highest.transform_calculate(name="'head ' + datum.head", short="'' + datum.head")
-    # the name at the first layer does not reach into the axis, nor into the next
-    first = altair.ExprRef(f"datum.layer === 0 && {room} >= 60 ? 'left' : 'center'")
-    style = {"baseline": "bottom", "dy": -8, "fontSize": _theme.TICK, "align": first}
+    named = (
+        table.transform_filter(f"datum.{rank} === {data.heads - 1}")
+        .transform_window(
+            before=f"lag({value})", after=f"lead({value})", sort=[altair.SortField("layer")]
+        )
+        .transform_calculate(
+            name="'head ' + datum.head",
+            short="'' + datum.head",
+            left=f"datum.before - datum.{value}",
+            right=f"datum.after - datum.{value}",
+            # the name at the first layer reaches neither into the axis nor into the next
+            first=f"datum.layer === 0 && {room} >= 60",
+        )
+    )
+    aside = (
+        f"(datum.layer === 0 || datum.layer === {data.layers - 1} ? 0 : "
+        "datum.left > 2 * max(0, datum.right) ? 1 : datum.right > 2 * max(0, datum.left) ? -1 : 0)"
+    )
+    style = {
+        "baseline": "bottom",
+        "dy": -8,
+        "fontSize": _theme.TICK,
+        "align": altair.ExprRef("datum.first ? 'left' : 'center'"),
+    }
     return [
         mark.encode(x=x, y=y, text=text)
-        for text, shown in (("name:N", f"{room} >= 46"), ("short:N", f"{room} < 46"))
+        for text, wide, most, shown in (
+            ("name:N", 46, 22, f"{room} >= 46"),
+            ("short:N", 16, 8, f"{room} < 46"),
+        )
         for mark in _theme.halo(
-            named.mark_text, **style, opacity=_theme.only(f"{shown} && {room} >= 16")
+            named.mark_text,
+            **style,
+            # the second layer's name keeps out of the first's, which begins at its point
+            dx=altair.ExprRef(
+                f"{aside} * clamp({room} - (datum.layer === 1 ? 20 : 0) - {wide}, 0, {most})"
+            ),
+            opacity=_theme.only(f"{shown} && {room} >= 16"),
         )
     ]
 
