@@ -14,6 +14,9 @@ class OneRow:
     """A `_received.Style` for each condition."""
     cut: bool
     """Whether what the second condition adds is left out, so that both are over the same tokens."""
+    span: str = ""
+    """What a grey span is called where the conditions have what they add; shown if all have it at
+    the same positions. "": none."""
 
     def left_out(self, data):
         """Why this figure cannot be drawn, in one sentence; "" if it can."""
@@ -36,11 +39,14 @@ class OneRow:
 
     def legends(self, data):
         """What the lines are."""
-        return [_received.legend(_received.styled(data, *self.styles))]
+        span = self.span if all(self._span(data, place) for place in data.places) else ""
+        return [_received.legend(_received.styled(data, *self.styles), span)]
 
     def chart(self, data, panel=0, **state):
         at = _controls.at_state(self.controls(data), state)
-        return _received.chart(self.name, **self._panel(data, panel), controls=at)
+        parts = self._panel(data, panel)
+        span = self._span(data, parts["place"])
+        return _received.chart(self.name, **parts, controls=at, filler=span)
 
     def rows(self, data, panel=0, **state):
         at = _controls.values(self.controls(data), state)
@@ -49,6 +55,11 @@ class OneRow:
     def alt(self, data, panel=0, **state):
         at = _controls.values(self.controls(data), state)
         return _received.alt(**self._panel(data, panel), **at)
+
+    def _span(self, data, place):
+        """The span's name, if a place has one."""
+        added = {place.model.condition(name).new for name in data.lines}
+        return self.span if len(added) == 1 and all(added) else ""
 
     def _panel(self, data, number):
         _received.check(self.name, data, len(self.styles))

@@ -6,7 +6,7 @@ from report.figures._received import use  # noqa: F401 (a figure has it)
 from report.text import number
 
 NAME = "filler_against"
-ROW = OneRow(NAME, (_received.BLUE, _received.ORANGE), cut=False)
+ROW = OneRow(NAME, (_received.BLUE, _received.ORANGE), cut=False, span="What is put in")
 left_out = ROW.left_out
 controls = ROW.controls
 columns = ROW.columns

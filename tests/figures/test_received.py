@@ -75,6 +75,17 @@ def test_the_filler_is_shaded_named_and_between_rules_in_the_bottom_row_only(con
     assert len(inside(filler_lines.chart(plain, panel=1).to_dict(), "rule")) == 2
 
 
+def test_what_two_conditions_put_in_is_shaded_where_it_is_the_same_positions(conditions):
+    data = hand_conditions.panels(conditions, "filler_against")
+    (shade,) = inside(filler_against.chart(data).to_dict(), "rect")
+    edges = [SYSTEM - 0.5, SYSTEM + FILLER - 0.5]
+    assert [shade["encoding"][channel]["datum"] for channel in ("x", "x2")] == edges
+    lines = {"none": "Nothing", **data.lines}
+    uneven = _received.panels(conditions.models, [(0, 1, 1)], dict(list(lines.items())[:2]))
+    assert inside(filler_against.chart(uneven).to_dict(), "rect") == []
+    assert [each["mark"] for row in filler_against.legends(uneven) for each in row][2:] != ["span"]
+
+
 def test_every_panel_is_named_as_the_study_does(conditions):
     data = hand_conditions.panels(conditions, "filler_lines")
     titles = ["one-model Layer 1 Head 2", "one-model Layer 3 Head 4", "one-model Layer 1 Head 1"]
@@ -101,7 +112,8 @@ def test_legends_name_the_lines_with_a_second_channel_besides_colour(conditions)
         [("w/o Meaningless tokens", "line"), ("w/ Meaningless tokens", "dash")],
         [("w/ Meaningless tokens", "line"), ("Meaningless tokens", "span")],
     ]
-    assert said(filler_against) == [[("Meaningless tokens", "line"), ("Random sentence", "dash")]]
+    lines = [("Meaningless tokens", "line"), ("Random sentence", "dash")]
+    assert said(filler_against) == [[*lines, ("What is put in", "span")]]
     assert said(filler_layers) == [[("None", "line"), ("Mless", "dash")]]
 
 
