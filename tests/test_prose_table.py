@@ -13,6 +13,7 @@ from report import pages, store
 from report.datasets.token_classes import CLASSES
 from report.findings.table import TableFindings
 from report.study import read_study
+from report.text import number
 from tests import rendered
 from tests.commands import ROOT
 from tests.figures import hand_made, hand_table
@@ -246,6 +247,36 @@ def test_heads_that_prefer_a_class_are_those_beyond_one_and_a_half_times(data):
     assert everywhere == {(int(a), int(b)) for a, b in set.intersection(*each)}
     values = [head.value for head in find.readers()]
     assert values == sorted(values, reverse=True)
+
+
+def test_heads_that_read_the_column_are_listed_in_every_way_to_write_the_table(written):
+    text, _, data = written("content", lambda d: given(d, {"same_column": 0.7, "other_cells": 0.1}))
+    find = TableFindings(data)
+    rows = re.findall(r"^\| (L\dH\d) \|((?:[^|]* × \|){3})$", text, re.M)
+    assert [label for label, _ in rows] == [each.head.label for each in find.reading]
+    label, cells = rows[0]
+    csv, json, _ = (cell.replace("\u00a0", " ") for cell in cells.strip("|").split("|"))
+    assert csv == f" 70 %, {number(0.7 / find.even('same_column'))} × "
+    share = find.shares("same_column", "json")[int(label[1]), int(label[3])]
+    assert json.startswith(f" {100 * share:.0f} %, ")
+
+
+def test_a_point_far_from_the_other_lines_is_named(data):
+    table = dict(data.class_shares)
+    table["probability"] = 0.5 * table["even"]  # in every layer, of every head
+    chosen = (table["target"] == "first_token") & (table["layer"] == 1)
+    chosen &= (table["rendering"] == "json") & (table["head"] == 2)
+    table["probability"] = np.where(chosen, 0.9, table["probability"])
+    data.__dict__["class_shares"] = table | {"probability": 0.5 * table["even"]}
+    assert TableFindings(data).apart() is None
+    data.__dict__["class_shares"] = table
+    apart = TableFindings(data).apart()
+    assert (apart.target, apart.layer, apart.rendering) == ("first_token", 1, "json")
+    assert (apart.head.label, apart.head.value, apart.most) == ("L1H2", 0.9, True)
+    assert apart.times["csv"] == pytest.approx(0.5)
+    even, others = apart.even, data.heads - 1
+    mean = (0.9 + others * 0.5 * even) / data.heads
+    assert apart.times["json"] == pytest.approx(mean / even)
 
 
 def test_numbers_of_the_page_are_those_of_the_files(written):

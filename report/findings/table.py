@@ -12,6 +12,9 @@ from report.heads import Head, largest
 BEYOND = 1.5
 """A head that gives a class this many times what even attention would give prefers it."""
 
+FAR_APART = 2
+"""How many times as much as in any other way to write the table is far apart."""
+
 LEAST, TIMES_EVEN = 0.2, 3
 """What a head gives at least to repetitions to be said to look for them: of all its attention, and
 against even attention."""
@@ -60,6 +63,24 @@ class Reader:
         return self.part > 0.5 and self.part >= BEYOND * self.even_part
 
 
+@dataclass(frozen=True)
+class Apart:
+    """What the heads of a layer give to a class in one way to write the table, where that is far
+    more than in the others."""
+
+    target: str
+    layer: int
+    rendering: str
+    times: dict
+    """Of every rendering, times even attention."""
+    head: Head
+    """The one that gives most there."""
+    even: float
+    """What even attention would give."""
+    most: bool
+    """Whether that head gives more than all others of the layer together."""
+
+
 class TableFindings:
     """Numbers of one article, computed from its datasets when they are asked for.
 
@@ -86,10 +107,51 @@ class TableFindings:
             return 0.0
         return float(self.data.even(target, rendering or self.data.first.name).mean())
 
-    def times(self, target, rendering=None):
-        """`mean` over `even`; 0 where even attention would give nothing."""
+    def given(self, target, head, rendering=None):
+        """What one head, a `Head`, gives to a class."""
+        return float(self.shares(target, rendering)[head.layer, head.head])
+
+    def times(self, target, rendering=None, head=None):
+        """`mean` over `even`; 0 where even attention would give nothing.
+
+        head: the same of one head, a `Head`
+        """
         even = self.even(target, rendering)
-        return self.mean(target, rendering) / even if even else 0.0
+        given = self.given(target, head, rendering) if head else self.mean(target, rendering)
+        return given / even if even else 0.0
+
+    def times_by_layer(self, target, rendering=None):
+        """The same of the heads of each layer, float [layer]; as `renderings_compared` shows it."""
+        if target not in self.data.targets:
+            return np.zeros(self.data.layers)
+        even = np.asarray(self.data.even(target, rendering or self.data.first.name), float)
+        means = np.array(self.layer_means(target, rendering))
+        return np.divide(means, even, out=np.zeros_like(means), where=even > 0)
+
+    def peak_of_times(self, target):
+        """The layer in which a class gets most against even attention, mean over renderings."""
+        times = [self.times_by_layer(target, name) for name in self.data.renderings]
+        return int(np.mean(times, axis=0).argmax())
+
+    def apart(self):
+        """The `Apart` that is farthest from the other ways to write the table; None if all ways
+        give about the same."""
+        found = []
+        for target in self.data.targets:
+            table = {name: self.times_by_layer(target, name) for name in self.data.renderings}
+            for layer in range(self.data.layers):
+                times = {name: float(values[layer]) for name, values in table.items()}
+                *_, second, highest = sorted(times.values())
+                if highest >= BEYOND and highest >= FAR_APART * second > 0:
+                    found.append((highest / second, target, layer, times))
+        if not found:
+            return None
+        _, target, layer, times = max(found, key=lambda each: each[0])
+        name = max(times, key=times.get)
+        shares = self.shares(target, name)[layer]
+        head = Head(layer, int(shares.argmax()), float(shares.max()))
+        even = float(np.asarray(self.data.even(target, name), float)[layer])
+        return Apart(target, layer, name, times, head, even, bool(head.value > shares.sum() / 2))
 
     def strongest(self, target, rendering=None):
         """The `Head` that gives most to a class."""
