@@ -18,10 +18,16 @@ from report import findings, store, text
 from report.article import Article, figure_for, reason_left_out
 from report.embed_pages import write_embed_pages
 from report.errors import ReportError
-from report.figures import _compiled, _plain
+from report.figures import _compiled, _plain, _static
 from report.glossary import glossary
 from report.jinja import environment
-from report.pictures import picture_names, write_pictures
+from report.pictures import (
+    cover_base,
+    cover_names,
+    picture_names,
+    write_cover,
+    write_pictures,
+)
 from report.provenance import NAME, provenance
 
 EMBEDDED = Path(__file__).parent / "embedded"
@@ -75,7 +81,9 @@ def render_article(study, data, site_src, frozen=(), url=""):
                 store.write(folder / _plain.ROWS / panel.name / name, rows)
         for panel in placed.panels:
             write_pictures(folder / panel.name, placed.module, panel, placed.data)
-    _remove_undrawn(folder, article)
+    front = cover.panels[0]
+    write_cover(folder / cover_base(front), cover.module, front, cover.data)
+    _remove_undrawn(folder, article, cover_names(front))
     write_embed_pages(article, site_src)
     minutes = text.reading_minutes(content, len(article.placed))
     page = _page(study, article, cover, minutes)
@@ -89,15 +97,18 @@ def render_article(study, data, site_src, frozen=(), url=""):
     return page
 
 
-def _remove_undrawn(folder, article):
-    """Remove specifications, pictures and rows of figures that the article had before."""
+def _remove_undrawn(folder, article, covers):
+    """Remove specifications, pictures and rows of figures that the article had before.
+
+    covers: names of the pictures of its cover
+    """
     drawn = [panel for placed in article.placed for panel in placed.panels]
     panels = [panel.name for panel in drawn]
     variants = [panel.name for placed in article.placed for panel in placed.variants]
     specs = {f"{name}{end}" for name in panels + variants for end in (".json", ".vega.json")}
     store.remove_others(folder.glob("*.json"), specs)
     pictures = {name for panel in drawn for name in picture_names(panel)}
-    store.remove_others(folder.glob("*.svg"), pictures)
+    store.remove_others(folder.glob("*.svg"), pictures | set(covers))
     for path in (folder / _plain.ROWS).glob("*"):
         if path.name not in panels + variants:
             shutil.rmtree(path)
@@ -193,8 +204,8 @@ def _page(study, article, cover, minutes):
         summary=front.summary,
         tags=front.tags,
         minutes=minutes,
-        cover=f"figures/{study.name}/{cover.panels[0].name}",
-        cover_size=cover.panels[0].box.size,
+        cover=f"figures/{study.name}/{cover_base(cover.panels[0])}",
+        cover_size=_static.COVER,
         cover_alt=cover.panels[0].alt,
         finding=article.found,
         figures={

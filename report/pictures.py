@@ -21,16 +21,39 @@ def write_pictures(base, module, panel, data):
         spec = _static.specification(
             module, data, dark=shade == "dark", phone=phone, empty=panel.spec, **panel.state
         )
-        mark = f"<!-- drawn from {_hash(spec)} -->"
-        path = Path(f"{base}{ending}")
-        if path.is_file() and path.read_text("utf-8").endswith(f"{mark}\n"):
-            continue
-        store.write_text(path, f"{_static.drawn(spec)}{mark}\n")
+        _write(f"{base}{ending}", spec)
+
+
+def write_cover(base, module, panel, data):
+    """Write `<base>-light.svg` and `<base>-dark.svg`: the same without axes, legends and texts, of
+    the size `_static.COVER`."""
+    for shade in SHADES:
+        spec = _static.specification(
+            module, data, dark=shade == "dark", empty=panel.spec, **panel.state
+        )
+        _write(f"{base}-{shade}.svg", _static.cover(spec))
+
+
+def cover_names(panel):
+    """Names of the files that `write_cover` writes of a `Panel`, list of str."""
+    return [f"{cover_base(panel)}-{shade}.svg" for shade in SHADES]
+
+
+def cover_base(panel):
+    """What these names begin with."""
+    return f"{panel.name}-cover"
 
 
 def picture_names(panel):
     """Names of the files that `write_pictures` writes for a `Panel`, list of str."""
     return [f"{panel.name}{ending}" for ending, *_ in _endings(panel)]
+
+
+def _write(path, spec):
+    mark = f"<!-- drawn from {_hash(spec)} -->"
+    path = Path(path)
+    if not (path.is_file() and path.read_text("utf-8").endswith(f"{mark}\n")):
+        store.write_text(path, f"{_static.drawn(spec)}{mark}\n")
 
 
 def _endings(panel):

@@ -23,6 +23,7 @@ class NoChart:
 def words_only(monkeypatch):
     """Draw nothing: pictures and charts have tests of their own."""
     monkeypatch.setattr(pages, "write_pictures", lambda *arguments: None)
+    monkeypatch.setattr(pages, "write_cover", lambda *arguments: None)
     monkeypatch.setattr(pages._compiled, "vega", lambda specification: {})
     monkeypatch.setattr(store.os, "fsync", lambda file: None)  # of many small files
     for name in figure_names():

@@ -58,7 +58,7 @@ def test_figures_number_themselves_and_references_may_come_first(tmp_path, data)
     assert 'Again <a class="figure-ref" href="#fig-1">Figure 1</a>.' in text
     assert re.search(r'name="layer" min="0" max="\d+" value="1"', text)
     assert "updates/1.json" in text
-    assert page.cover == "figures/a/update_magnitude"
+    assert page.cover == "figures/a/update_magnitude-cover"
     assert page.minutes >= 1
 
 
@@ -176,7 +176,7 @@ def test_pictures_are_drawn_for_light_dark_and_phones_and_only_when_something_ch
     render(tmp_path, data, 'Other prose.\n\n{{ figure("update_magnitude") }}\n')
     assert drawn == []
     render(tmp_path, data, '{{ figure("update_magnitude", layer=0) }}\n')
-    assert [spec["width"] for spec in drawn] == [720, 358] * 2
+    assert [spec["width"] for spec in drawn] == [720, 358] * 2 + [480] * 2  # the cover
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_cover_that_cannot_be_drawn_of_a_model_gives_way_to_the_first_figure(t
         '{{ left_out("update_magnitude") }}{% endif %}\n\n{{ figure("attending_to_itself") }}\n'
     )
     page, text = render(tmp_path, data, body)
-    assert page.cover == "figures/a/attending_to_itself"
+    assert page.cover == "figures/a/attending_to_itself-cover"
     assert "could not be told apart" in text
     assert 'id="fig-1" data-figure="attending_to_itself"' in text
 
@@ -267,7 +267,7 @@ def test_lists_name_every_article_once_under_each_tag(tmp_path, data):
         for name, folder in (("index", ""), *((n, n) for n in ("archive", "tags", "models")))
     }
     assert read["index"].count('href="articles/a/"') == 2  # picture, title
-    assert "figures/a/update_magnitude-light.svg#only-light" in read["index"]
+    assert "figures/a/update_magnitude-cover-light.svg#only-light" in read["index"]
     assert read["archive"].count('href="../articles/a/"') == 2
     assert "## 2026" in read["archive"]
     assert read["tags"].count("articles/a/index.md") == 2

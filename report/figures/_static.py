@@ -41,6 +41,55 @@ def specification(figure, data, *, dark=False, phone=False, empty=None, **state)
     return spec
 
 
+LEGENDS = ("color", "fill", "stroke", "opacity", "size", "shape", "strokeDash")
+"""Channels that may have one."""
+
+COVER = 480, 320
+"""Pixels of a cover."""
+COVER_PADDING = 14
+
+
+def cover(spec):
+    """A filled specification as one for a small picture that shows its marks alone: without axes,
+    legends, titles and texts, which nobody could read there."""
+    found = _bare(spec)
+    found["width"], found["height"] = COVER
+    found["padding"] = COVER_PADDING
+    return found
+
+
+def _bare(part):
+    if isinstance(part, list):
+        return [_bare(each) for each in part if not _left_out(each)]
+    if not isinstance(part, dict):
+        return part
+    found = {}
+    for key, value in part.items():
+        if key == "datasets":
+            found[key] = value
+        elif key == "encoding":
+            found[key] = {channel: _unnamed(channel, each) for channel, each in value.items()}
+        else:
+            found[key] = _bare(value)
+    return found
+
+
+def _left_out(part):
+    """Whether a layer is a text, or what is unseen and only there to be pointed at."""
+    mark = part.get("mark") if isinstance(part, dict) else None
+    mark = mark if isinstance(mark, dict) else {"type": mark}
+    return mark["type"] == "text" or mark.get("color") == "transparent"
+
+
+def _unnamed(channel, encoding):
+    """A channel without its axis or legend."""
+    if not isinstance(encoding, dict) or not encoding.keys() & {"field", "datum", "aggregate"}:
+        return encoding
+    if channel in ("x", "y"):
+        return encoding | {"axis": None}
+    return encoding | {"legend": None} if channel in LEGENDS else encoding
+
+
 def _paints(figure):
     return getattr(figure, "PAINTS_PIXELS", False)
 

@@ -251,6 +251,17 @@ def test_still_pictures_differ_between_the_palettes(figure, drawn_of):
 
 
 @every_figure
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_cover_has_marks_and_nothing_to_read(figure, drawn_of, dark):
+    svg = _static.drawn(_static.cover(_static.specification(figure, drawn_of, dark=dark)))
+    assert 'width="480" height="320"' in svg
+    assert "<text" not in svg
+    assert "role-axis" not in svg
+    assert "role-legend" not in svg
+    assert "mark-" in svg.replace("mark-group", "")
+
+
+@every_figure
 def test_refuses_what_its_controls_do_not_reach(figure, drawn_of):
     for panel in panels_of(figure, drawn_of):
         for param in [control.param for control in figure.controls(drawn_of)]:
