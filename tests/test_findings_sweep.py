@@ -21,11 +21,11 @@ def test_the_rise_is_where_the_best_head_gains_most(find):
     assert (find.first.step, find.last.step) == (0, 400)
 
 
-def test_crossings_name_the_checkpoint_before(find):
-    crossing = find.crossing("previous_token", 0.5)
-    assert (crossing.before.step, crossing.model.step, crossing.head.label) == (200, 400, "L1H0")
-    assert find.crossing("first_token", 0.9) is None
-    assert find.crossing("first_token", 0.0).before is None
+def test_a_head_reaches_a_value_at_a_checkpoint(find):
+    head = find.strongest("previous_token")
+    assert (head.label, find.reached("previous_token", head, 0.5).step) == ("L1H0", 400)
+    assert find.reached("previous_token", head, 0.0) is find.first
+    assert find.reached("first_token", find.strongest("first_token"), 0.9) is None
 
 
 def test_heads_are_counted_and_named(find):

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from report import pages
+from report.figures import habits_in_training
 from report.study import read_study
 from tests import rendered
 from tests.commands import ROOT
@@ -63,9 +64,24 @@ def test_what_happens_is_told_with_its_steps_and_heads(written):
     assert "By step 200, that is 6.5 nats" in said
     assert "At step 200, tokens that were *not* said before cost 9.5 nats" in said
     assert "L1H0 gives the token before 5\u00a0% of its attention at step 0" in said
-    assert "The first to reach half is L1H0, at step 400, after pairs" in said
+    assert "The head that does it most in the end, L1H0, reaches half at step 400, after" in said
     assert "L0H0 has it as its largest target for 40\u00a0% of the tokens at step 50" in said
     assert "finished itself went on to step 2,000, with the same recipe" in said
+
+
+def test_heads_that_are_spoken_of_are_named_in_the_figure(written, tmp_path):
+    said = prose(written()[0])
+    data = hand_sweep.study(tmp_path / "again")
+    named = [
+        {row["named"] for row in habits_in_training.rows(data, panel=panel) if row["highest"]}
+        for panel in range(4)
+    ]
+    feeder = re.search(r"in layers below those of the others: (L\dH\d)", said)[1]
+    dropped = re.search(r"drop it again: (L\dH\d)", said)[1]
+    late = re.search(r"The head that does it most in the end, (L\dH\d)", said)[1]
+    assert feeder in named[1]
+    assert late in named[2]
+    assert dropped in named[3]
 
 
 def test_a_model_that_learns_nothing_is_not_said_to(written):

@@ -1,5 +1,7 @@
 """What figures over many models, or over the checkpoints of one, have in common."""
 
+from itertools import pairwise
+
 import altair
 
 from report.figures import _theme
@@ -100,6 +102,20 @@ def strongest(model, measure):
     """(layer, head) of a model's largest value of a measure."""
     place = int(model.habit(measure).argmax())
     return divmod(place, model.heads)
+
+
+def steepest(data):
+    """Which checkpoint comes before the largest rise of the best score of what came next."""
+    scores = [model.habit("induction").max() for model in data.training]
+    rises = [b - a for a, b in pairwise(scores)]
+    return max(range(len(rises)), key=rises.__getitem__, default=0)
+
+
+def early(data, measure):
+    """(layer, head) that is highest at any checkpoint before that rise, and the checkpoint."""
+    before = data.training[: steepest(data) + 1]
+    model = max(before, key=lambda each: each.habit(measure).max())
+    return strongest(model, measure), model
 
 
 def head_rows(model, **more):

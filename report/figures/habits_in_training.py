@@ -1,7 +1,5 @@
 """How heads come by their habits: every head at every checkpoint of one training."""
 
-from itertools import pairwise
-
 import altair
 
 from report.figures import _controls, _sweep, _theme
@@ -30,12 +28,14 @@ def left_out(data):
 def caption(data):
     manifest = data.training[-1].manifest
     sweep, corpus = manifest["sweep"], manifest["corpus"]
+    early = data.training[_sweep.steepest(data)].step
     more = ""
     if _sweep.changes_at(data) is not None:
         more = " The dotted rule is where the training begins to drill other repetitions, too."
     return (
         "A line is one head, followed from checkpoint to checkpoint. The coloured one ends "
-        "highest; the broken one is the mean of all heads. The first two panels are mean "
+        f"highest; the thinner one with a name was highest up to step {early:,}; the broken one is "
+        "the mean of all heads. The first two panels are mean "
         f"probabilities over {sweep['sequences']} sequences of {sweep['length']} random tokens "
         "said twice, the others count the largest targets of the tokens of "
         f"{corpus['texts']} short texts; the first token of a text is left out.{more} Steps are "
@@ -66,6 +66,7 @@ def chart(data, panel=0, **state):
     table = altair.Chart(altair.NamedData("rows"))
     heads = table.transform_filter("datum.layer !== null")
     ends = heads.transform_filter("datum.ends === 1")
+    early = heads.transform_filter("datum.early === 1 && datum.ends === 0")
     mean = table.transform_filter("datum.layer === null")
     tooltip = [
         altair.Tooltip("named:N", title="head"),
@@ -80,6 +81,9 @@ def chart(data, panel=0, **state):
     )
     style = {"align": "right", "dx": -4, "dy": -10, "fontWeight": 700}
     names = _theme.halo(ends.transform_filter("datum.highest === 1").mark_text, **style)
+    names += _theme.halo(
+        early.transform_filter("datum.highest === 1").mark_text, align="right", dx=-4, dy=-8
+    )
     last = f"datum.step === {steps[-1]}"
     means = _theme.halo(
         mean.transform_filter(last).mark_text, align="right", dx=-4, dy=-9, fontSize=_theme.TICK
@@ -93,6 +97,9 @@ def chart(data, panel=0, **state):
             ),
             mean.mark_line(strokeWidth=1.8, strokeDash=[5, 3], color=ink, aria=False).encode(
                 x=x, y=y
+            ),
+            early.mark_line(strokeWidth=1.4, opacity=0.75, color=ink, aria=False).encode(
+                x=x, y=y, detail="named:N"
             ),
             ends.mark_line(strokeWidth=2.6, color=colour, aria=False).encode(
                 x=x, y=y, detail="named:N"
@@ -124,26 +131,27 @@ def _unit(habit):
 def rows(data, panel=0, **state):
     _controls.at_state(controls(data), state)
     habit = PANELS[panel]
-    layer, head = _sweep.strongest(data.training[-1], habit)
+    layer, head = last = _sweep.strongest(data.training[-1], habit)
     peak = max(data.training[1:], key=lambda model: model.habit(habit)[layer, head])
+    first, early_peak = _sweep.early(data, habit)
     found = []
     for model in data.training:
         values = model.habit(habit)
         for row in _sweep.head_rows(model):
             place = row["layer"], row["head"]
             kept = {name: row[name] for name in ("layer", "head", "named")}
-            ends = place == (layer, head)
-            drawn = {"ends": int(ends), "highest": int(ends and model is peak)}
+            named_at = peak if place == last else early_peak if place == first else None
+            drawn = {"ends": place == last, "early": place == first, "highest": model is named_at}
+            drawn = {name: int(value) for name, value in drawn.items()}
             found.append({"step": model.step, **kept, "value": row[habit], **drawn})
         mean = {"layer": None, "head": None, "named": "mean", "value": float(values.mean())}
-        found.append({"step": model.step, **mean, "ends": 0, "highest": 0})
+        found.append({"step": model.step, **mean, "ends": 0, "early": 0, "highest": 0})
     return found
 
 
 def seen(data, **state):
     scores = [model.habit("induction").max() for model in data.training]
-    rises = [b - a for a, b in pairwise(scores)]
-    at = max(range(len(rises)), key=rises.__getitem__)
+    at = _sweep.steepest(data)
     low, high = data.training[at : at + 2]
     means = [float(model.habit("first_token").mean()) for model in data.training]
     before, after = ("L{}H{}".format(*_sweep.strongest(m, "induction")) for m in (low, high))

@@ -5,24 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.heads import Head, largest
+from report.heads import largest
 
 
 def context(data):
     """What templates of articles about many models use: see `report.findings`."""
     return {"find": Findings(data)}
-
-
-@dataclass(frozen=True)
-class Crossing:
-    """The first checkpoint at which a head reaches a value."""
-
-    model: object
-    """`ModelHabits` of the checkpoint."""
-    before: object
-    """That of the one before, at which no head did; None if it is the first."""
-    head: Head
-    """The largest there."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +88,9 @@ class Findings:
         found = (model or self.last).habit(measure) >= value
         return np.flatnonzero(found.any(axis=1)).tolist()
 
-    def crossing(self, measure, value):
-        """The `Crossing` at which the first head reaches a value; None if none ever does."""
-        before = None
-        for model in self.checkpoints:
-            if model.habit(measure).max() >= value:
-                return Crossing(model, before, largest(model.habit(measure)))
-            before = model
-        return None
+    def reached(self, measure, head, value):
+        """The first checkpoint at which one head, a `Head`, reaches a value; None if none does."""
+        return next((m for m in self.checkpoints if self.value(measure, head, m) >= value), None)
 
     def rise(self, measure):
         """The `Rise` of the largest value of any head."""
