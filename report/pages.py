@@ -14,7 +14,7 @@ from pathlib import Path
 
 from jinja2 import TemplateError
 
-from report import findings, store, text
+from report import findings, model_cards, store, text
 from report.article import Article, figure_for, reason_left_out
 from report.embed_pages import write_embed_pages
 from report.errors import ReportError
@@ -131,7 +131,17 @@ def render_lists(pages, datas, site_src, feed=False):
         )
         kept = same_name["revisions" if revision else "models"]
         kept[model["weights_sha256"]] = model | {"card": _card(model)}
+    with_card = [
+        model
+        for same_name in models.values()
+        for model in same_name["models"].values()
+        if model["card"]
+    ]
+    shared, own = model_cards.split([model["card"] for model in with_card])
+    for model, card in zip(with_card, own, strict=True):
+        model["card"] = _below(card)
     context = {
+        "shared_card": _below(shared),
         "pages": pages,
         "tags": sorted(tags.items()),
         "models": models,
@@ -173,8 +183,12 @@ def _card(model):
         return None
     if judged != model["weights_sha256"]:
         return None
-    without_title = re.sub(r"\A\s*# .*\n", "", body)
-    return re.sub(r"^#", "##", without_title, flags=re.MULTILINE)
+    return re.sub(r"\A\s*# .*\n", "", body)
+
+
+def _below(card):
+    """A card with its headings one level lower, for a page whose own it stands under."""
+    return re.sub(r"^#", "##", card, flags=re.MULTILINE)
 
 
 def _cover(study, data, article):

@@ -63,6 +63,7 @@ ALLOWED = {
         "findings",
         "pictures",
         "jinja",
+        "model_cards",
         "article",
     },
 }
