@@ -24,6 +24,11 @@ class Head:
         return head_label(self.layer, self.head)
 
     @property
+    def place(self):
+        """The same in words, within a sentence: "head 1 of layer 5"."""
+        return f"head {self.head} of layer {self.layer}"
+
+    @property
     def state(self):
         """Where to set a figure's sliders to see it: `{{ figure("attention_map", **h.state) }}`."""
         return {"layer": self.layer, "head": self.head}

@@ -38,6 +38,13 @@ def figures(text):
     return found
 
 
+def explains_its_first_head(text):
+    """Whether the first short name of a head, "L3H5", is explained there; true if there is none."""
+    found = re.search(r"\bL\d+H\d+\b", text)
+    head = "head \\d+ of layer \\d+(; both|, and both) count from 0"
+    return not found or bool(re.match(rf"{found[0]}(</a>)? (\(|is ){head}", text[found.start() :]))
+
+
 def body(text):
     """An article between its byline and what stands below all articles."""
     return re.split("## (?:Notes|How this was measured)", text)[0].partition(" min read")[2]

@@ -57,6 +57,7 @@ def written(tmp_path, monkeypatch):
 def test_sentences_are_whole(written, kind, sizes):
     text, _ = written(kind, **sizes)
     prose = rendered.body(text).split("\n", 1)[1]
+    assert rendered.explains_its_first_head(prose)
     for paragraph in re.split(r"\n\s*\n", prose.strip()):
         joined = paragraph.replace("\n", " ").strip()
         if not joined.startswith(("#", "- ")):

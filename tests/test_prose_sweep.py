@@ -45,6 +45,7 @@ def test_sentences_are_whole(written, kind):
     text, figures = written(kind)
     every = ["repeated_loss", "habits_in_training", "heads_at_step", "habits_by_model"]
     assert figures == FIGURES.get(kind, every)
+    assert rendered.explains_its_first_head(prose(text))
     for paragraph in re.split(r"\n\s*\n", prose(text).strip()):
         joined = paragraph.replace("\n", " ").strip()
         if not joined.startswith(("#", "|", "[^", "```", "- ")):

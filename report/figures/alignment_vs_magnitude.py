@@ -17,8 +17,9 @@ def title(data):
 
 def caption(data):
     return (
-        f"A point is one token in one head. {_updates.explained(data)} Colour and shape say what "
-        f"the head looks at most from that token. {_updates.without_first(data)}"
+        f"A point is one token in one head. Impact orientation is the orientation of an update, "
+        f"impact strength its magnitude. {_updates.explained(data)} Colour and shape say what the "
+        f"head looks at most from that token. {_updates.without_first(data)}"
     )
 
 

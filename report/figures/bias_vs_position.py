@@ -66,7 +66,7 @@ def title(data):
 
 def caption(data):
     lines = _lines(data)
-    unit = "In units of score (natural logarithm)."
+    unit = "In nats, as scores are: one more makes a probability 2.7 times as large."
     if by_distance(data):
         sides = "" if data.causal else " (right: before the current token, left: after it)"
         return (

@@ -14,7 +14,8 @@ def title(data):
 
 def caption(data):
     return (
-        f"{_updates.explained(data)} Right of 0 the head strengthens the direction that the "
+        f"{_updates.explained(data)} The impact is the update, and its orientation the cosine of "
+        "the angle between u and x: right of 0 the head strengthens the direction that the "
         "hidden state already has, left of 0 it weakens it, and at 0 it adds something new."
         f"{_histogram.explained(data)}"
     )
