@@ -315,3 +315,14 @@ def test_hostile_tokens_stay_text_in_the_passage(data):
     assert html.count("</div>") == 1
     assert html.count("<span ") == len(hostile)
     assert 'onload="' not in html
+
+
+def test_what_only_builders_need_is_folded_away(tmp_path, data):
+    builders = re.compile(r"\bmake \w|python -m|sweep: true|article’s template|front matter")
+    for template in TEMPLATES:
+        said = re.sub(r"\{[#%].*?[#%]\}", "", template.read_text("utf-8").rpartition("\n---\n")[2])
+        assert not builders.search(said), template
+    _, text = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
+    open_text = re.sub(r"^(\?\?\? .*|    .*|<!--.*)$", "", text, flags=re.MULTILINE)
+    assert not builders.search(open_text)
+    assert "`make site MODEL=owner/name` measures another model." in text
