@@ -37,6 +37,9 @@ def pytest_configure(config):
 
     The one that starts the others serves, as it outlives them: a process that stops to listen
     resets the connections of the others' browsers.
+
+    The threads of a command that measures sleep while they wait for each other. They would else
+    turn in place, and beside another process on the same cores need up to four times as long.
     """
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
@@ -45,6 +48,7 @@ def pytest_configure(config):
     folder = stack.enter_context(TemporaryDirectory(prefix="tests-"))
     address = stack.enter_context(served(Path(folder) / SITE))
     os.environ |= {"SHARED_FOLDER": folder, "SHARED_ADDRESS": address}
+    os.environ |= {"OMP_WAIT_POLICY": "passive"}
 
 
 def pytest_collection_modifyitems(items):
