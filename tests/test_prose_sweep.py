@@ -108,5 +108,5 @@ def test_models_alone_are_compared(written):
 
 def test_versions_of_many_models_are_one_table(written):
     text, _ = written()
-    assert text.count("??? info") == 1
+    assert text.count('??? info "Models, versions') == 1
     assert "runs&#64;step&#45;400" in text
