@@ -59,3 +59,17 @@ def test_no_page_is_wider_than_a_phone(visit, built):
                 go_live(page, number)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
         assert page.evaluate("innerWidth") == 390, path  # not zoomed out to fit
+
+
+@pytest.mark.parametrize("width", [1280, 800, 390])
+def test_choices_of_a_switch_that_wrap_stand_below_each_other(visit, width):
+    page = visit("articles/how-heads-form/", viewport={"width": width, "height": 900})
+    boxes = [each.bounding_box() for each in page.locator("#fig-3 fieldset input").all()]
+    first = {}
+    for box in boxes:
+        first.setdefault(round(box["y"]), box["x"])  # of each line
+    assert len(first) > 1
+    assert len(set(first.values())) == 1
+    legend = page.locator("#fig-3 legend").bounding_box()
+    slider = page.locator("#fig-3 .live-figure__control span").first.bounding_box()
+    assert abs(legend["x"] - slider["x"]) < 1
