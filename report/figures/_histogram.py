@@ -140,25 +140,30 @@ def _bars(points, data, measure, x_title, binning):
 
 
 def _scale(points, measure, binning):
-    """How many tokens the highest of all bars stands for, written at it."""
+    """How many tokens the highest of all bars stands for, written beside it: on its side away from
+    0, or where there is room."""
+    right = "scale('x', datum.high) + 80 < width"
+    left = "scale('x', datum.low) > 80"
     highest = (
         _counted(points, measure, binning)
         .transform_filter("datum.count === datum.most")
         .transform_window(number="row_number()")
         .transform_filter("datum.number === 1")
-        .transform_calculate(
-            said="datum.count + (datum.count === 1 ? ' token' : ' tokens')",
-            middle="(datum.low + datum.high) / 2",
-        )
+        .transform_calculate(said="datum.count + (datum.count === 1 ? ' token' : ' tokens')")
     )
-    right = "scale('x', datum.middle) > 0.6 * width"
+    after = f"({right} && (datum.high > 0 || !({left})))"
     return altair.layer(
         *(
-            text.encode(x="middle:Q", y=altair.Y("top:Q"), text="said:N")
+            text.encode(x=f"{edge}:Q", y=altair.Y("top:Q"), text="said:N")
+            for edge, here, align, aside in (
+                ("high", after, "left", 5),
+                ("low", f"!{after}", "right", -5),
+            )
             for text in _theme.halo(
                 highest.mark_text,
-                align=altair.ExprRef(f"{right} ? 'right' : 'left'"),
-                dx=altair.ExprRef(f"{right} ? -9 : 9"),
+                align=align,
+                dx=aside,
+                opacity=_theme.only(here),
                 baseline="top",
                 fontSize=_theme.TICK,
             )
