@@ -190,8 +190,11 @@ def token_axis(title, count, length, *, across, cell=True, **more):
     cell: whether a token is a cell that begins at its index, and not a point there
     """
     middle = alt.ExprRef(f"{length} / {2 * count}") if cell else 0
-    # an unseen mark keeps the index behind a text that runs from right to left
     text = f"truncate({LABELS}[datum.value], width > 500 ? 8 : 5)"
+    # a text that is a number must not be taken for an index, nor the two for one number
+    text = f"(isFinite(toNumber({text})) ? '“' + {text} + '”' : {text})"
+    # an unseen mark keeps the index behind a text that runs from right to left; a picture would
+    # make one of two plain spaces
     return alt.Axis(
         title=title,
         grid=False,
@@ -199,7 +202,9 @@ def token_axis(title, count, length, *, across, cell=True, **more):
         ticks=False,
         tickMinStep=1,
         tickCount=alt.ExprRef(f"clamp(floor({length} / 17), 2, {count})"),
-        labelExpr=f"isValid({LABELS}[datum.value]) ? {text} + '\u200e  ' + datum.value : ''",
+        labelExpr=(
+            f"isValid({LABELS}[datum.value]) ? {text} + '\u200e\u00a0\u00a0' + datum.value : ''"
+        ),
         labelOffset=middle,
         # beyond what a text of that many wide letters takes with its index, which is never cut
         labelLimit=alt.ExprRef("width > 500 ? 160 : 110"),

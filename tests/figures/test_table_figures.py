@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from report.datasets.token_classes import CLASSES
 from report.errors import ReportError
 from report.figures import (
     _classes,
+    _static,
     classes_by_layer,
     renderings_compared,
     table_attention_map,
@@ -267,3 +269,13 @@ def test_a_token_of_the_text_says_what_it_is_and_is_marked_on_the_map(page, tabl
 def test_every_class_has_a_name_and_a_colour():
     assert list(_classes.NAMES) == list(CLASSES)
     assert len({light for _, light, _ in _classes.SEEN.values()}) == len(CLASSES)
+
+
+def test_a_token_that_is_a_number_is_told_from_its_index(table):
+    svg = _static.svg(table_attention_map, table)
+    named = re.findall(r">([^<>]*)\u200e\u00a0\u00a0(\d+)<", svg)
+    assert len(named) > 10
+    assert any(text.strip("“”").isdigit() for text, _ in named)
+    for text, index in named:
+        label = table.first.tokens[int(index)].label.strip()
+        assert (text == f"“{label}”") == label.isdigit(), (text, index)
