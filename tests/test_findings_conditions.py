@@ -3,6 +3,7 @@
 import json
 import math
 import statistics
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -237,3 +238,16 @@ def test_values_are_as_exact_as_their_errors(value, error, said):
 def test_shares_are_said_in_percent():
     assert percent_spread(Value(0.465, 0.0042)) == "46.5\u00a0±\u00a00.4\u00a0%"
     assert percent_spread(Value(0.16, math.nan)) == "16\u00a0%"
+
+
+def test_slashes_are_counted_and_not_the_end_of_their_line(data):
+    find = Findings(data)
+    text = data.models[0].condition("filler")
+    assert find.slashes() == len(text.new)
+    for said, expected in (("///", 3 * len(text.new)), ("/a", 0)):
+        tokens = [said if place in text.new else each for place, each in enumerate(text.tokens)]
+        tokens[text.new[-1]] = "/↵" if expected else "a"
+        other = SimpleNamespace(tokens=tokens, new=text.new)
+        model = SimpleNamespace(condition=lambda name, other=other: other)
+        found = Findings(SimpleNamespace(models=[model])).slashes()
+        assert found == max(0, expected - 2)

@@ -125,6 +125,13 @@ class Findings:
         said = "".join(text.tokens[place] for place in text.new[:tokens])
         return said + "…" * (len(text.new) > tokens)
 
+    def slashes(self, condition="filler"):
+        """How many slashes a condition adds, if it adds nothing else but the end of their line;
+        else 0. Tokens may hold several of them."""
+        text = self.data.models[0].condition(condition)
+        said = "".join(text.tokens[place] for place in text.new).removesuffix("↵")
+        return len(said) if said == "/" * len(said) else 0
+
     @functools.cached_property
     def crossings(self):
         """Merges over a boundary: list of (model's name, condition's label, prompts, one)."""
