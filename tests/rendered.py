@@ -47,4 +47,5 @@ def explains_its_first_head(text):
 
 def body(text):
     """An article between its byline and what stands below all articles."""
-    return re.split("## (?:Notes|How this was measured)", text)[0].partition(" min read")[2]
+    found = re.split("## (?:Notes|How this was measured)", text)[0].partition(" min read")[2]
+    return re.sub(r"\[([^]]*)\]\(\.\./[^)]*\)", r"\1", found)  # links to other pages as words

@@ -17,9 +17,9 @@ def explained(data):
     return (
         "A row is a current token, from top to bottom; a column is a target token that it may "
         f"attend to: {_reach(data)} Shade is the score, {_score(data)}; the scores of "
-        "a row can be compared, those of two rows only roughly, and the shades saturate at the "
-        "2nd and 98th percentile. Markers are on the largest targets of a row, up to half of its "
-        f"probability or 11 of them.{_sink(data)}"
+        "a row can be compared, those of two rows only roughly; the lowest 2 % of all scores "
+        "have one shade, and so have the highest. Markers are on the largest targets of a row, up "
+        f"to half of its probability or 11 of them.{_sink(data)}"
     )
 
 

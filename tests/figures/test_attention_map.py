@@ -74,7 +74,8 @@ def test_any_model_has_a_map(study, kind):
     ],
 )
 def test_caption_tells_of_the_model_that_it_shows(study, kind, says, not_this):
-    caption = attention_map.caption(study(kind))
+    data = study(kind)
+    caption = f"{attention_map.caption(data)} {attention_map.use(data)}"
     assert says in caption
     assert not_this not in caption
 
