@@ -8,8 +8,9 @@ from report.figure_files import figure_module
 from report.figures import _classes, _grid
 from tests.figures.live_page import GRIDS, go_live, until
 
-TABLE, LINK, FULL, MORE = (
+TABLE, CHART, LINK, FULL, MORE = (
     "Show the numbers as a table",
+    "Show the chart",
     "Copy a link to this state",
     "Full screen",
     "Download and embed",
