@@ -253,11 +253,11 @@ def test_heads_that_prefer_a_class_are_those_beyond_one_and_a_half_times(data):
 def test_heads_that_read_the_column_are_listed_in_every_way_to_write_the_table(written):
     text, _, data = written("content", lambda d: given(d, {"same_column": 0.7, "other_cells": 0.1}))
     find = TableFindings(data)
-    rows = re.findall(r"^\| (L\dH\d) \|((?:[^|]* × \|){3})$", text, re.M)
+    rows = re.findall(r"^\| (L\dH\d) \|((?:[^|]*× \|){3})$", text, re.M)
     assert [label for label, _ in rows] == [each.head.label for each in find.reading]
     label, cells = rows[0]
     csv, json, _ = (cell.replace("\u00a0", " ") for cell in cells.strip("|").split("|"))
-    assert csv == f" 70 %, {number(0.7 / find.even('same_column'))} × "
+    assert csv == f" 70 %, {number(0.7 / find.even('same_column'))}× "
     share = find.shares("same_column", "json")[int(label[1]), int(label[3])]
     assert json.startswith(f" {100 * share:.0f} %, ")
 

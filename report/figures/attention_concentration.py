@@ -14,7 +14,7 @@ def title(data):
 def caption(data):
     return _head_sorted.caption(
         data,
-        "How far the largest probability of a row stands above the second largest, on average.",
+        "How far the largest probability of a token is above its second largest, on average.",
     )
 
 
