@@ -69,7 +69,10 @@ def render_article(study, data, site_src, frozen=(), url=""):
     _render(study, counting, context)
     article = Article(study, data)
     article.announced = [placed.name for placed in counting.placed]
-    content = _render(study, article, context)
+    content = text.unbroken(
+        _render(study, article, context),
+        {one.manifest["model"]["name"] for one in data.models},
+    )
     cover = _cover(study, data, article)
     folder = site_src / "figures" / study.name
     for placed in article.placed:

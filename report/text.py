@@ -162,3 +162,25 @@ def percent(value, digits=0):
     if not float(shown):
         shown = shown.removeprefix("-")
     return f"{shown}\u00a0%".replace("-", "−")
+
+
+UNTOUCHED = (
+    r"^(?:```.*?^```|[ \t]*<|#|[!?]{3})[^\n]*|<code.*?</code>|<[^>]*>|`[^`\n]*`|\]\([^)\n]*\)"
+)
+"""Of Markdown: code, HTML of whole lines, headings, titles of boxes, tags and addresses."""
+
+LONGEST_UNBROKEN = 20
+"""Letters of a name that a phone has room for in one line, also within a table."""
+
+
+def unbroken(markdown, names):
+    """Markdown in which no line ends at the hyphen of one of `names`, unless they are long."""
+    short = {name for name in names if "-" in name and len(name) <= LONGEST_UNBROKEN}
+    forms = [re.escape(form) for name in short for form in (name, name.replace("-", "&#45;"))]
+    if not forms:
+        return markdown
+    named = "|".join(sorted(forms, key=len, reverse=True))
+    found = re.compile(
+        rf"({UNTOUCHED})|(?<![\w/@.-])({named})(?![\w/@-])", re.MULTILINE | re.DOTALL
+    )
+    return found.sub(lambda m: m[1] or f'<span class="name">{m[2]}</span>', markdown)

@@ -96,3 +96,32 @@ def test_every_self_check_has_a_sentence():
     rows = text.self_check_rows({"differences": dict.fromkeys(LIMITS, 1e-7), "limits": LIMITS})
     assert set(LIMITS) == set(text.SELF_CHECK)
     assert [row["found"] for row in rows] == ["1.0e-07"] * len(LIMITS)
+
+
+def test_no_line_ends_within_a_name():
+    names = {"falcon-8x8", "plain", "somebody/a-very-long-name-7b"}
+    kept = '<span class="name">falcon-8x8</span>'
+    assert text.unbroken("In falcon-8x8, and falcon-8x8.", names) == f"In {kept}, and {kept}."
+    escaped = text.unbroken("| falcon&#45;8x8 | 1 |", names)
+    assert escaped == '| <span class="name">falcon&#45;8x8</span> | 1 |'
+    linked = text.unbroken("[falcon-8x8](../models/#falcon-8x8)", names)
+    assert linked == f"[{kept}](../models/#falcon-8x8)"
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        "`falcon-8x8`",
+        "<code>report falcon-8x8</code>",
+        "```\nfalcon-8x8\n```",
+        "## falcon-8x8",
+        '<figure data-model="falcon-8x8">falcon-8x8</figure>',
+        'A <a href="#falcon-8x8">word</a>',
+        '!!! note "falcon-8x8"',
+        "falcon-8x8@step-10, models/falcon-8x8, falcon-8x8-checkpoints",
+        "a very-long-name: somebody/a-very-long-name-7b, plain",
+    ],
+)
+def test_code_headings_tags_and_other_names_are_left_alone(markdown):
+    names = {"falcon-8x8", "plain", "somebody/a-very-long-name-7b"}
+    assert text.unbroken(markdown, names) == markdown
