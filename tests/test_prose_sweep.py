@@ -98,6 +98,22 @@ def test_without_a_recipe_nothing_is_said_of_drills(written):
     assert "not a natural one" not in said
 
 
+def test_models_are_shown_by_the_habit_that_the_text_says_they_lack(written, monkeypatch):
+    made = hand_sweep.repetition
+    monkeypatch.setattr(
+        hand_sweep,
+        "repetition",
+        # the one with two heads a layer has not learnt it
+        lambda at, heads, learns=True: made(at, heads, learns and heads > 2),
+    )
+    text, _ = written()
+    assert "no head finds what came next last time" in prose(text)
+    shown = r"One habit, several models\. As it opens \(looks at: ([^)]*)\)"
+    assert re.search(shown, plain(text))[1] == "what came next last time"
+    text, _ = written("learns nothing")
+    assert re.search(shown, plain(text))[1] == "the first token"
+
+
 def test_models_alone_are_compared(written):
     text, _ = written("models only")
     said = prose(text)
