@@ -57,6 +57,7 @@ def test_sentences_are_whole(written, kind):
     text, figures, _ = written(kind)
     assert figures == ["table_attention_map", "classes_by_layer", "renderings_compared"]
     assert rendered.explains_its_first_head(prose(text))
+    assert "<a " not in prose(text)  # HTML that was escaped
     for paragraph in re.split(r"\n\s*\n", prose(text).strip()):
         joined = paragraph.replace("\n", " ").strip()
         if not joined.startswith(("#", "|", "[^")):
