@@ -17,9 +17,17 @@ from tests.fuzz import profile  # noqa: F401 (how random inputs are drawn, in al
 from tests.serving import served
 from tests.site import SITE
 
-ORDER = ("tests/site/test_pages", "tests/site/own", "tests/figures", "tests/site", "tests/models")
+ORDER = (
+    "tests/site/test_pages",
+    "tests/site/own",
+    "tests/figures",
+    "tests/site",
+    "tests/test_killed",
+    "tests/models",
+)
 """Files that begin a run, so that its processes end together: the first builds the one site, while
-others see to files that build sites of their own ("own"), and to figures."""
+others see to files that build sites of their own ("own"), and to figures; what takes a minute in
+one file is not among the last."""
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: one thread each
     torch.set_num_threads(1)
