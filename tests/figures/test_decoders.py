@@ -22,7 +22,7 @@ every_kind = pytest.mark.parametrize("kind", hand_made.KINDS)
 
 def decoded(page, data, figure, state):
     """What the script makes of the file that the figure names at a state."""
-    report = figure.chart(data, **state).to_dict()["usermeta"]["report"]
+    report = figure.chart(data, **state).usermeta["report"]
     file = json.loads((data.path / report["data"]["url"].format(**state)).read_text("utf-8"))
     labels = [token.label for token in data.tokens]
     return page.evaluate(DECODE, [report["data"]["decode"], file, labels, state, report])
@@ -63,7 +63,7 @@ def test_decoders_give_the_rows_of_panels(page, address, tmp_path, name, reducti
     state = {control.param: control.value for control in figure.controls(data)}
     state |= {"reduction": reduction}
     for panel in range(len(figure.panels(data))):
-        report = figure.chart(data, **state, panel=panel).to_dict()["usermeta"]["report"]
+        report = figure.chart(data, **state, panel=panel).usermeta["report"]
         file = read(folder, report["data"]["url"].format(**state))
         texts = read(folder, report["data"]["tokens"])
         call = [report["data"]["decode"], file, texts, state, report]
