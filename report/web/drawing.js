@@ -1,6 +1,6 @@
 // Draws a chart from a Vega specification. The library comes once, when the first figure needs it.
 
-import { compiledBy } from "./expressions.js";
+import { compiledBy, told } from "./expressions.js";
 import { escaped } from "./words.js";
 
 const here = new URL(".", import.meta.url);
@@ -25,12 +25,13 @@ export async function draw(box, spec, datasets, values) {
   );
   const parsed = parse({ ...spec, data, signals }, {}, { ast: true });
   await breath();
+  const { call } = new Handler({ theme: "figure", disableDefaultStyle: true, sanitize: escaped });
   const view = new View(parsed, {
     container: box,
     renderer: "canvas",
     expr: compiledBy(expressionInterpreter),
     logLevel: 1, // errors only: Vega warns of the empty layers that wait for a mark
-    tooltip: new Handler({ theme: "figure", disableDefaultStyle: true, sanitize: escaped }).call,
+    tooltip: (handler, event, item, lines) => call(handler, event, item, told(lines)),
   });
   await breath();
   return view.runAsync();

@@ -17,13 +17,30 @@ export const compiledBy = (interpreter) => ({
     return (datum, params) => value({ params, datum });
   },
   encode: (context, { marktype, channels }) => {
-    const values = Object.entries(channels).map(([name, { ast }]) => [
-      name,
-      compile(ast, context, interpreter),
-    ]);
+    const values = Object.entries(channels).map(([name, { ast }]) => {
+      const value = compile(ast, context, interpreter);
+      const told = name === "tooltip" && ast.type === "ObjectExpression";
+      return [name, told ? (at) => new Told(value, at) : value];
+    });
     return (item, params) => encode(item, params, marktype, channels, values);
   },
 });
+
+// A tooltip of several lines, worked out when it is asked for: a chart has thousands of items, and a
+// reader points at a few of them.
+class Told {
+  constructor(value, at) {
+    this.value = value;
+    this.at = at;
+  }
+
+  toJSON() {
+    return this.value(this.at);
+  }
+}
+
+// What a tooltip says, {name: value}; what is no such tooltip comes as it is.
+export const told = (tooltip) => (tooltip instanceof Told ? tooltip.toJSON() : tooltip);
 
 // Sets the channels of an item; returns whether one has changed.
 function encode(item, params, marktype, channels, values) {

@@ -4,6 +4,7 @@
 // report.walk, if a chart has it, names two fields: items of one value of the first are a column,
 // and those of one value of the second belong together (a line, a head) from column to column.
 
+import { told } from "./expressions.js";
 import { byFinger, clearMarks, isTouch, pin, point, unpoint } from "./marks.js";
 import { clamp, PAGE } from "./walk.js";
 
@@ -29,7 +30,7 @@ export function items(chart) {
     },
     place: ({ x, y }) => [x, y],
     same: (one, other) => one.item === other.item,
-    tell: ({ item }) => item.tooltip,
+    tell: ({ item }) => told(item.tooltip),
     show: (at) => {
       place(cursor, chart.view, at);
       if (!at) return unpoint();
@@ -69,18 +70,18 @@ function choose(chart, item, key = true) {
 function watchPointer(chart) {
   const { view, canvasBox } = chart;
   const single = (item) => (item?.datum && !SHARED.includes(item.mark.marktype) ? item : null);
-  const told = (item) => (single(item)?.tooltip ? item : null);
+  const telling = (item) => (single(item)?.tooltip ? item : null);
   let touched = null; // the item that a finger came down on
 
   view.addEventListener("pointermove", (event, found) => {
     if (isTouch(event)) return;
-    const item = told(found);
+    const item = telling(found);
     if (item) point(marksOf(chart, item));
     else unpoint();
   });
   view.addEventListener("touchstart", (event, found) => (touched = found));
   view.addEventListener("click", (event, found) => {
-    const item = told(byFinger() ? touched : found);
+    const item = telling(byFinger() ? touched : found);
     if (byFinger()) {
       point(item ? marksOf(chart, item) : {});
       // a finger that is lifted has left the chart, and Vega has taken its tooltip away
