@@ -144,10 +144,11 @@ function scoreRange(scores) {
 function raster({ size, first, last }, scores, low, high, ramp) {
   const shades = colours(Array.from({ length: 256 }, (_, n) => shade(ramp, n / 255)));
   const pixels = new Uint32Array(size * size);
+  const part = 255 / (high - low);
   for (let i = 0, n = 0; i < size; i++) {
     for (let j = first[i]; j <= last[i]; j++, n++) {
-      const part = Math.min(1, Math.max(0, (scores[n] - low) / (high - low)));
-      pixels[i * size + j] = shades[Math.round(part * 255)];
+      const at = (scores[n] - low) * part + 0.5;
+      pixels[i * size + j] = shades[at < 0 ? 0 : at > 255 ? 255 : at | 0];
     }
   }
   return new Uint8ClampedArray(pixels.buffer);

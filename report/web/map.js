@@ -24,33 +24,41 @@ export function mapPicture({ map, picture, datasets }, ramp, kinds, paper, place
   pen.scale(canvas.width / width, canvas.height / height);
   pen.strokeStyle = paper;
   pen.lineWidth = width / size > 3 ? 0.5 : 0.25;
-  const outlines = outlinesOf(datasets.markers, place, size, kinds);
-  for (const [kind, , colour] of kinds) {
+  const side = Math.sqrt(Math.min(Math.max(1.5 * (width / size) ** 2, 9), 150));
+  const draw = side * ratio < FEW_PIXELS ? stamp : outline;
+  const spots = spotsOf(datasets.markers, place, size, side);
+  for (const [kind, shape, colour] of kinds) {
     pen.fillStyle = colour;
-    pen.fill(outlines[kind]);
-    pen.stroke(outlines[kind]);
+    draw(pen, spots[kind] ?? [], side / 2, SHAPES[shape]);
   }
   return canvas;
 }
 
-// The outlines of all markers of a kind: {kind: Path2D}.
-function outlinesOf(markers, { width, height }, size, kinds) {
+const FEW_PIXELS = 4; // no shape or outline of a marker can be told in so few, and thousands take time
+
+// Where markers are: {kind: [x, y, x, y, ...]} in pixels of the plot.
+function spotsOf(markers, { width, height }, size, side) {
   const [across, down] = [width / size, height / size];
-  const side = Math.sqrt(Math.min(Math.max(1.5 * across ** 2, 9), 150));
-  const outlines = {};
-  const shapes = {};
-  for (const [kind, shape] of kinds) {
-    outlines[kind] = new Path2D();
-    shapes[kind] = SHAPES[shape];
-  }
+  const spots = {};
   // those of the first and the last token are larger than their cells, and stay within the plot
   const within = (at, length) => Math.min(Math.max(at, side / 2), length - side / 2);
   for (const { current_token, target_token, kind } of markers) {
-    const x = within((target_token + 0.5) * across, width);
-    const y = within((current_token + 0.5) * down, height);
-    shapes[kind](outlines[kind], x, y, side / 2);
+    spots[kind] ??= [];
+    spots[kind].push(within((target_token + 0.5) * across, width));
+    spots[kind].push(within((current_token + 0.5) * down, height));
   }
-  return outlines;
+  return spots;
+}
+
+function stamp(pen, spots, r) {
+  for (let n = 0; n < spots.length; n += 2) pen.fillRect(spots[n] - r, spots[n + 1] - r, 2 * r, 2 * r);
+}
+
+function outline(pen, spots, r, shape) {
+  const path = new Path2D();
+  for (let n = 0; n < spots.length; n += 2) shape(path, spots[n], spots[n + 1], r);
+  pen.fill(path);
+  pen.stroke(path);
 }
 
 const polygon = (corners) => (path, x, y, r) => {

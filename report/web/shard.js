@@ -7,11 +7,11 @@ export function attention(shard) {
   const { first, last } = shard.visible ?? causal(size);
   const start = startOfRows(first, last);
   const terms = {};
-  const added = []; // functions that add a term to the scores of all visible cells
+  const parts = { cells: [], target: new Float64Array(size), current: new Float64Array(size) };
   for (const [name, term] of Object.entries(shard.terms)) {
     const cells = term.per === "cell" ? unpack(term.packed) : null;
     terms[name] = termOf(term, cells, start);
-    added.push((scores) => addTo(scores, term, cells, first, last));
+    addTo(parts, term, cells);
   }
   const each = Object.values(terms);
   const { softcap, log_normalizer } = shard;
@@ -24,8 +24,7 @@ export function attention(shard) {
     shard, size, first, last, terms, score, capped,
     // what enters the softmax, of all visible cells, row by row
     scores: () => {
-      const scores = new Float64Array(start[size]);
-      for (const add of added) add(scores);
+      const scores = sums(parts, first, last, start[size]);
       return softcap ? scores.map((x) => softcap * Math.tanh(x / softcap)) : scores;
     },
     cell: (i, j) => start[i] + j, // its place in a list of all visible cells
@@ -59,17 +58,25 @@ function termOf({ per, step, values }, cells, start) {
   return (i, j) => values[j] * step - values[i] * step;
 }
 
-// The same for all cells at once: a loop a kind of term, since a slider waits for it.
-function addTo(scores, { per, step, values }, cells, first, last) {
-  if (per === "cell") {
-    for (let n = 0; n < scores.length; n++) scores[n] += cells[n] * step;
-    return;
+// Adds a term to what is summed for all cells at once, since a slider waits for it: terms of a cell
+// are kept apart, those of one token added to what its column or row gets.
+function addTo(parts, { per, step, values }, cells) {
+  if (per === "cell") parts.cells.push({ cells, step });
+  else for (let n = 0; n < values.length; n++) {
+    if (per !== "current") parts.target[n] += values[n] * step;
+    if (per !== "target") parts.current[n] += (per === "current" ? 1 : -1) * values[n] * step;
   }
-  const of = (token) => (per === "current" ? 0 : values[token] * step);
+}
+
+function sums({ cells: [one, ...others], target, current }, first, last, count) {
+  const scores = new Float64Array(count);
   for (let i = 0, n = 0; i < first.length; i++) {
-    const own = per === "current" ? values[i] * step : per === "target" ? 0 : -values[i] * step;
-    for (let j = first[i]; j <= last[i]; j++) scores[n++] += of(j) + own;
+    for (let j = first[i]; j <= last[i]; j++, n++) {
+      scores[n] = one.cells[n] * one.step + target[j] + current[i];
+    }
   }
+  for (const { cells, step } of others) for (let n = 0; n < count; n++) scores[n] += cells[n] * step;
+  return scores;
 }
 
 // What each character adds to a number; # to [ begin one.
