@@ -66,7 +66,7 @@ def test_every_figure_is_one_line_of_html(tmp_path, data):
     _, text = render(tmp_path, data, '{{ figure("update_magnitude") }}\n\n{{ passage() }}\n')
     lines = text.split("\n")
     assert sum(line.startswith("<figure ") and line.endswith("</figure>") for line in lines) == 1
-    assert sum(line.startswith("<div class=") and "data-token=" in line for line in lines) == 1
+    assert sum(line.startswith("<div class=") and ' title="id ' in line for line in lines) == 1
 
 
 def test_a_caption_names_the_figure_that_has_explained_the_same(tmp_path, data):
@@ -323,6 +323,6 @@ def test_what_only_builders_need_is_folded_away(tmp_path, data):
         said = re.sub(r"\{[#%].*?[#%]\}", "", template.read_text("utf-8").rpartition("\n---\n")[2])
         assert not builders.search(said), template
     _, text = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
-    open_text = re.sub(r"^(\?\?\? .*|    .*|<!--.*)$", "", text, flags=re.MULTILINE)
+    open_text = re.sub(r"^(\?\?\? .*|    .*|# Written by .*)$", "", text, flags=re.MULTILINE)
     assert not builders.search(open_text)
     assert "`make site MODEL=owner/name` measures another model." in text

@@ -4,7 +4,8 @@ import { isTouch, marked, onMark, pin, pins, point, unpoint } from "./marks.js";
 
 export function watchPassage(passage) {
   if (passage.querySelector(".passage__tip")) return; // it is watched already
-  if (!passage.querySelector(".token[data-token]")) return; // no figure is about it
+  if (passage.id !== "passage") return; // no figure is about it
+  number(passage);
   addTip(passage);
   const on = (type, act) =>
     passage.addEventListener(type, (event) => {
@@ -45,12 +46,18 @@ onMark(() => {
 const placeTips = () => document.querySelectorAll(".passage").forEach(placeTip);
 addEventListener("resize", placeTips);
 
-// What a title tells a mouse only, told to keys and fingers too: beside the marked token.
+// Tokens come with their ids alone, in a title, which would show beside our own.
+function number(passage) {
+  passage.querySelectorAll(".token").forEach((token, index) => {
+    token.dataset.token = index;
+    token.dataset.about = `token ${index}, ${token.title}`;
+    token.removeAttribute("title");
+    token.tabIndex = index === 0 ? 0 : -1;
+  });
+}
+
+// Told to keys and fingers too: beside the marked token.
 function addTip(passage) {
-  for (const token of passage.querySelectorAll(".token[title]")) {
-    token.dataset.about = token.title;
-    token.removeAttribute("title"); // it would show twice
-  }
   const tip = Object.assign(document.createElement("div"), { className: "passage__tip" });
   Object.assign(tip, { id: "token-tip", role: "tooltip", hidden: true });
   passage.append(tip);

@@ -48,8 +48,8 @@ def test_a_figure_a_little_below_the_window_comes_to_life_at_the_first_scroll(pa
 
 def test_a_token_that_was_pointed_at_before_the_scripts_came_is_marked(page, address, asked):
     open_above_the_figures(page, address)
-    page.locator(".token[data-token='3']").hover()
-    until(page, "document.querySelector(\".token[data-token='3']\").matches('.token--marked')")
+    page.locator(".token").nth(3).hover()
+    until(page, "document.querySelector(\".token--marked[data-token='3']\") !== null")
     assert fetched(asked, "assets/marks.js")
     assert not fetched(asked, "assets/vega.js", "datasets/")
 
