@@ -14,14 +14,14 @@ from report.glossary import glossary
 
 WEB = Path(__file__).parent / "web"
 
-PRINT = "print.css"
-"""Styles on paper, sent together with those of figures."""
+TOGETHER = {"figures.css": "print.css", "start.js": "cards.js"}
+"""What is sent as one file, as every further one keeps a reader waiting."""
 
 START = WEB / "start.js"
 """The script that pages load; it brings the others."""
 
 COMMENTS = {
-    ".js": re.compile(r"^[ \t]*//.*\n|^[ \t]*\n", re.MULTILINE),
+    ".js": re.compile(r"^[ \t]*//.*\n|^[ \t]+|^\n", re.MULTILINE),
     ".css": re.compile(r"/\*.*?\*/\s*|^[ \t]+|^\n", re.DOTALL | re.MULTILINE),
 }
 """By the ending of a file's name."""
@@ -41,11 +41,14 @@ WITH_VEGA = {
 
 def write_assets(site_src):
     """Write script, styles and the chart library to `site_src/assets`, schemas to `schemas`."""
-    sent = [path for path in sorted(WEB.iterdir()) if path.is_file() and path.name != PRINT]
+    parts = TOGETHER.values()
+    sent = [path for path in sorted(WEB.iterdir()) if path.is_file() and path.name not in parts]
     for path in sent:
         text = path.read_text("utf-8")
-        if path.name == "figures.css":  # one file, as every further one keeps a reader waiting
-            text = _css.css() + text + (WEB / PRINT).read_text("utf-8")
+        if path.name == "figures.css":
+            text = _css.css() + text
+        if path.name in TOGETHER:
+            text += (WEB / TOGETHER[path.name]).read_text("utf-8")
         text = without_comments(path.suffix, _told(text))
         store.write_text(site_src / "assets" / path.name, text)
     store.write_text(site_src / "assets" / "vega.js", _chart_library())
@@ -69,7 +72,8 @@ def _told(script):
 def without_comments(suffix, text):
     """A script or a style sheet as it is sent: a reader's browser needs no explanation.
 
-    In scripts, only comments that have lines of their own are taken out.
+    In scripts, only comments that have lines of their own are taken out. Lines lose what indents
+    them, so no text in backquotes may have several.
     """
     return COMMENTS[suffix].sub("", text) if suffix in COMMENTS else text
 

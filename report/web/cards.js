@@ -1,5 +1,6 @@
 // Cards beside words: what a term of the glossary means, and what a figure looks like that the text
-// refers to. This listens; card.js, which draws, is fetched when a reader first comes to a word.
+// refers to. This listens, as the end of start.js (see report/assets.py); card.js, which draws, is
+// fetched when a reader first comes to a word.
 
 const WORDS = "a.term, a.figure-ref";
 const word = (event) => event.target.closest?.(WORDS);

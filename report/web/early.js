@@ -36,24 +36,24 @@
   }
 }
 
-// --- Pictures: browsers fetch those that are a screen or two further down. They wait for the first
-// scroll (figures.css); what the window shows does not.
+// --- Pictures: the still picture of a figure is for who waits for its chart, which mostly is there
+// before the figure comes into the window. So pictures are fetched where there is none after a
+// moment in the window; pages that are shown without a reload are told by start.js.
 
 {
-  const page = document.documentElement;
-  page.classList.add("pictures-wait");
-  const go = () => page.classList.remove("pictures-wait");
-  addEventListener("scroll", go, { once: true, capture: true, passive: true });
-  addEventListener("click", go, { once: true, capture: true }); // to another page, perhaps
-  addEventListener("popstate", go, { once: true });
-  document.addEventListener("DOMContentLoaded", () => {
-    const seen = new IntersectionObserver((entries) => {
-      for (const { target, isIntersecting } of entries) {
-        if (isIntersecting) target.classList.add("live-figure--seen");
-      }
-    });
-    document.querySelectorAll(".live-figure").forEach((figure) => seen.observe(figure));
+  const PATIENCE = 300; // ms
+  document.documentElement.classList.add("pictures-wait"); // see figures.css
+  const show = (figure) => {
+    if (!figure.matches(".live-figure--live")) figure.classList.add("live-figure--pictured");
+  };
+  const seen = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) setTimeout(show, PATIENCE, target);
+    }
   });
+  window.watchPictures = () =>
+    document.querySelectorAll(".live-figure").forEach((figure) => seen.observe(figure));
+  document.addEventListener("DOMContentLoaded", window.watchPictures);
 }
 
 // --- Search: Material for MkDocs fetches the index of all pages, and a worker to search it, with

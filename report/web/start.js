@@ -78,6 +78,7 @@ function repeat() {
 }
 
 function page() {
+  window.watchPictures?.();
   for (const element of waiting.keys()) if (!element.isConnected) forget(element);
   if (others) return; // figures.js looks for itself
   const figures = [...document.querySelectorAll(".live-figure[data-datasets]")];

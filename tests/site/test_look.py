@@ -38,9 +38,13 @@ def test_charts_follow_the_switch_in_the_page(visit):
 def test_a_page_opens_in_the_palette_of_the_system(visit, scheme, name):
     page = visit(color_scheme=scheme)
     assert page.evaluate(SCHEME) == name
-    page.evaluate("scrollTo(0, 4)")  # until then, what is not in the window has no picture
-    until(page, "!document.querySelector('.pictures-wait')")
+    waiting = []
+    page.route("**/assets/vega.js", lambda route: waiting.append(route))
+    page.locator("#fig-9").scroll_into_view_if_needed()
+    page.wait_for_selector("#fig-9.live-figure--pictured")  # no chart comes in its place
     assert still_picture(page, 9).endswith(f"-{scheme}.svg#only-{scheme}")
+    for route in waiting:
+        route.continue_()
     go_live(page, 9)
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, paper[4:-1].split(","))) > 3 * 127) == (scheme == "light")

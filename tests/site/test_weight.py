@@ -44,13 +44,28 @@ def test_an_article_opens_with_its_text_and_what_the_window_shows(opened, built)
     assert [path for path in asked if any(part in path for part in late)] == []
 
 
-def test_pictures_and_charts_come_with_the_first_scroll(opened):
+def test_charts_come_with_the_first_scroll(opened):
     page, asked = opened
     page.mouse.move(640, 700)
     page.mouse.wheel(0, 60)
     until(page, "document.querySelector('#fig-1.live-figure--live') !== null")
-    assert any(path.endswith("attention_map-light.svg") for path in asked)
     assert [path for path in asked if "/attention/" in path]
+
+
+def test_a_picture_comes_where_a_reader_waits_for_the_chart_and_nowhere_else(opened):
+    page, asked = opened
+    waiting = []
+    page.route("**/assets/vega.js", lambda route: waiting.append(route))
+    page.locator("#fig-3").scroll_into_view_if_needed()
+    until(page, "document.querySelector('#fig-3 img').naturalWidth > 0")
+    assert page.locator("#fig-3 .live-figure__picture").first.is_visible()
+    pictures = {path.split("/")[-1] for path in asked if path.endswith(".svg")}
+    assert "bias_vs_position-light.svg" in pictures
+    assert not {name for name in pictures if name.startswith(("alignment_vs", "update_"))}
+    for route in waiting:
+        route.continue_()
+    until(page, "document.querySelector('#fig-3.live-figure--live') !== null")
+    assert not page.locator("#fig-3 .live-figure__picture").first.is_visible()
 
 
 def test_search_comes_with_its_first_use(opened):
