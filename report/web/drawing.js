@@ -34,7 +34,20 @@ export async function draw(box, spec, datasets, values) {
     tooltip: (handler, event, item, lines) => call(handler, event, item, told(lines)),
   });
   await breath();
+  breatheBeforeDrawing(view);
   return view.runAsync();
+}
+
+// Vega evaluates a new chart, once more as soon as its size is known, and draws it after each, all at
+// one go: here it is drawn once, and a breath later. A slider's step is drawn as it comes.
+function breatheBeforeDrawing({ _renderer: renderer }) {
+  let drawn;
+  const draw = async (scene) => {
+    await breath();
+    delete renderer.renderAsync;
+    return renderer.renderAsync(scene);
+  };
+  renderer.renderAsync = (scene) => (drawn ??= draw(scene));
 }
 
 // Lets the page answer to its reader between the steps, each of which takes a while.
