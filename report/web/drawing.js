@@ -41,6 +41,7 @@ export async function draw(box, spec, datasets, values) {
 // Vega evaluates a new chart, once more as soon as its size is known, and draws it after each, all at
 // one go: here it is drawn once, and a breath later. A slider's step is drawn as it comes.
 function breatheBeforeDrawing({ _renderer: renderer }) {
+  if (!renderer) return; // Vega keeps it to itself, and may call it otherwise one day
   let drawn;
   const draw = async (scene) => {
     await breath();

@@ -47,6 +47,12 @@ def conditions(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def panels(conditions):
+    """A function from a grid's name to what it is drawn of, made once."""
+    return functools.cache(lambda name: hand_conditions.panels(conditions, name))
+
+
+@pytest.fixture(scope="session")
 def models(tmp_path_factory):
     """Hand-made studies of two models that differ, of one article: `PassageModels`."""
     return hand_made.several(tmp_path_factory.mktemp("models") / "datasets" / "hand")

@@ -1,7 +1,6 @@
 """What holds for every figure, found by its file: a new one is tested the moment it exists."""
 
 import copy
-import functools
 import json
 from types import SimpleNamespace
 
@@ -12,7 +11,7 @@ import pytest
 from report.errors import ReportError
 from report.figure_files import figure_module, figure_names
 from report.figures import _grid, _static, alignment_vs_magnitude
-from tests.figures import hand_conditions, hand_made
+from tests.figures import hand_made
 from tests.figures.live_page import GRIDS, OF_MODELS, OF_SWEEPS, OF_TABLES, ORDER
 from tests.rendered import NEEDS_A_LIVE_FIGURE
 
@@ -27,12 +26,6 @@ every_figure_of_a_passage = each(ORDER)
 
 every_kind = pytest.mark.parametrize("kind", hand_made.KINDS)
 """Kinds of models; a figure that cannot be drawn of one says so."""
-
-
-@pytest.fixture(scope="session")
-def panels(conditions):
-    """A function from a grid's name to what it is drawn of, made once."""
-    return functools.cache(lambda name: hand_conditions.panels(conditions, name))
 
 
 @pytest.fixture
