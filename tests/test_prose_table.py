@@ -263,6 +263,35 @@ def test_heads_that_read_the_column_are_listed_in_every_way_to_write_the_table(w
     assert json.startswith(f" {100 * share:.0f} %, ")
 
 
+def test_what_all_ways_to_write_the_table_share_is_said_of_each_alone(written):
+    def strong(data):
+        data = given(data, {"same_column": 0.7, "other_cells": 0.05})
+        table = data.class_shares
+        column = table["target"] == "same_column"
+        table["probability"][column & (table["rendering"] != "csv")] = 0.6
+        for name, layer in {"csv": 2, "json": 1, "sentences": 0}.items():
+            at = column & (table["rendering"] == name) & (table["layer"] == layer)
+            table["probability"][at] = 0.8
+        return data
+
+    text, _, data = written("content", strong)
+    find = TableFindings(data)
+    heads = find.readers()
+    assert len(heads) == data.layers * data.heads
+    highest = {name: find.times_by_layer("same_column", name) for name in data.renderings}
+    assert [int(values.argmax()) for values in highest.values()] == [2, 1, 0]
+    assert (
+        f"averages are highest in layer 2 for the CSV ({number(highest['csv'][2])} times even "
+        f"attention), in layer 1 for the JSON ({number(highest['json'][1])} times even attention) "
+        f"and in layer 0 for the sentences"
+    ) in plain(text)
+    least = min(0.6 / find.even("same_column", name) for name in ("json", "sentences"))
+    assert find.least_times("same_column", heads) == pytest.approx(least)
+    assert f"at least {number(least)} times what even attention would." in plain(text)
+    said = "".join(t.text for t in data.renderings["sentences"].tokens if t.role == "delimiter")
+    assert ("commas stand in all three, and may still help" in plain(text)) == ("," in said)
+
+
 def test_a_point_far_from_the_other_lines_is_named(data):
     table = dict(data.class_shares)
     table["probability"] = 0.5 * table["even"]  # in every layer, of every head

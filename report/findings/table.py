@@ -128,10 +128,15 @@ class TableFindings:
         means = np.array(self.layer_means(target, rendering))
         return np.divide(means, even, out=np.zeros_like(means), where=even > 0)
 
-    def peak_of_times(self, target):
-        """The layer in which a class gets most against even attention, mean over renderings."""
-        times = [self.times_by_layer(target, name) for name in self.data.renderings]
-        return int(np.mean(times, axis=0).argmax())
+    def peak_of_times(self, target, rendering=None):
+        """The layer in which a class gets most against even attention."""
+        return int(self.times_by_layer(target, rendering).argmax())
+
+    def least_times(self, target, heads):
+        """The least that one of these heads gives a class in a rendering but the first, times even
+        attention."""
+        others = [name for name in self.data.renderings if name != self.data.first.name]
+        return min(self.times(target, name, head) for name in others for head in heads)
 
     def apart(self):
         """The `Apart` that is farthest from the other ways to write the table; None if all ways
