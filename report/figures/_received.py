@@ -435,7 +435,7 @@ def seen_kept(data, reduction):
     return (
         f"With {named(data)}, {start}: {_terms.listed(percent(ratio) for ratio in ratios)} of the "
         f"average weight that they have without"
-        f"{', from the left panel to the right one' if len(ratios) > 1 else ''}."
+        f"{', panel by panel' if len(ratios) > 1 else ''}."
     )
 
 

@@ -42,7 +42,7 @@ def seen(data, **state):
     if min(other) <= 0 or any(value != value for value in one + other):
         return f"“{first}” and “{second}” cannot be compared in every panel."
     times = [mine / theirs for mine, theirs in zip(one, other, strict=True)]
-    order = ", from the left panel to the right one" if len(times) > 1 else ""
+    order = ", panel by panel" if len(times) > 1 else ""
     return (
         f"In the part that was added, a token of “{first}” gets "
         f"{_terms.listed(number(each) for each in times)} times the average weight that a token of "

@@ -18,11 +18,15 @@ def left_out(data):
 
 def caption(data):
     rules = ", between dashed rules," if data.rules else ""
+    count = len(data.places)
+    first, last = f"First {count} panels", f"Last {count}"
+    if count == 1:
+        first, last = "First panel", "Second"
     return (
-        "Top: what is added is cut out, so that both lines are over the same tokens; positions are "
-        f"those of the prompt without it. Bottom: all positions of the prompt with it; the grey "
-        f"part{rules} is what was added. The "
-        f"colours of both rows are those of the study.\n{_received.explained(data)}"
+        f"{first}: what is added is cut out, so that both lines are over the same tokens; "
+        f"positions are those of the prompt without it. {last}: all positions of the prompt with "
+        f"it; the grey part{rules} is what was added. "
+        f"The colours are those of the study.\n{_received.explained(data)}"
     )
 
 

@@ -313,7 +313,7 @@ def test_fillers_say_what_the_other_tokens_keep(counted):
     layers = filler_layers.seen(hand_conditions.panels(counted, "filler_layers"))
     assert layers == (
         "With meaningless tokens, the other tokens get less: 25\u00a0%, 25\u00a0% and 25\u00a0% of "
-        "the average weight that they have without, from the left panel to the right one."
+        "the average weight that they have without, panel by panel."
     )
     lines = filler_lines.seen(hand_conditions.panels(counted, "filler_lines"))
     assert lines.endswith("Below, the highest point lies outside the grey part in all 3 panels.")
