@@ -10,6 +10,7 @@ import pytest
 
 from report.datasets.reader import open_study
 from report.errors import ReportError
+from report.figures import _received
 from report.findings.conditions import Findings, Value
 from report.text import percent_spread, spread
 from tests import made_conditions as made
@@ -103,6 +104,54 @@ def test_heads_of_a_layer_are_sorted_by_value(data, find):
 def test_what_was_not_measured_is_refused(find, arguments, said):
     with pytest.raises(ReportError, match=said):
         find.layer(*arguments)
+
+
+def test_the_head_that_has_most_of_all_models_and_layers(data, find):
+    every = [
+        (1 - row["lambda"], model, row["layer"] + 1)
+        for model in (0, 1)
+        for row in rows(data, model, "effects")
+        if (row["condition"], row["rows"]) == ("filler", "mean")
+    ]
+    value, model, layer = find.most("taken")
+    assert (value.value, model, layer) == pytest.approx(max(every))
+
+
+def test_what_old_tokens_keep_is_the_sum_over_them(data, find):
+    with_it, without = (line(data, 0, 0, 1, name) for name in ("filler", "none"))
+    new = data.models[0].condition("filler").new
+    old = [value for n, value in enumerate(with_it) if n not in new]
+    shared = min(len(old), len(without))
+    lines = {"none": "a", "filler": "b"}
+    assert find.kept((0, 1, 2), lines) == pytest.approx(
+        sum(old[:shared]) / sum(without[:shared]), rel=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("kept", "last", "holds"), [(0.8, 0.6, True), (0.6, 0.6, False), (0.8, 0.7, False)]
+)
+def test_old_tokens_keep_more_than_they_are_left_if_the_last_token_says_so(
+    find, monkeypatch, kept, last, holds
+):
+    given = {"mean": kept, "last": last}
+    monkeypatch.setattr(find, "kept", lambda place, lines, rows: given[rows])
+    monkeypatch.setattr(find, "head", lambda *_: Value(0.6, 0.0))
+    assert find.diluted([(0, 1, 1)], {"none": "a", "filler": "b"}) is holds
+
+
+def test_what_is_added_looks_at_itself_where_it_is_higher_and_takes_less(find, monkeypatch):
+    shares = {("filler", 1): 0.2, ("sentence", 1): 0.4, ("filler", 2): 0.3, ("sentence", 2): 0.4}
+    monkeypatch.setattr(
+        find, "head", lambda model, layer, head, measure, name: Value(shares[name, head], 0.0)
+    )
+    weights = {("filler", 0): 0.3, ("sentence", 0): 0.2, ("filler", 1): 0.2, ("sentence", 1): 0.2}
+    monkeypatch.setattr(_received, "inside", lambda place, name, _: weights[name, place.head])
+    found = find.against("filler", "sentence", [(0, 1, 1), (0, 1, 2)])
+    assert found.more == [((0, 1, 1), 0.2, 0.4), ((0, 1, 2), 0.3, 0.4)]
+    assert found.inner == [(0, 1, 1)]
+    shares["filler", 2] = 0.5
+    assert not find.against("filler", "sentence", [(0, 1, 1), (0, 1, 2)]).more
 
 
 def test_panels_that_are_there_and_why_others_are_not(find):

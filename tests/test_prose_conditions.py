@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from report import pages, store
+from report.findings.conditions import Against, Findings
 from report.study import read_study
 from tests import made_conditions as made
 from tests import rendered
@@ -181,6 +182,8 @@ def test_numbers_are_those_of_the_data(written, tmp_path):
         ({"error": 0.8}, "The reading is a poor one, then", "a good one"),
         ({"error": 0.3}, "The reading tells most of what happens", "a good one"),
         ({"moved": 0.2}, "It does in every model: at most 1", "It does not do so clearly"),
+        ({"error": 0.3}, "as much of the output is left unexplained.", "is left unexplained,"),
+        ({"error": np.nan}, "as much attention moves as before.", "is left unexplained"),
         ({"terms": ["content"]}, "the question now stands 9 tokens farther", "how far apart the"),
         ({"merged": True}, "merged characters of two parts into one token, “*./”", "No token of"),
         ({}, "No token of any prompt reaches over the border", "merged characters"),
@@ -197,8 +200,48 @@ def test_later_layers_are_compared_with_the_first(written):
     rising = [each | {"taken": np.linspace(0.1, 0.6, each["layers"])} for each in SMALL]
     falling = [each | {"taken": np.linspace(0.6, 0.1, each["layers"])} for each in SMALL[1:]]
     text, _ = written([rising[0], *falling])
-    assert "the share grows by five percentage points or more in llama-5x32." in text
-    assert "falls by five percentage points or more in qwen2-5x28 and gemma3-6x8." in text
+    number = r"[\d.]+\s%"
+    assert re.search(
+        f"In llama-5x32 it goes from {number} in layer 1, its lowest, to {number} in layer 3", text
+    )
+    assert re.search(
+        f"In gemma3-6x8 it goes from {number} in layer 1 to {number} in layer 3, the last one "
+        "measured and its lowest",
+        text,
+    )
+    text, _ = written([each | {"taken": [0.5, 0.1, 0.3]} for each in SMALL])
+    assert re.search(
+        f"In qwen2-5x28 it goes from {number} in layer 1 down to {number} in layer 2, its lowest, "
+        f"and to {number} in layer 3, the last one",
+        text,
+    )
+
+
+def test_the_most_that_a_head_gives_is_named_with_its_model_and_layer(written):
+    text, _ = written([SMALL[0], SMALL[1] | {"taken": [0.2, 0.2, 0.8]}, SMALL[2]])
+    assert re.search(r"that any head gives them is [89]\d\s%, in layer 3 of qwen2-5x28\.", text)
+
+
+def test_what_old_tokens_keep_is_explained_only_where_the_data_do(written, monkeypatch):
+    monkeypatch.setattr(Findings, "diluted", lambda *_: True)
+    text, _ = written()
+    assert "That is why Figure 1 has the old tokens keep " in text
+    monkeypatch.setattr(Findings, "diluted", lambda *_: False)
+    text, _ = written()
+    assert "That is why" not in text
+
+
+def test_heads_that_give_a_sentence_more_are_named_and_those_whose_slashes_look_higher(
+    written, monkeypatch
+):
+    places = [((1, 1, 1), 0.2, 0.4), ((0, 1, 27), 0.25, 0.5)]
+    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [(0, 1, 27)]))
+    text, _ = written()
+    assert "head 1 of qwen2-5x28 40\u00a0% against 20\u00a0%; head 27 of llama-5x32 50" in text
+    assert "higher in the figure, in head 27 of llama-5x32, they get it from each other." in text
+    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, []))
+    text, _ = written()
+    assert "from each other" not in text
 
 
 def test_kinds_that_do_not_move_alike_are_not_said_to(written):

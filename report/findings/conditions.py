@@ -14,6 +14,12 @@ from report.errors import ReportError
 from report.figures import _received
 
 FIRST = _received.COUNTED_FROM
+SAME = 0.01
+"""Shares of a head that differ by less are told as one."""
+
+ALIKE_WEIGHTS = 0.1
+"""Average weights that differ by a smaller part are called about the same."""
+
 ALIKE = 0.0005
 """Shares that differ by less are called the same: each was rounded to 0.0001."""
 
@@ -51,6 +57,18 @@ class Peak:
     value: float
     inside: bool
     """Whether it lies in what was added."""
+
+
+@dataclass(frozen=True)
+class Against:
+    """What single heads give to one condition and to another."""
+
+    more: list
+    """(place, share of the one, share of the other) of each; none if not all give the other more.
+    """
+    inner: list
+    """The places where tokens of the one have the larger average weight all the same: what was
+    added looks at itself."""
 
 
 class Findings:
@@ -188,6 +206,55 @@ class Findings:
             for n in range(number)
         ]
         return sorted(found, key=lambda pair: pair[0].value)
+
+    def most(self, measure, condition="filler"):
+        """The head of all models and layers that has most: (`Value`, model, layer from 1)."""
+        found = [
+            (self.heads(model, layer + FIRST, measure, condition)[-1][0], model, layer + FIRST)
+            for model, one in enumerate(self.data.models)
+            for layer in range(one.layers)
+        ]
+        return max(found, key=lambda each: each[0].value)
+
+    def kept(self, place, lines, rows="mean"):
+        """What the old tokens keep of their average weight in one head: a fraction, as figures of
+        lines say it.
+
+        place: (model, layer, head); lines: the two conditions, dict of name to label
+        """
+        panel = self.panels([place], lines)
+        styled = _received.styled(panel, _received.BLUE, _received.RED)
+        return _received.kept(panel.places[0], styled, rows)
+
+    def diluted(self, places, lines):
+        """Whether old tokens keep more in every place than the tokens after what was added leave
+        them, and of the last token, which is one of those, just that."""
+        condition = list(lines)[-1]
+
+        def over(place, rows):
+            left = self.head(*place, "lambda", condition, rows).value
+            return self.kept(place, lines, rows) - left
+
+        return all(
+            over(place, "mean") > SAME and abs(over(place, "last")) < SAME for place in places
+        )
+
+    def against(self, condition, other, places):
+        """Two conditions as a figure of lines compares them, and as the tokens after them do.
+
+        returns: `Against`
+        """
+        more, inner = [], []
+        for place in places:
+            taken = [self.head(*place, "taken", name).value for name in (condition, other)]
+            if taken[0] >= taken[1]:
+                return Against([], [])
+            more.append((place, *taken))
+            panel = self.panels([place], {condition: "", other: ""}).places[0]
+            mine, theirs = (_received.inside(panel, name, "mean") for name in (condition, other))
+            if mine > (1 + ALIKE_WEIGHTS) * theirs:
+                inner.append(place)
+        return Against(more, inner)
 
     def even(self, model, condition="filler"):
         """What even attention would give to what a condition adds: share, mean over the current
