@@ -81,7 +81,7 @@ def sorted_lines(data, table, x, y, rank, tooltip):
     returns: list of charts, the lines first
     """
     colour = altair.Color(f"{rank}:Q", legend=None).scale(
-        domain=[0, max(1, data.heads - 1)], range=_theme.ramp(_theme.RANK_RAMP)
+        domain=[0, max(1, data.heads - 1)], **_theme.ramp(_theme.RANK_RAMP)
     )
     lines = table.mark_line(strokeWidth=1.6, opacity=0.75, aria=False)
     named = table.transform_calculate(named="'head ' + datum.head")

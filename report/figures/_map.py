@@ -131,7 +131,7 @@ def _picture():
 def _score_legend(causal):
     colour = altair.Color("score:Q").scale(
         domain=[altair.ExprRef("score_low"), altair.ExprRef("score_high")],
-        range=_theme.ramp(_theme.SCORE_RAMP),
+        **_theme.ramp(_theme.SCORE_RAMP),
         clamp=True,
     )
     legend = altair.Legend(

@@ -81,8 +81,13 @@ def themed(light, dark):
 
 
 def ramp(colours):
-    """A scale's range from {"light": [...], "dark": [...]}."""
-    return [themed(*pair) for pair in zip(colours["light"], colours["dark"], strict=True)]
+    """The colours of a scale, from {"light": [...], "dark": [...]}: options of the scale.
+
+    Between its stops a ramp is linear in RGB, as `shades` paints it; Vega-Lite would take a way of
+    its own, past pink from cream to blue.
+    """
+    stops = zip(colours["light"], colours["dark"], strict=True)
+    return {"range": [themed(*pair) for pair in stops], "interpolate": "rgb"}
 
 
 def shades(colours, positions):

@@ -108,7 +108,7 @@ def _points(data, axes, plane):
         format=".1f",
         offset=2 if plane is _ternary else _theme.ABOVE,
     )
-    scale = altair.Scale(domain=[0, 1], range=_theme.ramp(_theme.PROBABILITY_RAMP))
+    scale = altair.Scale(domain=[0, 1], **_theme.ramp(_theme.PROBABILITY_RAMP))
     tooltip = [
         altair.Tooltip("current:N", title="current token"),
         altair.Tooltip("target:N", title="target token"),

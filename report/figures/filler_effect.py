@@ -168,7 +168,7 @@ def _map(data, at):
         offset=_theme.ABOVE,
     )
     colour = altair.Color("value:Q", legend=legend).scale(
-        domainMin=0, nice=True, range=_theme.ramp(HEAT_RAMP)
+        domainMin=0, nice=True, **_theme.ramp(HEAT_RAMP)
     )
     cell = measured.mark_rect(aria=False).encode(x=x, y=y, color=colour)
     chosen = "datum.layer === layer && datum.head === head"

@@ -56,7 +56,7 @@ def chart(data, panel=0, **state):
         .scale(domain=[0, min(1, max(1.04 * top, 0.05))], nice=False)
         .axis(format=".0%", tickCount=5),
         "color": altair.Color("rank_first_token:Q", legend=None).scale(
-            domain=[0, max(1, model.heads - 1)], range=_theme.ramp(_theme.RANK_RAMP)
+            domain=[0, max(1, model.heads - 1)], **_theme.ramp(_theme.RANK_RAMP)
         ),
     }
     points = heads.transform_calculate(named="'head ' + datum.head").mark_circle(

@@ -6,7 +6,7 @@ import numpy as np
 from report.figures import _controls, _grid, _sweep, _theme
 from report.text import percent
 
-PAINTS = 0.55
+PAINTS = 0.6
 """From this value on, a cell is dark, and what is written in it is light."""
 
 
@@ -61,8 +61,18 @@ def chart(data, **state):
         labelAngle=0, ticks=False, domain=False, labelOverlap="greedy"
     )
     y = altair.Y("layer:O", title="layer").axis(ticks=False)
-    colour = altair.Color("value:Q", legend=None).scale(
-        domain=[0, 1], range=_theme.ramp(_theme.SCORE_RAMP)
+    legend = altair.Legend(
+        title=None,
+        orient="top",
+        gradientLength=160,
+        gradientThickness=10,
+        gradientOpacity=1,
+        tickCount=3,
+        format=".0%",
+        offset=_theme.ABOVE,
+    )
+    colour = altair.Color("value:Q", legend=legend).scale(
+        domain=[0, 1], **_theme.ramp(_theme.SCORE_RAMP)
     )
     tooltip = [
         altair.Tooltip("named:N", title="head"),
@@ -72,9 +82,8 @@ def chart(data, **state):
     room = f"width / {model.heads}"
     written = table.transform_filter("datum.value >= 0.1").mark_text(
         fontSize=_theme.TICK,
-        color=altair.ExprRef(
-            f"(datum.value > {PAINTS}) ? paper : ink",
-        ),
+        fontWeight="bold",
+        color=altair.ExprRef(f"datum.value > {PAINTS} ? paper : ink"),
         opacity=_theme.only(f"{room} >= 26"),
         aria=False,
     )

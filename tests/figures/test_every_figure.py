@@ -10,7 +10,7 @@ import pytest
 
 from report.errors import ReportError
 from report.figure_files import figure_module, figure_names
-from report.figures import _grid, _static, alignment_vs_magnitude
+from report.figures import _grid, _static, alignment_vs_magnitude, attention_map, heads_at_step
 from tests.figures import hand_made
 from tests.figures.live_page import GRIDS, OF_MODELS, OF_SWEEPS, OF_TABLES, ORDER
 from tests.rendered import NEEDS_A_LIVE_FIGURE
@@ -279,3 +279,21 @@ def test_refuses_what_its_controls_do_not_reach(figure, drawn_of):
                 figure.chart(drawn_of, **{param: 99}, **panel)
         with pytest.raises(ReportError, match="unknown control 'colour'; this figure has: "):
             figure.rows(drawn_of, colour=1, **panel)
+
+
+@every_figure
+def test_ramps_are_linear_in_rgb_as_the_picture_of_a_map_is(figure, drawn_of):
+    def ramps(part):
+        if isinstance(part, dict):
+            scale = part.get("scale")
+            colours = "#" in str((scale or {}).get("range"))
+            if part.get("type") == "quantitative" and colours:
+                yield scale
+        for each in part.values() if isinstance(part, dict) else part:
+            if isinstance(each, (dict, list)):
+                yield from ramps(each)
+
+    for panel in panels_of(figure, drawn_of):
+        found = list(ramps(specification(figure, drawn_of, **panel)))
+        assert found or figure not in (attention_map, heads_at_step)
+        assert [scale["interpolate"] for scale in found] == ["rgb"] * len(found)
