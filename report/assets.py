@@ -22,7 +22,7 @@ START = WEB / "start.js"
 
 COMMENTS = {
     ".js": re.compile(r"^[ \t]*//.*\n|^[ \t]+|^\n", re.MULTILINE),
-    ".css": re.compile(r"/\*.*?\*/\s*|^[ \t]+|^\n", re.DOTALL | re.MULTILINE),
+    ".css": re.compile(r"/\*.*?\*/\s*|^[ \t]+|^\n|(?<=[{};,])\n", re.DOTALL | re.MULTILINE),
 }
 """By the ending of a file's name."""
 
