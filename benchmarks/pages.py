@@ -39,12 +39,15 @@ def transfers(chromium, site, repeats):
     with sites.served(site.folder) as (root, counter):
         address = root + ADDRESS
         top = [reading.opened(chromium, address, counter) for _ in range(repeats)]
+        before = len(counter.sent)
         at = [reading.opened_at_figure(chromium, address, counter) for _ in range(repeats)]
         slow = [reading.opened_at_figure(chromium, address, counter, SLOWED) for _ in at]
+        heads = [size / 1000 for _, path, size in counter.sent[before:] if "/attention/" in path]
     return {
         ("article before any scrolling", "KB gz", 90): median(x[0] for x in top),
         ("requests before any scrolling", "", None): median(x[1] for x in top),
         ("opened at figure 1, until it is live", "KB gz", 420): median(x[0] for x in at),
+        ("of these, the file of its head", "KB gz", None): median(heads),
         ("opened at figure 1, until it is live: time", "ms", 900): median(x[1] for x in at),
         ("the same, 4x slower CPU", "ms", None): median(x[1] for x in slow),
     }
@@ -71,7 +74,7 @@ def steps(chromium, site, number):
         hovers = reading.hovers(chromium, address, number)
         slow_hovers = reading.hovers(chromium, address, number, SLOWED)
     tenth = reading.worst_tenth
-    slow_limit, hover_limit = 100 if site.tokens <= 170 else None, 16
+    slow_limit, hover_limit = 100, 16
     return {
         ("slider step to painted, first visit, median", "ms", limit): median(first),
         ("slider step, first visit, 90 %", "ms", None): tenth(first),
