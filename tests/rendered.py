@@ -31,7 +31,11 @@ def words_only(monkeypatch):
 
 
 def figures(text):
-    """Names of the figures of an article, each of which has a line of its own."""
+    """Names of the figures of an article, each of which has a line of its own.
+
+    Every test of an article's words comes by here, so it sees too that no link was escaped.
+    """
+    assert not re.search("&lt;/?(a|span)[ &]", text)
     found = re.findall(r'data-figure="([\w-]+)"', text)
     alone = re.findall(r'^\n<figure .*?data-figure="([\w-]+)".*</figure>\n$', text, re.MULTILINE)
     assert alone == found  # within a paragraph it would be a part of it

@@ -34,6 +34,11 @@ def test_figures_work_after_going_back_and_forth_without_a_reload(visit):
     assert page.evaluate("window.stayed") is True
 
 
+def test_no_link_is_read_as_its_html(built):
+    for path in (built.project / "site_src").rglob("*.md"):
+        assert "&lt;a class" not in path.read_text("utf-8"), path
+
+
 def test_the_home_page_shows_a_figure_of_every_article_and_leads_to_them(visit, built):
     page = visit("")
     articles = [path.name for path in (built.project / "site_src" / "articles").iterdir()]
