@@ -49,6 +49,12 @@ def explains_its_first_head(text):
     return not found or bool(re.match(rf"{found[0]}(</a>)? (\(|is ){head}", text[found.start() :]))
 
 
+def begins_with_a_digit(text):
+    """Sentences of a text, without figures' links and marks, that begin with one: list of str."""
+    joined = re.sub(r"(?<!\n)\n(?!\n)", " ", text)
+    return re.findall(r"(?:\n\n|(?<!\bal)[.?!] )(\d.{0,40})", joined)
+
+
 def body(text):
     """An article between its byline and what stands below all articles."""
     found = re.split("## (?:Notes|How this was measured)", text)[0].partition(" min read")[2]

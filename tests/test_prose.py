@@ -7,6 +7,7 @@ import html
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from report import pages
@@ -58,6 +59,7 @@ def test_sentences_are_whole(written, kind, sizes):
     text, _ = written(kind, **sizes)
     prose = rendered.body(text).split("\n", 1)[1]
     assert rendered.explains_its_first_head(prose)
+    assert not rendered.begins_with_a_digit(prose)
     for paragraph in re.split(r"\n\s*\n", prose.strip()):
         joined = paragraph.replace("\n", " ").strip()
         if not joined.startswith(("#", "- ")):
@@ -197,6 +199,30 @@ def test_figures_of_directions_open_where_they_show_what_is_said_of_most_updates
     assert share > all_layers if all_layers > 50 else share < all_layers
     assert f"Attention Impact Orientation. As it opens (layer {layer}): " in text
     assert f"Impact Orientation vs Impact Strength. As it opens (layer {layer}): " in text
+    assert re.search(rf"{share}\xa0% point against it, and \d+\xa0% in layer \d\.", text)
+
+
+def test_what_is_found_names_what_it_was_found_in(written):
+    found = written("alibi_bias")[0].split(" min read")[1].split("A language model reads")[0]
+    assert re.search("largest target for at least half of the tokens of \\d+ short texts", found)
+    assert "In the one passage of this article, " in found
+
+
+def test_heads_whose_largest_target_hardly_leads_are_counted(written, monkeypatch):
+    def narrow(rng):
+        values = np.full((3, hand_made.LAYERS, hand_made.HEADS), 0.6)
+        values[2] = 0.3
+        values[2, 0] = 0.01  # of concentration
+        names = ("itself", "first_token", "concentration")
+        return SimpleNamespace(**dict(zip(names, values, strict=True)))
+
+    monkeypatch.setattr(hand_made, "statistics", narrow)
+    text, _ = written("content")
+    hardly = "the largest target of the average head hardly leads the second"
+    assert f"In layer 0, {hardly}: by a probability of 0.01" in text
+    every = hand_made.LAYERS * hand_made.HEADS
+    assert f"Of the {every} heads that have the first token" in text
+    assert f"{hand_made.HEADS} have a mean lead of less than 0.05" in text
 
 
 def test_small_numbers_keep_two_digits(written, monkeypatch):

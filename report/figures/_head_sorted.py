@@ -221,7 +221,7 @@ def seen(data, measure, does, state):
     said = does.format(head=top.label, value=_value(top.value, measure))
     if values.size == 1:
         return f"{said}."
-    level = "" if top.leads else ", and the next is level with it"
+    level = "" if top.leads else " (another head comes within a hundredth of that)"
     middle = _value(float(np.median(values)), measure)
     said = f"{said}{level}; half of all {values.size} heads are at {middle} or below."
     means = values.mean(1)

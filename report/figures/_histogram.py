@@ -25,7 +25,10 @@ def boxes(data):
 
 def explained(data):
     """How to read the rows: a line of a caption, after the others."""
-    return "" if data.heads == 1 else "\nA row is a head, and all rows have one scale."
+    bar = "\nThe number of tokens beside a bar is that of the tallest one"
+    if data.heads == 1:
+        return f"{bar}."
+    return f"\nA row is a head, and all rows have one scale.{bar} of all rows."
 
 
 def use(data):

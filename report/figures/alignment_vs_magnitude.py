@@ -103,7 +103,7 @@ def seen(data, **state):
     alignment, magnitude = columns["alignment"][after_first], columns["magnitude"][after_first]
     against = float(np.mean(alignment < 0))
     side = "against the hidden state" if against >= 0.5 else "along with the hidden state"
-    said = f"{percent(max(against, 1 - against))} of the updates point {side}"
+    said = f"Of the updates, {percent(max(against, 1 - against))} point {side}"
     if min(np.ptp(alignment), np.ptp(magnitude)) == 0:
         return f"{said}."
     correlation = float(np.corrcoef(alignment, magnitude)[0, 1])

@@ -28,5 +28,5 @@ def alt(data, **state):
 
 
 def seen(data, **state):
-    does = "{head} looks at the first token most often, from {value} of the tokens"
+    does = "{head} has the first token as its largest target most often, for {value} of the tokens"
     return _head_sorted.seen(data, "first_token", does, state)

@@ -30,5 +30,8 @@ def alt(data, **state):
 
 
 def seen(data, **state):
-    does = "{head} looks at the current token itself most often, from {value} of the tokens"
+    does = (
+        "{head} has the current token itself as its largest target most often, for {value} of the "
+        "tokens"
+    )
     return _head_sorted.seen(data, "itself", does, state)

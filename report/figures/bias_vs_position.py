@@ -358,10 +358,13 @@ def seen(data, **state):
         term: float(np.polyfit(places, values, 1)[0] * (data.length - 1))
         for term, values in columns.items()
     }
-    said = [f"the {lines[term]} term {_moved(change)}" for term, change in changes.items()]
-    trend = f"From the first target token to the last, {' and '.join(said)}."
     one, other = changes.values()
     first = next(iter(lines))
+    names = {term: f"the fitted line of the {name} term (dashed)" for term, name in lines.items()}
+    if "position" in lines:  # a straight line itself
+        names["position"] = f"the {lines['position']} term"
+    said = {term: f"{names[term]} {_moved(change)}" for term, change in changes.items()}
+    trend = f"From the first target token to the last, {' and '.join(said.values())}."
     if np.ptp(columns[first]) >= max(LEVEL, JUMPS * abs(one)):
         ends = [
             f"{number(columns[first][at])} (“{shortened(data.tokens[at].label.strip(), 14)}”)"

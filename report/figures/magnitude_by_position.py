@@ -131,7 +131,7 @@ def seen(data, **state):
     after_first = columns["token"] > 0
     first = columns["largest_target"][after_first] == 0
     magnitude = columns["magnitude"][after_first]
-    said = f"{percent(first.mean())} of the points look most at the first token"
+    said = f"Of the points, {percent(first.mean())} look most at the first token"
     if not first.any() or first.all():
         return f"{said}, so there is nothing to compare them with."
     here, there = float(np.median(magnitude[first])), float(np.median(magnitude[~first]))

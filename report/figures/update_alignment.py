@@ -43,7 +43,7 @@ def seen(data, **state):
     heads, _ = _histogram.medians(data, "alignment", state)
     against = float(np.mean(_updates.points(data, state)["alignment"] < 0))
     side = "left of 0, against the hidden state" if against >= 0.5 else "right of 0, along with it"
-    said = f"{percent(max(against, 1 - against))} of the updates lie {side}."
+    said = f"Of the updates, {percent(max(against, 1 - against))} lie {side}."
     low, high = int(heads.argmin()), int(heads.argmax())
     if heads[low] == heads[high]:
         return said

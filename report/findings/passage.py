@@ -60,6 +60,9 @@ def _of_one(data):
 class Findings:
     """Numbers of one article, computed from its datasets when they are asked for."""
 
+    least_lead = 0.05
+    """Mean probability by which a largest target is ahead of the second at least, to lead it."""
+
     def __init__(self, data):
         self.data = data
 
@@ -87,9 +90,21 @@ class Findings:
         """How many heads reach a value."""
         return int((self.values(measure, source) >= at_least).sum())
 
+    def narrow(self, measure, at_least, source="corpus"):
+        """How many of those heads have a largest target that hardly leads the second."""
+        reach = self.values(measure, source) >= at_least
+        return int((reach & (self.values("concentration", source) < self.least_lead)).sum())
+
     def layer_means(self, measure, source="corpus"):
         """Mean over the heads of each layer, list of float [layer]."""
         return self.values(measure, source).mean(1).tolist()
+
+    def hardly_leading(self, source="corpus"):
+        """The first layers in which the largest target of the average head hardly leads the second:
+        list of int, up to the first layer in which it does."""
+        means = self.layer_means("concentration", source)
+        leads = [layer for layer, mean in enumerate(means) if mean >= self.least_lead]
+        return list(range(leads[0] if leads else len(means)))
 
     def trend(self, measure, source="corpus"):
         """How the mean over heads goes from layer to layer, as a verb phrase.

@@ -124,7 +124,7 @@ def test_the_breakdown_names_the_term_that_speaks_most():
 @pytest.mark.parametrize(
     ("bias", "slope", "said"),
     [
-        (-0.1, 0.2, "falls by 0.90 and the ALiBi term rises by 1.8. The two work against"),
+        (-0.1, 0.2, "(dashed) falls by 0.90 and the ALiBi term rises by 1.8. The two work against"),
         (0.1, 0.2, "rises by 0.90 and the ALiBi term rises by 1.8. The two pull the same way."),
         (0.001, 0.2, "stays level and the ALiBi term rises by 1.8. Only one of the two leans"),
         (0.001, 0.002, "stays level and the ALiBi term stays level. Neither line leans"),
@@ -141,8 +141,8 @@ def test_a_term_that_goes_by_the_token_is_not_said_to_pull_anywhere():
     terms = {"bias": ("target", bias), "position": ("target_difference", 0.2 * np.arange(T))}
     assert bias_vs_position.seen(one_head(looking(-1), terms)) == (
         "The bias term jumps from target to target, between −1.0 (“t1”) and 1.0 (“t8”). From the "
-        "first target token to the last, the bias term falls by 0.46 and the ALiBi term rises by "
-        "1.8."
+        "first target token to the last, the fitted line of the bias term (dashed) falls by 0.46 "
+        "and the ALiBi term rises by 1.8."
     )
 
 
@@ -166,20 +166,22 @@ def statistics(values):
 def test_sorted_heads_name_the_first_the_middle_and_the_layers():
     data = statistics([[0.1, 0.2, 0.3], [0.9, 0.5, 0.4]])
     assert attending_to_first_token.seen(data, source="corpus") == (
-        "L1H0 looks at the first token most often, from 90\u00a0% of the tokens; half of all 6 "
-        "heads are at 35\u00a0% or below. The average is highest in layer 1 (60\u00a0%) and lowest "
-        "in layer 0 (20\u00a0%)."
+        "L1H0 has the first token as its largest target most often, for 90\u00a0% of the tokens; "
+        "half of all 6 heads are at 35\u00a0% or below. The average is highest in layer 1 "
+        "(60\u00a0%) and lowest in layer 0 (20\u00a0%)."
     )
     level = statistics([[0.5, 0.5]])
     assert attention_concentration.seen(level, source="corpus") == (
-        "L0H0 is the most concentrated, its largest target 0.50 ahead of the next, and the next is "
-        "level with it; half of all 2 heads are at 0.50 or below."
+        "L0H0 is the most concentrated, its largest target 0.50 ahead of the next (another head "
+        "comes within a hundredth of that); half of all 2 heads are at 0.50 or below."
     )
     assert "The average" not in attending_to_first_token.seen(
         statistics([[0.5, 0.1], [0.1, 0.5]]), source="corpus"
     )
     alone = attending_to_first_token.seen(statistics([[0.25]]), source="corpus")
-    assert alone == "L0H0 looks at the first token most often, from 25\u00a0% of the tokens."
+    assert alone == (
+        "L0H0 has the first token as its largest target most often, for 25\u00a0% of the tokens."
+    )
 
 
 def updates(**columns):
@@ -200,12 +202,12 @@ def test_histograms_name_the_middle_and_both_ends():
         "(middle value 2.0), head 0 least (0.20)."
     )
     assert update_alignment.seen(data) == (
-        "67\u00a0% of the updates lie left of 0, against the hidden state. Head 0 is farthest to "
+        "Of the updates, 67\u00a0% lie left of 0, against the hidden state. Head 0 is farthest to "
         "the left (middle value −0.40), head 1 to the right (0.10)."
     )
     other = updates(head=[0, 1], magnitude=[0.1, 0.1], alignment=[0.2, 0.2])
     assert update_alignment.seen(other) == (
-        "100\u00a0% of the updates lie right of 0, along with it."
+        "Of the updates, 100\u00a0% lie right of 0, along with it."
     )
     assert update_magnitude.seen(other).count(".") == 2  # of the number, and at the end
 
@@ -214,12 +216,12 @@ def test_the_scatter_says_how_length_goes_with_direction():
     tokens, magnitude = np.arange(5), np.array([9, 0.1, 0.2, 0.3, 0.4])
     along = updates(token=tokens, alignment=np.array([9, 0.1, 0.2, 0.3, 0.4]), magnitude=magnitude)
     assert alignment_vs_magnitude.seen(along) == (
-        "100\u00a0% of the updates point along with the hidden state; longer updates tend to lie "
+        "Of the updates, 100\u00a0% point along with the hidden state; longer updates tend to lie "
         "more to the right (correlation 1.0)."
     )
     apart = updates(token=tokens, alignment=np.array([9, -1, 1, 1, -1]), magnitude=magnitude)
     assert alignment_vs_magnitude.seen(apart) == (
-        "50\u00a0% of the updates point against the hidden state; how long an update is says "
+        "Of the updates, 50\u00a0% point against the hidden state; how long an update is says "
         "little about which way it points (correlation nearly 0)."
     )
 
@@ -241,7 +243,7 @@ def test_the_scatter_says_how_length_goes_with_direction():
 def test_updates_at_the_first_token_are_compared_with_the_others(magnitude, said):
     data = updates(token=np.arange(5), largest_target=[0, 0, 0, 1, 1], magnitude=magnitude)
     text = magnitude_by_position.seen(data)
-    assert text.startswith("50\u00a0% of the points look most at the first token; ")
+    assert text.startswith("Of the points, 50\u00a0% look most at the first token; ")
     assert said in text
     none = updates(token=np.arange(3), largest_target=[0, 1, 1], magnitude=[1, 2, 3])
     assert magnitude_by_position.seen(none).endswith("so there is nothing to compare them with.")
