@@ -83,3 +83,13 @@ def test_the_finished_model_has_the_shape_and_the_recipe_of_the_checkpoints(find
 def test_values_are_of_one_head(find):
     course = [find.value("induction", find.strongest("induction"), m) for m in find.checkpoints]
     np.testing.assert_allclose(course, hand_sweep.INDUCTION, atol=1e-4)
+
+
+def test_the_lowest_loss_is_of_a_checkpoint_from_a_step_on(find):
+    assert find.lowest("second", find.first) is find.last
+    assert find.lowest("unrepeated", find.at(200)) is find.last
+
+
+def test_the_shared_habit_is_the_one_whose_best_head_is_strongest_where_it_is_weakest(find):
+    shared = find.shared_habit()
+    assert (shared.habit, shared.least) == ("induction", pytest.approx(0.8))

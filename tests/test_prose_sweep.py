@@ -46,6 +46,7 @@ def test_sentences_are_whole(written, kind):
     every = ["repeated_loss", "habits_in_training", "heads_at_step", "habits_by_model"]
     assert figures == FIGURES.get(kind, every)
     assert rendered.explains_its_first_head(prose(text))
+    assert not rendered.begins_with_a_digit(prose(text))
     for paragraph in re.split(r"\n\s*\n", prose(text).strip()):
         joined = paragraph.replace("\n", " ").strip()
         if not joined.startswith(("#", "|", "[^", "```", "- ")):
@@ -61,7 +62,12 @@ def test_what_happens_is_told_with_its_steps_and_heads(written):
     assert "Between step 100 and step 200 of its training" in said
     assert "goes from 5\u00a0% of its attention to 70\u00a0%" in said
     assert "At step 0, a random token costs 8.00 nats" in said
-    assert "By step 100, having been said before makes it 1.2 nats easier" in said
+    assert (
+        "By step 100, having been said before makes it 1.2 nats easier than in the control" in said
+    )
+    assert "The best head finds" not in said
+    assert "at step 200 (L2H1, the coloured line)" in said
+    assert "As it opens:" not in said
     assert "By step 200, that is 6.5 nats" in said
     assert "At step 200, tokens that were *not* said before cost 9.5 nats" in said
     assert "L1H0 gives the token before 5\u00a0% of its attention at step 0" in said
@@ -98,8 +104,11 @@ def test_without_a_recipe_nothing_is_said_of_drills(written):
     assert "not a natural one" not in said
 
 
-def test_models_are_shown_by_the_habit_that_the_text_says_they_lack(written, monkeypatch):
+def test_models_are_shown_by_the_habit_that_all_of_them_have_most(written, monkeypatch):
     made = hand_sweep.repetition
+    shown = r"One habit, several models\. As it opens \(looks at: ([^)]*)\)"
+    text, _ = written()
+    assert re.search(shown, plain(text))[1] == "what came next last time"
     monkeypatch.setattr(
         hand_sweep,
         "repetition",
@@ -108,10 +117,19 @@ def test_models_are_shown_by_the_habit_that_the_text_says_they_lack(written, mon
     )
     text, _ = written()
     assert "no head finds what came next last time" in prose(text)
-    shown = r"One habit, several models\. As it opens \(looks at: ([^)]*)\)"
-    assert re.search(shown, plain(text))[1] == "what came next last time"
-    text, _ = written("learns nothing")
-    assert re.search(shown, plain(text))[1] == "the first token"
+    assert re.search(shown, plain(text))[1] == "the token before"
+    assert "It opens on heads that look at the token before: in every model" in prose(text)
+
+
+def test_drills_of_the_compared_models_are_told_as_their_recipes_have_them(written, monkeypatch):
+    said = prose(written()[0])
+    assert "finished was given drills in which tokens are repeated, as above: 90\u00a0% of" in said
+    assert "at step 0 and 20\u00a0% at the last step for finished." in said
+    monkeypatch.setattr(
+        hand_sweep, "OTHERS", {"finished": (4, 2000, True), "other": (2, 700, True)}
+    )
+    assert "All were given drills" in prose(written()[0])
+    assert "were given drills" not in prose(written("no recipe")[0])
 
 
 def test_models_alone_are_compared(written):

@@ -154,13 +154,25 @@ def seen(data, **state):
     at = _sweep.steepest(data)
     low, high = data.training[at : at + 2]
     means = [float(model.habit("first_token").mean()) for model in data.training]
-    before, after = ("L{}H{}".format(*_sweep.strongest(m, "induction")) for m in (low, high))
+    before, after = (_drawn(data, "induction", model) for model in (low, high))
     return (
-        f"The best head finds what came next with {percent(scores[at])} at step {low.step:,} "
-        f"({before}) and with {percent(scores[at + 1])} at step {high.step:,} ({after}). The "
-        f"average head looks most at the first token for {percent(means[at + 1])} of the tokens "
-        f"then, and for {percent(means[-1])} at step {data.training[-1].step:,}."
+        "In the first panel, the best head finds what came next with "
+        f"{percent(scores[at])} at step {low.step:,} ({before}) and with {percent(scores[at + 1])} "
+        f"at step {high.step:,} ({after}). In the last panel, the average head looks most at the "
+        f"first token for {percent(means[at + 1])} of the tokens then, and for "
+        f"{percent(means[-1])} at step {data.training[-1].step:,}."
     )
+
+
+def _drawn(data, habit, model):
+    """The best head of a checkpoint, and which of the lines it is."""
+    place = _sweep.strongest(model, habit)
+    line = "one of the pale lines"
+    if place == _sweep.strongest(data.training[-1], habit):
+        line = "the coloured line"
+    elif place == _sweep.early(data, habit)[0]:
+        line = "the thinner line with a name"
+    return "L{}H{}, {}".format(*place, line)
 
 
 def alt(data, panel=0, **state):

@@ -42,8 +42,8 @@ def caption(data):
         f"right token: 0 is certain. “Said again” is over {sweep['sequences']} sequences of "
         f"{sweep['length']} random tokens that are said twice, and over the same tokens as “said "
         "first”; the first of each copy is left out, as nothing announces it. “Not said before”, "
-        "the control, is the same tokens at the same places after other random tokens. Short texts "
-        "are the corpus."
+        "the control, is the same tokens at the same places after other random tokens: how far "
+        "“said again” lies below it is what having been said is worth. Short texts are the corpus."
         f"{more} Steps are drawn closer together the later they are."
     )
 
@@ -138,8 +138,8 @@ def seen(data, **state):
     at = int(np.argmax(steps))
     (before, low), (after, high) = gains[at], gains[at + 1]
     return (
-        f"Having been said before makes random tokens {number(gains[-1][0])} nats easier at step "
-        f"{gains[-1][1].step:,}; the largest step is from step {low.step:,} "
+        f"Having been said before makes random tokens {number(gains[-1][0])} nats easier than in "
+        f"the control at step {gains[-1][1].step:,}; the largest gain is from step {low.step:,} "
         f"({number(before)}) to step {high.step:,} ({number(after)})."
     )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from report.figures._sweep import HABITS, OFTEN
 from report.heads import largest
 
 
@@ -23,6 +24,22 @@ class Rise:
     low: float
     """The value at the first of the two."""
     high: float
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A habit that all compared models have heads for, more or less."""
+
+    habit: str
+    words: str
+    """What such a head looks at."""
+    least: float
+    """What the strongest head of every model reaches."""
+
+    @property
+    def of(self):
+        """What that is a fraction of."""
+        return "of the tokens" if self.habit in OFTEN else "of its probability"
 
 
 class Findings:
@@ -124,10 +141,15 @@ class Findings:
         """Loss of a model that takes every token for equally likely, nats a token."""
         return math.log(self.last.manifest["model"]["vocabulary"])
 
-    def drills(self, step):
-        """Fraction of training sequences at a step that are drills, as the recipe of the last
-        checkpoint says; None if it does not."""
-        recipe = self.last.recipe
+    def lowest(self, of, since):
+        """The checkpoint with the smallest loss from a checkpoint on."""
+        later = [model for model in self.checkpoints if model.step >= since.step]
+        return min(later, key=lambda model: model.loss(of))
+
+    def drills(self, step, model=None):
+        """Fraction of training sequences at a step that are drills, as the recipe of a model says;
+        None if it does not."""
+        recipe = (model or self.last).recipe
         try:
             falling = recipe["drill"] - recipe["drill_slope"] * step
             return max(recipe["drill_late"], falling)
@@ -146,6 +168,15 @@ class Findings:
         early = [model for model in self.checkpoints if model.step <= upto]
         model = max(early, key=lambda each: each.habit(measure).max())
         return model, largest(model.habit(measure))
+
+    def shared_habit(self):
+        """Of the habits of heads, the one with the strongest head in the compared model where that
+        is weakest: `Shared`."""
+        found = [
+            Shared(habit, words, min(float(one.habit(habit).max()) for one in self.compared))
+            for habit, words in HABITS.items()
+        ]
+        return max(found, key=lambda each: each.least)
 
     def finished(self):
         """Of the compared models, the one with the shape and the recipe of the checkpoints, and no
