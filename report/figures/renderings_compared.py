@@ -88,6 +88,7 @@ def chart(data, panel=0, **state):
     ]
     return _theme.frame(
         altair.layer(
+            _theme.y_title(_controls.chosen("shown", MEASURES)),
             _no_preference(),
             bar.encode(x=x, y=altair.Y("shown_low:Q"), y2="shown_high:Q", color=colour),
             line.encode(x=x, y=y, color=colour, strokeDash=dash),
