@@ -106,6 +106,22 @@ def test_the_card_is_plain_about_how_little_was_learnt(folder):
     assert "## Known limits" in text
 
 
+@pytest.mark.parametrize(("value", "formed"), [(0.31, True), (0.29, False)])
+def test_heads_that_did_not_form_are_owned_up_to(folder, value, formed):
+    path = folder / "acceptance.json"
+    result = json.loads(path.read_text())
+    result["induction"]["value"], result["limits"]["induction"] = value, 0.3
+    result["held_out"]["previous_token"]["value"] = value
+    result["limits"]["previous_token"] = 0.3
+    path.write_text(json.dumps(result))
+    text = " ".join(write_card(folder).read_text(encoding="utf-8").split())
+    for said in (
+        "They did not help enough for heads which copy: the best reaches an induction of 0.290",
+        "for heads which look one token back: the best reaches 0.290, where 0.300 is wanted.",
+    ):
+        assert (said in text) is not formed
+
+
 def test_the_card_begins_with_front_matter_and_leaves_nothing_open(folder):
     text = write_card(folder).read_text(encoding="utf-8")
     _, front_matter, body = text.split("---\n", 2)
