@@ -69,10 +69,9 @@ def render_article(study, data, site_src, frozen=(), url=""):
     _render(study, counting, context)
     article = Article(study, data)
     article.announced = [placed.name for placed in counting.placed]
-    content = text.unbroken(
-        _render(study, article, context),
-        {one.manifest["model"]["name"] for one in data.models},
-    )
+    names = {one.manifest["model"]["name"] for one in data.models}
+    content = text.unbroken(_render(study, article, context), names)
+    article.found = text.unbroken(article.found, names)
     cover = _cover(study, data, article)
     folder = site_src / "figures" / study.name
     for placed in article.placed:

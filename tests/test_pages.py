@@ -141,6 +141,13 @@ def test_terms_lead_to_the_glossary_and_unknown_ones_are_named_with_their_line(t
         render(tmp_path, data, '\n\n{{ term("skore") }}\n')
 
 
+def test_a_model_s_name_in_what_was_found_breaks_at_no_hyphen(tmp_path, data, monkeypatch):
+    monkeypatch.setitem(data.manifest["model"], "name", "a-1x2")
+    said = "{% call finding() %}\nOf {{ model.name | text }}.\n{% endcall %}\n\nText.\n"
+    page, _ = render(tmp_path, data, f'{said}\n{{{{ figure("update_magnitude") }}}}\n')
+    assert page.finding == 'Of <span class="name">a&#45;1x2</span>.'
+
+
 def test_what_was_found_stands_in_the_article_and_on_the_home_page(tmp_path, data):
     said = "{% call finding() %}\nOf {{ data.heads }}\n\u00a0% one.\n{% endcall %}\n\nText.\n"
     page, text = render(tmp_path, data, f'{said}\n{{{{ figure("update_magnitude") }}}}\n')
