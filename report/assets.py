@@ -14,7 +14,11 @@ from report.glossary import glossary
 
 WEB = Path(__file__).parent / "web"
 
-TOGETHER = {"figures.css": "print.css", "start.js": "cards.js"}
+TOGETHER = {
+    "site.css": ("figures.css", "print.css"),
+    "figures.css": ("print.css",),  # for the page of a figure alone
+    "start.js": ("cards.js",),
+}
 """What is sent as one file, as every further one keeps a reader waiting."""
 
 START = WEB / "start.js"
@@ -41,14 +45,10 @@ WITH_VEGA = {
 
 def write_assets(site_src):
     """Write script, styles and the chart library to `site_src/assets`, schemas to `schemas`."""
-    parts = TOGETHER.values()
+    parts = {name for names in TOGETHER.values() for name in names} - TOGETHER.keys()
     sent = [path for path in sorted(WEB.iterdir()) if path.is_file() and path.name not in parts]
     for path in sent:
-        text = path.read_text("utf-8")
-        if path.name == "figures.css":
-            text = _css.css() + text
-        if path.name in TOGETHER:
-            text += (WEB / TOGETHER[path.name]).read_text("utf-8")
+        text = "".join(map(_source, (path.name, *TOGETHER.get(path.name, ()))))
         text = without_comments(path.suffix, _told(text))
         store.write_text(site_src / "assets" / path.name, text)
     store.write_text(site_src / "assets" / "vega.js", _chart_library())
@@ -61,6 +61,11 @@ def write_assets(site_src):
         store.write_bytes(site_src / "schemas" / path.name, path.read_bytes())
     schemas = {path.name for path in store.SCHEMAS.glob("*.json")}
     store.remove_others((site_src / "schemas").glob("*.json"), schemas)
+
+
+def _source(name):
+    """The text of a file; the figures' style sheet with the colours and sizes that it uses."""
+    return (_css.css() if name == "figures.css" else "") + (WEB / name).read_text("utf-8")
 
 
 def _told(script):

@@ -11,7 +11,7 @@ ASPECT = 1.0
 PHONE_ASPECT = 0.85
 COLOURS = {
     "the first token": _theme.KINDS["the first token"],
-    "any other token": ("circle", "#8a919f", "#9aa2b0"),
+    "any other token": ("circle", "#8a919f", "#727985"),
 }
 
 

@@ -41,7 +41,7 @@
 // moment in the window; pages that are shown without a reload are told by start.js.
 
 {
-  const PATIENCE = 300; // ms
+  const PATIENCE = 500; // ms
   document.documentElement.classList.add("pictures-wait"); // see figures.css
   const show = (figure) => {
     if (!figure.matches(".live-figure--live")) figure.classList.add("live-figure--pictured");
