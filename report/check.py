@@ -326,7 +326,7 @@ def _check_numbers(name, data, manifest, folder):
     name: of its file in the folder of the datasets
     """
     verifying = {
-        "attention/2": _verify_attention,
+        "attention/3": _verify_attention,
         "conditions/1": lambda name, data, *_: verify_texts(data),
         "received/1": _verify_received,
     }

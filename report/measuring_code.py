@@ -21,7 +21,7 @@ INPUTS = ("errors", "key", "passages", "prompts", "tables")
 """Modules and packages that are not followed: what they give is in the key itself."""
 
 SCHEMA = "schemas/{}.json"
-"""The schema of what a module writes, which it names: "attention/2"."""
+"""The schema of what a module writes, which it names: "attention/3"."""
 
 DIGITS = 12
 

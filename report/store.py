@@ -1,7 +1,7 @@
 """The wall between measuring and publishing: writes, checks and reads the dataset files.
 
-Every dataset is a JSON file that names its schema in its first field ("attention/2"); the schema
-is a file in `report/schemas` (attention-2.json), published with the site, and is checked when a
+Every dataset is a JSON file that names its schema in its first field ("attention/3"); the schema
+is a file in `report/schemas` (attention-3.json), published with the site, and is checked when a
 file is written and again when it is read. Nothing here, and nothing that reads from here, needs
 torch.
 """
@@ -25,7 +25,7 @@ SCHEMAS = Path(__file__).parent / "schemas"
 
 
 def schema_names():
-    """The names of all schemas, e.g. ["attention/2", "manifest/1"]."""
+    """The names of all schemas, e.g. ["attention/3", "manifest/1"]."""
     return sorted("/".join(path.stem.rsplit("-", 1)) for path in SCHEMAS.glob("*.json"))
 
 

@@ -213,7 +213,7 @@ DAMAGES = {
     ),
     "JSON that breaks its schema": (
         replace(f"{DATASETS}/attention/1/1.json", '"layer":1', '"layer":"one"'),
-        rf"{DATASETS}/attention/1/1\.json: does not satisfy schema attention/2",
+        rf"{DATASETS}/attention/1/1\.json: does not satisfy schema attention/3",
     ),
     "broken manifest": (
         replace(f"{DATASETS}/manifest.json", '"seed":0', '"seed":"none"'),

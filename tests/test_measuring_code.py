@@ -156,7 +156,7 @@ def test_a_string_that_is_used_counts(package):
 
 
 def test_a_schema_counts_and_its_layout_does_not(package):
-    path = package / "schemas" / "attention-2.json"
+    path = package / "schemas" / "attention-3.json"
     before = code.measuring_code("passage", package)
     path.write_text(json.dumps(json.loads(path.read_text()), indent=7))
     assert code.measuring_code("passage", package) == before

@@ -1,7 +1,8 @@
-"""One head's attention over a passage, as a shard of integers (schema attention/2).
+"""One head's attention over a passage, as a shard of integers (schema attention/3).
 
 Figures 1 to 3 need the terms of every score of one head. What depends on one token alone is stored
-once a token, the others once a visible cell. Scores are rounded so that every probability computed
+once a token, the others once a visible cell, or as products of queries and keys (product.py) and,
+once a visible cell, what is missing. Scores are rounded so that every probability computed
 from the file is within `rounding.PROBABILITY_ERROR` of the measured one:
 
     score_ij = sum of the terms        probability_ij = exp(cap(score_ij) - log_normalizer_i)
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from report.datasets import packing, rounding
+from report.datasets.product import as_json, from_json, shortest
 from report.datasets.visible import Visible
 from report.errors import ReportError
 
@@ -106,11 +108,12 @@ def encode(
     softcap=None,
     sink=None,
 ):
-    """The attention/2 dataset of one head.
+    """The attention/3 dataset of one head.
 
-    terms: list of objects with `name`, `per`, `values` as in `DecodedTerm`; one of them, "content"
-        or "score", is a "cell" term and takes up the rounding of the others, so the total is off
-        by at most half of its own step
+    terms: list of objects with `name`, `per`, `values` as in `DecodedTerm`, and `pair`, query and
+        key [T, n] whose product a "cell" term is, or None; one of them, "content" or "score", is a
+        "cell" term and takes up the rounding of the others, so the total is off by at most half of
+        its own step
     probability: float [query, key], the measured probabilities
     visible: object with `first` and `last`, or None for causal attention
     softcap, sink: numbers, or None for a model without
@@ -120,37 +123,43 @@ def encode(
     """
     length = len(probability)
     ranges = Visible.of(visible, length)
+    pairs = {term.name: term.pair for term in terms}
     terms = [DecodedTerm(t.name, t.per, np.asarray(t.values, float), ranges) for t in terms]
     _require_plausible(layer, head, terms)
     free = next(name for name in TAKES_UP if any(term.name == name for term in terms))
     encoded = {term.name: None for term in terms}  # in the order given
     coarse = rounding.multiples(probability, largest_targets, rounding.CELL_COARSENING)
-    encoded |= {t.name: _encode_term(t, coarse) for t in terms if t.name != free}
+    encoded |= {t.name: _encode_term(t, pairs[t.name], coarse) for t in terms if t.name != free}
     others = np.zeros((length, length))
     for name in encoded.keys() - {free}:
         others += _decode_term(name, encoded[name], ranges).matrix()
+    total = sum(term.matrix() for term in terms)
+    multiple = rounding.multiples(probability, largest_targets, rounding.COARSENING)
+    step, mask = rounding.STEPS[free], ranges.mask()
+    product = shortest(total - others, pairs[free], step, multiple, mask)
+    if product:
+        others += product.matrix()
 
     def scored(integers):
-        score = np.where(ranges.mask(), integers * rounding.STEPS[free] + others, -np.inf)
+        score = np.where(mask, integers * step + others, -np.inf)
         return cap(score, softcap), _log_normalizer(cap(score, softcap), sink).round(6)
 
-    total = sum(term.matrix() for term in terms)
     integers, normalizer, error = _rounded_rows(
-        total - others, rounding.STEPS[free], probability, largest_targets, scored
+        total - others, step, probability, largest_targets, scored
     )
     if not error.max() <= rounding.PROBABILITY_ERROR:
         raise ReportError(
             f"layer {layer} head {head}: rounding moves a probability by {error.max():.2g}, more "
             f"than {rounding.PROBABILITY_ERROR}; measure in float32 or shorten the passage."
         )
-    encoded[free] = _encoded_cells(integers, rounding.STEPS[free], ranges)
+    encoded[free] = _encoded_cells(integers, step, mask, product)
     optional = {
         "visible": None if ranges.is_causal else ranges.as_json(),
         "softcap": softcap,
         "sink": sink,
     }
     return {
-        "schema": "attention/2",
+        "schema": "attention/3",
         "layer": layer,
         "head": head,
         "tokens": length,
@@ -195,7 +204,7 @@ def _rounded_rows(values, step, probability, largest_targets, scored):
 
 
 def decode(shard):
-    """The `DecodedAttention` of an attention/2 dataset (a dict); the inverse of `encode`.
+    """The `DecodedAttention` of an attention/3 dataset (a dict); the inverse of `encode`.
 
     raises: ReportError if there are too few or too many values of anything, if one is beyond what
         is ever written, or a target is no token
@@ -253,35 +262,65 @@ def _log_normalizer(score, sink):
     return largest + np.log(total if sink is None else total + np.exp(sink - largest))
 
 
-def _encode_term(term, multiple):
+def _encode_term(term, pair, multiple):
     if term.per == "cell":
-        integers = rounding.rounded(term.values, rounding.CELL_STEP, multiple)
-        return _encoded_cells(integers, rounding.CELL_STEP, term.visible)
+        step, mask = rounding.CELL_STEP, term.visible.mask()
+        product = shortest(term.values, pair, step, multiple, mask)
+        missing = term.values - product.matrix() if product else term.values
+        return _encoded_cells(rounding.rounded(missing, step, multiple), step, mask, product)
     step = rounding.STEPS[term.name]
     return {"per": term.per, "step": step, "values": rounding.rounded(term.values, step).tolist()}
 
 
-def _encoded_cells(integers, step, ranges):
-    return {"per": "cell", "step": step, "packed": packing.pack(integers[ranges.mask()])}
+def _encoded_cells(integers, step, mask, product):
+    told = {"packed": packing.pack(integers[mask])}
+    if product:
+        told = {"product": as_json(product, integers[mask])}
+    return {"per": "cell", "step": step, **told}
 
 
 def _decode_term(name, term, ranges):
-    is_cell = term["per"] == "cell"
-    integers = packing.unpack(term["packed"]) if is_cell else np.asarray(term["values"])
-    expected = ranges.count if is_cell else len(ranges.first)
-    if len(integers) != expected:
-        raise ReportError(
-            f"term {name!r} has {len(integers)} values, not {expected}; "
-            "delete the dataset and run `make site`."
-        )
-    values = integers * float(term["step"])
+    step, values = float(term["step"]), term.get("values")
+    if term["per"] == "cell":
+        values = _decoded_cells(name, term, step, ranges)
+    else:
+        _require_number(name, values, len(ranges.first))
+        values = np.asarray(values) * step
     if not np.abs(values).max(initial=0) <= 2 * LARGEST_SCORE:  # rounding adds a little
         raise ReportError(
             f"term {name!r} has a value beyond {LARGEST_SCORE:,}; delete the dataset and run "
             "`make site`."
         )
-    if is_cell:
-        cells = np.zeros((len(ranges.first),) * 2)
-        cells[ranges.mask()] = values
-        values = cells
     return DecodedTerm(name, term["per"], values, ranges)
+
+
+def _decoded_cells(name, term, step, ranges):
+    """The values of a "cell" term, float64 [query, key], 0 where nothing is visible."""
+    mask = ranges.mask()
+    cells = np.zeros(mask.shape)
+    if "product" in term:
+        product, missing = _product(name, term["product"], ranges)
+        cells[mask] = product.matrix()[mask] + missing * step
+    else:
+        integers = packing.unpack(term["packed"])
+        _require_number(name, integers, ranges.count)
+        cells[mask] = integers * step
+    return cells
+
+
+def _require_number(name, values, expected):
+    if len(values) != expected:
+        raise ReportError(
+            f"term {name!r} has {len(values)} values, not {expected}; "
+            "delete the dataset and run `make site`."
+        )
+
+
+def _product(name, given, ranges):
+    try:
+        return from_json(given, len(ranges.first), ranges.count)
+    except ValueError as error:
+        raise ReportError(
+            f"the product of term {name!r} is not one of {len(ranges.first)} queries and keys; "
+            "delete the dataset and run `make site`."
+        ) from error

@@ -42,7 +42,7 @@ OTHERS = {
 def described(shards):
     """dict of field to {"description", "unit"}, for the fields that occur.
 
-    shards: iterable of attention/2 datasets
+    shards: iterable of attention/3 datasets
     """
     terms, others = {}, set()
     for shard in shards:

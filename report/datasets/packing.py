@@ -10,7 +10,8 @@ A character between # and [ begins a number; any other one adds to the number be
 
 Multiples of 100 take one character, multiples of 10 two: most scores hardly count and are rounded
 to such, and a file is half as large as with decimal integers. None of the characters is escaped in
-JSON.
+JSON. Where most numbers are 0 only the others are written, with how many are skipped before each;
+and large ones of which every digit counts are two texts.
 """
 
 import numpy as np
@@ -20,6 +21,9 @@ FIRST_ADDED = ord("]")
 
 FAR = 5700
 """The 57 characters that begin a number reach 28 hundreds to either side; beyond, count these."""
+
+WIDE = 57
+"""Of so many values each character that begins a number has one."""
 
 _VALUE = np.zeros(128, np.int64)
 _VALUE[ord("#") : ord("[") + 1] = 100 * np.arange(-28, 29)
@@ -54,6 +58,46 @@ def unpack(text):
     if not known.all() or (len(codes) and not (len(starts) and starts[0] == 0)):
         raise ValueError("not a text of packed integers")
     return np.add.reduceat(_VALUE[codes], starts) if len(codes) else np.zeros(0, np.int64)
+
+
+def pack_wide(numbers):
+    """Two texts of integers of any size, of one character each as far as 1624: number = 57 * a + b.
+
+    Digits apart compress better than characters of different meanings in turns.
+    """
+    coarse, fine = _nearest(np.asarray(numbers, np.int64), WIDE)
+    return pack(100 * coarse), pack(100 * fine)
+
+
+def unpack_wide(coarse, fine):
+    """The integers of two texts, int64 [any number]; the inverse of `pack_wide`.
+
+    raises: ValueError as `unpack`, or if there are not as many of both
+    """
+    coarse, fine = unpack(coarse), unpack(fine)
+    if len(coarse) != len(fine):
+        raise ValueError(f"texts of {len(coarse)} and {len(fine)} integers")
+    return (WIDE * coarse + fine) // 100
+
+
+def pack_few(numbers):
+    """Two texts of integers that are mostly 0: how many 0s are before each other one, and these."""
+    numbers = np.asarray(numbers, np.int64)
+    others = np.flatnonzero(numbers)
+    return pack(np.diff(others, prepend=-1) - 1), pack(numbers[others])
+
+
+def unpack_few(skipped, others, count):
+    """The integers of two texts, int64 [count]; the inverse of `pack_few`.
+
+    raises: ValueError as `unpack`, or if there are not `count` numbers or not as many of both kinds
+    """
+    numbers, skipped, others = np.zeros(count, np.int64), unpack(skipped), unpack(others)
+    places = np.cumsum(skipped + 1) - 1
+    if len(places) != len(others) or (skipped < 0).any() or (places >= count).any():
+        raise ValueError(f"not texts of {count} integers")
+    numbers[places] = others
+    return numbers
 
 
 def _nearest(numbers, unit):

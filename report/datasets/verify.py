@@ -10,7 +10,7 @@ SUM_ERROR = 1e-4
 
 
 def verify(shard):
-    """Verify one attention/2 dataset.
+    """Verify one attention/3 dataset.
 
     raises: ReportError if values are missing or too many, if the probabilities of a row do not add
         up to what the sink leaves of 1, or if largest targets or markers do not fit what is visible

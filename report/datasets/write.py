@@ -46,7 +46,7 @@ def _updates(measurement, layer):
 
 
 def attention_shard(measurement, layer, head):
-    """The attention/2 dataset of one head; measurement: `PassageMeasurement`."""
+    """The attention/3 dataset of one head; measurement: `PassageMeasurement`."""
     factors = measurement.factors[layer]
     return attention.encode(
         layer,

@@ -34,11 +34,14 @@ class Term:
         "target": values [..., T], term_ij = values[j];
         "target_difference": values [..., T], term_ij = values[j] - values[i];
         "current": values [..., T], term_ij = values[i]
+    pair: query [heads, T, n] and key [key_heads, T, n] whose product a "cell" term is where a
+        target is visible; None where there is no such pair
     """
 
     name: str
     per: str
     values: torch.Tensor
+    pair: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def matrix(self):
         """The term of every cell, [..., T, T], whether visible or not."""
@@ -186,13 +189,13 @@ def terms(factors):
     """
     if isinstance(factors, Scores):
         return [Term("score", "cell", _kept(factors, factors.score))]
-    found = [Term("content", "cell", _kept(factors, content(factors)))]
+    found = [_product_term("content", factors, content_pair(factors))]
     if factors.query_bias is not None:
         found.append(Term("bias", "target", bias(factors)))
     if factors.position is not None:
         found.append(Term("position", "target_difference", factors.position))
     elif factors.unrotated_query is not None:
-        found.append(Term("position", "cell", _kept(factors, rotary_position(factors))))
+        found.append(_product_term("position", factors, rotary_pair(factors)))
     counts = factors.softcap is not None or factors.sink is not None
     if counts and not (factors.key_bias is None and factors.position is None):  # then it is 0
         found.append(Term("row_constant", "current", row_constant(factors)))
@@ -204,8 +207,13 @@ def content(factors):
 
     content_ij = s (q_i - b_q) . (k_j - b_k), not rotated
     """
+    return _product(*content_pair(factors))
+
+
+def content_pair(factors):
+    """Query and key whose product `content` is: float [heads, T, d], [key_heads, T, d]."""
     query, key = _unrotated(factors)
-    return factors.scale * _product(_less(query, factors.query_bias), _less(key, factors.key_bias))
+    return factors.scale * _less(query, factors.query_bias), _less(key, factors.key_bias)
 
 
 def bias(factors):
@@ -226,9 +234,17 @@ def rotary_position(factors):
 
     position_ij = s (R_i q_i) . (R_j k_j) - s q_i . k_j
     """
+    return _product(*rotary_pair(factors))
+
+
+def rotary_pair(factors):
+    """Query and key whose product `rotary_position` is: float [heads, T, 2d], [key_heads, T, 2d].
+
+    s (R_i q_i) . (R_j k_j) - s q_i . k_j = s (R_i q_i, -q_i) . (R_j k_j, k_j)
+    """
     query, key = _unrotated(factors)
-    rotated = _product(factors.query, factors.key)
-    return factors.scale * (rotated - _product(query, key))
+    both = torch.cat([factors.query, -query], -1)
+    return factors.scale * both, torch.cat([factors.key, key], -1)
 
 
 def rotary_terms(factors):
@@ -276,6 +292,10 @@ def _unrotated(factors):
 
 def _less(values, bias):
     return values if bias is None else values - bias[:, None]
+
+
+def _product_term(name, factors, pair):
+    return Term(name, "cell", _kept(factors, _product(*pair)), pair)
 
 
 def _kept(factors, values):

@@ -42,10 +42,18 @@ class PassageMeasurement:
     def terms(self, layer, head):
         """The terms of one head's scores, whose sum gives the model's attention after softmax.
 
-        returns: list of `Term` with values as float64 arrays of one head, [T, T] or [T]
+        returns: list of `Term` with values as float64 arrays of one head, [T, T] or [T], and pairs
+            as two of [T, n]
         """
         found = decomposition.terms(self.factors[layer].head(head))
-        return [replace(term, values=_array(term.values)) for term in found]
+        return [
+            replace(
+                term,
+                values=_array(term.values),
+                pair=term.pair and tuple(_array(each) for each in term.pair),
+            )
+            for term in found
+        ]
 
     def probability(self, layer, head):
         """The attention of one head, float64 [T, T]: 0 where a target is not visible.

@@ -1,5 +1,5 @@
-// attention/2, the file of one head, as functions of a cell: current token i, target token j.
-// The twin of report/datasets/attention.py and packing.py.
+// attention/3, the file of one head, as functions of a cell: current token i, target token j.
+// The twin of report/datasets/attention.py, product.py and packing.py.
 
 // A cell that i cannot see has no value: ask `sees` first.
 export function attention(shard) {
@@ -9,7 +9,7 @@ export function attention(shard) {
   const terms = {};
   const parts = { cells: [], target: new Float64Array(size), current: new Float64Array(size) };
   for (const [name, term] of Object.entries(shard.terms)) {
-    const cells = term.per === "cell" ? unpack(term.packed) : null;
+    const cells = term.per === "cell" ? cellsOf(term, first, last, start[size]) : null;
     terms[name] = termOf(term, cells, start);
     addTo(parts, term, cells);
   }
@@ -51,8 +51,55 @@ function startOfRows(first, last) {
   return [...start, cells];
 }
 
+// A term of all visible cells, row by row.
+function cellsOf({ packed, step, product }, first, last, count) {
+  const cells = new Float64Array(count);
+  if (!product) {
+    const integers = unpack(packed);
+    for (let n = 0; n < count; n++) cells[n] = integers[n] * step;
+    return cells;
+  }
+  addProduct(cells, product, first, last);
+  const [skipped, missing] = [unpack(product.skipped), unpack(product.missing)];
+  for (let k = 0, n = -1; k < missing.length; k++) cells[(n += skipped[k] + 1)] += missing[k] * step;
+  return cells;
+}
+
+// Row by row, so that what is added to stays in the fastest cache, and four components at once, as
+// reading and writing it takes longer than a product. The sum is in the order of the components.
+function addProduct(cells, product, first, last) {
+  const { queries, keys } = components(product, first.length);
+  for (let i = 0, start = 0; i < first.length; i++) {
+    const from = first[i], to = last[i];
+    for (let c = 0; c < keys.length; c += 4) {
+      const q0 = queries[c][i], q1 = queries[c + 1][i], q2 = queries[c + 2][i], q3 = queries[c + 3][i];
+      const k0 = keys[c], k1 = keys[c + 1], k2 = keys[c + 2], k3 = keys[c + 3];
+      for (let j = from, n = start; j <= to; j++, n++) {
+        cells[n] = cells[n] + q0 * k0[j] + q1 * k1[j] + q2 * k2[j] + q3 * k3[j];
+      }
+    }
+    start += to - from + 1;
+  }
+}
+
+// Weighted queries, and keys, of each component; zeros are added up to a multiple of four.
+function components({ weights, coarse, fine }, size) {
+  const low = unpack(fine);
+  const integers = unpack(coarse).map((high, n) => (57 * high + low[n]) / 100);
+  const queries = [], keys = [];
+  for (let c = 0; c < 4 * Math.ceil(weights.length / 4); c++) {
+    const from = 2 * c * size; // beyond the last component there is nothing
+    const query = new Float64Array(size), key = new Float64Array(size);
+    key.set(integers.subarray(from + size, from + 2 * size));
+    query.set(integers.subarray(from, from + size));
+    queries.push(query.map((integer) => integer * (weights[c] ?? 0)));
+    keys.push(key);
+  }
+  return { queries, keys };
+}
+
 function termOf({ per, step, values }, cells, start) {
-  if (per === "cell") return (i, j) => cells[start[i] + j] * step;
+  if (per === "cell") return (i, j) => cells[start[i] + j];
   if (per === "current") return (i) => values[i] * step;
   if (per === "target") return (i, j) => values[j] * step;
   return (i, j) => values[j] * step - values[i] * step;
@@ -61,7 +108,7 @@ function termOf({ per, step, values }, cells, start) {
 // Adds a term to what is summed for all cells at once, since a slider waits for it: terms of a cell
 // are kept apart, those of one token added to what its column or row gets.
 function addTo(parts, { per, step, values }, cells) {
-  if (per === "cell") parts.cells.push({ cells, step });
+  if (per === "cell") parts.cells.push(cells);
   else for (let n = 0; n < values.length; n++) {
     if (per !== "current") parts.target[n] += values[n] * step;
     if (per !== "target") parts.current[n] += (per === "current" ? 1 : -1) * values[n] * step;
@@ -72,10 +119,10 @@ function sums({ cells: [one, ...others], target, current }, first, last, count) 
   const scores = new Float64Array(count);
   for (let i = 0, n = 0; i < first.length; i++) {
     for (let j = first[i]; j <= last[i]; j++, n++) {
-      scores[n] = one.cells[n] * one.step + target[j] + current[i];
+      scores[n] = one[n] + target[j] + current[i];
     }
   }
-  for (const { cells, step } of others) for (let n = 0; n < count; n++) scores[n] += cells[n] * step;
+  for (const cells of others) for (let n = 0; n < count; n++) scores[n] += cells[n];
   return scores;
 }
 

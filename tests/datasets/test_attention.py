@@ -13,8 +13,8 @@ from report.datasets.visible import Visible
 from report.errors import ReportError
 
 
-def term(name, per, values):
-    return SimpleNamespace(name=name, per=per, values=np.asarray(values, float))
+def term(name, per, values, pair=None):
+    return SimpleNamespace(name=name, per=per, values=np.asarray(values, float), pair=pair)
 
 
 def softmax_rows(score):
@@ -180,6 +180,48 @@ def test_a_second_term_of_the_cells_is_as_exact_as_stated():
     assert error[probability >= 0.01].max() <= 10 * rounding.CELL_STEP / 2 + 1e-9
 
 
+def products(length, spread=2.0, width=6):
+    """A rotary head, whose content and position are products: its shard, terms, probabilities."""
+    rng = np.random.default_rng(length)
+    pairs = rng.normal(0, (spread / width**0.5) ** 0.5, (2, 2, length, width))
+    lower = np.tril(np.ones((length, length), bool))
+    terms = [
+        term(name, "cell", (query @ key.T) * lower, (query, key))
+        for name, (query, key) in zip(("content", "position"), pairs, strict=True)
+    ]
+    probability = softmax_rows(terms[0].values + terms[1].values)
+    targets = largest(probability, Visible.causal(length))
+    shard = attention.encode(3, 5, terms, probability, np.ones(length, int), targets)
+    return shard, terms, probability
+
+
+@pytest.mark.parametrize("spread", [0.5, 4.0, 20.0])
+def test_terms_told_as_products_are_as_exact_as_cells(spread):
+    shard, terms, probability = products(120, spread)
+    assert all("product" in term for term in store.check(shard, "test")["terms"].values())
+    decoded = attention.decode(shard)
+    assert np.abs(decoded.probability - probability).max() <= rounding.PROBABILITY_ERROR
+    lower = np.tril(np.ones((120, 120), bool))
+    finest = {"content": rounding.STEPS["content"], "position": rounding.CELL_STEP}
+    slack = {"content": 50 * rounding.CELL_STEP, "position": 0}  # content takes up the others'
+    for given in terms:
+        error = np.abs(decoded.terms[given.name].values - given.values)
+        assert error.max() <= 100 * finest[given.name] / 2 + slack[given.name] + 1e-9
+    error = np.abs(decoded.score - terms[0].values - terms[1].values)[lower & (probability >= 0.2)]
+    assert error.max() <= finest["content"] / 2 + 1e-9
+
+
+def test_products_take_less_than_cells():
+    shard, terms, probability = products(170, 6.0)
+    for each in terms:
+        each.pair = None
+    targets = np.reshape(shard["largest_targets"], (170, 11))
+    cells = attention.encode(3, 5, terms, probability, np.ones(170, int), targets)
+    assert not any("product" in term for term in cells["terms"].values())
+    sizes = [len(gzip.compress(store.dumps(each).encode(), 6)) for each in (shard, cells)]
+    assert sizes[0] < 0.6 * sizes[1]
+
+
 def test_a_model_that_tells_only_scores_has_one_term():
     terms, probability = head(50, 2.0)
     score = sum(attention.DecodedTerm(t.name, t.per, t.values).matrix() for t in terms)
@@ -272,11 +314,19 @@ def test_a_cut_off_text_is_refused_by_name():
         attention.decode(shard)
 
 
+@pytest.mark.parametrize("part", ["coarse", "fine", "skipped", "missing"])
+def test_a_product_of_other_tokens_is_refused_by_name(part):
+    shard = products(120)[0]
+    shard["terms"]["content"]["product"][part] += "?"
+    with pytest.raises(ReportError, match="term 'content' is not one of 120 queries and keys"):
+        attention.decode(shard)
+
+
 @pytest.mark.parametrize("text", ["c?", "? ?", '?"', "?\\"])
 def test_the_schema_knows_the_characters(text):
     shard = encoded(1, 1.0)[0]
     shard["terms"]["content"]["packed"] = text
-    with pytest.raises(ReportError, match="does not satisfy schema attention/2"):
+    with pytest.raises(ReportError, match="does not satisfy schema attention/3"):
         store.check(shard, "test")
 
 

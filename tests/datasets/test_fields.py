@@ -1,6 +1,7 @@
 """The manifest says of every field that occurs what it is, and how exact it is, truly."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -35,12 +36,13 @@ def test_the_stated_bounds_hold():
         found = fields.described([hand_made.one_head(rng, 1, 0, hand_made.KINDS[kind])])
         seen = np.tril(np.ones((length, length), bool))
         terms = large_terms(rng, hand_made.KINDS[kind].position, seen)
-        matrices = {t.name: t.matrix() for t in terms}
+        matrices = {t.name: attention.DecodedTerm(t.name, t.per, t.values).matrix() for t in terms}
         score = np.where(seen, sum(matrices.values()), -np.inf)
         probability = np.exp(score - score.max(1, keepdims=True))
         probability /= probability.sum(1, keepdims=True)
         targets = np.full((length, 11), -1)
         shard = attention.encode(0, 0, terms, probability, np.ones(length, int), targets)
+        assert "product" in shard["terms"]["content"]
         back = attention.decode(store.check(shard, "test")).terms
         for name, matrix in matrices.items():
             text = found[f"terms.{name}"]["description"]
@@ -50,14 +52,15 @@ def test_the_stated_bounds_hold():
 
 
 def large_terms(rng, position, seen):
-    content, rotary = rng.normal(0, 2, (2, *seen.shape)) * seen
+    """Terms whose cells are products of 8 numbers, which a file of theirs tells as such."""
+    pairs = rng.normal(0, 0.85, (2, 2, len(seen), 8))
+    content, rotary = (query @ key.T * seen for query, key in pairs)
     bias = rng.normal(0, 2, len(seen))
     slope = 0.1 * np.arange(len(seen))
-    return [
-        attention.DecodedTerm("content", "cell", content),
-        attention.DecodedTerm("bias", "target", bias),
-        attention.DecodedTerm("position", position, rotary if position == "cell" else slope),
-    ]
+    whole = ("cell", rotary, pairs[1]) if position == "cell" else (position, slope, None)
+    terms = [("content", "cell", content, pairs[0]), ("bias", "target", bias, None)]
+    terms.append(("position", *whole))
+    return [SimpleNamespace(name=n, per=per, values=v, pair=pair) for n, per, v, pair in terms]
 
 
 def stated(text):

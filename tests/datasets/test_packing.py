@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from report.datasets.packing import pack, unpack
+from report.datasets.packing import pack, pack_few, pack_wide, unpack, unpack_few, unpack_wide
 
 
 def by_hand(text):
@@ -58,3 +58,34 @@ def test_no_numbers_are_no_text():
 def test_other_text_is_refused(text):
     with pytest.raises(ValueError):
         unpack(text)
+
+
+@pytest.mark.parametrize("numbers", [[0, 0, 5, 0, -300], [7], [0, 0, 0], []])
+def test_few_numbers_among_zeros_come_back(numbers):
+    skipped, others = pack_few(numbers)
+    assert unpack(others).tolist() == [number for number in numbers if number]
+    assert unpack_few(skipped, others, len(numbers)).tolist() == numbers
+
+
+def test_how_many_are_skipped_worked_out_on_paper():
+    assert [unpack(text).tolist() for text in pack_few([0, 0, 5, 0, -300])] == [[2, 1], [5, -300]]
+
+
+@pytest.mark.parametrize(
+    ("skipped", "others"), [([2], [1]), ([0], [1, 1]), ([0, 0], [1]), ([1, -1], [1, 1])]
+)
+def test_texts_that_do_not_fit_are_refused(skipped, others):
+    with pytest.raises(ValueError):
+        unpack_few(pack(skipped), pack(others), 2)
+
+
+def test_large_numbers_are_two_texts_of_one_character_each():
+    numbers = np.arange(-1624, 1625)
+    texts = pack_wide(numbers)
+    assert [len(text) for text in texts] == [len(numbers)] * 2
+    assert unpack_wide(*texts).tolist() == numbers.tolist()
+    assert [unpack(text).tolist() for text in pack_wide([57 * 3 - 2])] == [[300], [-200]]
+    larger = [1625, -(10**5), 0, 7]
+    assert unpack_wide(*pack_wide(larger)).tolist() == larger
+    with pytest.raises(ValueError):
+        unpack_wide("??", "?")

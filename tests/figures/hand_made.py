@@ -92,7 +92,7 @@ def encoded_passage(kind):
 
 
 def one_head(rng, layer, head, kind=KINDS["alibi_bias"]):
-    """An attention/2 dataset: random content and bias, a position term with a slope of its own."""
+    """An attention/3 dataset: random content and bias, a position term with a slope of its own."""
     visible = Visible.full(LENGTH)
     if kind.causal:
         visible = Visible.causal(LENGTH, kind.window if layer % 2 == 0 else None)
@@ -123,9 +123,16 @@ def one_head(rng, layer, head, kind=KINDS["alibi_bias"]):
 
 
 def every_term(rng, head, position, seen):
-    """All terms that there are, of which a kind has some; content and score are the same."""
-    content = rng.normal(0, 1.5, seen.shape)
+    """All terms that there are, of which a kind has some; content and score are the same.
+
+    Content of every second head is a product of few numbers a token, as it is in models, and is
+    told as such in its file.
+    """
+    content, pair = rng.normal(0, 1.5, seen.shape), None
     content[1:, 0] += 3 * (head == 1)
+    if head % 2 == 0:
+        pair = rng.normal(0, 1.2, (2, LENGTH, 2))
+        content = pair[0] @ pair[1].T
     bias, constant = rng.normal(0, 0.5, (2, LENGTH))
     slope = 0.3 / (head + 1)
     places = np.arange(LENGTH)
@@ -140,7 +147,10 @@ def every_term(rng, head, position, seen):
     if position == "cell":  # more or less falling with the distance, 0 at the token itself
         rotary = -slope * past * (1 + 0.3 * np.sin(content))
         values["position"] = ("cell", rotary * seen)
-    return [SimpleNamespace(name=n, per=per, values=v) for n, (per, v) in values.items()]
+    return [
+        SimpleNamespace(name=n, per=per, values=v, pair=pair if n in ("content", "score") else None)
+        for n, (per, v) in values.items()
+    ]
 
 
 def statistics(rng):

@@ -89,9 +89,11 @@ def assert_same(found, expected, where):
 def test_every_cell_has_the_numbers_that_python_gives(page, address, study, kind):
     page.goto(address)
     data = study(kind)
-    for layer in (0, 1):  # with and without a window
-        attention = data.attention(layer, 1)
-        file = json.loads((data.path / f"attention/{layer}/1.json").read_text("utf-8"))
+    for layer, head in ((0, 1), (1, 1), (0, 2), (1, 2)):  # with and without a window, a product
+        attention = data.attention(layer, head)
+        file = json.loads((data.path / f"attention/{layer}/{head}.json").read_text("utf-8"))
+        told = any("product" in term for term in file["terms"].values())
+        assert told == (head == 2) or (kind, layer) == ("window", 0)
         cells = page.evaluate(
             """async file => {
             const { decoders } = await import('/assets/decoders.js');
