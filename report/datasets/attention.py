@@ -24,9 +24,6 @@ TERMS = ("content", "bias", "position", "row_constant", "score")
 RANKS = 11
 """Largest targets that a file lists of a row."""
 
-LARGEST_SCORE = 10_000
-"""Scores of models that work have at most some hundreds."""
-
 TAKES_UP = ("content", "score")
 """The cell term that takes up the rounding of the others: the first of these that there is."""
 
@@ -175,11 +172,11 @@ def _require_plausible(layer, head, terms):
     """Stop for scores of no working model: they would take gigabytes, and mean nothing."""
     for term in terms:
         largest = np.abs(term.values).max(initial=0)
-        if not largest <= LARGEST_SCORE:
+        if not largest <= rounding.LARGEST_SCORE:
             raise ReportError(
                 f"layer {layer} head {head}: the {term.name} term of a score is {largest:.3g}, "
-                f"and more than {LARGEST_SCORE:,} is not kept; weights that are quantised or "
-                "damaged look like this: give the model in float32, float16 or bfloat16."
+                f"and more than {rounding.LARGEST_SCORE:,} is not kept; weights that are quantised "
+                "or damaged look like this: give the model in float32, float16 or bfloat16."
             )
 
 
@@ -286,10 +283,10 @@ def _decode_term(name, term, ranges):
     else:
         _require_number(name, values, len(ranges.first))
         values = np.asarray(values) * step
-    if not np.abs(values).max(initial=0) <= 2 * LARGEST_SCORE:  # rounding adds a little
+    if not np.abs(values).max(initial=0) <= 2 * rounding.LARGEST_SCORE:  # rounding adds a little
         raise ReportError(
-            f"term {name!r} has a value beyond {LARGEST_SCORE:,}; delete the dataset and run "
-            "`make site`."
+            f"term {name!r} has a value beyond {rounding.LARGEST_SCORE:,}; delete the dataset and "
+            "run `make site`."
         )
     return DecodedTerm(name, term["per"], values, ranges)
 

@@ -91,7 +91,7 @@ def shortest(values, pair, step, multiple, mask):
     step: unit of the cells' integers; multiple, mask: int and bool [query, key], the multiples they
         are rounded to, and which cells there are
     """
-    if pair is None:
+    if pair is None or not _plausible(*pair):
         return None
     found = product(*pair, NOISE * step * multiple[mask].max())
     alone, rest = (
@@ -100,6 +100,12 @@ def shortest(values, pair, step, multiple, mask):
     )
     told = "".join([*found.texts(), *packing.pack_few(rest)])
     return found if _size(told) < _size(packing.pack(alone)) else None
+
+
+def _plausible(query, key):
+    """Whether all products may be told: those of cells that nobody sees may be anything."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.abs(query @ key.T).max() <= rounding.LARGEST_SCORE
 
 
 def _size(text):

@@ -5,6 +5,9 @@ import numpy as np
 PROBABILITY_ERROR = 0.0005
 """Largest |probability from the file - measured probability| that is let pass."""
 
+LARGEST_SCORE = 10_000
+"""Scores of models that work have at most some hundreds."""
+
 STEPS = {
     "content": 0.002,
     "score": 0.002,

@@ -1,5 +1,5 @@
 // An attention map as one picture, drawn without Vega: a pixel a cell, enlarged, and the markers on
-// top. Thousands of markers are too many to be items of a chart that has to follow a slider; its
+// top; or, where markers are tiny, a pixel a cell with the markers in it, which Vega enlarges. Thousands of markers are too many to be items of a chart that has to follow a slider; its
 // specification still has them as such, for the still picture and for those who take it away.
 //
 // The looks of the markers come from the specification, usermeta.report.kinds: {kind: [shape, colour
@@ -9,32 +9,57 @@
 // place: {width, height} of the plot in pixels, or null as long as nobody knows: then only cells.
 export function mapPicture({ map, picture, datasets }, ramp, kinds, paper, place) {
   const { size } = map;
-  const cells = new OffscreenCanvas(size, size);
-  const pixels = new ImageData(picture(ramp), size, size);
-  cells.getContext("2d").putImageData(pixels, 0, 0);
-  const { width, height } = place ?? { width: size, height: size };
-  const ratio = place ? devicePixelRatio : 1;
+  const pixels = picture(ramp);
+  if (!place) return pictureOf(pixels, size);
+  const { width, height } = place;
+  const side = Math.sqrt(Math.min(Math.max(1.5 * (width / size) ** 2, 9), 150));
+  if (side * devicePixelRatio < FEW_PIXELS) {
+    const cells = Math.max(1, Math.round((side * size) / width));
+    stamp(new Uint32Array(pixels.buffer), size, datasets.markers, kinds, cells);
+    return pictureOf(pixels, size);
+  }
   const canvas = document.createElement("canvas");
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
+  canvas.width = Math.round(width * devicePixelRatio);
+  canvas.height = Math.round(height * devicePixelRatio);
   const pen = canvas.getContext("2d");
   pen.imageSmoothingEnabled = false;
-  pen.drawImage(cells, 0, 0, canvas.width, canvas.height);
-  if (!place) return canvas;
+  pen.drawImage(pictureOf(pixels, size), 0, 0, canvas.width, canvas.height);
   pen.scale(canvas.width / width, canvas.height / height);
-  pen.strokeStyle = paper;
+  // of markers on top of each other nothing but their outlines would be seen
+  pen.strokeStyle = width / size > 1.5 ? paper : "transparent";
   pen.lineWidth = width / size > 3 ? 0.5 : 0.25;
-  const side = Math.sqrt(Math.min(Math.max(1.5 * (width / size) ** 2, 9), 150));
-  const draw = side * ratio < FEW_PIXELS ? stamp : outline;
   const spots = spotsOf(datasets.markers, place, size, side);
   for (const [kind, shape, colour] of kinds) {
     pen.fillStyle = colour;
-    draw(pen, spots[kind] ?? [], side / 2, SHAPES[shape]);
+    outline(pen, spots[kind] ?? [], side / 2, SHAPES[shape]);
   }
   return canvas;
 }
 
+function pictureOf(pixels, size) {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = size;
+  canvas.getContext("2d").putImageData(new ImageData(pixels, size, size), 0, 0);
+  return canvas;
+}
+
 const FEW_PIXELS = 4; // no shape or outline of a marker can be told in so few, and thousands take time
+
+// Colours `cells` x `cells` cells for every marker, around its own; later kinds above earlier ones.
+function stamp(pixels, size, markers, kinds, cells) {
+  const within = (at) => Math.min(Math.max(at - (cells >> 1), 0), size - cells);
+  for (const [kind, , colour] of kinds) {
+    const bytes = [1, 3, 5].map((n) => parseInt(colour.slice(n, n + 2), 16));
+    const [value] = new Uint32Array(Uint8Array.of(...bytes, 255).buffer);
+    for (const { current_token, target_token, kind: its } of markers) {
+      if (its !== kind) continue;
+      const [top, left] = [within(current_token), within(target_token)];
+      for (let row = top; row < top + cells; row++) {
+        pixels.fill(value, row * size + left, row * size + left + cells);
+      }
+    }
+  }
+}
 
 // Where markers are: {kind: [x, y, x, y, ...]} in pixels of the plot.
 function spotsOf(markers, { width, height }, size, side) {
@@ -48,10 +73,6 @@ function spotsOf(markers, { width, height }, size, side) {
     spots[kind].push(within((current_token + 0.5) * down, height));
   }
   return spots;
-}
-
-function stamp(pen, spots, r) {
-  for (let n = 0; n < spots.length; n += 2) pen.fillRect(spots[n] - r, spots[n + 1] - r, 2 * r, 2 * r);
 }
 
 function outline(pen, spots, r, shape) {

@@ -57,3 +57,13 @@ def test_cells_alone_are_told_where_that_takes_less():
         found = shortest(pair[0] @ pair[1].T, pair, 0.002, multiple, lower)
         assert (found is not None) == told
     assert shortest(thin[0] @ thin[1].T, None, 0.002, multiple, lower) is None
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf, 1e9])
+def test_what_nobody_sees_may_be_anything(broken):
+    query, key = np.random.default_rng(0).normal(0, 1, (2, 60, 2))
+    values, lower = query @ key.T, np.tril(np.ones((60, 60), bool), -1)
+    multiple = np.full((60, 60), 10)
+    assert shortest(values, (query, key), 0.002, multiple, lower)
+    key[-1] = broken  # the last token is the target of none
+    assert shortest(values, (query, key), 0.002, multiple, lower) is None

@@ -125,12 +125,12 @@ def one_head(rng, layer, head, kind=KINDS["alibi_bias"]):
 def every_term(rng, head, position, seen):
     """All terms that there are, of which a kind has some; content and score are the same.
 
-    Content of every second head is a product of few numbers a token, as it is in models, and is
-    told as such in its file.
+    Content of head 2 is a product of few numbers a token, as it is in models, and is told as such
+    in its file.
     """
     content, pair = rng.normal(0, 1.5, seen.shape), None
     content[1:, 0] += 3 * (head == 1)
-    if head % 2 == 0:
+    if head == 2:
         pair = rng.normal(0, 1.2, (2, LENGTH, 2))
         content = pair[0] @ pair[1].T
     bias, constant = rng.normal(0, 0.5, (2, LENGTH))

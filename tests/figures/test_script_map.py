@@ -188,3 +188,33 @@ def test_markers_follow_the_size_of_the_chart(page, address):
     page.set_viewport_size({"width": 1280, "height": 900})
     live_page.until(page, "document.querySelector('#fig-1 canvas').clientWidth > 600")
     assert live_page.ink_at_rest(page, 1) == wide
+
+
+STAMPED = """async () => {
+    const { mapPicture } = await import('/assets/map.js');
+    const markers = [[0, 0], [50, 20], [50, 22], [99, 99]].map(([current_token, target_token], n) =>
+        ({current_token, target_token, kind: n === 2 ? 'above' : 'below'}));
+    const picture = () => new Uint8ClampedArray(100 * 100 * 4).fill(255);
+    const kinds = [['below', 'square', '#102030'], ['above', 'circle', '#a0b0c0']];
+    const place = {width: 150, height: 150};
+    const shown = {map: {size: 100}, picture, datasets: {markers}};
+    const canvas = mapPicture(shown, [], kinds, '#ffffff', place);
+    const { data } = canvas.getContext('2d').getImageData(0, 0, 100, 100);
+    const found = {'#102030': [], '#a0b0c0': []};
+    for (let n = 0; n < data.length; n += 4) {
+        const rgb = data.slice(n, n + 3);
+        const colour = '#' + [...rgb].map(part => part.toString(16).padStart(2, '0')).join('');
+        found[colour]?.push([Math.trunc(n / 400), n / 4 % 100]); }
+    return [canvas.width, found['#102030'], found['#a0b0c0']]; }"""
+
+
+def test_tiny_markers_are_cells_of_the_picture(page, address):
+    """3 pixels where a cell has 1.5: two cells, its own and one before, the later kind above."""
+    page.goto(address)
+    width, below, above = page.evaluate(STAMPED)
+    assert width == 100
+    square = [[row, column] for row in range(49, 51) for column in range(21, 23)]
+    assert above == square
+    corners = [(0, 0), (49, 19), (98, 98)]
+    expected = {(r, c) for top, left in corners for r in (top, top + 1) for c in (left, left + 1)}
+    assert {tuple(cell) for cell in below} == expected - {tuple(cell) for cell in square}
