@@ -150,6 +150,9 @@ def test_what_is_added_looks_at_itself_where_it_is_higher_and_takes_less(find, m
     found = find.against("filler", "sentence", [(0, 1, 1), (0, 1, 2)])
     assert found.more == [((0, 1, 1), 0.2, 0.4), ((0, 1, 2), 0.3, 0.4)]
     assert found.inner == [(0, 1, 1)]
+    assert found.level == [(0, 1, 2)]
+    weights["filler", 1] = 0.19
+    assert not find.against("filler", "sentence", [(0, 1, 1), (0, 1, 2)]).level
     shares["filler", 2] = 0.5
     assert not find.against("filler", "sentence", [(0, 1, 1), (0, 1, 2)]).more
 
@@ -239,7 +242,17 @@ def test_peaks_are_over_positions_that_all_prompts_have(data, find, condition, r
     assert found.inside == (where in text.new)
     for position, value in kept.items():
         assert find.at(*place, condition, position, cut, reduction) == pytest.approx(value)
+        assert find.has(*place, condition, position, cut, reduction)
     assert math.isnan(find.at(*place, condition, max(kept) + 1, cut, reduction))
+    assert not find.has(*place, condition, max(kept) + 1, cut, reduction)
+    assert not find.has(*place, condition, 10_000, cut, reduction)
+
+
+def test_the_condition_with_the_highest_peak_in_a_head(find, monkeypatch):
+    tops = {"filler": 0.2, "sentence": 0.3}
+    monkeypatch.setattr(find, "peak", lambda *place: SimpleNamespace(value=tops[place[-1]]))
+    assert find.highest((0, 1, 1), ("filler", "sentence", "unknown")) == "sentence"
+    assert find.highest((0, 1, 99), ("filler", "sentence")) == "filler"
 
 
 def test_merges_over_a_boundary_are_counted(find, tmp_path):

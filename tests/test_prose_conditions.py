@@ -183,7 +183,7 @@ def test_numbers_are_those_of_the_data(written, tmp_path):
         ({"error": 0.3}, "The reading tells most of what happens", "a good one"),
         ({"moved": 0.2}, "It does in every model: at most 1", "It does not do so clearly"),
         ({"error": 0.3}, "as much of the output is left unexplained.", "is left unexplained,"),
-        ({"error": np.nan}, "as much attention moves as before.", "is left unexplained"),
+        ({"error": np.nan}, "as when they stand before the question.", "is left unexplained"),
         ({"terms": ["content"]}, "the question now stands 9 tokens farther", "how far apart the"),
         ({"merged": True}, "merged characters of two parts into one token, “*./”", "No token of"),
         ({}, "No token of any prompt reaches over the border", "merged characters"),
@@ -202,17 +202,19 @@ def test_later_layers_are_compared_with_the_first(written):
     text, _ = written([rising[0], *falling])
     number = r"[\d.]+\s%"
     assert re.search(
-        f"In llama-5x32 it goes from {number} in layer 1, its lowest, to {number} in layer 3", text
+        f"In llama-5x32, the share goes from {number} in layer 1, its lowest, to {number} "
+        "in layer 3",
+        text,
     )
     assert re.search(
-        f"In gemma3-6x8 it goes from {number} in layer 1 to {number} in layer 3, the last one "
-        "measured and its lowest",
+        f"In gemma3-6x8, the share goes from {number} in layer 1 to {number} in layer 3, "
+        "the last one measured and its lowest",
         text,
     )
     text, _ = written([each | {"taken": [0.5, 0.1, 0.3]} for each in SMALL])
     assert re.search(
-        f"In qwen2-5x28 it goes from {number} in layer 1 down to {number} in layer 2, its lowest, "
-        f"and to {number} in layer 3, the last one",
+        f"In qwen2-5x28, the share goes from {number} in layer 1 down to {number} in layer 2, its "
+        f"lowest, and then to {number} in layer 3, the last one",
         text,
     )
 
@@ -235,19 +237,48 @@ def test_heads_that_give_a_sentence_more_are_named_and_those_whose_slashes_look_
     written, monkeypatch
 ):
     places = [((1, 1, 1), 0.2, 0.4), ((0, 1, 27), 0.25, 0.5)]
-    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [(0, 1, 27)]))
+    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [(0, 1, 27)], []))
     text, _ = written()
     assert "head 1 of qwen2-5x28 40\u00a0% against 20\u00a0%; head 27 of llama-5x32 50" in text
-    assert "higher in the figure, in head 27 of llama-5x32, they get it from each other." in text
-    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, []))
+    assert "nevertheless higher in head 27 of llama-5x32: there they get more from each" in text
+    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [(0, 1, 27)], [(1, 1, 1)]))
+    text, _ = written()
+    assert "higher in head 27 of llama-5x32, and about as high in head 1 of qwen2-5x28: " in text
+    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [], [(1, 1, 1)]))
+    text, _ = written()
+    assert "the slashes are nevertheless about as high in head 1 of qwen2-5x28: there they" in text
+    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [], []))
     text, _ = written()
     assert "from each other" not in text
+
+
+def test_the_study_s_own_values_say_where_and_with_what_they_were_read(written):
+    text, _ = written()
+    assert "| Measured here: highest value, over the positions that all questions have |" in text
+    assert "| about 0.08 near position 60 |" in text
+    row = next(line for line in text.split("\n") if line.startswith("| Gemma, layer 1 head 8"))
+    assert re.search(r", gemma3-6x8, with (a sentence|meaningless tokens) \|$", row)
+    text, _ = written(prompts=1)
+    assert "| Measured here: highest value |" in text
+
+
+def test_figures_of_one_kind_are_named_together(written):
+    for models, said in (
+        (
+            SMALL,
+            "Figure 3, Figure 4 and Figure 5 show all heads that were measured, one model each.",
+        ),
+        (SMALL[:2], "Figure 3 and Figure 4 show all heads that were measured, one model each."),
+        (SMALL[:1], "Figure 2 shows all heads that were measured. Below each map"),
+    ):
+        text, _ = written(models)
+        assert said in text
 
 
 def test_kinds_that_do_not_move_alike_are_not_said_to(written):
     text, _ = written([each | {"lengths": {"sentence": 7}} for each in SMALL])
     assert "One column holds a small surprise" not in text
-    assert "What is put in always has the same length" not in text
+    assert "All fillers have the same length" not in text
 
 
 def test_only_the_study_s_own_numbers_are_typed():
@@ -257,9 +288,15 @@ def test_only_the_study_s_own_numbers_are_typed():
         if path.name == "reported.md.j2":
             continue
         text = re.sub(r"\{[{%#].*?[#%}]\}", "", path.read_text("utf-8"), flags=re.DOTALL)
-        text = re.sub(r"arXiv 2510\.01032|abs/2510\.01032|\(2021\)|[Ll]ayers? [12]\b", "", text)
         text = re.sub(
-            r"1 − λ|sum to 1|count from 1|head 20|0 if nothing|1 if all|be 0 in|than 1,", "", text
+            r"arXiv 2510\.01032|abs/2510\.01032|\(2021\)|[Ll]ayers?(?: |&nbsp;|\\u00a0)[12]\b",
+            "",
+            text,
+        )
+        text = re.sub(
+            r"1&nbsp;−&nbsp;λ|sum to 1|count from 1|head 20|0 if nothing|1 if all|be 0 in|than 1,",
+            "",
+            text,
         )
         assert not re.findall(r"\d", text), (path.name, re.findall(r".{20}\d.{20}", text))
 

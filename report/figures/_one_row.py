@@ -39,8 +39,12 @@ class OneRow:
 
     def legends(self, data):
         """What the lines are."""
-        span = self.span if all(self._span(data, place) for place in data.places) else ""
+        span = self.span if self.shaded(data) else ""
         return [_received.legend(_received.styled(data, *self.styles), span)]
+
+    def shaded(self, data):
+        """Whether all panels have the grey span."""
+        return all(self._span(data, place) for place in data.places)
 
     def chart(self, data, panel=0, **state):
         at = _controls.at_state(self.controls(data), state)

@@ -216,14 +216,21 @@ def explained(data):
     """What the vertical axis is, over how many prompts, and how to read a position."""
     counts = sorted({place.model.prompts for place in data.places})
     prompts = _terms.listed(counts)
-    over = ""
-    if counts[-1] > 1:
-        over = f" and then over {prompts} prompts; the band is one standard error"
+    over = f" and then over {prompts} prompts" if counts[-1] > 1 else ""
     return (
         "The average attention weight of a position is the mean of its probability over the "
         f"current tokens that can see it{over}. Every panel has a scale of its own; layers and "
         "heads count from 1."
     )
+
+
+def bands(data):
+    """What the bands are, a sentence and a space before it, or nothing where there are none.
+
+    It stands in what every figure says of itself: no legend has them.
+    """
+    several = any(place.model.prompts > 1 for place in data.places)
+    return " Bands are one standard error over the prompts." if several else ""
 
 
 def use(data):

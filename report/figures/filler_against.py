@@ -6,7 +6,7 @@ from report.figures._received import use  # noqa: F401 (a figure has it)
 from report.text import number
 
 NAME = "filler_against"
-ROW = OneRow(NAME, (_received.BLUE, _received.ORANGE), cut=False, span="What is put in")
+ROW = OneRow(NAME, (_received.BLUE, _received.ORANGE), cut=False, span="Filler")
 left_out = ROW.left_out
 controls = ROW.controls
 columns = ROW.columns
@@ -25,9 +25,12 @@ def title(data):
 
 def caption(data):
     one, other = data.lines.values()
+    same = ""
+    if ROW.shaded(data):
+        same = " Both fillers are as long and stand at the same positions, which are grey."
     return (
-        "All positions of a prompt with one part or another before the question, of as many tokens "
-        f"and in the same place: “{one}” or “{other}”.\n{_received.explained(data)}"
+        "All positions of two prompts that differ in what stands before the question, the filler: "
+        f"“{one}” or “{other}”.{same}{_received.bands(data)}\n{_received.explained(data)}"
     )
 
 
@@ -44,7 +47,12 @@ def seen(data, **state):
     times = [mine / theirs for mine, theirs in zip(one, other, strict=True)]
     order = ", panel by panel" if len(times) > 1 else ""
     return (
-        f"In the part that was added, a token of “{first}” gets "
-        f"{_terms.listed(number(each) for each in times)} times the average weight that a token of "
-        f"“{second}” gets{order}."
+        f"In the filler, a token of “{first}” gets {_terms.listed(_as_exact(times))} times the "
+        f"average weight that a token of “{second}” gets{order}."
     )
+
+
+def _as_exact(values):
+    """Numbers as words, all with as many decimals as the one that needs most."""
+    digits = max(len(number(each).partition(".")[2]) for each in values)
+    return [f"{each:,.{digits}f}" for each in values]

@@ -9,7 +9,7 @@ from report.text import number, percent
 NAME = "filler_effect"
 
 MEASURES = {
-    "taken": "share that the filler takes (1 − λ)",
+    "taken": "share that the filler takes (1\u00a0−\u00a0λ)",
     "total_variation": "shift of the rest (total variation)",
 }
 """What the colour shows -> what the reader reads."""
@@ -43,17 +43,22 @@ def left_out(data):
 
 def caption(data):
     model = data.places[0].model
-    over = f", averaged over {model.prompts} prompts" if model.prompts > 1 else ""
-    band = "; the band is one standard error" if over else ""
+    over = bands = ""
+    if model.prompts > 1:
+        over = f", averaged over {model.prompts} prompts"
+        bands = (
+            f"\nBands around the lines of {model.name} are one standard error over "
+            f"{model.prompts} prompts."
+        )
     shown = _received.Y_TITLE.lower()
     return (
         "A cell is a head. λ is the share of probability that stays with the tokens of the prompt "
-        f"without {_received.named(data)}, so 1 − λ is what these take; total variation is how far "
-        "the pattern on the other tokens moves once each pattern sums to 1 (0: not at all, 1: to "
-        "other tokens altogether). Both are means over the current tokens after what was added"
-        f"{over}. Below the map is the {shown} of each position in one head, as in the other "
-        f"figures: the mean over the current tokens that see the position{band}. Layers and heads "
-        "count from 1."
+        f"without {_received.named(data)}, so 1\u00a0−\u00a0λ is what these take; total variation "
+        "is how far the pattern on the other tokens moves once each sums to 1 (0: not at all, "
+        "1: to other tokens altogether). Both are means over the current tokens after what was "
+        f"added{over}. Below the map is the {shown} of each position in one head, as in the other "
+        "figures: the mean over the current tokens that see the position. Layers and heads count "
+        f"from 1.{bands}"
     )
 
 
@@ -202,12 +207,12 @@ def _map(data, at):
 def _legend_title():
     """What the colour says: it follows the switch, as no title of a legend can."""
     said, bar, above = _controls.chosen("measure", MEASURES), f"{GRADIENT} + 12", _theme.ABOVE
-    beside = "width > 400"  # where there is less room, opposite the title of the vertical axis
+    beside = "width > 400"  # where there is less room, above its bar
     return _theme.written(
         said,
-        f"{beside} ? {bar} : width",
-        f"{beside} ? {-above - 14} : -10",
-        align=altair.ExprRef(f"{beside} ? 'left' : 'right'"),
+        f"{beside} ? {bar} : 0",
+        f"{beside} ? {-above - 14} : {-above - 32}",
+        align="left",
         baseline="bottom",
         aria=False,
     )
@@ -281,10 +286,10 @@ def seen(data, **state):
     what = f"{_received.named(data)} take" if at["measure"] == "taken" else "the rest moves"
     said = f"{what[0].upper()}{what[1:]} most in {_called(top)}: {value(top[at['measure']])}"
     if len(known) > 1:
-        said += f", in half of the {len(known)} heads {value(middle)} or less"
+        said += f"; in half of the {len(known)} heads, {value(middle)} or less"
     if not chosen or chosen[0] is top:
         return f"{said}."
-    return f"{said}, and in the head drawn underneath {value(chosen[0][at['measure']])}."
+    return f"{said}; in the head drawn underneath, {value(chosen[0][at['measure']])}."
 
 
 def _called(row):

@@ -29,7 +29,8 @@ def caption(data):
         f"“{without}” is the prompt as it is, “{with_it}” the one with "
         f"{_received.named(data)}, which are cut out here, so that both lines are over the same "
         "tokens; positions are those of the prompt without them. Heads of the same number in "
-        f"different layers have nothing in common but their number.\n{_received.explained(data)}"
+        f"different layers have nothing in common but their number.{_received.bands(data)}\n"
+        f"{_received.explained(data)}"
     )
 
 

@@ -26,7 +26,7 @@ def caption(data):
         f"{first}: what is added is cut out, so that both lines are over the same tokens; "
         f"positions are those of the prompt without it. {last}: all positions of the prompt with "
         f"it; the grey part{rules} is what was added. "
-        f"The colours are those of the study.\n{_received.explained(data)}"
+        f"The colours are those of the study.{_received.bands(data)}\n{_received.explained(data)}"
     )
 
 

@@ -69,6 +69,8 @@ class Against:
     inner: list
     """The places where tokens of the one have the larger average weight all the same: what was
     added looks at itself."""
+    level: list
+    """The places where it is larger too, but about the same."""
 
 
 class Findings:
@@ -244,17 +246,19 @@ class Findings:
 
         returns: `Against`
         """
-        more, inner = [], []
+        more, inner, level = [], [], []
         for place in places:
             taken = [self.head(*place, "taken", name).value for name in (condition, other)]
             if taken[0] >= taken[1]:
-                return Against([], [])
+                return Against([], [], [])
             more.append((place, *taken))
             panel = self.panels([place], {condition: "", other: ""}).places[0]
             mine, theirs = (_received.inside(panel, name, "mean") for name in (condition, other))
             if mine > (1 + ALIKE_WEIGHTS) * theirs:
                 inner.append(place)
-        return Against(more, inner)
+            elif mine >= theirs:
+                level.append(place)
+        return Against(more, inner, level)
 
     def even(self, model, condition="filler"):
         """What even attention would give to what a condition adds: share, mean over the current
@@ -319,6 +323,22 @@ class Findings:
         position = int(np.nanargmax(values))
         place = int(text.positions[position]) if cut else position
         return Peak(position, text.tokens[place], float(values[position]), place in text.new)
+
+    def highest(self, place, conditions):
+        """Which of those conditions that were measured has the highest peak in a head; the first
+        one where the head was not.
+
+        place: (model, layer, head)
+        """
+        known = [each for each in conditions if each in ("none", *self.added)]
+        if not self.there([place]):
+            return known[0]
+        return max(known, key=lambda condition: self.peak(*place, condition).value)
+
+    def has(self, model, layer, head, condition, position, cut=False, reduction="mean"):
+        """Whether a line has a value at a position."""
+        values = self._line(model, layer, head, condition, cut, reduction)[1]
+        return position < len(values) and bool(np.isfinite(values[position]))
 
     def at(self, model, layer, head, condition, position, cut=False, reduction="mean"):
         """The value of a line at a position; NaN where it has none."""

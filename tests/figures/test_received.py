@@ -113,7 +113,7 @@ def test_legends_name_the_lines_with_a_second_channel_besides_colour(conditions)
         [("w/ Meaningless tokens", "line"), ("Meaningless tokens", "span")],
     ]
     lines = [("Meaningless tokens", "line"), ("Random sentence", "dash")]
-    assert said(filler_against) == [[*lines, ("What is put in", "span")]]
+    assert said(filler_against) == [[*lines, ("Filler", "span")]]
     assert said(filler_layers) == [[("None", "line"), ("Mless", "dash")]]
 
 
@@ -122,7 +122,10 @@ def test_the_band_is_drawn_only_where_there_are_several_prompts(conditions, tmp_
     for study, bands in ((conditions, 1), (one, 0)):
         data = hand_conditions.panels(study, "filler_layers")
         assert len(inside(filler_layers.chart(data).to_dict(), "area")) == bands
-        assert ("standard error" in filler_layers.caption(data)) == bool(bands)
+        for figure in (filler_lines, filler_effect, filler_against, filler_layers):
+            data = hand_conditions.panels(study, figure.NAME)
+            own = figure.caption(data).replace(_received.explained(data), "")
+            assert ("are one standard error over" in own) == bool(bands), figure.NAME
 
 
 def test_the_heat_map_has_one_less_lambda_of_every_head(conditions):

@@ -323,6 +323,11 @@ def test_fillers_say_what_the_other_tokens_keep(counted):
     assert "gets 0.50 and 0.50 times the average weight that a token of “Random" in against
 
 
+def test_numbers_of_one_row_have_the_same_decimals():
+    assert filler_against._as_exact([1.027, 1.581, 0.728]) == ["1.03", "1.58", "0.73"]
+    assert filler_against._as_exact([1.027, 1.581]) == ["1.0", "1.6"]
+
+
 def test_the_heat_map_names_the_largest_the_middle_and_the_one_shown(conditions):
     panels = hand_conditions.panels(conditions, "filler_effect")
     model = panels.places[0].model
@@ -333,8 +338,8 @@ def test_the_heat_map_names_the_largest_the_middle_and_the_one_shown(conditions)
     middle = np.median([cell["taken"] for cell in cells])
     assert filler_effect.seen(panels) == (
         f"Meaningless tokens take most in layer {top['layer'] + 1}, head {top['head'] + 1}: "
-        f"{100 * top['taken']:.0f}\u00a0%, in half of the 12 heads {100 * middle:.0f}\u00a0% or "
-        f"less, and in the head drawn underneath {100 * shown['taken']:.0f}\u00a0%."
+        f"{100 * top['taken']:.0f}\u00a0%; in half of the 12 heads, {100 * middle:.0f}\u00a0% or "
+        f"less; in the head drawn underneath, {100 * shown['taken']:.0f}\u00a0%."
     )
     at_top = filler_effect.seen(panels, layer=top["layer"], head=top["head"])
     assert at_top.endswith("or less.")
