@@ -27,7 +27,7 @@ def caption(data):
     one, other = data.lines.values()
     same = ""
     if ROW.shaded(data):
-        same = " Both fillers are as long and stand at the same positions, which are grey."
+        same = " Both fillers are equally long and stand at the same positions, which are grey."
     return (
         "All positions of two prompts that differ in what stands before the question, the filler: "
         f"“{one}” or “{other}”.{same}{_received.bands(data)}\n{_received.explained(data)}"
