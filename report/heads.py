@@ -35,14 +35,21 @@ class Head:
 
 
 @dataclass(frozen=True)
-class LayerRatio:
-    """Median update magnitudes of a layer, by where the head looks most."""
+class MagnitudeRatio:
+    """Median update magnitudes of a layer or of one head, by where the head looks most."""
 
     layer: int
     first_token: float
     """Where the largest target is the first token."""
     other: float
     """Where it is another token."""
+    head: int | None = None
+    """None: of all heads of the layer."""
+
+    @property
+    def label(self):
+        """The usual short name of the head: "L5H1"."""
+        return head_label(self.layer, self.head)
 
     @property
     def ratio(self):

@@ -136,16 +136,48 @@ def test_neighbours_on_both_sides_in_an_encoder(study):
     [
         ([0.1, 0.2, 0.3, 0.4], "rises"),
         ([0.4, 0.3, 0.2, 0.1], "falls"),
-        ([0.1, 0.9, 0.2, 0.15], "neither rises nor falls steadily"),
-        ([0.1, 0.9], "neither rises nor falls steadily"),
-        ([0.0] * 8, "neither rises nor falls steadily"),
-        ([0.001, 0.002, 0.003, 0.004], "neither rises nor falls steadily"),
+        ([0.1, 0.9, 0.2, 0.15], "goes up and down"),
+        ([0.02, 0.03, 0.07, 0.17, 0.24, 0.23, 0.22, 0.14], "goes up and down"),
+        ([0.54, 0.49, 0.56, 0.42, 0.05, 0.22, 0.03, 0.05], "goes up and down"),
+        ([0.0] * 8, "hardly changes"),
+        ([0.5], "hardly changes"),
+        ([0.001, 0.002, 0.003, 0.004], "hardly changes"),
         ([0.0, 0.0, 0.0, 0.0, 0.5, 0.6], "rises"),
+        ([0.1, 0.3, 0.28, 0.4], "rises"),
+        ([0.1, 0.3, 0.26, 0.4], "goes up and down"),
+        ([0.4, 0.28, 0.3, 0.1], "falls"),
     ],
 )
 def test_trends(find, monkeypatch, means, said):
     monkeypatch.setattr(find, "layer_means", lambda measure, source: means)
     assert find.trend("itself") == said
+
+
+@pytest.mark.parametrize(
+    ("means", "turns"),
+    [
+        ([0.02, 0.17, 0.24, 0.14], {"high": (2, 0.24)}),
+        ([0.5, 0.1, 0.2, 0.4], {"low": (1, 0.1)}),
+        ([0.2, 0.4, 0.1, 0.2], {"high": (1, 0.4), "low": (2, 0.1)}),
+        ([0.5, 0.505, 0.1, 0.3, 0.095], {}),  # both ends are as far out, but for a hundredth
+        ([0.1, 0.2, 0.3], {}),
+        ([0.2, 0.2, 0.2], {}),
+    ],
+)
+def test_turns_of_what_goes_up_and_down_are_named(find, monkeypatch, means, turns):
+    monkeypatch.setattr(find, "layer_means", lambda measure, source: means)
+    assert find.turns("itself") == turns
+
+
+def test_the_head_that_gives_most_to_a_target_is_named(find, monkeypatch):
+    given = np.array([[0.2, 0.4], [0.5, 0.1]])
+    monkeypatch.setattr(find, "mean_probability", {"first_token": given}, raising=False)
+    monkeypatch.setattr(
+        find, "even_attention", {"first_token": np.array([[0.1, 0.1], [0.4, 0.1]])}, raising=False
+    )
+    best, beyond = find.most_given("first_token"), find.most_given("first_token", 0.3)
+    assert (best.label, best.value) == ("L1H0", 0.5)
+    assert (beyond.label, beyond.value) == ("L0H1", 0.4)  # the other sees few besides
 
 
 def test_shares_of_largest_targets(find, points):
@@ -320,13 +352,62 @@ def test_updates_towards_the_first_token_are_compared_within_a_layer(find, point
     assert ratios[0] == pytest.approx(min(first / other for first, other in expected.values()))
 
 
+def test_updates_of_a_head_are_compared_with_its_own(data, monkeypatch):
+    """Head 0 writes little and looks at the first token, head 1 writes much and hardly does: the
+    layer has shorter updates there, and yet each head writes longer ones when it looks there."""
+    few, many = FEWEST_POINTS, 4 * FEWEST_POINTS
+    head = np.repeat([0, 0, 1, 1, 2], [many, few, few, many, few])
+    target = np.repeat([0, 5, 0, 5, 0], [many, few, few, many, few])
+    magnitude = np.repeat([0.2, 0.1, 2.0, 1.0, 0.2], [many, few, few, many, few])
+    points = {
+        "head": np.append(head, 0),
+        "token": np.append(np.ones(len(head), int), 0),
+        "largest_target": np.append(target, 5),
+        "magnitude": np.append(magnitude, 9.0),  # of token 0, which is left out
+    }
+    nothing = {name: column[:0] for name, column in points.items()}
+    monkeypatch.setattr(
+        data, "updates", lambda layer: {"points": nothing if layer else points}, raising=False
+    )
+    fresh = Findings(data)
+    (layer,) = fresh.first_token_updates
+    assert (layer.layer, layer.head, layer.ratio) == (0, None, pytest.approx(0.2))
+    found = {each.label: each.ratio for each in fresh.first_token_updates_of_heads}
+    assert found == {"L0H0": pytest.approx(2), "L0H1": pytest.approx(2)}  # head 2: one kind only
+
+
+def test_sizes_of_orientations_and_how_they_go_with_length(find, points):
+    sizes = [abs(point["alignment"]) for point in points]
+    assert find.mean_size_of_orientation == pytest.approx(statistics.mean(sizes))
+    expected = []
+    for layer in range(LAYERS):
+        here = [p for p in points if p["layer"] == layer and p["token"]]
+        value = statistics.correlation(
+            *([p[name] for p in here] for name in ("alignment", "magnitude"))
+        )
+        expected.append(0 if abs(value) < 0.3 else 1 if value > 0 else -1)
+    assert find.length_with_orientation == expected
+
+
+def test_longer_updates_turn_one_way_or_the_other(data, monkeypatch):
+    rising = {"token": np.arange(5), "alignment": np.array([9, 0, 0.1, 0.3, 0.4])}
+    level = {"token": np.arange(5), "alignment": np.array([9, 0.2, 0.2, 0.2, 0.2])}
+    apart = {"token": np.arange(5), "alignment": np.array([9, -1, 1, 1, -1])}
+    falling = rising | {"alignment": -rising["alignment"]}
+    layers = [each | {"magnitude": np.arange(5.0)} for each in (rising, falling, level, apart)]
+    monkeypatch.setattr(data, "updates", lambda layer: {"points": layers[layer]}, raising=False)
+    monkeypatch.setattr(type(data), "layers", 4, raising=False)
+    assert Findings(data).length_with_orientation == [1, -1, 0, 0]
+
+
 @pytest.mark.parametrize("target", [0, 1])
 def test_a_kind_of_target_that_does_not_occur_is_not_compared(data, monkeypatch, target):
     columns = {
         "token": np.arange(40),
+        "head": np.zeros(40, int),
         "largest_target": np.full(40, target),
         "magnitude": np.ones(40),
     }
     fresh = Findings(data)
     monkeypatch.setattr(data, "updates", lambda layer: {"points": columns}, raising=False)
-    assert fresh.first_token_updates == []
+    assert fresh.first_token_updates == fresh.first_token_updates_of_heads == []

@@ -206,7 +206,7 @@ def test_figures_of_directions_open_where_they_show_what_is_said_of_most_updates
 
 def test_what_is_found_names_what_it_was_found_in(written):
     found = written("alibi_bias")[0].split(" min read")[1].split("A language model reads")[0]
-    assert re.search("largest target for at least half of the tokens of \\d+ short texts", found)
+    assert re.search("than at any other for at least half of the tokens of \\d+ short texts", found)
     assert "In the one passage of this article, " in found
 
 

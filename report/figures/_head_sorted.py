@@ -7,7 +7,7 @@ import altair
 import numpy as np
 
 from report.figures import _controls, _theme, _updates
-from report.heads import largest
+from report.heads import LEAD, largest
 from report.text import number, percent
 
 ASPECT = 1.6
@@ -221,7 +221,7 @@ def seen(data, measure, does, state):
     said = does.format(head=top.label, value=_value(top.value, measure))
     if values.size == 1:
         return f"{said}."
-    level = "" if top.leads else " (another head comes within a hundredth of that)"
+    level = _near(values, top)
     middle = _value(float(np.median(values)), measure)
     said = f"{said}{level}; half of all {values.size} heads are at {middle} or below."
     means = values.mean(1)
@@ -232,6 +232,15 @@ def seen(data, measure, does, state):
         f"{said} The average is highest in layer {high} ({_value(means[high], measure)}) and "
         f"lowest in layer {low} ({_value(means[low], measure)})."
     )
+
+
+def _near(values, top):
+    """How many others are as high as the highest, but for a hundredth of its value."""
+    if top.leads:
+        return ""
+    near = int(((top.value - values < LEAD * top.value) | (values == top.value)).sum()) - 1
+    others = "another head comes" if near == 1 else f"{near} other heads come"
+    return f" ({others} within a hundredth of that)"
 
 
 def _value(value, measure):

@@ -13,6 +13,8 @@ from report.text import number
 
 HEIGHT = 0.92
 """Of the highest bar, in rows."""
+TICKS = "clamp(floor(width / 55), 5, 8)"
+"""How many the axis of values has, about: labels of four characters, apart on a phone too."""
 ROOM = 86
 """Pixels above and below the rows."""
 
@@ -128,7 +130,7 @@ def _bars(points, data, measure, x_title, binning):
     behind = _theme.themed(_theme.CONTEXT["light"], _theme.CONTEXT["dark"])
     return mark.encode(
         x=altair.X("low:Q", bin="binned", title=x_title)
-        .axis(grid=True, tickCount=_theme.ticks_across())
+        .axis(grid=True, tickCount=altair.ExprRef(TICKS))
         .scale(zero=True),
         x2="high:Q",
         y=_y(data, "top"),

@@ -18,8 +18,8 @@ def explained(data):
         "A row is a current token, from top to bottom; a column is a target token that it may "
         f"attend to: {_reach(data)} Shade is the score, {_score(data)}; the scores of "
         "a row can be compared, those of two rows only roughly; the lowest 2 % of all scores "
-        "have one shade, and so have the highest. Markers are on the largest targets of a row, up "
-        f"to half of its probability or 11 of them.{_sink(data)}"
+        "have one shade, and so have the highest. Markers are on the largest targets of a row: the "
+        f"fewest that together hold half of its probability, at most 11.{_sink(data)}"
     )
 
 

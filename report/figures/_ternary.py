@@ -13,6 +13,8 @@ from report.figures._theme import TERMS, TYPE, themed
 
 HEIGHT = math.sqrt(3) / 2
 TICKS = (0.2, 0.4, 0.6, 0.8)
+GRID = {"light": 0.38, "dark": 0.65}
+"""Opacity of the grid: so much that the hues of its three sets of lines differ."""
 TICK = 0.016
 """Length of a tick, in sides."""
 
@@ -138,7 +140,9 @@ def _rules(rows):
         domain=list(TERMS), range=[themed(*pair) for pair in TERMS.values()]
     )
     mark = altair.Chart(altair.InlineData(rows)).mark_rule(
-        strokeWidth=0.8, opacity=0.38, aria=False
+        strokeWidth=0.8,
+        opacity=altair.ExprRef(f"dark ? {GRID['dark']} : {GRID['light']}"),
+        aria=False,
     )
     # the colour of the points is another scale, hence a stroke and not a color channel
     return mark.encode(

@@ -9,6 +9,8 @@ from report.text import number, percent
 
 ASPECT = 1.35
 PHONE_ASPECT = 0.92
+TENDENCY = 0.3
+"""Correlation of orientation and magnitude beyond which one says something about the other."""
 
 
 def title(data):
@@ -81,34 +83,41 @@ def alt(data, **state):
     layer = _controls.values(controls(data), state)["layer"]
     columns = _updates.points(data, state)
     seen = columns["token"] > 0
-    alignment, magnitude = columns["alignment"][seen], columns["magnitude"][seen]
+    _, value = tendency(columns)
+    told = (
+        "" if value is None else f"; the correlation of orientation and magnitude is {value:+.2f}"
+    )
     return (
         f"Scatter plot of layer {layer}: {seen.sum()} updates, one a token and head. "
-        f"{np.mean(alignment < 0):.0%} point against the hidden state"
-        f"{_correlation(alignment, magnitude)}."
+        f"{np.mean(columns['alignment'][seen] < 0):.0%} point against the hidden state{told}."
     )
 
 
-def _correlation(alignment, magnitude):
-    if min(np.ptp(alignment), np.ptp(magnitude)) == 0:
-        return ""  # what does not vary has no correlation
-    value = np.corrcoef(alignment, magnitude)[0, 1]
-    return f"; the correlation of orientation and magnitude is {value:+.2f}"
+def tendency(points):
+    """Which way longer updates lie, of the columns of a table "points", token 0 left out.
+
+    returns: -1 (to the left), 1 (to the right) or 0 (neither); and the correlation of orientation
+        and magnitude, None where one of them does not vary
+    """
+    seen = points["token"] > 0
+    alignment, magnitude = points["alignment"][seen], points["magnitude"][seen]
+    if not seen.any() or min(np.ptp(alignment), np.ptp(magnitude)) == 0:
+        return 0, None
+    value = float(np.corrcoef(alignment, magnitude)[0, 1])
+    return int(np.sign(value)) if abs(value) >= TENDENCY else 0, value
 
 
 def seen(data, **state):
     """On which side most points lie, and whether that goes with how far up they are."""
     columns = _updates.points(data, state)
     after_first = columns["token"] > 0
-    alignment, magnitude = columns["alignment"][after_first], columns["magnitude"][after_first]
-    against = float(np.mean(alignment < 0))
+    against = float(np.mean(columns["alignment"][after_first] < 0))
     side = "against the hidden state" if against >= 0.5 else "along with the hidden state"
     said = f"Of the updates, {percent(max(against, 1 - against))} point {side}"
-    if min(np.ptp(alignment), np.ptp(magnitude)) == 0:
+    way, correlation = tendency(columns)
+    if correlation is None:
         return f"{said}."
-    correlation = float(np.corrcoef(alignment, magnitude)[0, 1])
-    if abs(correlation) < 0.3:
-        more = "how long an update is says little about which way it points"
-    else:
-        more = f"longer updates tend to lie more to the {'left' if correlation < 0 else 'right'}"
+    more = "how long an update is says little about which way it points"
+    if way:
+        more = f"longer updates tend to lie more to the {'left' if way < 0 else 'right'}"
     return f"{said}; {more} (correlation {number(correlation)})."

@@ -235,6 +235,7 @@ def seen(data, **state):
         )
     mean = percent(parts[:, most].mean())
     return (
-        f"The {what} term has the largest part in the score of {which} for {share} of "
-        f"the tokens, {mean} of the score on average: those points lie nearest its corner."
+        f"The {what} term has the largest part in the score of {which} for {share} of the tokens; "
+        f"those points lie nearest its corner. On average over all tokens shown, it is {mean} of "
+        "the score."
     )

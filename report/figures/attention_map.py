@@ -88,8 +88,8 @@ def alt(data, **state):
         f"Attention map of layer {layer}, head {head} over {data.length} tokens, "
         f"{_shape(attention.visible)}. "
         f"On average a token gives {itself:.0%} of its probability to itself and {first:.0%} to "
-        f"the first token. On average {marks:.1f} targets a row are marked, the largest up to half "
-        "of its probability or 11 of them."
+        f"the first token. On average {marks:.1f} targets a row are marked: the fewest that "
+        "together hold half of its probability, at most 11."
     )
 
 

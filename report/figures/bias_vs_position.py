@@ -1,4 +1,4 @@
-"""What a term does whoever looks: terms side by side, by target or by distance."""
+"""What a term does whoever looks: terms in one plot, by target or by distance."""
 
 import json
 
@@ -66,7 +66,10 @@ def title(data):
 
 def caption(data):
     lines = _lines(data)
-    unit = "In nats, as scores are: one more makes a probability 2.7 times as large."
+    unit = (
+        "In nats, as scores are: one more makes the probability of a target 2.7 times as large "
+        "beside that of any other."
+    )
     if by_distance(data):
         sides = "" if data.causal else " (right: before the current token, left: after it)"
         return (

@@ -48,6 +48,6 @@ def seen(data, **state):
     if heads[low] == heads[high]:
         return said
     return (
-        f"{said} Head {low} is farthest to the left (middle value {number(heads[low])}), head "
-        f"{high} to the right ({number(heads[high])})."
+        f"{said} Head {low} is farthest to the left (median {number(heads[low])}), head {high} "
+        f"farthest to the right ({number(heads[high])})."
     )

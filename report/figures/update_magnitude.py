@@ -34,13 +34,13 @@ def alt(data, **state):
 
 
 def seen(data, **state):
-    """How long the middle update is, and the heads with the longest and the shortest."""
+    """How long half of the updates are at most, and the heads with the longest and the shortest."""
     heads, middle = _histogram.medians(data, "magnitude", state)
     said = f"Half of all updates are shorter than {number(middle)} times the hidden state."
     low, high = int(heads.argmin()), int(heads.argmax())
     if heads[low] == heads[high]:
         return said
     return (
-        f"{said} Head {high} writes most (middle value {number(heads[high])}), head {low} least "
+        f"{said} Head {high} writes most (median {number(heads[high])}), head {low} least "
         f"({number(heads[low])})."
     )

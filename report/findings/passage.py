@@ -10,14 +10,17 @@ import numpy as np
 
 from report.datasets.head_statistics import MEASURES
 from report.errors import ReportError
-from report.figures import _terms
-from report.heads import Head, LayerRatio, largest
+from report.figures import _terms, alignment_vs_magnitude
+from report.heads import Head, MagnitudeRatio, largest
 
 FEWEST_POINTS = 8
 """A median of fewer points than this is not quoted."""
 
 LEAST_CHANGE = 0.01
 """Means of a measure, which is between 0 and 1, that differ by less neither rise nor fall."""
+
+STEP_BACK = 0.1
+"""Of all that a mean rises or falls over the layers, what single layers may lose of it again."""
 
 TIMES_EVEN = {"habit": 4, "sink": 2}
 """How far beyond even attention a habit is, of which a passage has one example a token, and a sink,
@@ -109,18 +112,40 @@ class Findings:
     def trend(self, measure, source="corpus"):
         """How the mean over heads goes from layer to layer, as a verb phrase.
 
-        returns: "rises", "falls" or "neither rises nor falls steadily"
+        returns: "rises", "falls", "goes up and down" or "hardly changes"
 
-        Steady means a rank correlation with the layer beyond 0.6 (Spearman); what changes by less
-        than `LEAST_CHANGE` is noise.
+        It rises where no layer lies below one before it by more than `STEP_BACK` of the whole way.
         """
         means = np.array(self.layer_means(measure, source))
-        if len(means) < 3 or np.ptp(means) < LEAST_CHANGE:
-            return "neither rises nor falls steadily"
-        correlation = np.corrcoef(_ranks(means), np.arange(len(means)))[0, 1]
-        if abs(correlation) <= 0.6:
-            return "neither rises nor falls steadily"
-        return "rises" if correlation > 0 else "falls"
+        way = np.ptp(means)
+        if way < LEAST_CHANGE:
+            return "hardly changes"
+        if (np.maximum.accumulate(means) - means).max() <= STEP_BACK * way:
+            return "rises"
+        if (means - np.minimum.accumulate(means)).max() <= STEP_BACK * way:
+            return "falls"
+        return "goes up and down"
+
+    def turns(self, measure, source="corpus"):
+        """Where a mean that goes up and down is farthest from both ends of the layers.
+
+        returns: dict of "high" and "low" to (layer, mean), each only where an inner layer is beyond
+            the first and the last by `LEAST_CHANGE` or more
+        """
+        if self.trend(measure, source) != "goes up and down":
+            return {}
+        means = self.layer_means(measure, source)
+        ends = means[0], means[-1]
+        high, low = max(means), min(means)
+        found = {
+            "high": (high, high - max(ends)),
+            "low": (low, min(ends) - low),
+        }
+        return {
+            name: (means.index(mean), mean)
+            for name, (mean, beyond) in found.items()
+            if beyond >= LEAST_CHANGE
+        }
 
     @functools.cached_property
     def largest_target_shares(self):
@@ -150,6 +175,12 @@ class Findings:
             but the last, 0 in a causal model; sink: what no token gets, over all tokens
         """
         return {name: self._shards[name] for name in ("first_token", "last_token", "sink")}
+
+    def most_given(self, target, least=0):
+        """The `Head` that gives most to a target of `mean_probability`, of those that give it at
+        least so much, and more than even attention would; least: 0 for all heads."""
+        kept = self.beyond_even(target, least) if least else True
+        return largest(self.mean_probability[target] * kept)
 
     @functools.cached_property
     def even_attention(self):
@@ -265,23 +296,47 @@ class Findings:
         return largest(self._per_token("alignment").mean(2))
 
     @functools.cached_property
+    def mean_size_of_orientation(self):
+        """Mean over all updates of their orientation without its sign, between 0 and 1."""
+        return float(np.abs(self._per_token("alignment")).mean())
+
+    @functools.cached_property
+    def length_with_orientation(self):
+        """Which way longer updates turn, for each layer: list of -1 (against the hidden state), 1
+        (along with it) and 0 (length says little), as the caption of that figure has it."""
+        tables = [self.data.updates(layer)["points"] for layer in range(self.data.layers)]
+        return [alignment_vs_magnitude.tendency(points)[0] for points in tables]
+
+    @functools.cached_property
     def first_token_updates(self):
         """Are updates shorter where the largest target is the first token? Compared layer by layer.
 
-        returns: list of `LayerRatio`, one for each layer with at least 8 points of either kind,
+        A layer compares its heads, too: those that look there often with those that do not.
+
+        returns: list of `MagnitudeRatio`, one for each layer with at least 8 points of either kind,
             token 0 left out; the smallest ratio first
         """
-        found = []
-        for layer in range(self.data.layers):
-            points = self.data.updates(layer)["points"]
-            keep = points["token"] > 0
-            first = points["largest_target"][keep] == 0
-            magnitude = points["magnitude"][keep]
-            if min(first.sum(), (~first).sum()) < FEWEST_POINTS:
-                continue
-            at_first, elsewhere = np.median(magnitude[first]), np.median(magnitude[~first])
-            found.append(LayerRatio(layer, float(at_first), float(elsewhere)))
-        return sorted(found, key=lambda each: each.ratio)
+        found = [self._first_token_ratio(layer) for layer in range(self.data.layers)]
+        return sorted(filter(None, found), key=lambda each: each.ratio)
+
+    @functools.cached_property
+    def first_token_updates_of_heads(self):
+        """The same within each head, so that no head is compared with another."""
+        shape = self.data.layers, self.data.heads
+        found = [self._first_token_ratio(*at) for at in np.ndindex(*shape)]
+        return sorted(filter(None, found), key=lambda each: each.ratio)
+
+    def _first_token_ratio(self, layer, head=None):
+        points = self.data.updates(layer)["points"]
+        keep = points["token"] > 0
+        if head is not None:
+            keep &= points["head"] == head
+        first = points["largest_target"][keep] == 0
+        magnitude = points["magnitude"][keep]
+        if min(first.sum(), (~first).sum()) < FEWEST_POINTS:
+            return None
+        at_first, elsewhere = np.median(magnitude[first]), np.median(magnitude[~first])
+        return MagnitudeRatio(layer, float(at_first), float(elsewhere), head)
 
     def _neighbour(self, step):
         target = self._shards["largest_target"]
@@ -323,13 +378,6 @@ def _even(seen):
     even = seen / seen.sum(1, keepdims=True)
     ways = even[1:, 0], even[:-1, -1], np.diagonal(even, -1), np.diagonal(even, 1)
     return dict(zip(PLACES, [way.mean() for way in ways], strict=True))
-
-
-def _ranks(values):
-    """Rank of each value, float [n]; equal values share the mean of their ranks."""
-    smaller = (values[:, None] > values).sum(1)
-    equal = (values[:, None] == values).sum(1)
-    return smaller + (equal - 1) / 2
 
 
 def _row_spread(matrix, seen):

@@ -170,6 +170,12 @@ def test_sorted_heads_name_the_first_the_middle_and_the_layers():
         "half of all 6 heads are at 35\u00a0% or below. The average is highest in layer 1 "
         "(60\u00a0%) and lowest in layer 0 (20\u00a0%)."
     )
+    level = statistics([[0.5, 0.496, 0.5], [0.494, 0.1, 0.1]])
+    assert "(2 other heads come within a hundredth of that)" in attention_concentration.seen(
+        level, source="corpus"
+    )
+    nothing = statistics([[0.0, 0.0, 0.0]])
+    assert "(2 other heads come within" in attention_concentration.seen(nothing, source="corpus")
     level = statistics([[0.5, 0.5]])
     assert attention_concentration.seen(level, source="corpus") == (
         "L0H0 is the most concentrated, its largest target 0.50 ahead of the next (another head "
@@ -199,11 +205,11 @@ def test_histograms_name_the_middle_and_both_ends():
     )
     assert update_magnitude.seen(data) == (
         "Half of all updates are shorter than 0.65 times the hidden state. Head 1 writes most "
-        "(middle value 2.0), head 0 least (0.20)."
+        "(median 2.0), head 0 least (0.20)."
     )
     assert update_alignment.seen(data) == (
         "Of the updates, 67\u00a0% lie left of 0, against the hidden state. Head 0 is farthest to "
-        "the left (middle value −0.40), head 1 to the right (0.10)."
+        "the left (median −0.40), head 1 farthest to the right (0.10)."
     )
     other = updates(head=[0, 1], magnitude=[0.1, 0.1], alignment=[0.2, 0.2])
     assert update_alignment.seen(other) == (

@@ -11,6 +11,7 @@ from report.figures import (
     _classes,
     _css,
     _received,
+    _ternary,
     _theme,
     filler_effect,
     magnitude_by_position,
@@ -143,6 +144,20 @@ def test_ramps_get_steadily_darker_on_light_and_lighter_on_dark(ramp, shade, def
 def test_marks_stand_out_from_the_page(together, shade):
     for colour in set(TOGETHER[together][shade]) - {_theme.CONTEXT[shade]}:
         assert contrast(colour, _theme.PAPER[shade]) >= 3, colour
+
+
+@every_shade
+def test_lines_of_a_ternary_grid_are_seen_and_have_hues_that_differ(shade):
+    part = _ternary.GRID[shade]
+    paper = np.array([int(_theme.PAPER[shade][i : i + 2], 16) for i in (1, 3, 5)])
+    drawn = []
+    for colour in TOGETHER["terms"][shade]:
+        full = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)])
+        mixed = np.rint(part * full + (1 - part) * paper).astype(int)
+        drawn.append("#" + "".join(f"{value:02x}" for value in mixed))
+        assert contrast(drawn[-1], _theme.PAPER[shade]) >= 1.6, colour
+    for one, other in itertools.combinations(drawn, 2):
+        assert distance(one, other, "none") >= 0.08, (one, other)
 
 
 @pytest.mark.parametrize("ramp", ["probability", "rank"])
