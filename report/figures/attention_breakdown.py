@@ -236,6 +236,6 @@ def seen(data, **state):
     mean = percent(parts[:, most].mean())
     return (
         f"The {what} term has the largest part in the score of {which} for {share} of the tokens; "
-        f"those points lie nearest its corner. On average over all tokens shown, it is {mean} of "
-        "the score."
+        f"those points lie nearest its corner. On average, this term makes up {mean} of the "
+        "score."
     )
