@@ -8,7 +8,7 @@ from report.figures import _theme
 QUANTILES = (0.02, 0.98)
 """The colours run between these quantiles of the scores; what lies beyond has the last colour."""
 
-SAMPLE = 8192
+SAMPLE = 2048
 """Cells that the quantiles are taken from, at most, so that a reader's browser is quick."""
 
 

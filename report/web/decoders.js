@@ -130,9 +130,9 @@ function cell(map, tokens, i, j) {
   };
 }
 
-// The scores of the first and the last colour: two quantiles of at most 8192 cells, for speed.
+// The scores of the first and the last colour: two quantiles of at most 2048 cells, for speed.
 function scoreRange(scores) {
-  const stride = Math.ceil(scores.length / 8192);
+  const stride = Math.ceil(scores.length / 2048);
   const sample = new Float64Array(Math.ceil(scores.length / stride));
   for (let n = 0; n < sample.length; n++) sample[n] = scores[n * stride];
   sample.sort();

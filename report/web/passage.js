@@ -35,13 +35,17 @@ export const textOf = (token) =>
   document.querySelector(`.passage .token[data-token="${token}"]`)?.textContent;
 
 onMark(() => {
-  for (const token of document.querySelectorAll(".token[data-token]")) {
-    const index = Number(token.dataset.token);
-    token.classList.toggle("token--marked", index === marked().token);
-    token.classList.toggle("token--pinned", index === pins().token);
-  }
+  classify("token--marked", marked().token);
+  classify("token--pinned", pins().token);
   placeTips();
 });
+
+// Gives a class to one token (-1: to none), touching no others: a slider's step waits for it.
+function classify(name, index) {
+  const token = `.token[data-token="${index}"]`;
+  for (const other of document.querySelectorAll(`.${name}:not(${token})`)) other.classList.remove(name);
+  for (const one of document.querySelectorAll(token)) one.classList.add(name);
+}
 
 const placeTips = () => document.querySelectorAll(".passage").forEach(placeTip);
 addEventListener("resize", placeTips);

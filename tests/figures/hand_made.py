@@ -131,7 +131,7 @@ def every_term(rng, head, position, seen):
     content, pair = rng.normal(0, 1.5, seen.shape), None
     content[1:, 0] += 3 * (head == 1)
     if head == 2:
-        pair = rng.normal(0, 1.2, (2, LENGTH, 2))
+        pair = 0.8 * content[:, :2], 0.8 * content[:, 2:4]
         content = pair[0] @ pair[1].T
     bias, constant = rng.normal(0, 0.5, (2, LENGTH))
     slope = 0.3 / (head + 1)
