@@ -30,6 +30,9 @@ def test_a_head_reaches_a_value_at_a_checkpoint(find):
 
 def test_heads_are_counted_and_named(find):
     assert find.strongest("induction").label == "L2H1"
+    assert find.runner_up("induction").value == pytest.approx(0.01)
+    assert find.runner_up("induction").label != "L2H1"
+    assert find.runner_up("previous_token").label != "L1H0"
     assert find.heads("induction", 0.5) == 1
     assert find.layers("induction", 0.5) == [2]
     assert find.heads("induction", 0.5, find.first) == 0

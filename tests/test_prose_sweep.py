@@ -74,6 +74,24 @@ def test_what_happens_is_told_with_its_steps_and_heads(written):
     assert "The head that does it most in the end, L1H0, reaches half at step 400, after" in said
     assert "L0H0 has it as its largest target for 40\u00a0% of the tokens at step 50" in said
     assert "finished itself went on to step 2,000, with the same recipe" in said
+    assert "the best head of the moment gives to the token that came next last time" in said
+    assert "At the end, at step 400, L2H1 has the most, 80\u00a0%." in said
+    there_is = "there is no previous-token head at step 200: none"
+    assert said.index(there_is) < said.index("L1H0 goes on to 50\u00a0% at step 400.")
+    assert "That is enough, it seems, or several of them share the task. By the usual" in said
+
+
+def test_heads_that_are_about_as_good_are_named_together(written, monkeypatch):
+    made = hand_sweep.repetition
+
+    def two(at, heads, learns=True):
+        found = made(at, heads, learns)
+        found.induction[:, 1, 0] = found.induction[:, 2, 1] * 0.995
+        return found
+
+    monkeypatch.setattr(hand_sweep, "repetition", two)
+    said = prose(written()[0])
+    assert "L2H1 has the most, 80\u00a0%, with L1H0 close behind (80\u00a0%)." in said
 
 
 def test_heads_that_are_spoken_of_are_named_in_the_figure(written, tmp_path):

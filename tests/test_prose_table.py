@@ -180,6 +180,24 @@ def test_repetition_that_chance_would_give_explains_nothing(written, monkeypatch
     assert "they look up a repetition" not in plain(text)
 
 
+def test_shares_of_a_column_are_said_to_be_of_the_column(written):
+    text, _, data = written()
+    said = plain(text)
+    assert TableFindings(data).reading
+    assert "| Of the same column, mostly |" in text
+    assert "not of all attention, but of what goes to the same column above" in said
+    assert re.search(r"(no token has|one token has|\d+ tokens have) characters of two parts", said)
+
+
+def test_delimiters_of_the_json_are_many_and_not_preferred(written, monkeypatch):
+    said = "The delimiters of the JSON get more because there are more of them"
+    for steady in (True, False):
+        monkeypatch.setattr(TableFindings, "steady", lambda find, target, as_said=steady: as_said)
+        text, _, data = written()
+        more = TableFindings(data).mean("delimiter", "json") > TableFindings(data).mean("delimiter")
+        assert (said in plain(text)) == (steady and more)
+
+
 def test_settings_of_the_article_itself_speak_of_no_kind():
     study = read_study(TEMPLATE)
     front = study.front_matter

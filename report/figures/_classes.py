@@ -9,7 +9,7 @@ from report.figures._theme import FIRST, INK
 SEEN = {
     "the first token": ("triangle-up", *FIRST),
     "column names": ("diamond", "#5489e0", "#8fc7ee"),
-    "delimiters": ("cross", "#4d5562", "#6a727e"),
+    "delimiters": ("cross", "#4d5562", "#748492"),
     "its own cell": ("square", "#1f8560", "#2fb389"),
     "same column above": ("circle", "#9a2f1a", "#cb6a2c"),
     "other cells": ("triangle-down", "#a38e22", "#e0c83b"),

@@ -74,10 +74,11 @@ def chart(data, name, title, measure, y_title, number, state):
     )
 
 
-def sorted_lines(data, table, x, y, rank, tooltip):
+def sorted_lines(data, table, x, y, rank, tooltip, most_layers=None):
     """Lines through values of one rank, points, and the name of the highest head of each layer.
 
     table: a chart of rows with layer, head and the field `rank`; tooltip: may use "named"
+    most_layers: of all panels of a figure, whose heads are then named alike
     returns: list of charts, the lines first
     """
     colour = altair.Color(f"{rank}:Q", legend=None).scale(
@@ -97,18 +98,20 @@ def sorted_lines(data, table, x, y, rank, tooltip):
         lines.encode(x=x, y=y, color=colour, detail=f"{rank}:N"),
         around.encode(x=x, y=y, tooltip=tooltip),
         points.encode(x=x, y=y, color=colour, tooltip=tooltip),
-        *_names(data, table, x, y, rank),
+        *_names(data, table, x, y, rank, most_layers or data.layers),
     ]
 
 
-def _names(data, table, x, y, rank):
-    """The heads that stand highest: their numbers alone where layers are close to each other.
+def _names(data, table, x, y, rank, most_layers):
+    """The heads that stand highest: their numbers alone where layers are close to each other, of
+    this panel or of another of its figure.
 
     A name stands above its point, and aside from a steep line that comes down to it from the layer
     before or goes up to the next one, as far as the names of neighbours leave room.
     """
     value = y.shorthand.removesuffix(":Q")
     room = f"width / {data.layers}"
+    wide_enough = f"width / {most_layers} >= 46"
     named = (
         table.transform_filter(f"datum.{rank} === {data.heads - 1}")
         .transform_window(
@@ -120,7 +123,7 @@ def _names(data, table, x, y, rank):
             left=f"datum.before - datum.{value}",
             right=f"datum.after - datum.{value}",
             # the name at the first layer reaches neither into the axis nor into the next
-            first=f"datum.layer === 0 && {room} >= 60",
+            first=f"datum.layer === 0 && {room} >= 60 && {wide_enough}",
         )
     )
     aside = (
@@ -136,8 +139,8 @@ def _names(data, table, x, y, rank):
     return [
         mark.encode(x=x, y=y, text=text)
         for text, wide, most, shown in (
-            ("name:N", 46, 22, f"{room} >= 46"),
-            ("short:N", 16, 8, f"{room} < 46"),
+            ("name:N", 46, 22, wide_enough),
+            ("short:N", 16, 8, f"!({wide_enough})"),
         )
         for mark in _theme.halo(
             named.mark_text,

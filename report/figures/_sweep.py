@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import altair
+import numpy as np
 
 from report.figures import _theme
 
@@ -60,6 +61,13 @@ def step_axis(steps):
     return channel.scale(domain=[min(steps), max(steps)], **scale)
 
 
+def along(steps):
+    """Where steps lie on that axis: float [steps], from 0 to 1."""
+    middle = max(1, sorted(steps)[len(steps) // 2])
+    places = np.log1p(np.array(steps, float) / middle)
+    return (places - places.min()) / (np.ptp(places) or 1)
+
+
 def _ticks(steps):
     """Labelled steps: the ends, and between them those well beyond the one before."""
     first, *others, last = sorted(steps)
@@ -82,7 +90,7 @@ def turn(data, said=""):
     at = altair.Chart(altair.InlineData([{"step": step, "said": said}]))
     soft = _theme.themed(*_theme.SOFT.values())
     x = altair.X("step:Q")
-    rule = at.mark_rule(strokeDash=[2, 3], strokeWidth=1, color=soft, aria=False)
+    rule = at.mark_rule(strokeWidth=1, opacity=0.5, color=soft, aria=False)
     if not said:
         return [rule.encode(x=x)]
     style = {"align": "left", "baseline": "bottom", "dx": 6, "dy": -5, "fontSize": _theme.TICK}

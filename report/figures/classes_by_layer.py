@@ -156,5 +156,5 @@ def seen(data, **state):
     how_many = {0: "No head goes", 1: "It alone goes", total: f"All {total} heads go"}
     return (
         f"{said} {how_many.get(beyond, f'{beyond} of the {total} heads go')} beyond one and a half "
-        "times even attention, the dashed line."
+        "times even attention; the dashed line is even attention itself."
     )

@@ -24,7 +24,8 @@ def left_out(data):
 def caption(data):
     return (
         "A point is a head. At each layer the heads are sorted by their value, and a line joins "
-        "the values of one rank: a line is no head. All panels have the same scale, so that models "
+        "the values of one rank, which colour tells: a line is no head. The highest head of a "
+        "layer has its number at it. All panels have the same scale, so that models "
         "can be compared; they differ in more than size, as the text says."
     )
 
@@ -45,6 +46,7 @@ def panels(data):
 def chart(data, panel=0, **state):
     at = _controls.at_state(controls(data), state)
     model = data.compared[panel]
+    most = max(each.layers for each in data.compared)
     table = (
         altair.Chart(altair.NamedData("rows"))
         .transform_calculate(value="datum[habit]")
@@ -66,7 +68,7 @@ def chart(data, panel=0, **state):
     ]
     return _theme.frame(
         altair.layer(
-            *_head_sorted.sorted_lines(model, table, x, y, "rank", tooltip),
+            *_head_sorted.sorted_lines(model, table, x, y, "rank", tooltip, most),
             *_head_sorted.marked_head(table, x, y),
             _theme.y_title(_controls.chosen("habit", _sweep.AXES)),
         ),

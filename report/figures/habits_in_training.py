@@ -31,7 +31,9 @@ def caption(data):
     early = data.training[_sweep.steepest(data)].step
     more = ""
     if _sweep.changes_at(data) is not None:
-        more = " The dotted rule is where the training begins to drill other repetitions, too."
+        more = (
+            " The thin upright rule is where the training begins to drill other repetitions, too."
+        )
     return (
         "A line is one head, followed from checkpoint to checkpoint. The coloured one ends "
         f"highest; the thinner one with a name was highest up to step {early:,}; the broken one is "

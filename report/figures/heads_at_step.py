@@ -6,8 +6,8 @@ import numpy as np
 from report.figures import _controls, _grid, _sweep, _theme
 from report.text import percent
 
-PAINTS = 0.6
-"""From this value on, a cell is dark, and what is written in it is light."""
+EDGES = _theme.PAPER["light"], _theme.FAINT["dark"]
+"""Of cells, (on light, on dark): a cell without a habit has nearly the colour of a dark page."""
 
 
 def title(data):
@@ -49,6 +49,18 @@ def controls(data):
     ]
 
 
+def turns(shade):
+    """From this value on, what is written in a cell is in the other one of black and white: the
+    one that has the larger contrast with the cell.
+    """
+    values = np.linspace(0, 1, 101)
+    part = _theme.shades(_theme.SCORE_RAMP[shade], values) / 255
+    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ [0.2126, 0.7152, 0.0722]
+    black = (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05)
+    return round(float(values[np.argmax(black != black[0])]), 2)
+
+
 def chart(data, **state):
     at = _controls.at_state(controls(data), state)
     model = data.training[-1]
@@ -80,10 +92,13 @@ def chart(data, **state):
         altair.Tooltip("value:Q", title="value", format=".1%"),
     ]
     room = f"width / {model.heads}"
+    light, dark = turns("light"), turns("dark")
     written = table.transform_filter("datum.value >= 0.1").mark_text(
         fontSize=_theme.TICK,
         fontWeight="bold",
-        color=altair.ExprRef(f"datum.value > {PAINTS} ? paper : ink"),
+        color=altair.ExprRef(
+            f"datum.value >= (dark ? {dark} : {light}) === dark ? 'black' : 'white'"
+        ),
         opacity=_theme.only(f"{room} >= 26"),
         aria=False,
     )
@@ -93,7 +108,7 @@ def chart(data, **state):
     )
     return _theme.frame(
         altair.layer(
-            table.mark_rect(stroke=altair.ExprRef("paper"), strokeWidth=1.5, aria=False).encode(
+            table.mark_rect(stroke=_theme.themed(*EDGES), strokeWidth=1.5, aria=False).encode(
                 x=x, y=y, color=colour, tooltip=tooltip
             ),
             written.encode(x=x, y=y, text=altair.Text("value:Q", format=".0%")),

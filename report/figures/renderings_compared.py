@@ -17,6 +17,9 @@ STYLES = (
 )
 """Of the renderings, in order: (mark of the legend, dash, shape, colour on light, on dark)."""
 
+BAR = (0.45, 0.6)
+"""Opacity of the bars: (on light, on dark)."""
+
 MEASURES = {"times": "times even attention", "probability": "probability"}
 
 
@@ -25,13 +28,35 @@ def title(data):
 
 
 def caption(data):
+    outside, points = _outside(data)
+    apart = ""
+    if outside:
+        apart = (
+            ". Where few heads are far from the others, the mean of all lies outside that bar, as "
+            f"{outside} of the {points} points do"
+        )
     return (
         "A panel is a class of target tokens. A line is the mean over all heads of a layer; the "
-        "bar through each point spans the middle half of the heads. Probability is divided by what "
-        "even attention would give, so that 1 (the thin rule) means no preference: written "
+        f"bar at each point spans the middle half of the heads{apart}. Probability is divided by "
+        "what even attention would give, so that 1 (the thin rule) means no preference: written "
         "another way, the table has more or fewer tokens of a class, and what they get by chance "
         "changes with that. Every panel has a scale of its own."
     )
+
+
+def _outside(data):
+    """(how many points lie outside their bar, how many points there are)."""
+    outside = points = 0
+    for name in _compared(data):
+        for rendering in data.renderings:
+            values = data.shares(name, rendering)[data.even(name, rendering) > 0]
+            if not len(values):
+                continue
+            mean, (low, high) = values.mean(1), np.percentile(values, [25, 75], axis=1)
+            slack = 1e-9  # of heads that are all alike
+            outside += int(((mean < low - slack) | (mean > high + slack)).sum())
+            points += len(values)
+    return outside, points
 
 
 def use(data):
@@ -75,7 +100,8 @@ def chart(data, panel=0, **state):
     x, y = _head_sorted.layer_axis(data, "place", around=0.3), _y()
     colour, dash, shape = _looks(list(renderings))
     line = layers.mark_line(strokeWidth=1.7, aria=False)
-    bar = layers.mark_rule(strokeWidth=2.6, opacity=0.3, aria=False)
+    thin = altair.ExprRef("dark ? {1} : {0}".format(*BAR))
+    bar = layers.mark_rule(strokeWidth=2.6, opacity=thin, aria=False)
     point = layers.mark_point(filled=True, opacity=1, size=44, aria=False)
     around = layers.mark_circle(size=300, color="transparent", aria=False)  # easy to hit
     tooltip = [
@@ -211,13 +237,34 @@ def seen(data, **state):
             found[_classes.named(name)] = given / even if shown == "times" else given
     if not found:
         return "No class of tokens is there in every way of writing the table."
-    order = sorted(found, key=lambda name: found[name].mean())
-    least, most = order[0], order[-1]
+    labels = list(renderings.values())
+    ends = [_end(found, labels, np.argmax)]
+    if len(found) > 1:
+        ends.append(_end(found, labels, np.argmin))
+    once = all(len(end) == 1 for end in ends)  # the ways of writing are then said but once
     against = " and compared with even attention" if shown == "times" else ""
-    said = f"Averaged over all heads{against}, most goes to {most}: {_each(found[most], shown)}"
-    if least != most:
-        said += f"; least goes to {least}: {_each(found[least], shown)}"
-    return f"{said} (as {_terms.listed(renderings.values())})."
+    said = f"Averaged over all heads{against}, most goes "
+    said += "; least goes ".join(
+        ", and ".join(
+            f"to {name}: {_each(values, shown)}" + ("" if once else f" (as {_terms.listed(ways)})")
+            for name, (ways, values) in end.items()
+        )
+        for end in ends
+    )
+    return f"{said}{f' (as {_terms.listed(labels)})' if once else ''}."
+
+
+def _end(found, labels, which):
+    """The classes that are first or last, `which` of them, in some way of writing: dict of class
+    to (these ways, its values there), the class of most ways first."""
+    names = list(found)
+    table = np.array([found[name] for name in names])
+    ends = {}
+    for at, (way, place) in enumerate(zip(labels, which(table, axis=0), strict=True)):
+        ways, values = ends.setdefault(names[place], ([], []))
+        ways.append(way)
+        values.append(table[place, at])
+    return dict(sorted(ends.items(), key=lambda end: -len(end[1][0])))
 
 
 def _each(values, shown):

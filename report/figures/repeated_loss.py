@@ -18,6 +18,11 @@ LINES = {
 }
 """Which loss -> (name, dash, (colour on light, colour on dark))."""
 
+LETTER = {"wide": 0.01, "phone": 0.021}
+"""Of the width of a plot: what a letter of a name takes."""
+ROOM = 0.08
+"""Of the highest loss: what is enough room for a name."""
+
 
 def title(data):
     return "What saying it twice is worth"
@@ -36,7 +41,9 @@ def caption(data):
     sweep = data.training[-1].manifest["sweep"]
     more = ""
     if _sweep.changes_at(data) is not None:
-        more = " The dotted rule is where the training begins to drill other repetitions, too."
+        more = (
+            " The thin upright rule is where the training begins to drill other repetitions, too."
+        )
     return (
         "The loss is the mean negative logarithm of the probability that the model gave to the "
         f"right token: 0 is certain. “Said again” is over {sweep['sequences']} sequences of "
@@ -75,7 +82,7 @@ def chart(data, **state):
     around = table.mark_circle(size=260, color="transparent", aria=False)
     named = table.transform_filter("datum.named === 1")
     texts = [
-        mark.encode(x=x, y=y, text="line:N")
+        mark.encode(x=x, y=altair.Y("name_at:Q"), text="line:N")
         for up, shift in ((1, -11), (0, 15))
         for mark in _theme.halo(
             named.transform_filter(f"datum.above === {up}").mark_text, dy=shift, fontWeight=600
@@ -105,7 +112,10 @@ def chart(data, **state):
 def rows(data, **state):
     _controls.at_state(controls(data), state)
     losses = {of: [model.loss(of) for model in data.training] for of in LINES}
-    places = {of: _place(of, losses) for of in LINES}
+    along = _sweep.along([model.step for model in data.training])
+    turn = _sweep.changes_at(data)
+    ruled = None if turn is None else np.interp(turn, [m.step for m in data.training], along)
+    places = {of: _place(of, losses, along, ruled) for of in LINES}
     return [
         {
             "step": model.step,
@@ -114,22 +124,42 @@ def rows(data, **state):
             "error": model.loss_error(of),
             "named": int(places[of][0] == at),
             "above": places[of][1],
+            "name_at": places[of][2],
         }
         for of in LINES
         for at, model in enumerate(data.training)
     ]
 
 
-def _place(of, losses):
-    """(where along a line its name stands, 1 if above it): farthest from all other lines, and on
-    the side of the farther neighbour; not at the ends, where the plot ends too."""
-    own = np.array(losses[of])
-    others = np.array([values for name, values in losses.items() if name != of]) - own
-    inner = slice(1, -1) if len(own) > 4 else slice(None)
-    far = np.abs(others).min(0)[inner]
-    at = int(far.argmax()) + (inner.start or 0)
-    over, under = others[:, at][others[:, at] >= 0], -others[:, at][others[:, at] < 0]
-    return at, int(over.min(initial=np.inf) >= under.min(initial=np.inf))
+def _place(of, losses, along, ruled):
+    """(where along a line its name stands, 1 if above it, the loss that the name stands at).
+
+    It stands where line and name are farthest from other lines, over or under all that is there of
+    its own but near it, on a phone too, and not beyond the ends of the plot. Of places with enough
+    room, one off the rule at `ruled` is better.
+    """
+    wide, half = (len(LINES[of][0]) * LETTER[where] / 2 for where in ("wide", "phone"))
+    enough = ROOM * max(map(max, losses.values()))
+    found = []
+    for at, middle in enumerate(along):
+        under = np.union1d(along, [middle - half, middle + half])
+        under = under[(abs(under - middle) <= half) & (under >= 0) & (under <= 1)]
+        own, *others = (
+            np.interp(under, along, losses[name]) for name in sorted(losses, key=lambda n: n != of)
+        )
+        here = losses[of][at]
+        nearest = min(abs(values[at] - here) for name, values in losses.items() if name != of)
+        inside = half <= middle <= 1 - half or len(along) <= 4
+        free = ruled is None or abs(middle - ruled) > wide
+        for above in (1, 0):
+            edge = float(own.max() if above else own.min())
+            gaps = [other - edge if above else edge - other for other in others]
+            beyond = [gap.min() for gap in gaps if gap.max() > 0]
+            room = min([nearest, *beyond, *([] if above else [edge])])
+            room -= abs(edge - here) / 2
+            found.append((inside, room > enough, free, room, -at, above, edge))
+    *_, at, above, edge = max(found)
+    return -at, above, edge
 
 
 def seen(data, **state):

@@ -84,6 +84,13 @@ class Findings:
         """The `Head` of a model with the largest value."""
         return largest((model or self.last).habit(measure))
 
+    def runner_up(self, measure, model=None):
+        """The `Head` of a model with the second largest value."""
+        values = np.array((model or self.last).habit(measure), float)
+        top = largest(values)
+        values[top.layer, top.head] = -np.inf
+        return largest(values)
+
     def value(self, measure, head, model=None):
         """The value of one head, a `Head`, in a model."""
         return float((model or self.last).habit(measure)[head.layer, head.head])

@@ -277,8 +277,8 @@ def test_classes_of_a_table_are_compared_with_even_attention():
     data = shares(given, {"delimiter": [0.5, 0.5], "same_column": [0.1, 0.2]})
     assert classes_by_layer.seen(data, target="same_column") == (
         "L1H0 gives 80\u00a0% of its attention to the same column above, where even attention "
-        "would give 20\u00a0%. 2 of the 4 heads go beyond one and a half times even attention, the "
-        "dashed line."
+        "would give 20\u00a0%. 2 of the 4 heads go beyond one and a half times even attention; the "
+        "dashed line is even attention itself."
     )
     assert "No head goes beyond" in classes_by_layer.seen(data, target="delimiter")
     assert table_attention_map.seen(data, layer=1, head=0) == (
@@ -297,6 +297,48 @@ def test_classes_of_a_table_are_compared_with_even_attention():
         "Averaged over all heads, most goes to the same column above: 32\u00a0%; least goes to "
         "delimiters: 22\u00a0% (as CSV)."
     )
+
+
+def written_in_ways(given, even):
+    """A table as CSV and JSON, of one layer of two heads; class -> share in each of them."""
+    heads = np.ones((1, 2))
+    return SimpleNamespace(
+        kind="table",
+        targets=list(given),
+        renderings={name: SimpleNamespace(label=name.upper()) for name in ("csv", "json")},
+        shares=lambda target, rendering: heads * given[target][rendering == "json"],
+        even=lambda target, rendering: np.array([even[target]]),
+    )
+
+
+def test_each_way_of_writing_has_its_own_most_and_least():
+    given = {"header": (0.1, 0.2), "delimiter": (0.2, 0.1), "same_column": (0.6, 0.7)}
+    data = written_in_ways(given, {"header": 0.4, "delimiter": 0.4, "same_column": 0.2})
+    said = renderings_compared.seen(data)
+    assert said == (
+        "Averaged over all heads and compared with even attention, most goes to the same column "
+        "above: 3.0 and 3.5 times as much (as CSV and JSON); least goes to column names: 0.25 "
+        "times as much (as CSV), and to delimiters: 0.25 times as much (as JSON)."
+    )
+    given["delimiter"] = 0.1, 0.9
+    assert renderings_compared.seen(written_in_ways(given, dict.fromkeys(given, 0.5))) == (
+        "Averaged over all heads and compared with even attention, most goes to the same column "
+        "above: 1.2 times as much (as CSV), and to delimiters: 1.8 times as much (as JSON); least "
+        "goes to column names: 0.20 and 0.40 times as much (as CSV and JSON)."
+    )
+    given["delimiter"] = 0.2, 0.3
+    assert renderings_compared.seen(data).endswith("0.25 and 0.50 times as much (as CSV and JSON).")
+
+
+def test_points_outside_their_bar_are_counted():
+    def of(*heads):
+        data = written_in_ways({"header": (0.1, 0.1)}, {"header": 0.4})
+        data.shares = lambda target, rendering: np.array([heads])
+        return renderings_compared.caption(data)
+
+    assert "as 2 of the 2 points do" in of(0.1, 0.1, 0.1, 0.1, 0.9)
+    assert "outside" not in of(0.1, 0.2, 0.3, 0.4)
+    assert "outside" not in of(0.1, 0.1, 0.1)
 
 
 @pytest.fixture

@@ -1,15 +1,21 @@
-"""The figures of a sweep, live: a slider that names steps, keys, and heads marked in all panels."""
+"""The figures of a sweep, live: a slider that names steps, keys, and heads marked in all panels;
+and what they write at their lines.
+"""
 
+import json
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
+from report.figures import _sweep, habits_by_model, repeated_loss
 from tests.figures import hand_sweep
 from tests.figures.live_page import OF_SWEEPS, TOOLTIP, first_tooltip, go_live, ink_at_rest, until
-
-pytestmark = pytest.mark.browser
 
 NUMBERS = {name: number for number, name in enumerate(OF_SWEEPS, 1)}
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("name", OF_SWEEPS)
 def test_a_figure_comes_alive_without_a_passage(page, sweep_address, name):
     """The page of these tests fails on any file that is asked for and not there."""
@@ -18,6 +24,7 @@ def test_a_figure_comes_alive_without_a_passage(page, sweep_address, name):
     page.wait_for_load_state("networkidle")
 
 
+@pytest.mark.browser
 def test_the_slider_names_training_steps(page, sweep_address):
     number = NUMBERS["heads_at_step"]
     page.goto(sweep_address)
@@ -34,6 +41,7 @@ def test_the_slider_names_training_steps(page, sweep_address):
     until(page, "location.hash.includes('at=3')")
 
 
+@pytest.mark.browser
 def test_a_shared_address_opens_a_step(page, sweep_address):
     number = NUMBERS["heads_at_step"]
     page.goto(f"{sweep_address}#fig-{number}:at=1,habit=first_token")
@@ -42,6 +50,7 @@ def test_a_shared_address_opens_a_step(page, sweep_address):
     until(page, f"{output} === '{hand_sweep.STEPS[1]}'")
 
 
+@pytest.mark.browser
 def test_a_head_is_told_with_its_step(page, sweep_address):
     page.goto(sweep_address)
     shown = first_tooltip(page, NUMBERS["heads_at_step"])
@@ -49,6 +58,7 @@ def test_a_head_is_told_with_its_step(page, sweep_address):
     assert shown["training step"] == f"{hand_sweep.STEPS[-1]}"
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("name", OF_SWEEPS)
 def test_keys_lead_through_every_figure(page, sweep_address, name):
     number = NUMBERS[name]
@@ -64,6 +74,7 @@ def test_keys_lead_through_every_figure(page, sweep_address, name):
     assert page.inner_text(f"#fig-{number} .live-figure__live")
 
 
+@pytest.mark.browser
 def test_a_head_that_is_pinned_is_drawn_in_every_panel(page, sweep_address):
     number = NUMBERS["habits_in_training"]
     page.goto(sweep_address)
@@ -81,3 +92,44 @@ def test_a_head_that_is_pinned_is_drawn_in_every_panel(page, sweep_address):
         page.wait_for_timeout(50)
     assert other.evaluate(data) != before
     until(page, "location.hash.includes('pinned_head')")
+
+
+def test_heads_of_all_panels_are_named_in_one_form(sweep):
+    layers = [3, 8]
+    models = [
+        SimpleNamespace(layers=count, heads=4, label=f"{count}", parameters=1, step=None)
+        for count in layers
+    ]
+    for panel in range(len(models)):
+        chart = habits_by_model.chart(SimpleNamespace(compared=models), panel=panel)
+        text = json.dumps(chart.to_dict()["layer"])
+        assert "width / 8 >= 46" in text
+        assert f"width / {layers[panel]} >= 16" in text
+        assert "width / 3 >= 46" not in text
+
+
+@pytest.mark.parametrize("ruled", [None, 0.5])
+def test_names_of_losses_keep_off_other_lines_and_the_rule(ruled):
+    along = np.linspace(0, 1, 11)
+    low, high = along * 0 + 2, 9 + 2 * (along == 0.4)
+    losses = {"second": low, "first": low + 3, "unrepeated": high, "texts": high - 2.5}
+    losses = {of: values.tolist() for of, values in losses.items()}
+    for of, values in losses.items():
+        at, above, edge = repeated_loss._place(of, losses, along, ruled)
+        half = repeated_loss.LETTER["phone"] * len(repeated_loss.LINES[of][0]) / 2
+        assert half <= along[at] <= 1 - half
+        near = np.array(values)[abs(along - along[at]) <= half]
+        assert edge >= near.max() if above else edge <= near.min()
+        for other in losses.values():
+            if (gap := other[at] - values[at]) and (gap > 0) == above:
+                assert abs(other[at] - edge) > 1
+    at, *_ = repeated_loss._place("second", losses, along, ruled)
+    if ruled is not None:
+        assert abs(along[at] - ruled) > repeated_loss.LETTER["wide"] * 5
+
+
+def test_steps_lie_along_the_axis_as_it_draws_them():
+    assert _sweep.along([0, 50, 100, 150]) == pytest.approx(
+        np.log1p([0, 0.5, 1, 1.5]) / np.log(2.5)
+    )
+    assert _sweep.along([7]) == pytest.approx([0])

@@ -14,6 +14,7 @@ from report.figures import (
     _ternary,
     _theme,
     filler_effect,
+    heads_at_step,
     magnitude_by_position,
     renderings_compared,
 )
@@ -175,6 +176,27 @@ def test_text_has_contrast(shade):
         assert contrast(colour, paper) >= 4.5, colour
     for ground in [*_theme.PASSAGE[shade], _received.SPAN[shade == "dark"]]:
         assert contrast(_theme.INK[shade], ground) >= 4.5, ground
+
+
+@every_shade
+def test_what_is_written_in_a_cell_has_contrast_with_it(shade):
+    values, turn = np.linspace(0, 1, 101), heads_at_step.turns(shade)
+    low, high = ("#000000", "#ffffff") if shade == "light" else ("#ffffff", "#000000")
+    for value, rgb in zip(values, _theme.shades(_theme.SCORE_RAMP[shade], values), strict=True):
+        cell = "#" + bytes(rgb).hex()
+        assert contrast(high if value >= turn else low, cell) >= 4.5, value
+
+
+@every_shade
+def test_bars_behind_lines_can_be_seen(shade):
+    dark = shade == "dark"
+    paper, opacity = _theme.PAPER[shade], renderings_compared.BAR[dark]
+    for style in renderings_compared.STYLES:
+        parts = [
+            [int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (style[-2 + dark], paper)
+        ]
+        bar = np.round(np.average(parts, axis=0, weights=[opacity, 1 - opacity]))
+        assert contrast("#" + bytes(bar.astype(np.uint8)).hex(), paper) >= (2.5 if dark else 1.6)
 
 
 @pytest.mark.parametrize("sheet", ["figures.css", "site.css"])
