@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from report import pages
+from report.findings.passage import Findings
+from report.heads import MagnitudeRatio
 from report.study import read_study
 from tests import rendered
 from tests.commands import ROOT
@@ -242,3 +244,121 @@ def test_small_numbers_keep_two_digits(written, monkeypatch):
 def test_settings_of_the_article_itself_speak_of_no_kind():
     front = read_study(TEMPLATE).front_matter
     assert not re.search("ALiBi|rotary|causal", f"{front.title} {front.summary} {front.tags}")
+
+
+@pytest.mark.parametrize(
+    ("scale", "said", "unsaid"),
+    [
+        (0.5, "lean against what is there, and others along it", "mostly erase"),
+        (0.05, "most of what heads write is new", "lean against"),
+        (None, "some heads mostly erase, and others mostly repeat", "most of what heads write"),
+    ],
+)
+def test_only_far_orientations_erase_or_repeat(written, monkeypatch, scale, said, unsaid):
+    encode = hand_made.updates.encode
+
+    def turned(layer, magnitude, alignment, *others):
+        signs = np.where(np.arange(len(alignment)) % 2, 1, -1)[:, None]
+        far = 0.8 if scale is None else 0.6 * scale
+        return encode(layer, magnitude, signs * np.full(alignment.shape, far), *others)
+
+    monkeypatch.setattr(hand_made.updates, "encode", turned)
+    text, _ = written("content")
+    assert said in text
+    assert unsaid not in text
+
+
+LONGER, SHORTER = (MagnitudeRatio(1, 0.2, 0.1, 2), MagnitudeRatio(1, 0.1, 0.2, 1))
+ALIKE = MagnitudeRatio(0, 0.1, 0.1, 0)
+
+
+@pytest.mark.parametrize(
+    ("of_heads", "said"),
+    [
+        ([SHORTER, SHORTER, ALIKE], "as a place to rest: a head that looks there changes less"),
+        ([SHORTER, SHORTER, LONGER], "a way to do little in most heads, but not in all."),
+        (
+            [SHORTER, LONGER, LONGER, ALIKE],
+            "in some heads only; more of them change more when they look there.",
+        ),
+        ([SHORTER, ALIKE, ALIKE], "a way to do little in some heads only."),
+        ([ALIKE, LONGER], "looking at the first token is not a way to do little."),
+        ([ALIKE, ALIKE], "it makes little difference."),
+        ([LONGER], "Only L1H2 has enough updates of both kinds: their median magnitude is 0.20"),
+        ([], "No head has enough updates of both kinds to tell."),
+    ],
+)
+def test_what_looking_at_the_first_token_does_is_said_of_one_and_the_same_head(
+    written, monkeypatch, of_heads, said
+):
+    layers = [MagnitudeRatio(1, 0.1, 0.4), *(MagnitudeRatio(n, 0.2, 0.2) for n in (0, 2))]
+    monkeypatch.setattr(Findings, "first_token_updates", layers)
+    monkeypatch.setattr(Findings, "first_token_updates_of_heads", of_heads)
+    text, _ = written("content")
+    assert said in text
+    assert "compared in all 3 layers" in text
+    turned = sum(each is LONGER for each in of_heads), sum(each.layer == 1 for each in of_heads)
+    other_way = "In layer 1 it is even the other way round: "
+    if 2 * turned[0] > turned[1] > 1:
+        every = f"all {turned[1]}" if turned[0] == turned[1] else f"{turned[0]} of the {turned[1]}"
+        assert f"{other_way}{every} heads with both kinds write longer updates" in text
+    elif turned[0] == turned[1] == 1:
+        assert f"{other_way}the one head with both kinds writes longer updates" in text
+    else:
+        assert other_way not in text
+
+
+@pytest.mark.parametrize(
+    ("ways", "said"),
+    [
+        ([0, 0, 0], "How long an update is says little about which way it points, in any layer."),
+        (
+            [-1, -1, -1],
+            "In all 3 layers, the longer an update is, the more it tends to turn against",
+        ),
+        (
+            [-1, 1, 0],
+            "In one layer, the longer an update is, the more it tends to turn against the hidden "
+            "state; in one layer, the more it tends to turn along with it. In the other layer, its "
+            "length says little about its direction.",
+        ),
+        (
+            [0, 1, 0],
+            "In one layer, the longer an update is, the more it tends to turn along with the "
+            "hidden state. In the other 2 layers, its length",
+        ),
+    ],
+)
+def test_how_length_goes_with_direction_is_counted_by_layer(written, monkeypatch, ways, said):
+    monkeypatch.setattr(Findings, "length_with_orientation", ways)
+    text, _ = written("content")
+    assert said in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (
+            "alibi_bias",
+            "cut into 23 tokens; with the one that the tokenizer adds, the model sees 24.",
+        ),
+        ("encoder", "cut into 22 tokens; with the 2 that the tokenizer adds, the model sees 24."),
+    ],
+)
+def test_what_the_tokenizer_adds_is_counted_apart(written, kind, said):
+    text, _ = written(kind)
+    assert said in text
+    assert "every token after the first" in text
+
+
+def test_a_passage_to_which_nothing_is_added_is_all_that_the_model_sees(written, monkeypatch):
+    encoded = hand_made.encoded_passage
+
+    def bare(kind):
+        found = encoded(kind)
+        for token in found["tokens"]:
+            token.pop("special", None)
+        return found
+
+    monkeypatch.setattr(hand_made, "encoded_passage", bare)
+    assert "Here it is, cut into the 24 tokens that the model sees." in written("alibi_bias")[0]

@@ -1,10 +1,11 @@
 """Rows of bars: what the highest bar counts is written where nothing lies under it."""
 
+import itertools
 import re
 
 import pytest
 
-from report.figures import _static, update_alignment
+from report.figures import _static, update_alignment, update_magnitude
 
 SHOWN = (
     r'text-anchor="(\w+)" transform="translate\(([-\d.]+),[^>]*stroke[^>]*opacity="1">(\d+ tokens)<'
@@ -23,3 +24,13 @@ def test_the_count_of_the_highest_bar_stands_on_its_side_away_from_0(data, value
     ((found, _, said),) = re.findall(SHOWN, svg)
     assert found == anchor
     assert int(said.split()[0]) >= 9
+
+
+@pytest.mark.parametrize("phone", [False, True])
+@pytest.mark.parametrize("figure", [update_magnitude, update_alignment])
+def test_the_axis_of_values_has_several_ticks_that_keep_apart(data, figure, phone):
+    svg = _static.svg(figure, data, phone=phone)
+    across, _ = re.findall(r"role-axis-label.*?</g>", svg, re.DOTALL)
+    places = [float(x) for x in re.findall(r"translate\(([-\d.]+),[^>]*opacity=\"1\"", across)]
+    assert len(places) >= 5
+    assert min(after - before for before, after in itertools.pairwise(places)) > 32  # of "−0.75"
