@@ -202,19 +202,19 @@ def test_later_layers_are_compared_with_the_first(written):
     text, _ = written([rising[0], *falling])
     number = r"[\d.]+\s%"
     assert re.search(
-        f"In llama-5x32, the share goes from {number} in layer 1, its lowest, to {number} "
-        "in layer 3",
+        rf"In llama-5x32, the share goes from {number} in layer\s1, its lowest, to {number} "
+        r"in layer\s3",
         text,
     )
     assert re.search(
-        f"In gemma3-6x8, the share goes from {number} in layer 1 to {number} in layer 3, "
+        rf"In gemma3-6x8, the share goes from {number} in layer\s1 to {number} in layer\s3, "
         "the last one measured and its lowest",
         text,
     )
     text, _ = written([each | {"taken": [0.5, 0.1, 0.3]} for each in SMALL])
     assert re.search(
-        f"In qwen2-5x28, the share goes from {number} in layer 1 down to {number} in layer 2, its "
-        f"lowest, and then to {number} in layer 3, the last one",
+        rf"In qwen2-5x28, the share goes from {number} in layer\s1 down to {number} in layer\s2, "
+        rf"its lowest, and then to {number} in layer\s3, the last one",
         text,
     )
 

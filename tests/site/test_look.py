@@ -77,3 +77,27 @@ def test_choices_of_a_switch_that_wrap_stand_below_each_other(visit, width):
     legend = page.locator("#fig-3 legend").bounding_box()
     slider = page.locator("#fig-3 .live-figure__control span").first.bounding_box()
     assert abs(legend["x"] - slider["x"]) < 1
+
+
+BROKEN = """() => [...document.querySelectorAll('.name, a[href*="models/#"]')].filter((name) => {
+    if (name.firstElementChild) return false; // a link around a name, which is looked at itself
+    const node = name.firstChild, range = document.createRange();
+    const top = (at) => {
+        range.setStart(node, at);
+        range.setEnd(node, at + 1);
+        return range.getBoundingClientRect().top;
+    };
+    return [...node.data].some(
+        (letter, at) => at && !/[ -]/.test(node.data[at - 1]) && top(at) > top(at - 1) + 4,
+    );
+}).map((name) => name.textContent)"""
+"""Names of models of which a line ends within a word."""
+
+
+@pytest.mark.parametrize("path", ["models/", "articles/filler-tokens/", "articles/how-heads-form/"])
+def test_names_of_models_break_at_hyphens_only(visit, path):
+    page = visit(path, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    assert page.locator('.name, a[href*="models/#"]').count() > 3
+    assert page.evaluate(BROKEN) == []
+    page.add_style_tag(content='.md-typeset a[href*="models/#"] { overflow-wrap: anywhere }')
+    assert path != "models/" or page.evaluate(BROKEN)  # the test finds what it looks for
