@@ -279,7 +279,7 @@ ALIKE = MagnitudeRatio(0, 0.1, 0.1, 0)
         ([SHORTER, SHORTER, LONGER], "a way to do little in most heads, but not in all."),
         (
             [SHORTER, LONGER, LONGER, ALIKE],
-            "in some heads only; more of them change more when they look there.",
+            "in some heads only; in more of them, updates towards it are longer.",
         ),
         ([SHORTER, ALIKE, ALIKE], "a way to do little in some heads only."),
         ([ALIKE, LONGER], "looking at the first token is not a way to do little."),
