@@ -10,6 +10,14 @@ from pathlib import Path
 
 from report.errors import ReportError
 
+AS_PRINTED = {
+    "Alices Adventures in Wonderland": "Alice's Adventures in Wonderland",
+    "George Macdonald": "George MacDonald",
+    "Through the Looking Glass": "Through the Looking-Glass",
+    "Winnie the Pooh": "Winnie-the-Pooh",
+}
+"""Names and titles that file names cannot spell."""
+
 SMALL_WORDS = {"a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to"}
 
 
@@ -80,15 +88,17 @@ def author_and_title(stem):
 
 def person(slug):
     """`j-m-barrie` -> "J. M. Barrie"."""
-    return " ".join(f"{w.upper()}." if len(w) == 1 else w.capitalize() for w in words(slug))
+    told = " ".join(f"{w.upper()}." if len(w) == 1 else w.capitalize() for w in words(slug))
+    return AS_PRINTED.get(told, told)
 
 
 def title_words(slug):
-    """`the-wind-in-the-willows` -> "The Wind in the Willows" (apostrophes are lost)."""
-    return " ".join(
+    """`the-wind-in-the-willows` -> "The Wind in the Willows" (other apostrophes are lost)."""
+    told = " ".join(
         word if index and word in SMALL_WORDS else word.capitalize()
         for index, word in enumerate(words(slug))
     )
+    return AS_PRINTED.get(told, told)
 
 
 def words(slug):

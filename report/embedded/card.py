@@ -72,20 +72,25 @@ def card(folder):
         shapes=shapes,
         parameters=sum(map(math.prod, shapes.values())),
         megabytes=weights.stat().st_size / 1e6,
-        train_command=train_command(facts),
+        train_parts=train_parts(facts),
         accept_command=f"python -m report accept {shlex.quote(folder.name)}",
     )
 
 
-def train_command(facts):
-    """The command that repeats the run, TEXTS for the folder of books, OUTPUT for the model's."""
-    name = recipe_name(facts)
-    options = ["--recipe", name] if name else []
+def train_parts(facts):
+    """The command that repeats the run, TEXTS for the folder of books, OUTPUT for the model's.
+
+    returns: list of str, the command and each option with its value, for a line each
+    """
     held_out = Path(facts["held_out"]["file"]).stem
-    options += ["--validation", held_out, "--steps", str(facts["steps"])]
-    if facts["source"]:
-        options += ["--source", facts["source"]]
-    return f"python -m report train TEXTS OUTPUT {shlex.join(options)}"
+    options = {
+        "--recipe": recipe_name(facts),
+        "--validation": held_out,
+        "--steps": str(facts["steps"]),
+        "--source": facts["source"],
+    }
+    told = [shlex.join([option, value]) for option, value in options.items() if value]
+    return ["python -m report train TEXTS OUTPUT", *told]
 
 
 def recipe_name(facts):
