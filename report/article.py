@@ -93,6 +93,8 @@ class Article:
         """Names of all figures of the article; None while they are being counted."""
         self.found = ""
         """What the article found, in a sentence or two; see `finding`."""
+        self.cover_name = ""
+        """The figure that stands for the article, if not that of its front matter; see `cover`."""
         self.explained = {}
         """Lines of captions -> number of the figure that said them first."""
 
@@ -101,7 +103,7 @@ class Article:
         """What templates may call: dict of name to function."""
         calls = (
             *(self.figure, self.ref, self.passage, self.can_draw, self.left_out),
-            *(self.term, self.finding, self.live),
+            *(self.term, self.finding, self.live, self.cover),
         )
         return {call.__name__: call for call in calls}
 
@@ -192,6 +194,12 @@ class Article:
             raise ReportError("finding() is called twice; an article says once what it found.")
         self.found = re.sub("[ \\n]+", " ", caller()).strip()
         return f'<p class="finding">{self.found}</p>\n'
+
+    def cover(self, name):
+        """`{{ cover("attention_map") }}`: the figure that stands for the article, where numbers
+        decide which, and not its front matter."""
+        self.cover_name = name
+        return ""
 
     def live(self, said):
         """`{{ live("Move the sliders.") }}`: what is true only where figures can be used.

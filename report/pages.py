@@ -198,7 +198,7 @@ def _cover(study, data, article):
 
     raises: ReportError if it is no figure of the article
     """
-    name = study.front_matter.cover
+    name = article.cover_name or study.front_matter.cover
     placed = {placed.name: placed for placed in article.placed}
     if name in placed:
         return placed[name]

@@ -40,6 +40,11 @@ def test_books_come_in_order_of_file_name_with_the_bytes_named(tmp_path):
             "Household Tales",
         ),
         ("notes-of-a-day", "", "Notes of a Day"),
+        (
+            "george-macdonald_alices-adventures-in-wonderland",
+            "George MacDonald",
+            "Alice's Adventures in Wonderland",
+        ),
         ("ann-lee_bob-lee", "Ann Lee", "Bob Lee"),
     ],
 )

@@ -101,10 +101,36 @@ def test_little_of_the_paper_is_empty(visit):
 def test_the_words_of_a_single_chart_stand_beside_it(visit):
     page = visit()
     page.emulate_media(media="print")
-    chart = page.locator("#fig-1 .live-figure__panel").bounding_box()
-    words = page.locator("#fig-1 figcaption").bounding_box()
+    chart = page.locator("#fig-4 .live-figure__panel").bounding_box()
+    words = page.locator("#fig-4 figcaption").bounding_box()
     assert words["x"] >= chart["x"] + chart["width"]
     assert words["y"] < chart["y"] + 5
+
+
+@pytest.mark.parametrize("article", ["attention-focus-plots", "reading-a-table"])
+def test_the_words_of_a_map_stand_below_it_so_that_its_ticks_can_be_read(visit, article):
+    page = visit(f"articles/{article}/", java_script_enabled=False)
+    page.set_viewport_size({"width": 695, "height": 1017})  # the paper without its margins
+    page.emulate_media(media="print")
+    page.wait_for_load_state("networkidle")
+    whole = page.locator("#fig-1[data-figure$=attention_map]")
+    chart, words = whole.evaluate("""each => ['.live-figure__panel', 'figcaption'].map(
+        (part) => each.querySelector(part).getBoundingClientRect().toJSON()
+    )""")
+    assert words["y"] >= chart["y"] + chart["height"]
+    assert chart["width"] > 0.95 * words["width"] > 600
+    assert chart["height"] > 0.85 * chart["width"]
+
+
+def test_what_was_chosen_stands_in_line_with_its_name(visit):
+    page = visit()
+    page.emulate_media(media="print")
+    switch = page.locator("#fig-4 .live-figure__switch")
+    middles = switch.evaluate("""each => ['legend', 'label:has(:checked)'].map(part => {
+        const box = each.querySelector(part).getBoundingClientRect();
+        return box.top + box.height / 2;
+    })""")
+    assert abs(middles[0] - middles[1]) < 3
 
 
 def test_a_long_line_of_code_goes_on_in_the_next(visit):
