@@ -57,6 +57,8 @@ def test_nothing_of_the_cards_that_ship_is_lost_and_the_books_are_listed_once():
     ]
     cards = [re.split(r"\n---\n", card, maxsplit=1)[1] for card in cards]
     shared, own = model_cards.split(cards)
+    for part in re.split(r"^## ", "\n".join([shared, *own]), flags=re.MULTILINE):
+        assert part.count("```") % 2 == 0  # no command is cut in two
     for card, mine in zip(cards, own, strict=True):
         lost = Counter(card.split()) - Counter(shared.split()) - Counter(mine.split())
         assert not lost
