@@ -74,10 +74,12 @@ def test_books_source_and_commands_are_on_the_card(folder):
     assert (
         "\npython -m report train TEXTS OUTPUT \\\n  --validation gee_third-book \\\n"
         "  --steps 12 \\\n"
-        f"  --source '{SOURCE}'\npython -m report accept OUTPUT --texts TEXTS --write\n"
+        f"  --source '{SOURCE}'\npython -m report accept OUTPUT \\\n"
+        "  --texts TEXTS --write\n"
     ) in text
     assert "`OUTPUT` is a new folder" in text
-    assert "\npython -m report accept tiny --texts TEXTS\n\npython -m report accept tiny\n" in text
+    accept = "\npython -m report accept tiny"
+    assert f"{accept} \\\n  --texts TEXTS\n{accept}\n" in text
     assert str(folder) not in text
 
 
