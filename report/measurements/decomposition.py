@@ -189,13 +189,14 @@ def terms(factors):
     """
     if isinstance(factors, Scores):
         return [Term("score", "cell", _kept(factors, factors.score))]
-    found = [_product_term("content", factors, content_pair(factors))]
+    found = [Term("content", "cell", _kept(factors, content(factors)), content_pair(factors))]
     if factors.query_bias is not None:
         found.append(Term("bias", "target", bias(factors)))
     if factors.position is not None:
         found.append(Term("position", "target_difference", factors.position))
     elif factors.unrotated_query is not None:
-        found.append(_product_term("position", factors, rotary_pair(factors)))
+        rotary = _kept(factors, rotary_position(factors))
+        found.append(Term("position", "cell", rotary, rotary_pair(factors)))
     counts = factors.softcap is not None or factors.sink is not None
     if counts and not (factors.key_bias is None and factors.position is None):  # then it is 0
         found.append(Term("row_constant", "current", row_constant(factors)))
@@ -292,10 +293,6 @@ def _unrotated(factors):
 
 def _less(values, bias):
     return values if bias is None else values - bias[:, None]
-
-
-def _product_term(name, factors, pair):
-    return Term(name, "cell", _kept(factors, _product(*pair)), pair)
 
 
 def _kept(factors, values):
