@@ -55,10 +55,12 @@ def test_a_token_that_was_pointed_at_before_the_scripts_came_is_marked(page, add
 
 
 def test_a_figure_that_an_address_names_is_loaded_at_once(page, address, asked):
-    page.add_init_script(f"document.addEventListener('DOMContentLoaded', () => {{ {FAR} }})")
+    alone = "document.querySelector('#fig-1').style.marginBottom = '3000px'"
+    moved = f"document.addEventListener('DOMContentLoaded', () => {{ {FAR}; {alone} }})"
+    page.add_init_script(moved)
     page.goto(f"{address}#fig-1:head=2")
     until(page, "document.querySelector('#fig-1').classList.contains('live-figure--live')")
-    assert fetched(asked, "attention/")[0].endswith("/2.json")
+    assert [path[-7:] for path in fetched(asked, "attention/")] == ["/2.json"]
 
 
 def test_a_slider_moved_before_there_is_a_chart_is_obeyed(page, address, asked):
