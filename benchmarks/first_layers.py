@@ -29,10 +29,10 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.utils import logging
 
 from report.measurements import decomposition
-from report.models.kernel import streaming_attention
-from report.models.partial import open_partial
-from report.models.partial_skeleton import skeleton
-from report.models.running import Run, run_texts
+from report.models.attention.kernel import streaming_attention
+from report.models.attention.running import Run, run_texts
+from report.models.partial.model import open_partial
+from report.models.partial.skeleton import skeleton
 
 WAYS = {"full": (16, False), "first 4 layers": (4, False), "layer by layer": (16, True)}
 """Layers measured, and whether one at a time."""
@@ -121,7 +121,7 @@ class Attending:
     updates = None
 
     def attention(self, layer, factors, value):
-        """See report/models/capture.py."""
+        """See report/models/attention/capture.py."""
         return streaming_attention(factors, value, lambda *_: None, layer)
 
 
@@ -132,12 +132,12 @@ class Keeping(Attending):
         self.kept = {}
 
     def attention(self, layer, factors, value):
-        """See report/models/capture.py."""
+        """See report/models/attention/capture.py."""
         self.keep(factors.query, factors.key, decomposition.probability(factors))
         return super().attention(layer, factors, value)
 
     def updates(self, _, *tensors):
-        """See report/models/capture.py."""
+        """See report/models/attention/capture.py."""
         self.keep(*tensors)
 
     def keep(self, *tensors):

@@ -36,8 +36,8 @@ from ways import (
     some_tokens,
 )
 
-from report.models.measure import measure_corpus
-from report.models.structure import structure
+from report.models.attention.structure import structure
+from report.models.measure.passage import measure_corpus
 
 LENGTHS = (170, 512, 2048)
 SECONDS = 20

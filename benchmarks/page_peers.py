@@ -158,9 +158,9 @@ def altair_page(site, target):
     import altair
     import vl_convert
 
-    from report.article import figure_module
-    from report.datasets.reader import open_study
-    from report.figures import _static
+    from report.datasets.read.study import open_study
+    from report.figures.build import still
+    from report.pages.article import figure_module
 
     (manifest,) = site.folder.glob("datasets/*/*/manifest.json")
     data = open_study([manifest.parent])
@@ -169,7 +169,7 @@ def altair_page(site, target):
     specs = []
     for name in names:
         module = figure_module(name)
-        spec = _static.specification(module, data)
+        spec = still.specification(module, data)
         if name == "attention_map":
             spec = _plain_map(data)
         specs.append(spec)
@@ -210,8 +210,8 @@ def compare(python, say, small=False):
     import numpy as np
     import page_sites as sites
 
-    from report import store
-    from report.datasets import attention
+    from report.datasets import store
+    from report.datasets.formats import attention
 
     with tempfile.TemporaryDirectory(prefix="peers-") as name:
         folder = Path(name)

@@ -54,7 +54,7 @@ def gzipped(content):
 def text_of(length, tokenizer):
     """A text of exactly `length` tokens, the beginning-of-text token included: the passages of the
     corpus one after another, cut."""
-    passages = sorted((ROOT / "report" / "passages" / "corpus").glob("*.md"))
+    passages = sorted((ROOT / "report" / "inputs" / "shipped" / "corpus").glob("*.md"))
     text = "\n".join(path.read_text("utf-8").split("---\n")[-1].strip() for path in passages)
     ids = tokenizer.encode(text).ids
     for last in range(length, length + 20):
@@ -96,11 +96,11 @@ def largest_error(site):
     """
     import numpy as np
 
-    from report import store
-    from report.datasets import attention
-    from report.models.load import load_model
-    from report.models.measure import measure_passage
-    from report.models.tokens import tokenize
+    from report.datasets import store
+    from report.datasets.formats import attention
+    from report.models.load.load import load_model
+    from report.models.measure.passage import measure_passage
+    from report.models.text.tokens import tokenize
 
     loaded = load_model(site.model)
     ids = tokenize(loaded, site.passage.read_text("utf-8")).token_ids

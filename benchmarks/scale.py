@@ -23,17 +23,18 @@ import numpy as np
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from report import measuring
-from report import plan as planning
-from report.cluster.connection import QUIET
-from report.cluster.driver import Driver
 from report.measurements.head_statistics import HeadStatistics
 from report.measurements.tally import Tally
-from report.models import names
-from report.models.load import load_model
+from report.measuring import plan as planning
+from report.measuring import run as measuring
+from report.measuring.cluster.connection import QUIET
+from report.measuring.cluster.driver import Driver
+from report.measuring.pieces import Kept, Piece, Result
+from report.models.find import names
+from report.models.load.load import load_model
 from report.project import Project
-from report.shards import Kept, Piece, Result
-from report.study import FrontMatter, Study
+from report.study.front_matter import FrontMatter
+from report.study.study import Study
 
 WORKERS = (1, 2, 4)
 LENGTH, PER_WORKER, SHARD = 256, 96, 4
@@ -236,8 +237,8 @@ def driver_parts(repeats=20, size=64):
         on_disk = kept._path(texts).stat().st_size
         file = Path(folder) / "texts.txt"
         file.write_text("\n".join(some * 30))
-        from report.corpus_spec import CorpusSpec
-        from report.passages.corpora import specified
+        from report.inputs.corpora import specified
+        from report.inputs.specs import CorpusSpec
 
         began = time.perf_counter()
         len(specified(CorpusSpec(file=str(file))))

@@ -8,10 +8,10 @@ import torch
 from transformers import FalconConfig, FalconForCausalLM, LlamaConfig, LlamaForCausalLM
 from transformers.initialization import no_init_weights
 
-from report.models.capture import attached
-from report.models.measure import PassageRecorder, TextRecorder
-from report.models.modes import implementation, run_base
-from report.models.structure import structure
+from report.models.attention.capture import attached
+from report.models.attention.modes import implementation, run_base
+from report.models.attention.structure import structure
+from report.models.measure.passage import PassageRecorder, TextRecorder
 
 VOCABULARY = 1000
 FLOOR = "plain forward (sdpa)"

@@ -12,9 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from report import __version__
 from report.errors import ReportError, UsageError
-from report.lock import only_build
-from report.options import Options, with_options
-from report.project import HERE, project
+from report.project import HERE, only_build, project
+from report.study.options import Options, with_options
 
 app = typer.Typer(
     help="Measure attention heads and publish what they do as an interactive site.",
@@ -48,8 +47,8 @@ def site(
     ] = "mkdocs",
 ):
     """Measure what changed, write all pages, and build the site into site/."""
-    from report.address import EXAMPLE, read_site
-    from report.publish import build
+    from report.site.address import EXAMPLE, read_site
+    from report.site.build import build
 
     where = project(root)
     folder = where.site if publisher == "mkdocs" else where.root / f"site-{publisher}"
@@ -99,9 +98,9 @@ def measure(
 @with_options
 def why(options: Options, study: Only = None, root: Root = HERE):
     """Say what would be measured, and because of which change; runs no model."""
-    from report.measuring import read
-    from report.plan import plans
-    from report.study import read_studies
+    from report.measuring.plan import plans
+    from report.measuring.run import read
+    from report.study.study import read_studies
 
     where = project(root)
     for each in read_studies(where.articles, study, **options.given):
@@ -116,7 +115,7 @@ def why(options: Options, study: Only = None, root: Root = HERE):
 def freeze(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
     """Measure what changed and copy the datasets into frozen/, to be committed and published from
     a machine that cannot measure."""
-    from report.frozen import freeze
+    from report.measuring.frozen import freeze
 
     where = project(root)
     with only_build(where, _say):
@@ -135,7 +134,7 @@ def new(
     root: Root = HERE,
 ):
     """Write a new article that builds at once, to be made yours."""
-    from report.new import new_article
+    from report.pages.new import new_article
 
     path = _shown(new_article(name, kind, project(root)))
     only = shlex.join(["--study", name])
@@ -146,7 +145,7 @@ def new(
 @app.command()
 def check(folder: SiteFolder = HERE / "site"):
     """Verify a built site: links, anchors, pictures, figures, datasets, no other host."""
-    from report.check import check_site
+    from report.site.check import check_site
 
     counts = check_site(folder)
     listed = ", ".join(f"{number} {what}" for what, number in counts.items())
@@ -174,7 +173,7 @@ def publish(
     root: Root = HERE,
 ):
     """Push a built site to a branch of a git remote, e.g. for GitHub Pages."""
-    from report.branch import publish
+    from report.site.push import publish
 
     done = publish(
         folder or root / "site", root, remote, branch, site_url=site_url, domain=domain, fresh=fresh
@@ -189,7 +188,7 @@ def serve(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8000,
 ):
     """Serve a built site on this machine, until Ctrl-C."""
-    from report.publish import serve_folder
+    from report.site.serve import serve_folder
 
     serve_folder(folder, port, announce=lambda url: _say(f"Serving {url}; stop: Ctrl-C"))
 
@@ -219,8 +218,8 @@ def train(
     A shipped recipe takes an hour or so on two cores. A run that was cut off is resumed.
     """
     with _measuring_packages():
-        from report.embedded.recipe import named_recipe
-        from report.embedded.train import train
+        from report.training.recipe import named_recipe
+        from report.training.train import train
 
     recipe = named_recipe(recipe, **({"steps": steps} if steps else {}))
     kept = _steps(keep)
@@ -249,9 +248,9 @@ def accept(
 ):
     """Measure what a model has learnt: its loss and three kinds of head."""
     with _measuring_packages():
-        from report.embedded.acceptance import acceptance, write_acceptance
-        from report.embedded.card import write_card
-        from report.embedded.verdict import remarks, require_accepted, verdict_table
+        from report.training.acceptance import acceptance, write_acceptance
+        from report.training.model_card import write_card
+        from report.training.verdict import remarks, require_accepted, verdict_table
 
     with _progress() as bar:
         task = bar.add_task("Measuring", total=None)
@@ -278,7 +277,7 @@ def models(
 ):
     """Show what is measured for each family of models, tried on tiny random ones."""
     with _measuring_packages():
-        from report.families.tables import overview, parity
+        from report.families.overview import overview, parity
 
     for line in (parity if verify else overview)(family):
         typer.echo(line)
@@ -300,7 +299,7 @@ def _runner(address):
     if address is None:
         yield None
         return
-    from report.cluster.driver import on_cluster
+    from report.measuring.cluster.driver import on_cluster
 
     with on_cluster(address) as run:
         yield run
@@ -322,13 +321,13 @@ def _render(where, options, only, force):
 
     returns: the names of the other articles, whose pages and datasets are left as they were
     """
-    from report.address import read_site
-    from report.assets import write_assets
-    from report.card import write_cards
-    from report.datasets.reader import open_study
-    from report.feed import write_feed
-    from report.pages import remove_departed, render_article, render_lists
-    from report.study import study_names
+    from report.datasets.read.study import open_study
+    from report.pages.assets import write_assets
+    from report.pages.feed import write_feed
+    from report.pages.render import remove_departed, render_article, render_lists
+    from report.pages.share_card import write_cards
+    from report.site.address import read_site
+    from report.study.study import study_names
 
     about = read_site(where.config)
     studies, found = _measure(where, options, only, force)
@@ -357,17 +356,17 @@ STATES = {
     "kept": "not measured again: what measures is not installed, and nothing else changed",
     "frozen": "frozen datasets used",
 }
-"""What is said of datasets that are not measured; see `report.plan.Plan`."""
+"""What is said of datasets that are not measured; see `report.measuring.plan.Plan`."""
 
 
 def _measure(where, options, only, force, use_frozen=True, run=None):
-    """The studies of a project, or one, and of each a list of `report.measuring.Found`, one a
+    """The studies of a project, or one, and of each a list of `report.measuring.run.Found`, one a
     model; says what was measured now, and why.
 
     run: what measures, if not this process
     """
-    from report.measuring import datasets, read
-    from report.study import read_studies
+    from report.measuring.run import datasets, read
+    from report.study.study import read_studies
 
     studies = read_studies(where.articles, only, **options.given)
     for study in studies:
@@ -391,7 +390,7 @@ def _measure(where, options, only, force, use_frozen=True, run=None):
 
 def _state(found):
     """What happened to the datasets of a model, for the command line."""
-    from report.frozen import measured_with
+    from report.measuring.frozen import measured_with
 
     key = found.folder.name
     if found.ran:

@@ -16,16 +16,18 @@ from pathlib import Path
 
 import altair
 
-from report import kinds
-from report.article import figure_for, reason_left_out
-from report.datasets.reader import open_study
+from report.datasets.read.study import open_study
 from report.errors import ReportError
-from report.figures import _static, _terms
-from report.measuring import carry_out, named_anywhere
-from report.passages import SUFFIXES, passage_names
-from report.plan import plans
+from report.figures.build import still
+from report.figures.parts import score_terms
+from report.inputs.passages import SUFFIXES, passage_names
+from report.measuring import kinds
+from report.measuring.plan import plans
+from report.measuring.run import carry_out, named_anywhere
+from report.pages.article import figure_for, reason_left_out
 from report.project import Project
-from report.study import FrontMatter, Study
+from report.study.front_matter import FrontMatter
+from report.study.study import Study
 
 NAME = "notebook"
 CACHE = "attention-focus-plots"
@@ -72,7 +74,7 @@ def figure(name, measurements, **state):
     reason = reason_left_out(module, data)
     if reason:
         raise ReportError(f"figure {name!r} cannot be drawn of this model: {reason}")
-    spec = _static.specification(module, data, **state)
+    spec = still.specification(module, data, **state)
     spec.pop("usermeta", None)  # for the script of a page
     return altair.Chart.from_dict(spec)
 
@@ -131,7 +133,7 @@ class Measurements:
             columns |= {"current_token": current, "target_token": target}
             columns["score"] = one.capped[current, target]
             columns |= {
-                name: _terms.matrix(one, name)[current, target]
+                name: score_terms.matrix(one, name)[current, target]
                 for name in self.data.terms
                 if name not in ("score", "row_constant")
             }

@@ -1,9 +1,13 @@
-"""Where the parts of a publication lie: its articles, the Markdown made from them, the site."""
+"""A publication's folder: where its parts lie, and one build of it at a time."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from report.errors import UsageError
+from filelock import FileLock, Timeout
+
+from report.errors import ReportError, UsageError
+from report.files import remove_leftovers
 
 HERE = Path(__file__).parents[1]
 
@@ -53,3 +57,35 @@ def project(root=HERE):
                 "run the command in the folder of the project, or name it with --project."
             )
     return found
+
+
+LOCK = ".report.lock"
+"""File in a project's folder. The system lets go of it when the process ends, however it ends."""
+
+
+@contextmanager
+def only_build(project, announce):
+    """While this lasts, no other build changes the project; what a killed one left is gone.
+
+    announce: called with a sentence if another build has to end first
+    raises: ReportError if the folder of the project cannot be written
+    """
+    lock = FileLock(project.root / LOCK)
+    try:
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            announce("Another build of this project is running; waiting until it ends.")
+            lock.acquire()
+    except OSError as error:
+        raise ReportError(
+            f"cannot write {project.root / LOCK}: {error.strerror or error}. "
+            "Free some disk space or choose a folder that may be written."
+        ) from error
+    try:
+        remove_leftovers(project.root, deep=False)
+        for folder in (project.site_src, project.frozen):
+            remove_leftovers(folder)
+        yield
+    finally:
+        lock.release()

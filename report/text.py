@@ -1,63 +1,17 @@
-"""Conversions for templates: any text made safe for Markdown and YAML, numbers made readable."""
+"""Text and numbers in words: numbers made readable, text that no file or page is broken by.
+
+Names of models, titles and labels may hold characters that set or turn the direction of writing.
+`isolated` ends what a name opens where the name ends, so that nothing around it is reordered.
+"""
 
 import math
 import re
-
-import yaml
-from markupsafe import Markup, escape
-
-WORDS_A_MINUTE = 230
-SECONDS_A_FIGURE = 20
 
 SMALLEST = 0.0001
 """The step of the numbers that articles quote."""
 
 UNKNOWN = "not known"
 """Stands for a number that is none."""
-
-SELF_CHECK = {
-    "rows_sum_to_one": "Probabilities of a row sum to 1",
-    "biases": "Biases are what queries and keys have whatever the hidden state",
-    "terms_sum_to_score": "Terms of a score sum to the score",
-    "probability_from_terms": "Softmax of the terms is the model’s probability",
-    "updates_sum_to_output": "Heads’ updates sum to the layer’s attention output",
-    "updates_sum_to_norm": "Heads’ updates after the norm sum to what the norm gives",
-    "update_length": "Length of an update, computed a second way",
-    "output": "Attention output of the last layer measured is the untouched model’s",
-}
-
-ROUTES = {
-    "interface": "the attention interface of transformers",
-    "own forward": "a forward pass of our own in each attention module",
-    "sdpa": "the model’s calls of scaled dot-product attention",
-    "softmax": "the model’s calls of softmax, which show scores only",
-}
-"""Ways to reach attention -> what they are."""
-
-UPDATES = {
-    "raw": "what a head adds to the hidden state",
-    "effective": "what a head adds to the hidden state, after the norm that rescales it",
-    None: "not measurable",
-}
-
-
-def reading_minutes(text, figures):
-    """Whole minutes to read an article of this Markdown text and so many figures, at least 1."""
-    joined = re.sub(r"</?span[^>]*>", "", text)  # the tokens of a word are one word
-    words = len(re.sub(r"<[^>]*>", " ", joined).split())
-    return max(1, round(words / WORDS_A_MINUTE + figures * SECONDS_A_FIGURE / 60))
-
-
-def markdown_text(text):
-    """Any text, so written that Markdown and HTML show it as it is: `{{ token.label | text }}`."""
-    escaped = (c if c.isalnum() or c in " ," else f"&#{ord(c)};" for c in str(text))
-    return Markup("".join(escaped))  # noqa: S704 (everything but letters and digits is escaped)
-
-
-def yaml_text(text):
-    """Any text as a quoted YAML scalar in one line, for front matter."""
-    quoted = yaml.safe_dump(str(text), default_style='"', width=float("inf"))
-    return Markup(quoted.strip())  # noqa: S704 (YAML's own quotes and escapes)
 
 
 NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -72,29 +26,6 @@ def xml_text(text):
 def slug(text):
     """An anchor for a heading: lower case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-") or "tag"
-
-
-def model_slug(name):
-    """The anchor of a model on the page of models; revisions of a folder stand under its name."""
-    return slug(name.partition("@")[0])
-
-
-def self_check_rows(numbers):
-    """The manifest's self-check as rows of what was compared, the difference and its limit."""
-    found, limits = numbers["differences"], numbers["limits"]
-    return [
-        {
-            "what": SELF_CHECK.get(name, name.replace("_", " ")),
-            "found": f"{found[name]:.1e}",
-            "limit": f"{limit:.0e}",
-        }
-        for name, limit in limits.items()
-    ]
-
-
-def worst_of_limits(numbers):
-    """Of the manifest's self-check, the largest difference as a fraction of its limit."""
-    return max(numbers["differences"][name] / limit for name, limit in numbers["limits"].items())
 
 
 def count(number, noun):
@@ -124,33 +55,6 @@ def number(value):
     return f"{value:,.{min(4, max(0, 1 - exponent))}f}".replace("-", "−")
 
 
-def spread(found, scale=1):
-    """A mean and its standard error, as exact as the error lets it be: "0.535 ± 0.004", with
-    spaces that no line ends at.
-
-    found: has value and error; the error is NaN where it is not known
-    """
-    value, error = found.value * scale, found.error * scale
-    if not math.isfinite(value):
-        return UNKNOWN
-    if not SMALLEST / 2 <= error < math.inf:
-        return number(value)
-    exponent = int(f"{error:.0e}".partition("e")[2])  # of the rounded error: 0.096 is 0.1
-    digits = min(4, max(0, -exponent))
-    return f"{value:.{digits}f}\u00a0±\u00a0{error:.{digits}f}".replace("-", "−")
-
-
-def percent_spread(found):
-    """The same of fractions: "46.5 ± 0.4 %"."""
-    said = spread(found, 100)
-    return said if said == UNKNOWN else f"{said}\u00a0%"
-
-
-def broken_lines(label):
-    """A token's label as HTML with its line breaks, each after the mark that stands for it."""
-    return Markup(re.sub("(↵+)", r"\1<br>", str(escape(label))))  # noqa: S704 (escaped here)
-
-
 def percent(value, digits=0):
     """A fraction as "37 %", with a space that no line ends at; what is little is not nothing."""
     if not math.isfinite(100 * value):
@@ -164,23 +68,73 @@ def percent(value, digits=0):
     return f"{shown}\u00a0%".replace("-", "−")
 
 
-UNTOUCHED = (
-    r"^(?:```.*?^```|[ \t]*<|#|[!?]{3})[^\n]*|<code.*?</code>|<[^>]*>|`[^`\n]*`|\]\([^)\n]*\)"
-)
-"""Of Markdown: code, HTML of whole lines, headings, titles of boxes, tags and addresses."""
-
-LONGEST_UNBROKEN = 20
-"""Letters of a name that a phone has room for in one line, also within a table."""
+LONGEST = 160
+"""Characters of a value that a sentence quotes."""
 
 
-def unbroken(markdown, names):
-    """Markdown in which no line ends at the hyphen of one of `names`, unless they are long."""
-    short = {name for name in names if "-" in name and len(name) <= LONGEST_UNBROKEN}
-    forms = [re.escape(form) for name in short for form in (name, name.replace("-", "&#45;"))]
-    if not forms:
-        return markdown
-    named = "|".join(sorted(forms, key=len, reverse=True))
-    found = re.compile(
-        rf"({UNTOUCHED})|(?<![\w/@.-])({named})(?![\w/@-])", re.MULTILINE | re.DOTALL
-    )
-    return found.sub(lambda m: m[1] or f'<span class="name">{m[2]}</span>', markdown)
+def whole(text):
+    """A text without halves of characters, which JSON and YAML can write as "\\ud83d".
+
+    Two halves that belong together are joined; for what is left stands U+FFFD.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def quoted(value):
+    """A value as a sentence about it quotes it: in one line, without its middle if it is long."""
+    said = repr(value)
+    half = LONGEST // 2
+    return said if len(said) <= LONGEST else f"{said[:half]} … {said[-half:]}"
+
+
+END, ISOLATE_END = "\u202c", "\u2069"
+
+ISOLATE = "\u2068"  # of the direction of its first letter
+ISOLATES = ("\u2066", "\u2067", ISOLATE)
+
+OPENS = dict.fromkeys("\u202a\u202b\u202d\u202e", END) | dict.fromkeys(ISOLATES, ISOLATE_END)
+"""Characters that set a direction -> what ends it."""
+
+
+def isolated(text):
+    """A text that reorders nothing around it: if it sets a direction, it is an isolate of its own
+    (U+2068 … U+2069), in which all that it opens ends, and it ends nothing that is around it."""
+    if not {*OPENS, END, ISOLATE_END} & set(text):
+        return text
+    found, open_ones, alone = [], [], text[:1] in ISOLATES
+    for number, letter in enumerate(text):
+        if letter in OPENS:
+            open_ones.append(OPENS[letter])
+        elif letter == END:
+            if open_ones[-1:] != [END]:
+                continue
+            open_ones.pop()
+        elif letter == ISOLATE_END:
+            if ISOLATE_END not in open_ones:
+                continue
+            while open_ones.pop() != ISOLATE_END:  # what was opened within ends too
+                pass
+        found.append(letter)
+        alone = alone and bool(open_ones or number == len(text) - 1)
+    found += reversed(open_ones)
+    return "".join(found if alone else [ISOLATE, *found, ISOLATE_END])
+
+
+def all_isolated(data):
+    """The same of every text in lists and dicts, keys aside."""
+    if isinstance(data, str):
+        return isolated(data)
+    if isinstance(data, list):
+        return [all_isolated(each) for each in data]
+    if isinstance(data, dict):
+        return {key: all_isolated(value) for key, value in data.items()}
+    return data
+
+
+def shortened(text, most):
+    """A text of at most so many characters, the last one an ellipsis where it was longer."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

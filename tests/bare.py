@@ -7,7 +7,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from report.plan import PACKAGES
+from report.measuring.plan import PACKAGES
 
 NOT_THERE = {*PACKAGES, "accelerate"}
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from report import lock
+from report import project
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,7 +50,7 @@ def contents(folder):
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != lock.NAME
+        if path.is_file() and path.name != project.LOCK
     }
 
 

@@ -11,7 +11,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import FalconConfig, FalconForCausalLM, PreTrainedTokenizerFast
 
-from report.models.load import load_model
+from report.models.load.load import load_model
 from tests.commands import ROOT
 from tests.fuzz import profile  # noqa: F401 (how random inputs are drawn, in all tests)
 from tests.serving import served

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from report.datasets.conditions_write import write_conditions
-from report.datasets.reader import open_study
+from report.datasets.read.study import open_study
+from report.datasets.write.conditions import write_conditions
 from report.measurements.conditions import ConditionStatistics, statistics_of
-from report.models.segments import Crossing, SegmentedText
+from report.models.text.segments import Crossing, SegmentedText
 from tests.figures import hand_made
 
 BEGIN, SYSTEM, FILLER, QUESTION = 1, 5, 9, 12

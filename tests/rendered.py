@@ -2,8 +2,9 @@
 
 import re
 
-from report import pages, store
-from report.figure_files import figure_module, figure_names
+from report import files
+from report.figures.build.find import figure_module, figure_names
+from report.pages import render
 
 CAPTION = r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>'
 """A figure, and what is said under it."""
@@ -22,10 +23,10 @@ class NoChart:
 
 def words_only(monkeypatch):
     """Draw nothing: pictures and charts have tests of their own."""
-    monkeypatch.setattr(pages, "write_pictures", lambda *arguments: None)
-    monkeypatch.setattr(pages, "write_cover", lambda *arguments: None)
-    monkeypatch.setattr(pages._compiled, "vega", lambda specification: {})
-    monkeypatch.setattr(store.os, "fsync", lambda file: None)  # of many small files
+    monkeypatch.setattr(render, "write_pictures", lambda *arguments: None)
+    monkeypatch.setattr(render, "write_cover", lambda *arguments: None)
+    monkeypatch.setattr(render.vega, "vega", lambda specification: {})
+    monkeypatch.setattr(files.os, "fsync", lambda file: None)  # of many small files
     for name in figure_names():
         monkeypatch.setattr(figure_module(name), "chart", lambda data, **state: NoChart())
 

@@ -3,7 +3,7 @@
 import threading
 from contextlib import contextmanager
 
-from report.publish import server
+from report.site.serve import server
 
 
 @contextmanager

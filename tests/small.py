@@ -1,6 +1,6 @@
 """A small publication: one article, a passage of a sentence and a corpus of two."""
 
-from report.passages import Passage
+from report.inputs.passages import Passage
 
 ARTICLE = """---
 title: Small

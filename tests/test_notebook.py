@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import report
-from report import store
+from report.datasets import store
 from report.errors import ReportError
-from report.kinds import passage as passage_kind
+from report.measuring.kinds import passage as passage_kind
 from report.notebook import figure, measure
 from tests.commands import ROOT
 from tests.readme import block
@@ -87,7 +87,7 @@ def test_a_figure_is_at_the_state_asked_for(measured):
 
 def test_what_was_measured_is_kept_for_the_next_time(measured, falcon_folder, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(measured.data.path.parents[4]))
-    monkeypatch.setattr("report.measuring.measure", lambda *_: pytest.fail("it ran again"))
+    monkeypatch.setattr("report.measuring.run.measure", lambda *_: pytest.fail("it ran again"))
     assert measure(falcon_folder, SENTENCE, layers=2).data.path == measured.data.path
 
 

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from report import text
+from report.pages import filters
 
 HOSTILE = [
     "</script><img src=x onerror=alert(1)>",
@@ -24,7 +25,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_text_survives_markdown(hostile):
-    escaped = text.markdown_text(hostile)
+    escaped = filters.markdown_text(hostile)
     extensions = ["attr_list", "footnotes", "tables", "admonition"]
     shown = markdown.markdown(f"x {escaped} y", extensions=extensions)
     assert "<img" not in shown
@@ -77,34 +78,34 @@ def test_a_number_has_two_significant_digits(value, shown):
 
 
 def test_a_line_breaks_after_the_mark_of_its_break():
-    assert text.broken_lines("↵When") == "↵<br>When"
-    assert text.broken_lines("a↵↵b↵") == "a↵↵<br>b↵<br>"
-    assert text.broken_lines("<b>↵") == "&lt;b&gt;↵<br>"
+    assert filters.broken_lines("↵When") == "↵<br>When"
+    assert filters.broken_lines("a↵↵b↵") == "a↵↵<br>b↵<br>"
+    assert filters.broken_lines("<b>↵") == "&lt;b&gt;↵<br>"
 
 
 def test_reading_time_counts_words_and_figures_but_no_markup():
-    assert text.reading_minutes("word " * 460, 0) == 2
-    assert text.reading_minutes("<a href='many words here'>one</a>", 0) == 1
-    assert text.reading_minutes("word " * 230, 6) == 3
+    assert filters.reading_minutes("word " * 460, 0) == 2
+    assert filters.reading_minutes("<a href='many words here'>one</a>", 0) == 1
+    assert filters.reading_minutes("word " * 230, 6) == 3
     tokens = "<span title='a b'>wo</span><span>rd</span><span> </span>"
-    assert text.reading_minutes(tokens * 460, 0) == 2
+    assert filters.reading_minutes(tokens * 460, 0) == 2
 
 
 def test_every_self_check_has_a_sentence():
-    from report.models.self_check import LIMITS
+    from report.models.attention.self_check import LIMITS
 
-    rows = text.self_check_rows({"differences": dict.fromkeys(LIMITS, 1e-7), "limits": LIMITS})
-    assert set(LIMITS) == set(text.SELF_CHECK)
+    rows = filters.self_check_rows({"differences": dict.fromkeys(LIMITS, 1e-7), "limits": LIMITS})
+    assert set(LIMITS) == set(filters.SELF_CHECK)
     assert [row["found"] for row in rows] == ["1.0e-07"] * len(LIMITS)
 
 
 def test_no_line_ends_within_a_name():
     names = {"falcon-8x8", "plain", "somebody/a-very-long-name-7b"}
     kept = '<span class="name">falcon-8x8</span>'
-    assert text.unbroken("In falcon-8x8, and falcon-8x8.", names) == f"In {kept}, and {kept}."
-    escaped = text.unbroken("| falcon&#45;8x8 | 1 |", names)
+    assert filters.unbroken("In falcon-8x8, and falcon-8x8.", names) == f"In {kept}, and {kept}."
+    escaped = filters.unbroken("| falcon&#45;8x8 | 1 |", names)
     assert escaped == '| <span class="name">falcon&#45;8x8</span> | 1 |'
-    linked = text.unbroken("[falcon-8x8](../models/#falcon-8x8)", names)
+    linked = filters.unbroken("[falcon-8x8](../models/#falcon-8x8)", names)
     assert linked == f"[{kept}](../models/#falcon-8x8)"
 
 
@@ -124,4 +125,4 @@ def test_no_line_ends_within_a_name():
 )
 def test_code_headings_tags_and_other_names_are_left_alone(markdown):
     names = {"falcon-8x8", "plain", "somebody/a-very-long-name-7b"}
-    assert text.unbroken(markdown, names) == markdown
+    assert filters.unbroken(markdown, names) == markdown

@@ -68,8 +68,8 @@ def loaded(name, seed=0):
 
     returns: LoadedModel
     """
-    from report.models import identity
-    from report.models.load import LoadedModel
+    from report.models.load import identity
+    from report.models.load.load import LoadedModel
 
     model = tiny(name, seed)
     config = identity.text_config(model)

@@ -13,7 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from report.errors import ReportError
-from report.models.structure import structure
+from report.models.attention.structure import structure
 
 SOFTMAX = (torch.nn.functional.softmax, torch.softmax, torch.Tensor.softmax)
 SAME = 1e-5

@@ -10,7 +10,7 @@ from report import families
 from report.families.reference import eager_pass
 from report.measurements import decomposition
 from report.measurements.decomposition import Scores
-from report.models.structure import structure
+from report.models.attention.structure import structure
 
 
 def split_pairs(name, seed, token_ids, factors, alibi_twice):

@@ -10,10 +10,10 @@ from report.families.reference import plain_logits, reference
 from report.families.split import split_pairs
 from report.measurements import decomposition
 from report.measurements.decomposition import Scores
-from report.models.capture import attached
-from report.models.kernel import streaming_attention
-from report.models.measure import measure_passage
-from report.models.structure import structure
+from report.models.attention.capture import attached
+from report.models.attention.kernel import streaming_attention
+from report.models.attention.structure import structure
+from report.models.measure.passage import measure_passage
 
 LIMIT = 2e-5
 TOKENS = 24
@@ -91,7 +91,7 @@ class _Recorder:
         self.probabilities, self.contexts = {}, {}
 
     def attention(self, layer, factors, value):
-        """See report/models/capture.py."""
+        """See report/models/attention/capture.py."""
         probability = torch.zeros(factors.heads, factors.length, factors.length)
         self.probabilities[layer] = probability
 
@@ -102,7 +102,7 @@ class _Recorder:
         return streaming_attention(factors, value, observe, layer, rows=ROWS)
 
     def updates(self, layer, hidden_state, context, attention_output):
-        """See report/models/capture.py."""
+        """See report/models/attention/capture.py."""
         self.contexts[layer] = context
 
 

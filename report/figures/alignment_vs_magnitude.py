@@ -3,8 +3,8 @@
 import altair
 import numpy as np
 
-from report.figures import _controls, _terms, _theme, _updates
-from report.figures._updates import controls, left_out, rows  # noqa: F401
+from report.figures.parts import choices, score_terms, theme, updates
+from report.figures.parts.updates import controls, left_out, rows  # noqa: F401
 from report.text import number, percent
 
 ASPECT = 1.35
@@ -20,19 +20,19 @@ def title(data):
 def caption(data):
     return (
         f"A point is one token in one head. Impact orientation is the orientation of an update, "
-        f"impact strength its magnitude. {_updates.explained(data)} Colour and shape say what the "
-        f"head looks at most from that token. {_updates.without_first(data)}"
+        f"impact strength its magnitude. {updates.explained(data)} Colour and shape say what the "
+        f"head looks at most from that token. {updates.without_first(data)}"
     )
 
 
 def chart(data, **state):
-    at = _controls.at_state(controls(data), state)
-    points = altair.Chart(altair.NamedData("points")).transform_filter(_updates.AFTER_FIRST)
-    return _theme.frame(
+    at = choices.at_state(controls(data), state)
+    points = altair.Chart(altair.NamedData("points")).transform_filter(updates.AFTER_FIRST)
+    return theme.frame(
         altair.layer(
-            _updates.zero_line(),
+            updates.zero_line(),
             _cloud(data, points),
-            *(ring.encode(**_axes()) for ring in _updates.marked(points, 110)),
+            *(ring.encode(**_axes()) for ring in updates.marked(points, 110)),
         ),
         name="alignment_vs_magnitude",
         description=f"{title(data)}: a scatter plot, one point a token and head",
@@ -40,22 +40,22 @@ def chart(data, **state):
         url="updates/{layer}.json",
         decode="tables",
         datasets=["points"],
-        shows={"points": _updates.DRAWN},
-        params=_updates.params(at),
+        shows={"points": updates.DRAWN},
+        params=updates.params(at),
     )
 
 
 def _axes():
     return {
-        "x": altair.X("alignment:Q", title=f"{_updates.ALIGNMENT} (−1 to 1)").axis(
-            tickCount=_theme.ticks_across()
+        "x": altair.X("alignment:Q", title=f"{updates.ALIGNMENT} (−1 to 1)").axis(
+            tickCount=theme.ticks_across()
         ),
-        "y": altair.Y("magnitude:Q", title=f"{_updates.MAGNITUDE} (ratio)").axis(tickCount=6),
+        "y": altair.Y("magnitude:Q", title=f"{updates.MAGNITUDE} (ratio)").axis(tickCount=6),
     }
 
 
 def _cloud(data, points):
-    legend = _updates.legend()
+    legend = updates.legend()
     tooltip = [
         altair.Tooltip("label:N", title="current token"),
         altair.Tooltip("head:O", title="head"),
@@ -65,23 +65,23 @@ def _cloud(data, points):
     ]
     return (
         points.transform_calculate(
-            kind=_terms.KIND,
-            label=_theme.token_label("token", "token_text"),
-            target_label=_theme.token_label("largest_target", "largest_target_text"),
+            kind=score_terms.KIND,
+            label=theme.token_label("token", "token_text"),
+            target_label=theme.token_label("largest_target", "largest_target_text"),
         )
         .mark_point(
             filled=True,
-            size=altair.ExprRef(f"width > 500 ? {_updates.point_size(data)} : 16"),
+            size=altair.ExprRef(f"width > 500 ? {updates.point_size(data)} : 16"),
             opacity=0.6,
             aria=False,
         )
-        .encode(**_axes(), **_theme.kind_scales(legend), tooltip=tooltip)
+        .encode(**_axes(), **theme.kind_scales(legend), tooltip=tooltip)
     )
 
 
 def alt(data, **state):
-    layer = _controls.values(controls(data), state)["layer"]
-    columns = _updates.points(data, state)
+    layer = choices.values(controls(data), state)["layer"]
+    columns = updates.points(data, state)
     seen = columns["token"] > 0
     _, value = tendency(columns)
     told = (
@@ -109,7 +109,7 @@ def tendency(points):
 
 def seen(data, **state):
     """On which side most points lie, and whether that goes with how far up they are."""
-    columns = _updates.points(data, state)
+    columns = updates.points(data, state)
     after_first = columns["token"] > 0
     against = float(np.mean(columns["alignment"][after_first] < 0))
     side = "against the hidden state" if against >= 0.5 else "along with the hidden state"

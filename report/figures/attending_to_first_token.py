@@ -1,7 +1,7 @@
 """How often a token's largest target is the first token, head by head and layer by layer."""
 
-from report.figures import _head_sorted
-from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls, rows, use  # noqa: F401
+from report.figures.parts import head_sorted
+from report.figures.parts.head_sorted import ASPECT, PHONE_ASPECT, controls, rows, use  # noqa: F401
 
 Y_TITLE = "share of tokens whose largest target is token 0"
 NUMBER = ".1%"
@@ -12,21 +12,21 @@ def title(data):
 
 
 def caption(data):
-    return _head_sorted.caption(data, "How often the largest target of a token is the first token.")
+    return head_sorted.caption(data, "How often the largest target of a token is the first token.")
 
 
 def chart(data, **state):
-    return _head_sorted.chart(
+    return head_sorted.chart(
         data, "attending_to_first_token", title(data), "first_token", Y_TITLE, NUMBER, state
     )
 
 
 def alt(data, **state):
-    return _head_sorted.alt(
+    return head_sorted.alt(
         data, "Fraction of tokens that attend most to the first token", "first_token", NUMBER, state
     )
 
 
 def seen(data, **state):
     does = "{head} has the first token as its largest target most often, for {value} of the tokens"
-    return _head_sorted.seen(data, "first_token", does, state)
+    return head_sorted.seen(data, "first_token", does, state)

@@ -4,7 +4,7 @@ import altair
 import numpy as np
 
 from report.errors import ReportError
-from report.figures import _controls, _scatter, _terms, _ternary, _theme
+from report.figures.parts import choices, scatter, score_terms, ternary, theme
 from report.text import percent
 
 ASPECT = 1.12
@@ -19,7 +19,7 @@ def title(data):
 
 def left_out(data):
     """Why this figure cannot be drawn of a model, in one sentence; "" if it can."""
-    number = len(_terms.choosing(data))
+    number = len(score_terms.choosing(data))
     if number >= 2:
         return ""
     if number == 0:
@@ -35,8 +35,8 @@ def _axes(data):
     reason = left_out(data)
     if reason:
         raise ReportError(f"attention_breakdown cannot be drawn: {reason}")
-    names = _terms.names(data)
-    return {term: names[term] for term in _terms.choosing(data)}
+    names = score_terms.names(data)
+    return {term: names[term] for term in score_terms.choosing(data)}
 
 
 def caption(data):
@@ -74,45 +74,45 @@ def use(data):
 
 def controls(data):
     return [
-        _controls.layer_control(data),
-        _controls.head_control(data),
-        _controls.Control("sort_idx", "Rank (0 = largest)", 0, min(RANKS, data.length) - 1, 0),
+        choices.layer_control(data),
+        choices.head_control(data),
+        choices.Control("sort_idx", "Rank (0 = largest)", 0, min(RANKS, data.length) - 1, 0),
     ]
 
 
 def chart(data, **state):
     axes = _axes(data)
-    plane = _scatter if len(axes) == 2 else _ternary
+    plane = scatter if len(axes) == 2 else ternary
     kind = "two score terms, a scatter plot" if len(axes) == 2 else "a ternary plot of three terms"
-    return _theme.frame(
+    return theme.frame(
         altair.layer(*plane.layers(axes), _points(data, axes, plane), _marked(axes, plane)),
         name="attention_breakdown",
         description=f"{title(data)}: {kind}",
-        controls=_controls.at_state(controls(data), state),
+        controls=choices.at_state(controls(data), state),
         url="attention/{layer}/{head}.json",
         decode="attention_breakdown",
         datasets=["points"],
-        params=_theme.marked("token") + plane.params(),
-        terms=_terms.names(data),
+        params=theme.marked("token") + plane.params(),
+        terms=score_terms.names(data),
         axes=list(axes),
     )
 
 
 def _points(data, axes, plane):
     legend = altair.Legend(
-        orient="top-right" if plane is _ternary else "top",  # beside the triangle there is room
+        orient="top-right" if plane is ternary else "top",  # beside the triangle there is room
         title="probability",
         gradientLength=altair.ExprRef("clamp(height * 0.22, 60, 120)"),
         gradientThickness=10,
         values=[0, 0.5, 1],
         format=".1f",
-        offset=2 if plane is _ternary else _theme.ABOVE,
+        offset=2 if plane is ternary else theme.ABOVE,
     )
-    scale = altair.Scale(domain=[0, 1], **_theme.ramp(_theme.PROBABILITY_RAMP))
+    scale = altair.Scale(domain=[0, 1], **theme.ramp(theme.PROBABILITY_RAMP))
     tooltip = [
         altair.Tooltip("current:N", title="current token"),
         altair.Tooltip("target:N", title="target token"),
-        _theme.apart(data),
+        theme.apart(data),
         altair.Tooltip("probability:Q", title="probability", format=".3f"),
         *(
             altair.Tooltip(f"{term}:Q", title=f"{name} term", format=".2f")
@@ -135,21 +135,21 @@ def _points(data, axes, plane):
 
 def _marked(axes, plane):
     here = "datum.current_token === marked_token || datum.target_token === marked_token"
-    ring = _theme.ring(altair.Chart(altair.NamedData("points")), here, 150)
+    ring = theme.ring(altair.Chart(altair.NamedData("points")), here, 150)
     return _labelled(ring, axes, plane).encode(**plane.position("x", "y"))
 
 
 def _labelled(mark, axes, plane):
     return mark.transform_calculate(
         **plane.place(axes),
-        apart=_theme.APART,
-        current=_theme.token_label("current_token", "current_text"),
-        target=_theme.token_label("target_token", "target_text"),
+        apart=theme.APART,
+        current=theme.token_label("current_token", "current_text"),
+        target=theme.token_label("target_token", "target_text"),
     )
 
 
 def rows(data, **state):
-    layer, head, sort_idx = _controls.values(controls(data), state).values()
+    layer, head, sort_idx = choices.values(controls(data), state).values()
     attention = data.attention(layer, head)
     return {"points": points(attention, data.tokens, sort_idx, list(_axes(data)))}
 
@@ -162,7 +162,7 @@ def points(attention, tokens, sort_idx, axes):
     as they are; and of the terms less their smallest value in the row, share_<term>, divided by
     their sum, where there are three, or height_<term>, where there are two.
     """
-    terms = {name: _terms.matrix(attention, name) for name in axes}
+    terms = {name: score_terms.matrix(attention, name) for name in axes}
     first, last = attention.visible.first, attention.visible.last
     found = []
     for current, target in enumerate(attention.largest_targets[:, sort_idx].tolist()):
@@ -198,7 +198,7 @@ def _placed(shifted, total):
 
 
 def alt(data, **state):
-    layer, head, sort_idx = _controls.values(controls(data), state).values()
+    layer, head, sort_idx = choices.values(controls(data), state).values()
     axes = _axes(data)
     found = rows(data, **state)["points"]
     kind = "Scatter" if len(axes) == 2 else "Ternary"
@@ -216,7 +216,7 @@ def alt(data, **state):
 
 def seen(data, **state):
     """The term that speaks most for the targets shown, and for how many of them."""
-    sort_idx = _controls.values(controls(data), state)["sort_idx"]
+    sort_idx = choices.values(controls(data), state)["sort_idx"]
     axes, found = _axes(data), rows(data, **state)["points"]
     if not found:
         return "No target of this rank has a place in the figure."

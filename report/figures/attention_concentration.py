@@ -1,7 +1,7 @@
 """How far the largest target stands out from the second, head by head and layer by layer."""
 
-from report.figures import _head_sorted
-from report.figures._head_sorted import ASPECT, PHONE_ASPECT, controls, rows, use  # noqa: F401
+from report.figures.parts import head_sorted
+from report.figures.parts.head_sorted import ASPECT, PHONE_ASPECT, controls, rows, use  # noqa: F401
 
 Y_TITLE = "largest − second largest probability, mean"
 NUMBER = ".3f"
@@ -12,20 +12,20 @@ def title(data):
 
 
 def caption(data):
-    return _head_sorted.caption(
+    return head_sorted.caption(
         data,
         "How far the largest probability of a token is above its second largest, on average.",
     )
 
 
 def chart(data, **state):
-    return _head_sorted.chart(
+    return head_sorted.chart(
         data, "attention_concentration", title(data), "concentration", Y_TITLE, NUMBER, state
     )
 
 
 def alt(data, **state):
-    return _head_sorted.alt(
+    return head_sorted.alt(
         data,
         "Mean difference between the largest and the second largest probability",
         "concentration",
@@ -36,4 +36,4 @@ def alt(data, **state):
 
 def seen(data, **state):
     does = "{head} is the most concentrated, its largest target {value} ahead of the next"
-    return _head_sorted.seen(data, "concentration", does, state)
+    return head_sorted.seen(data, "concentration", does, state)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from report.figures import _controls, _map, _pixels, _terms, _theme
-from report.figures._map import edge, score_range
+from report.figures.parts import choices, map, raster, score_terms, theme
+from report.figures.parts.map import edge, score_range
 from report.text import percent
 
 ASPECT = 1.0
@@ -22,42 +22,42 @@ def left_out(data):
 
 
 def caption(data):
-    return _map.explained(data)
+    return map.explained(data)
 
 
 def use(data):
-    return _map.use(data)
+    return map.use(data)
 
 
 def controls(data):
-    return [_controls.layer_control(data), _controls.head_control(data)]
+    return [choices.layer_control(data), choices.head_control(data)]
 
 
 def chart(data, **state):
-    at = _controls.at_state(controls(data), state)
+    at = choices.at_state(controls(data), state)
     attention = data.attention(*(control.value for control in at))
     low, high = score_range(attention)
-    return _theme.frame(
-        _map.layers(data),
+    return theme.frame(
+        map.layers(data),
         name="attention_map",
         description=title(data) + ": scores of one head, current token by target token",
         controls=at,
         url="attention/{layer}/{head}.json",
         decode="attention_map",
         datasets=["map", "markers", "edge", "cursor", "no_score"],
-        params=_map.params(data.tokens, low, high),
-        **_map.looks(),
-        terms=_terms.names(data),
+        params=map.params(data.tokens, low, high),
+        **map.looks(),
+        terms=score_terms.names(data),
     )
 
 
 def rows(data, *, dark=False, **state):
-    attention = data.attention(*_controls.values(controls(data), state).values())
+    attention = data.attention(*choices.values(controls(data), state).values())
     low, high = score_range(attention)
     shades = "dark" if dark else "light"
-    picture = _pixels.raster(attention.capped, low, high, _theme.SCORE_RAMP[shades])
+    picture = raster.raster(attention.capped, low, high, theme.SCORE_RAMP[shades])
     return {
-        "map": [{"image": _pixels.data_url(picture)}],
+        "map": [{"image": raster.data_url(picture)}],
         "markers": markers(attention),
         "edge": edge(attention.visible),
         "cursor": [],
@@ -71,7 +71,7 @@ def markers(attention):
         {
             "current_token": current,
             "target_token": int(target),
-            "kind": _terms.kind(current, int(target)),
+            "kind": score_terms.kind(current, int(target)),
         }
         for current, count in enumerate(attention.marker_count)
         for target in attention.largest_targets[current, :count]
@@ -79,7 +79,7 @@ def markers(attention):
 
 
 def alt(data, **state):
-    layer, head = _controls.values(controls(data), state).values()
+    layer, head = choices.values(controls(data), state).values()
     attention = data.attention(layer, head)
     itself = np.diagonal(attention.probability)[1:].mean()
     first = attention.probability[1:, 0].mean()
@@ -104,7 +104,7 @@ def _shape(visible):
 
 def seen(data, **state):
     """The habit that the markers show, if more than half of the tokens have it."""
-    layer, head = _controls.values(controls(data), state).values()
+    layer, head = choices.values(controls(data), state).values()
     attention = data.attention(layer, head)
     target, probability = attention.largest_targets[:, 0], attention.probability
     token = np.arange(data.length)

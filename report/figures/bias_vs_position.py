@@ -6,9 +6,8 @@ import altair
 import numpy as np
 
 from report.errors import ReportError
-from report.figures import _controls, _profiles, _terms, _theme
-from report.text import count, number
-from report.words import shortened
+from report.figures.parts import choices, profiles, score_terms, theme
+from report.text import count, number, shortened
 
 ENDS = "width > 500 ? 88 : 74"
 """Pixels on the right in which each line is named at its end."""
@@ -27,7 +26,7 @@ LEVEL = 0.05
 
 def left_out(data):
     """Why this figure cannot be drawn of a model, in one sentence; "" if it can."""
-    choosing = _terms.choosing(data)
+    choosing = score_terms.choosing(data)
     if not choosing:
         return "Of this model only whole scores could be measured, so no term can be shown alone."
     if len(choosing) < 2:
@@ -40,8 +39,8 @@ def _lines(data):
     reason = left_out(data)
     if reason:
         raise ReportError(f"bias_vs_position cannot be drawn: {reason}")
-    names, choosing = _terms.names(data), _terms.choosing(data)
-    if _terms.position(data) == "rotary":
+    names, choosing = score_terms.names(data), score_terms.choosing(data)
+    if score_terms.position(data) == "rotary":
         shown = list(choosing)
     elif "bias" in choosing:
         shown = ["bias", "position" if "position" in choosing else "content"]
@@ -56,12 +55,12 @@ def _sentence(words):
 
 def by_distance(data):
     """True for rotary positions: there a term depends on how far apart two tokens are."""
-    return _terms.position(data) == "rotary"
+    return score_terms.position(data) == "rotary"
 
 
 def title(data):
     *others, last = _lines(data).values()
-    return f"{_sentence(_terms.listed(others))} vs {last}"
+    return f"{_sentence(score_terms.listed(others))} vs {last}"
 
 
 def caption(data):
@@ -105,7 +104,7 @@ def _common():
 
 
 def controls(data):
-    return [_controls.layer_control(data), _controls.head_control(data)]
+    return [choices.layer_control(data), choices.head_control(data)]
 
 
 def chart(data, **state):
@@ -124,17 +123,17 @@ def chart(data, **state):
         if term != "position" and field == "token":
             marks += _standing_out(data, named, x, term)
     ends = _ends(data, table, field, lines)
-    return _theme.frame(
+    return theme.frame(
         altair.layer(*marks, *ends, _hover(data, table, x, field, lines)),
         name="bias_vs_position",
         description=f"{title(data)}: terms of the score by {field}, mean removed",
-        controls=_controls.at_state(controls(data), state),
+        controls=choices.at_state(controls(data), state),
         url="attention/{layer}/{head}.json",
         decode="bias_vs_position",
         datasets=[dataset],
         shows={dataset: [["pairs", ">=", _fewest(data)]] if field == "distance" else []},
-        params=[*_theme.marked("token"), altair.param(name="ends", expr=ENDS)],
-        terms=_terms.names(data),
+        params=[*theme.marked("token"), altair.param(name="ends", expr=ENDS)],
+        terms=score_terms.names(data),
         lines=list(lines),
         walk=[field],
         by="target" if field == "token" else "distance",
@@ -155,7 +154,7 @@ def _x(data, field):
     return (
         altair.X(f"{field}:Q", title=title)
         .scale(nice=False, zero=False, range=room)
-        .axis(**axis, tickCount=_theme.ticks_across())
+        .axis(**axis, tickCount=theme.ticks_across())
     )
 
 
@@ -166,7 +165,7 @@ def _y(term):
 def _colour(lines):
     scale = altair.Scale(
         domain=[f"{name} term" for name in lines.values()],
-        range=[_theme.themed(*_theme.TERMS[each]) for each in lines],
+        range=[theme.themed(*theme.TERMS[each]) for each in lines],
     )
     return altair.Color("line:N", scale=scale, legend=None)
 
@@ -238,7 +237,7 @@ def _standing_out(data, table, x, term):
         )
         found += [
             mark.encode(x=x, y=_y(term), text="text:N")
-            for mark in _theme.halo(
+            for mark in theme.halo(
                 ranked.mark_text,
                 baseline=baseline,
                 dy=away,
@@ -246,7 +245,7 @@ def _standing_out(data, table, x, term):
                     f"datum.token < {data.length / 12:.4g} ? 'left' : "
                     f"datum.token > {data.length * 11 / 12:.4g} ? 'right' : 'center'"
                 ),
-                fontSize=_theme.TICK,
+                fontSize=theme.TICK,
             )
         ]
     return found
@@ -255,11 +254,11 @@ def _standing_out(data, table, x, term):
 def _zero():
     return altair.Chart(altair.InlineData([{}])).mark_rule(
         strokeWidth=1, opacity=0.5, aria=False
-    ).encode(y=_theme.at(0))  # fmt: skip
+    ).encode(y=theme.at(0))  # fmt: skip
 
 
 def _marked_token():
-    return _theme.guides("marked_token", line=lambda at: {"x": _theme.at(altair.ExprRef(at))})
+    return theme.guides("marked_token", line=lambda at: {"x": theme.at(altair.ExprRef(at))})
 
 
 def _drawn(table, x, field, term, colour):
@@ -285,10 +284,10 @@ def _hover(data, table, x, field, lines):
     """A strip a place as wide as places are apart, unseen: a tooltip without aiming."""
     if field == "token":
         place = [altair.Tooltip("label:N", title="target token")]
-        table = table.transform_calculate(label=_theme.token_label("token", "token_text"))
+        table = table.transform_calculate(label=theme.token_label("token", "token_text"))
     else:
-        place = [_theme.apart(data), altair.Tooltip("pairs:Q", title="pairs of tokens")]
-        table = table.transform_calculate(apart=_theme.APART)
+        place = [theme.apart(data), altair.Tooltip("pairs:Q", title="pairs of tokens")]
+        table = table.transform_calculate(apart=theme.APART)
     terms = [
         altair.Tooltip(f"{term}:Q", title=f"{name} term", format="+.2f")
         for term, name in lines.items()
@@ -303,16 +302,16 @@ def _hover(data, table, x, field, lines):
 
 
 def rows(data, **state):
-    attention = data.attention(*_controls.values(controls(data), state).values())
+    attention = data.attention(*choices.values(controls(data), state).values())
     lines = list(_lines(data))
     if by_distance(data):
-        return {"distances": _theme.records(_profiles.by_distance(attention, lines))}
+        return {"distances": theme.records(profiles.by_distance(attention, lines))}
     return {"targets": targets(attention, data.tokens, lines)}
 
 
 def targets(attention, tokens, lines):
     """One dict a target token: token, token_text, and each term less its mean."""
-    columns = _profiles.by_target(attention, lines)
+    columns = profiles.by_target(attention, lines)
     return [
         {"token": t.index, "token_text": t.label}
         | {term: float(values[t.index]) for term, values in columns.items()}
@@ -321,16 +320,16 @@ def targets(attention, tokens, lines):
 
 
 def alt(data, **state):
-    layer, head = _controls.values(controls(data), state).values()
+    layer, head = choices.values(controls(data), state).values()
     attention, lines = data.attention(layer, head), _lines(data)
     if by_distance(data):
         return _alt_by_distance(attention, lines, f"layer {layer}, head {head}")
-    columns = _profiles.by_target(attention, list(lines))
+    columns = profiles.by_target(attention, list(lines))
     places = np.arange(data.length)
     slopes = {term: np.polyfit(places, values, 1)[0] * 100 for term, values in columns.items()}
     changes = " and ".join(f"the {lines[t]} term changes by {s:+.2f}" for t, s in slopes.items())
     first, *_ = lines
-    named = _terms.listed(list(lines.values()))
+    named = score_terms.listed(list(lines.values()))
     return (
         f"{_sentence(named)} terms of layer {layer}, head {head} by target token, means "
         f"removed. Over 100 tokens {changes} on average; the {first} term of single targets "
@@ -339,8 +338,8 @@ def alt(data, **state):
 
 
 def _alt_by_distance(attention, lines, where):
-    found = _profiles.by_distance(attention, list(lines))
-    named = _terms.listed(list(lines.values()))
+    found = profiles.by_distance(attention, list(lines))
+    named = score_terms.listed(list(lines.values()))
     said = [
         f"the {name} term is largest at {found['distance'][found[term].argmax()]} tokens in the "
         f"past and spreads over {np.ptp(found[term]):.2f}"
@@ -351,11 +350,11 @@ def _alt_by_distance(attention, lines, where):
 
 def seen(data, **state):
     """Which way each line goes, or by distance where it is highest."""
-    layer, head = _controls.values(controls(data), state).values()
+    layer, head = choices.values(controls(data), state).values()
     attention, lines = data.attention(layer, head), _lines(data)
     if by_distance(data):
         return _seen_by_distance(data, attention, lines)
-    columns = _profiles.by_target(attention, list(lines))
+    columns = profiles.by_target(attention, list(lines))
     places = np.arange(data.length)
     changes = {
         term: float(np.polyfit(places, values, 1)[0] * (data.length - 1))
@@ -394,7 +393,7 @@ def _moved(change):
 
 
 def _seen_by_distance(data, attention, lines):
-    found = _profiles.by_distance(attention, list(lines))
+    found = profiles.by_distance(attention, list(lines))
     shown = found["pairs"] >= _fewest(data)
     if not shown.any():
         return "The passage is too short to show how the terms go with distance."
@@ -408,6 +407,6 @@ def _seen_by_distance(data, attention, lines):
     ]
     return (
         f"Distance moves the {lines[most]} term most, by {number(spreads[most])} "
-        f"between its highest and its lowest point, and {_terms.listed(others)}. It speaks most "
-        f"for {place}."
+        f"between its highest and its lowest point, and {score_terms.listed(others)}. It "
+        f"speaks most for {place}."
     )

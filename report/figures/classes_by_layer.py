@@ -3,9 +3,9 @@
 import altair
 import numpy as np
 
-from report.figures import _classes, _controls, _head_sorted, _theme
-from report.figures._classes import left_out  # noqa: F401 (a figure has it)
-from report.heads import largest
+from report.figures.parts import choices, head_sorted, target_classes, theme
+from report.figures.parts.heads import largest
+from report.figures.parts.target_classes import left_out  # noqa: F401 (a figure has it)
 from report.text import number, percent
 
 ASPECT, PHONE_ASPECT = 1.6, 1.05
@@ -36,20 +36,20 @@ def use(data):
 
 
 def controls(data):
-    classes, renderings = _classes.present(data), _classes.renderings(data)
+    classes, renderings = target_classes.present(data), target_classes.renderings(data)
     first = "same_column" if "same_column" in classes else next(iter(classes))
     return [
-        _controls.Switch("target", "Targets", classes, first),
-        _controls.Switch("rendering", "Table written as", renderings, next(iter(renderings))),
+        choices.Switch("target", "Targets", classes, first),
+        choices.Switch("rendering", "Table written as", renderings, next(iter(renderings))),
     ]
 
 
 def chart(data, **state):
-    at = _controls.at_state(controls(data), state)
+    at = choices.at_state(controls(data), state)
     shown = altair.Chart(altair.NamedData("heads")).transform_filter(
         "datum.target === target && datum.rendering === rendering"
     )
-    x, y = _head_sorted.layer_axis(data), _y()
+    x, y = head_sorted.layer_axis(data), _y()
     told = shown.transform_calculate(times="datum.even > 0 ? datum.probability / datum.even : null")
     tooltip = [
         altair.Tooltip("rank:Q", title="rank (0 = lowest)"),
@@ -59,14 +59,14 @@ def chart(data, **state):
         altair.Tooltip("times:Q", title="times even", format=".2f"),
         altair.Tooltip("named:N", title="real head"),
     ]
-    lines, *points = _head_sorted.sorted_lines(data, told, x, y, "rank", tooltip)
-    return _theme.frame(
+    lines, *points = head_sorted.sorted_lines(data, told, x, y, "rank", tooltip)
+    return theme.frame(
         altair.layer(
             lines,
             _even(data, shown, x),
             *points,
             *_named_even(),
-            *_head_sorted.marked_head(shown, x, y),
+            *head_sorted.marked_head(shown, x, y),
         ),
         name="classes_by_layer",
         description="Probability of a class of targets by layer, heads sorted",
@@ -77,7 +77,7 @@ def chart(data, **state):
         shows={"heads": [["target", "=", "{target}"], ["rendering", "=", "{rendering}"]]},
         params=[
             *(altair.param(name=control.param, value=control.value) for control in at),
-            *_theme.marked("layer", "head"),
+            *theme.marked("layer", "head"),
         ],
         walk=["layer", "rank"],
     )
@@ -108,32 +108,32 @@ def _named_even():
     rule = altair.Chart(altair.InlineData([{}])).mark_rule(
         strokeDash=[5, 4], strokeWidth=1.6, color=altair.ExprRef("ink"), aria=False
     )
-    begins, ends = (_theme.place(f"width - {left}") for left in (118, 94))
+    begins, ends = (theme.place(f"width - {left}") for left in (118, 94))
     style = {"align": "right", "baseline": "bottom", "aria": False}
     return [
-        rule.encode(x=begins, x2=ends, y=_theme.place(-29)),
-        _theme.written("'even attention'", "width", -24, **style),
+        rule.encode(x=begins, x2=ends, y=theme.place(-29)),
+        theme.written("'even attention'", "width", -24, **style),
     ]
 
 
 def rows(data, **state):
     """The table "heads" as a list of dicts, of all classes and renderings whatever the state."""
-    _classes.check(data)
-    _controls.at_state(controls(data), state)
-    return {"heads": _theme.records(data.class_shares)}
+    target_classes.check(data)
+    choices.at_state(controls(data), state)
+    return {"heads": theme.records(data.class_shares)}
 
 
 def alt(data, **state):
     """Alt text that names the head and the layer with the largest value, and even attention."""
-    at = _controls.values(controls(data), state)
+    at = choices.values(controls(data), state)
     values = data.shares(at["target"], at["rendering"])
     layer, head = np.unravel_index(values.argmax(), values.shape)
     even = data.even(at["target"], at["rendering"]).mean()
     times = f", {number(values.mean() / even)} times that" if even else ""
     return (
-        f"Probability given to {_classes.NAMES[at['target']]}, by layer, with the {data.heads} "
-        f"heads of each layer sorted; the table is written as "
-        f"{_classes.renderings(data)[at['rendering']]}. The largest value is "
+        f"Probability given to {target_classes.NAMES[at['target']]}, by layer, with the "
+        f"{data.heads} heads of each layer sorted; the table is written as "
+        f"{target_classes.renderings(data)[at['rendering']]}. The largest value is "
         f"{values[layer, head]:.1%}, head {head} of layer {layer}. Even attention would give "
         f"{even:.1%}; the mean of all heads is {values.mean():.1%}{times}."
     )
@@ -141,11 +141,11 @@ def alt(data, **state):
 
 def seen(data, **state):
     """The head that gives the class most, against even attention, and how many go beyond that."""
-    at = _controls.values(controls(data), state)
+    at = choices.values(controls(data), state)
     values = data.shares(at["target"], at["rendering"])
     even = data.even(at["target"], at["rendering"])
     top, total = largest(values), values.size
-    named = _classes.named(at["target"])
+    named = target_classes.named(at["target"])
     said = (
         f"{top.label} gives {percent(top.value)} of its attention to {named}, "
         f"where even attention would give {percent(even[top.layer])}."

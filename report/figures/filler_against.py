@@ -1,12 +1,12 @@
 """Does it matter what a filler says? Meaningless tokens against a sentence of the same length."""
 
-from report.figures import _controls, _received, _terms
-from report.figures._one_row import OneRow
-from report.figures._received import use  # noqa: F401 (a figure has it)
+from report.figures.parts import choices, received, score_terms
+from report.figures.parts.one_row import OneRow
+from report.figures.parts.received import use  # noqa: F401 (a figure has it)
 from report.text import number
 
 NAME = "filler_against"
-ROW = OneRow(NAME, (_received.BLUE, _received.ORANGE), cut=False, span="Filler")
+ROW = OneRow(NAME, (received.BLUE, received.ORANGE), cut=False, span="Filler")
 left_out = ROW.left_out
 controls = ROW.controls
 columns = ROW.columns
@@ -20,7 +20,7 @@ alt = ROW.alt
 
 def title(data):
     one, other = data.lines.values()
-    return f"{one} vs {_received.lower(other)}"
+    return f"{one} vs {received.lower(other)}"
 
 
 def caption(data):
@@ -30,15 +30,15 @@ def caption(data):
         same = " Both fillers are equally long and stand at the same positions, which are grey."
     return (
         "All positions of two prompts that differ in what stands before the question, the filler: "
-        f"“{one}” or “{other}”.{same}{_received.bands(data)}\n{_received.explained(data)}"
+        f"“{one}” or “{other}”.{same}{received.bands(data)}\n{received.explained(data)}"
     )
 
 
 def seen(data, **state):
     """What one addition gets of the weight that the other gets, panel by panel."""
-    at = _controls.values(controls(data), state)
+    at = choices.values(controls(data), state)
     one, other = (
-        [_received.inside(place, condition, **at) for place in data.places]
+        [received.inside(place, condition, **at) for place in data.places]
         for condition in data.lines
     )
     first, second = data.lines.values()
@@ -47,8 +47,8 @@ def seen(data, **state):
     times = [mine / theirs for mine, theirs in zip(one, other, strict=True)]
     order = ", panel by panel" if len(times) > 1 else ""
     return (
-        f"In the filler, a token of “{first}” gets {_terms.listed(_as_exact(times))} times the "
-        f"average weight that a token of “{second}” gets{order}."
+        f"In the filler, a token of “{first}” gets {score_terms.listed(_as_exact(times))} times "
+        f"the average weight that a token of “{second}” gets{order}."
     )
 
 

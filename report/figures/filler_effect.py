@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.figures import _controls, _grid, _received, _theme
+from report.figures.parts import choices, grid, received, theme
 from report.text import number, percent
 
 NAME = "filler_effect"
@@ -24,12 +24,12 @@ HEAT_RAMP = {
 
 
 def title(data):
-    return f"What {_received.named(data)} change, head by head, in {data.places[0].model.name}"
+    return f"What {received.named(data)} change, head by head, in {data.places[0].model.name}"
 
 
 def left_out(data):
     """Why this figure cannot be drawn, in one sentence; "" if it can."""
-    reason = _received.left_out(data, 2)
+    reason = received.left_out(data, 2)
     if reason:
         return reason
     model = data.places[0].model
@@ -50,10 +50,10 @@ def caption(data):
             f"\nBands around the lines of {model.name} are one standard error over "
             f"{model.prompts} prompts."
         )
-    shown = _received.Y_TITLE.lower()
+    shown = received.Y_TITLE.lower()
     return (
         "A cell is a head. λ is the share of probability that stays with the tokens of the prompt "
-        f"without {_received.named(data)}, so 1\u00a0−\u00a0λ is what these take; total variation "
+        f"without {received.named(data)}, so 1\u00a0−\u00a0λ is what these take; total variation "
         "is how far the pattern on the other tokens moves once each sums to 1 (0: not at all, "
         "1: to other tokens altogether). Both are means over the current tokens after what was "
         f"added{over}. Below the map is the {shown} of each position in one head, as in the other "
@@ -71,12 +71,12 @@ def use(data):
 
 def controls(data):
     place = data.places[0]
-    model, one = place.model, _received.COUNTED_FROM
+    model, one = place.model, received.COUNTED_FROM
     return [
-        _controls.Control("layer", "Layer", 0, model.layers - 1, place.layer, one),
-        _controls.Control("head", "Head", 0, model.heads - 1, place.head, one),
-        _controls.Switch("measure", "Colour", MEASURES, "taken"),
-        _received.reduction_control(mean="all"),
+        choices.Control("layer", "Layer", 0, model.layers - 1, place.layer, one),
+        choices.Control("head", "Head", 0, model.heads - 1, place.head, one),
+        choices.Switch("measure", "Colour", MEASURES, "taken"),
+        received.reduction_control(mean="all"),
     ]
 
 
@@ -88,51 +88,51 @@ def columns(data):
 def boxes(data):
     """The map over the whole width, as high as its layers need; two panels below."""
     layers = data.places[0].model.layers
-    wide, narrow = _grid.GRID_WIDTH, 360
-    heat_map = _grid.Box(wide / (120 + 42 * layers), narrow / (120 + 33 * layers), wide, 2)
-    panel = _grid.Box(1.75, _received.PHONE_ASPECT, wide // 2)
+    wide, narrow = grid.GRID_WIDTH, 360
+    heat_map = grid.Box(wide / (120 + 42 * layers), narrow / (120 + 33 * layers), wide, 2)
+    panel = grid.Box(1.75, received.PHONE_ASPECT, wide // 2)
     return [heat_map, panel, panel]
 
 
 def panels(data):
     """Titles: the model, and the head that is chosen, twice."""
     model = data.places[0].model
-    return [f"{model.name}, all heads", *[_received.followed(model)] * 2]
+    return [f"{model.name}, all heads", *[received.followed(model)] * 2]
 
 
 def legends(data):
     """The map has its own; both panels below share one."""
-    return [[], _received.legend(_lines(data), data.filler)]
+    return [[], received.legend(_lines(data), data.filler)]
 
 
 def _lines(data):
-    return _received.styled(data, _received.BLUE, _received.RED)
+    return received.styled(data, received.BLUE, received.RED)
 
 
 def _panel(data, number, at):
-    """Keywords of `_received.rows` for one of the panels below; at: layer and head, from 0."""
+    """Keywords of `received.rows` for one of the panels below; at: layer and head, from 0."""
     both, cut = _lines(data), number == 1
-    place = _received.Place(data.places[0].model, at["layer"], at["head"])
+    place = received.Place(data.places[0].model, at["layer"], at["head"])
     return {"place": place, "lines": both if cut else both[1:], "cut": cut}
 
 
 def chart(data, panel=0, **state):
-    _received.check(NAME, data, 2)
-    at = _controls.at_state(controls(data), state)
+    received.check(NAME, data, 2)
+    at = choices.at_state(controls(data), state)
     if panel == 0:
         return _map(data, at)
     values = {control.param: control.value for control in at}
-    return _received.chart(
+    return received.chart(
         NAME, **_panel(data, panel, values), controls=at, filler=data.filler, follows=True
     )
 
 
 def rows(data, panel=0, **state):
-    _received.check(NAME, data, 2)
-    at = _controls.values(controls(data), state)
+    received.check(NAME, data, 2)
+    at = choices.values(controls(data), state)
     if panel == 0:
         return {"cells": cells(data.places[0].model, list(data.lines)[-1], at["reduction"])}
-    return _received.rows(**_panel(data, panel, at), reduction=at["reduction"])
+    return received.rows(**_panel(data, panel, at), reduction=at["reduction"])
 
 
 def cells(model, condition, over):
@@ -150,7 +150,7 @@ def cells(model, condition, over):
         "total_variation": effects["total_variation"],
         "total_variation_error": effects["total_variation_error"],
     }
-    found = _theme.records({name: column[here] for name, column in table.items()})
+    found = theme.records({name: column[here] for name, column in table.items()})
     return [{n: None if np.isnan(v) else v for n, v in row.items()} for row in found]
 
 
@@ -170,15 +170,15 @@ def _map(data, at):
         gradientOpacity=1,
         tickCount=4,
         format=".2~f",
-        offset=_theme.ABOVE,
+        offset=theme.ABOVE,
     )
     colour = altair.Color("value:Q", legend=legend).scale(
-        domainMin=0, nice=True, **_theme.ramp(HEAT_RAMP)
+        domainMin=0, nice=True, **theme.ramp(HEAT_RAMP)
     )
     cell = measured.mark_rect(aria=False).encode(x=x, y=y, color=colour)
     chosen = "datum.layer === layer && datum.head === head"
     pointed = "datum.layer === marked_layer && datum.head === marked_head"
-    return _theme.frame(
+    return theme.frame(
         altair.layer(
             cell,
             *_outline(table, x, y, pointed, [3, 2]),
@@ -193,22 +193,22 @@ def _map(data, at):
         datasets=["cells"],
         params=[
             *(altair.param(name=name, value=values[name]) for name in ("layer", "head", "measure")),
-            *_theme.marked("layer", "head"),
+            *theme.marked("layer", "head"),
         ],
         tokens=f"{model.address}conditions.json",
         condition=list(data.lines)[-1],
         points="heads",
         model=model.address,
         names=MEASURES,
-        counted_from=_received.COUNTED_FROM,
+        counted_from=received.COUNTED_FROM,
     )
 
 
 def _legend_title():
     """What the colour says: it follows the switch, as no title of a legend can."""
-    said, bar, above = _controls.chosen("measure", MEASURES), f"{GRADIENT} + 12", _theme.ABOVE
+    said, bar, above = choices.chosen("measure", MEASURES), f"{GRADIENT} + 12", theme.ABOVE
     beside = "width > 400"  # where there is less room, above its bar
-    return _theme.written(
+    return theme.written(
         said,
         f"{beside} ? {bar} : 0",
         f"{beside} ? {-above - 14} : {-above - 32}",
@@ -220,7 +220,7 @@ def _legend_title():
 
 def _axes(model):
     axis = {
-        "labelExpr": f"datum.value + {_received.COUNTED_FROM}",
+        "labelExpr": f"datum.value + {received.COUNTED_FROM}",
         "labelAngle": 0,
         "domain": False,
         "ticks": False,
@@ -248,9 +248,9 @@ def _outline(table, x, y, condition, dash):
 
 
 def alt(data, panel=0, **state):
-    at = _controls.values(controls(data), state)
+    at = choices.values(controls(data), state)
     if panel > 0:
-        return _received.alt(**_panel(data, panel, at), reduction=at["reduction"])
+        return received.alt(**_panel(data, panel, at), reduction=at["reduction"])
     model = data.places[0].model
     found = cells(model, list(data.lines)[-1], at["reduction"])
     known = [row for row in found if row[at["measure"]] is not None]
@@ -265,25 +265,25 @@ def alt(data, panel=0, **state):
     return (
         f"Heat map of {what}: {MEASURES[at['measure']]}, {which}. It goes from "
         f"{min(values):.2f} to {max(values):.2f}, the largest in layer "
-        f"{top['layer'] + _received.COUNTED_FROM}, head {top['head'] + _received.COUNTED_FROM}; "
+        f"{top['layer'] + received.COUNTED_FROM}, head {top['head'] + received.COUNTED_FROM}; "
         f"the median is {np.median(values):.2f}. The head that is shown below: layer "
-        f"{at['layer'] + _received.COUNTED_FROM}, head {at['head'] + _received.COUNTED_FROM}."
+        f"{at['layer'] + received.COUNTED_FROM}, head {at['head'] + received.COUNTED_FROM}."
     )
 
 
 def seen(data, **state):
     """The head with the largest value, what half of all heads stay below, and the head shown."""
-    at = _controls.values(controls(data), state)
+    at = choices.values(controls(data), state)
     model = data.places[0].model
     found = cells(model, list(data.lines)[-1], at["reduction"])
     known = [row for row in found if row[at["measure"]] is not None]
     if not known:
-        return f"What {_received.named(data)} change is known of no head."
+        return f"What {received.named(data)} change is known of no head."
     top = max(known, key=lambda row: row[at["measure"]])
     middle = float(np.median([row[at["measure"]] for row in known]))
     chosen = [row for row in known if (row["layer"], row["head"]) == (at["layer"], at["head"])]
     value = percent if at["measure"] == "taken" else number
-    what = f"{_received.named(data)} take" if at["measure"] == "taken" else "the rest moves"
+    what = f"{received.named(data)} take" if at["measure"] == "taken" else "the rest moves"
     said = f"{what[0].upper()}{what[1:]} most in {_called(top)}: {value(top[at['measure']])}"
     if len(known) > 1:
         said += f"; in half of the {len(known)} heads, {value(middle)} or less"
@@ -293,5 +293,5 @@ def seen(data, **state):
 
 
 def _called(row):
-    one = _received.COUNTED_FROM
+    one = received.COUNTED_FROM
     return f"layer {row['layer'] + one}, head {row['head'] + one}"

@@ -1,19 +1,19 @@
 """What a filler changes about the attention that a head gives: without it, with it, and where."""
 
-from report.figures import _controls, _received, _terms
-from report.figures._received import use  # noqa: F401 (a figure has it)
+from report.figures.parts import choices, received, score_terms
+from report.figures.parts.received import use  # noqa: F401 (a figure has it)
 
 NAME = "filler_lines"
 
 
 def title(data):
     models = list(dict.fromkeys(place.model.name for place in data.places))
-    return f"Attention with and without {_received.named(data)}: {_terms.listed(models)}"
+    return f"Attention with and without {received.named(data)}: {score_terms.listed(models)}"
 
 
 def left_out(data):
     """Why this figure cannot be drawn, in one sentence; "" if it can."""
-    return _received.left_out(data, 2)
+    return received.left_out(data, 2)
 
 
 def caption(data):
@@ -26,12 +26,12 @@ def caption(data):
         f"{first}: what is added is cut out, so that both lines are over the same tokens; "
         f"positions are those of the prompt without it. {last}: all positions of the prompt with "
         f"it; the grey part{rules} is what was added. "
-        f"The colours are those of the study.{_received.bands(data)}\n{_received.explained(data)}"
+        f"The colours are those of the study.{received.bands(data)}\n{received.explained(data)}"
     )
 
 
 def controls(data):
-    return [_received.reduction_control()]
+    return [received.reduction_control()]
 
 
 def columns(data):
@@ -41,7 +41,7 @@ def columns(data):
 
 def boxes(data):
     """The room of each panel."""
-    return _received.boxes(data, 2)
+    return received.boxes(data, 2)
 
 
 def panels(data):
@@ -52,20 +52,20 @@ def panels(data):
 def legends(data):
     """What the lines of each row are."""
     top, bottom = _lines(data, cut=True), _lines(data, cut=False)
-    return [_received.legend(top), _received.legend(bottom, data.filler)]
+    return [received.legend(top), received.legend(bottom, data.filler)]
 
 
 def _lines(data, cut):
     """The lines of a row: both conditions on top, below the one with the filler, in blue."""
-    both = _received.styled(data, _received.BLUE, _received.RED)
+    both = received.styled(data, received.BLUE, received.RED)
     if cut:
         return both
-    return [_received.Line(both[1].condition, both[1].label, _received.BLUE)]
+    return [received.Line(both[1].condition, both[1].label, received.BLUE)]
 
 
 def _panel(data, number):
-    """Place, lines and row of a panel: the keywords of `_received.rows`."""
-    _received.check(NAME, data, 2)
+    """Place, lines and row of a panel: the keywords of `received.rows`."""
+    received.check(NAME, data, 2)
     row, column = divmod(number, len(data.places))
     return {
         "place": data.places[column],
@@ -75,26 +75,26 @@ def _panel(data, number):
 
 
 def chart(data, panel=0, **state):
-    return _received.chart(
+    return received.chart(
         NAME,
         **_panel(data, panel),
-        controls=_controls.at_state(controls(data), state),
+        controls=choices.at_state(controls(data), state),
         filler=data.filler,
         rules=data.rules,
     )
 
 
 def rows(data, panel=0, **state):
-    return _received.rows(**_panel(data, panel), **_controls.values(controls(data), state))
+    return received.rows(**_panel(data, panel), **choices.values(controls(data), state))
 
 
 def alt(data, panel=0, **state):
-    return _received.alt(**_panel(data, panel), **_controls.values(controls(data), state))
+    return received.alt(**_panel(data, panel), **choices.values(controls(data), state))
 
 
 def seen(data, **state):
     """What the tokens that both have keep, and whether the highest point lies in what is added."""
-    at = _controls.values(controls(data), state)
+    at = choices.values(controls(data), state)
     total, within = len(data.places), 0
     for number, place in enumerate(data.places, total):
         known = [row for row in rows(data, number, **at)["lines"] if row["mean"] is not None]
@@ -103,7 +103,7 @@ def seen(data, **state):
         within += top is not None and top["position"] in added
     if total == 1:
         held = f"{'in' if within else 'outside'} the grey part"
-        return f"{_received.seen_kept(data, **at)} Below, the highest point lies {held}."
+        return f"{received.seen_kept(data, **at)} Below, the highest point lies {held}."
     where = {0: f"outside the grey part in all {total}", total: f"in the grey part in all {total}"}
     held = where.get(within, f"in the grey part in {within} of {total}")
-    return f"{_received.seen_kept(data, **at)} Below, the highest point lies {held} panels."
+    return f"{received.seen_kept(data, **at)} Below, the highest point lies {held} panels."

@@ -2,8 +2,8 @@
 
 import altair
 
-from report.figures import _controls, _theme
-from report.figures._head_sorted import SOURCES
+from report.figures.parts import choices, theme
+from report.figures.parts.head_sorted import SOURCES
 from report.text import percent
 
 OF_MODELS = True
@@ -30,7 +30,7 @@ def caption(data):
 
 
 def controls(data):
-    return [_controls.Switch("source", "Measured on", SOURCES, "corpus")]
+    return [choices.Switch("source", "Measured on", SOURCES, "corpus")]
 
 
 def columns(data):
@@ -44,7 +44,7 @@ def panels(data):
 
 
 def chart(data, panel=0, **state):
-    at = _controls.at_state(controls(data), state)
+    at = choices.at_state(controls(data), state)
     model = data.models[panel]
     top = max(float(one.head_statistics["first_token"].max()) for one in data.models)
     heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
@@ -56,7 +56,7 @@ def chart(data, panel=0, **state):
         .scale(domain=[0, min(1, max(1.04 * top, 0.05))], nice=False)
         .axis(format=".0%", tickCount=5),
         "color": altair.Color("rank_first_token:Q", legend=None).scale(
-            domain=[0, max(1, model.heads - 1)], **_theme.ramp(_theme.RANK_RAMP)
+            domain=[0, max(1, model.heads - 1)], **theme.ramp(theme.RANK_RAMP)
         ),
     }
     points = heads.transform_calculate(named="'head ' + datum.head").mark_circle(
@@ -67,7 +67,7 @@ def chart(data, panel=0, **state):
         altair.Tooltip("named:N", title="head"),
         altair.Tooltip("first_token:Q", title="value", format=".1%"),
     ]
-    return _theme.frame(
+    return theme.frame(
         altair.layer(
             heads.mark_line(strokeWidth=1.3, opacity=0.6, aria=False).encode(
                 **axes, detail="rank_first_token:N"
@@ -87,12 +87,12 @@ def chart(data, panel=0, **state):
 
 
 def rows(data, panel=0, **state):
-    _controls.at_state(controls(data), state)
-    return {"heads": _theme.records(data.models[panel].head_statistics)}
+    choices.at_state(controls(data), state)
+    return {"heads": theme.records(data.models[panel].head_statistics)}
 
 
 def alt(data, panel=0, **state):
-    source = _controls.values(controls(data), state)["source"]
+    source = choices.values(controls(data), state)["source"]
     values, labels = _values(data.models[panel], source), data.labels
     return (
         f"{labels[panel]}: fraction of tokens whose largest target is token 0, for each of "
@@ -102,7 +102,7 @@ def alt(data, panel=0, **state):
 
 
 def seen(data, **state):
-    source = _controls.values(controls(data), state)["source"]
+    source = choices.values(controls(data), state)["source"]
     means = [float(_values(model, source).mean()) for model in data.models]
     most, least = (means.index(each) for each in (max(means), min(means)))
     return (

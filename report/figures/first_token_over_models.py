@@ -2,9 +2,9 @@
 
 import altair
 
-from report.datasets.training import training_steps
-from report.figures import _controls, _theme
-from report.figures._head_sorted import SOURCES
+from report.datasets.read.training import training_steps
+from report.figures.parts import choices, theme
+from report.figures.parts.head_sorted import SOURCES
 from report.text import percent
 
 OF_MODELS = True
@@ -38,7 +38,7 @@ def caption(data):
 
 
 def controls(data):
-    return [_controls.Switch("source", "Measured on", SOURCES, "corpus")]
+    return [choices.Switch("source", "Measured on", SOURCES, "corpus")]
 
 
 def chart(data, **state):
@@ -66,7 +66,7 @@ def chart(data, **state):
         altair.Tooltip("named:N", title="what"),
         altair.Tooltip("first_token:Q", title="value", format=".1%"),
     ]
-    colour = _theme.themed(*_theme.KINDS["the first token"][1:])
+    colour = theme.themed(*theme.KINDS["the first token"][1:])
     points = heads.mark_circle(size=30, opacity=0.4, color=colour, aria=False)
     ink = altair.ExprRef("ink")
     line = means.mark_line(strokeWidth=2.4, color=ink, aria=False)
@@ -85,7 +85,7 @@ def chart(data, **state):
 
 
 def rows(data, **state):
-    source = _controls.values(controls(data), state)["source"]
+    source = choices.values(controls(data), state)["source"]
     found = []
     for (place, label), model in zip(_places(data), data.models, strict=True):
         table = model.head_statistics
@@ -104,7 +104,7 @@ def rows(data, **state):
 def seen(data, **state):
     means = _means(data, state)
     first, last = means[0], means[-1]
-    source = _controls.values(controls(data), state)["source"]
+    source = choices.values(controls(data), state)["source"]
     return (
         f"Over {SOURCES[source]}, the average head attends most to the first token for "
         f"{percent(first[2])} of the tokens in {first[1]} and for {percent(last[2])} in {last[1]}."

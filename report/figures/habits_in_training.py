@@ -2,7 +2,7 @@
 
 import altair
 
-from report.figures import _controls, _sweep, _theme
+from report.figures.parts import choices, over_models, theme
 from report.text import percent
 
 ASPECT, PHONE_ASPECT = 1.35, 1.2
@@ -22,15 +22,15 @@ def title(data):
 
 def left_out(data):
     """Why this figure cannot be drawn, in one sentence; "" if it can."""
-    return _sweep.no_training(data)
+    return over_models.no_training(data)
 
 
 def caption(data):
     manifest = data.training[-1].manifest
     sweep, corpus = manifest["sweep"], manifest["corpus"]
-    early = data.training[_sweep.steepest(data)].step
+    early = data.training[over_models.steepest(data)].step
     more = ""
-    if _sweep.changes_at(data) is not None:
+    if over_models.changes_at(data) is not None:
         more = (
             " The thin upright rule is where the training begins to drill other repetitions, too."
         )
@@ -59,11 +59,11 @@ def panels(data):
 
 
 def chart(data, panel=0, **state):
-    at = _controls.at_state(controls(data), state)
+    at = choices.at_state(controls(data), state)
     habit = PANELS[panel]
     steps = [model.step for model in data.training]
-    x = _sweep.step_axis(steps)
-    y = altair.Y("value:Q", title=_sweep.AXES[habit]).scale(domainMin=0, zero=True, nice=True)
+    x = over_models.step_axis(steps)
+    y = altair.Y("value:Q", title=over_models.AXES[habit]).scale(domainMin=0, zero=True, nice=True)
     y = y.axis(format=".0%", tickCount=5)
     table = altair.Chart(altair.NamedData("rows"))
     heads = table.transform_filter("datum.layer !== null")
@@ -75,25 +75,25 @@ def chart(data, panel=0, **state):
         altair.Tooltip("step:Q", title="training step", format=",d"),
         altair.Tooltip("value:Q", title=_unit(habit), format=".1%"),
     ]
-    mass = _theme.themed(*_theme.MASS.values())
+    mass = theme.themed(*theme.MASS.values())
     ink = altair.ExprRef("ink")
-    colour = _theme.themed(*_sweep.COLOURS[habit])
+    colour = theme.themed(*over_models.COLOURS[habit])
     marked = heads.transform_filter(
-        _theme.either("datum.layer === marked_layer && datum.head === marked_head")
+        theme.either("datum.layer === marked_layer && datum.head === marked_head")
     )
     style = {"align": "right", "dx": -4, "dy": -10, "fontWeight": 700}
-    names = _theme.halo(ends.transform_filter("datum.highest === 1").mark_text, **style)
-    names += _theme.halo(
+    names = theme.halo(ends.transform_filter("datum.highest === 1").mark_text, **style)
+    names += theme.halo(
         early.transform_filter("datum.highest === 1").mark_text, align="right", dx=-4, dy=-8
     )
     last = f"datum.step === {steps[-1]}"
-    means = _theme.halo(
-        mean.transform_filter(last).mark_text, align="right", dx=-4, dy=-9, fontSize=_theme.TICK
+    means = theme.halo(
+        mean.transform_filter(last).mark_text, align="right", dx=-4, dy=-9, fontSize=theme.TICK
     )
     around = table.mark_circle(size=90, color="transparent", aria=False)
-    return _theme.frame(
+    return theme.frame(
         altair.layer(
-            *_sweep.turn(data),
+            *over_models.turn(data),
             heads.mark_line(strokeWidth=1, opacity=0.45, color=mass, aria=False).encode(
                 x=x, y=y, detail="named:N"
             ),
@@ -116,30 +116,30 @@ def chart(data, panel=0, **state):
         name="habits_in_training",
         description=f"{TITLES[habit]}, by training step: a line a head",
         controls=at,
-        url=_sweep.ROWS,
+        url=over_models.ROWS,
         decode="tables",
         datasets=["rows"],
         tokens=None,
-        params=_theme.marked("layer", "head"),
+        params=theme.marked("layer", "head"),
         walk=["step", "named"],
-        model=_sweep.grouped("training"),
+        model=over_models.grouped("training"),
     )
 
 
 def _unit(habit):
-    return "of tokens" if habit in _sweep.OFTEN else "probability"
+    return "of tokens" if habit in over_models.OFTEN else "probability"
 
 
 def rows(data, panel=0, **state):
-    _controls.at_state(controls(data), state)
+    choices.at_state(controls(data), state)
     habit = PANELS[panel]
-    layer, head = last = _sweep.strongest(data.training[-1], habit)
+    layer, head = last = over_models.strongest(data.training[-1], habit)
     peak = max(data.training[1:], key=lambda model: model.habit(habit)[layer, head])
-    first, early_peak = _sweep.early(data, habit)
+    first, early_peak = over_models.early(data, habit)
     found = []
     for model in data.training:
         values = model.habit(habit)
-        for row in _sweep.head_rows(model):
+        for row in over_models.head_rows(model):
             place = row["layer"], row["head"]
             kept = {name: row[name] for name in ("layer", "head", "named")}
             named_at = peak if place == last else early_peak if place == first else None
@@ -153,7 +153,7 @@ def rows(data, panel=0, **state):
 
 def seen(data, **state):
     scores = [model.habit("induction").max() for model in data.training]
-    at = _sweep.steepest(data)
+    at = over_models.steepest(data)
     low, high = data.training[at : at + 2]
     means = [float(model.habit("first_token").mean()) for model in data.training]
     before, after = (_drawn(data, "induction", model) for model in (low, high))
@@ -168,11 +168,11 @@ def seen(data, **state):
 
 def _drawn(data, habit, model):
     """The best head of a checkpoint, and which of the lines it is."""
-    place = _sweep.strongest(model, habit)
+    place = over_models.strongest(model, habit)
     line = "one of the pale lines"
-    if place == _sweep.strongest(data.training[-1], habit):
+    if place == over_models.strongest(data.training[-1], habit):
         line = "the coloured line"
-    elif place == _sweep.early(data, habit)[0]:
+    elif place == over_models.early(data, habit)[0]:
         line = "the thinner line with a name"
     return "L{}H{}, {}".format(*place, line)
 
@@ -180,7 +180,7 @@ def _drawn(data, habit, model):
 def alt(data, panel=0, **state):
     habit = PANELS[panel]
     first, last = data.training[0], data.training[-1]
-    layer, head = _sweep.strongest(last, habit)
+    layer, head = over_models.strongest(last, habit)
     course = [float(model.habit(habit)[layer, head]) for model in data.training]
     half = next(
         model.step

@@ -3,10 +3,10 @@
 import altair
 import numpy as np
 
-from report.figures import _controls, _grid, _sweep, _theme
+from report.figures.parts import choices, grid, over_models, theme
 from report.text import percent
 
-EDGES = _theme.PAPER["light"], _theme.FAINT["dark"]
+EDGES = theme.PAPER["light"], theme.FAINT["dark"]
 """Of cells, (on light, on dark): a cell without a habit has nearly the colour of a dark page."""
 
 
@@ -16,14 +16,14 @@ def title(data):
 
 def left_out(data):
     """Why this figure cannot be drawn, in one sentence; "" if it can."""
-    return _sweep.no_training(data)
+    return over_models.no_training(data)
 
 
 def boxes(data):
     """Cells are about as high as they are wide, up to a height that fits a window."""
     model = data.training[-1]
     wide = model.heads / model.layers
-    return [_grid.Box(min(2.4, max(1.15, 1.5 * wide)), min(1.6, max(0.85, wide)))]
+    return [grid.Box(min(2.4, max(1.15, 1.5 * wide)), min(1.6, max(0.85, wide)))]
 
 
 def caption(data):
@@ -44,8 +44,8 @@ def controls(data):
     steps = [f"{model.step:,}" for model in data.training]
     last = len(steps) - 1
     return [
-        _controls.Control("at", "Training step", 0, last, last, labels=steps),
-        _controls.Switch("habit", "Looks at", _sweep.HABITS, "induction"),
+        choices.Control("at", "Training step", 0, last, last, labels=steps),
+        choices.Switch("habit", "Looks at", over_models.HABITS, "induction"),
     ]
 
 
@@ -54,7 +54,7 @@ def turns(shade):
     one that has the larger contrast with the cell.
     """
     values = np.linspace(0, 1, 101)
-    part = _theme.shades(_theme.SCORE_RAMP[shade], values) / 255
+    part = theme.shades(theme.SCORE_RAMP[shade], values) / 255
     linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
     luminance = linear @ [0.2126, 0.7152, 0.0722]
     black = (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05)
@@ -62,7 +62,7 @@ def turns(shade):
 
 
 def chart(data, **state):
-    at = _controls.at_state(controls(data), state)
+    at = choices.at_state(controls(data), state)
     model = data.training[-1]
     table = (
         altair.Chart(altair.NamedData("rows"))
@@ -81,10 +81,10 @@ def chart(data, **state):
         gradientOpacity=1,
         tickCount=3,
         format=".0%",
-        offset=_theme.ABOVE,
+        offset=theme.ABOVE,
     )
     colour = altair.Color("value:Q", legend=legend).scale(
-        domain=[0, 1], **_theme.ramp(_theme.SCORE_RAMP)
+        domain=[0, 1], **theme.ramp(theme.SCORE_RAMP)
     )
     tooltip = [
         altair.Tooltip("named:N", title="head"),
@@ -94,21 +94,21 @@ def chart(data, **state):
     room = f"width / {model.heads}"
     light, dark = turns("light"), turns("dark")
     written = table.transform_filter("datum.value >= 0.1").mark_text(
-        fontSize=_theme.TICK,
+        fontSize=theme.TICK,
         fontWeight="bold",
         color=altair.ExprRef(
             f"datum.value >= (dark ? {dark} : {light}) === dark ? 'black' : 'white'"
         ),
-        opacity=_theme.only(f"{room} >= 26"),
+        opacity=theme.only(f"{room} >= 26"),
         aria=False,
     )
-    here = _theme.either("datum.layer === marked_layer && datum.head === marked_head")
+    here = theme.either("datum.layer === marked_layer && datum.head === marked_head")
     frame = table.transform_filter(here).mark_rect(
         filled=False, stroke=altair.ExprRef("ink"), strokeWidth=2.4, aria=False
     )
-    return _theme.frame(
+    return theme.frame(
         altair.layer(
-            table.mark_rect(stroke=_theme.themed(*EDGES), strokeWidth=1.5, aria=False).encode(
+            table.mark_rect(stroke=theme.themed(*EDGES), strokeWidth=1.5, aria=False).encode(
                 x=x, y=y, color=colour, tooltip=tooltip
             ),
             written.encode(x=x, y=y, text=altair.Text("value:Q", format=".0%")),
@@ -117,34 +117,34 @@ def chart(data, **state):
         name="heads_at_step",
         description=f"{title(data)}: a map with a cell a head",
         controls=at,
-        url=_sweep.ROWS,
+        url=over_models.ROWS,
         decode="tables",
         datasets=["rows"],
         shows={"rows": [["at", "=", "{at}"]]},
         tokens=None,
         params=[
             *(altair.param(name=control.param, value=control.value) for control in at),
-            *_theme.marked("layer", "head"),
+            *theme.marked("layer", "head"),
         ],
         walk=["head", "layer"],
-        model=_sweep.grouped("training"),
+        model=over_models.grouped("training"),
     )
 
 
 def rows(data, **state):
-    _controls.at_state(controls(data), state)
+    choices.at_state(controls(data), state)
     return [
         row
         for at, model in enumerate(data.training)
-        for row in _sweep.head_rows(model, at=at, step=model.step)
+        for row in over_models.head_rows(model, at=at, step=model.step)
     ]
 
 
 def seen(data, **state):
-    at = _controls.values(controls(data), state)
+    at = choices.values(controls(data), state)
     model, habit = data.training[at["at"]], at["habit"]
     values = model.habit(habit)
-    layer, head = _sweep.strongest(model, habit)
+    layer, head = over_models.strongest(model, habit)
     half = int((values >= 0.5).sum())
     none = f"no head of {values.size} reaches half"
     some = f"{half} of {values.size} heads reach half"
@@ -155,16 +155,16 @@ def seen(data, **state):
 
 
 def alt(data, **state):
-    at = _controls.values(controls(data), state)
+    at = choices.values(controls(data), state)
     model, habit = data.training[at["at"]], at["habit"]
     values = model.habit(habit)
-    layer, head = _sweep.strongest(model, habit)
+    layer, head = over_models.strongest(model, habit)
     layers = np.flatnonzero((values >= 0.5).any(axis=1)).tolist()
     where = (
         f" Heads with half or more are in layers {', '.join(map(str, layers))}." if layers else ""
     )
     return (
         f"Map of {model.layers} layers of {model.heads} heads after {model.step:,} training steps: "
-        f"{_sweep.AXES[habit]}. The largest value is {percent(values.max())}, L{layer}H{head}; the "
-        f"median is {percent(float(np.median(values)))}.{where}"
+        f"{over_models.AXES[habit]}. The largest value is {percent(values.max())}, "
+        f"L{layer}H{head}; the median is {percent(float(np.median(values)))}.{where}"
     )

@@ -3,14 +3,14 @@
 import altair
 import numpy as np
 
-from report.figures import _controls, _theme, _updates
-from report.figures._updates import controls, left_out  # noqa: F401
+from report.figures.parts import choices, theme, updates
+from report.figures.parts.updates import controls, left_out  # noqa: F401
 from report.text import number, percent
 
 ASPECT = 1.0
 PHONE_ASPECT = 0.85
 COLOURS = {
-    "the first token": _theme.KINDS["the first token"],
+    "the first token": theme.KINDS["the first token"],
     "any other token": ("circle", "#8a919f", "#727985"),
 }
 
@@ -22,21 +22,21 @@ def title(data):
 def caption(data):
     return (
         f"A point is one token in one head, the passage runs from top to bottom. "
-        f"{_updates.explained(data)} Points whose largest target is the first token have a colour "
+        f"{updates.explained(data)} Points whose largest target is the first token have a colour "
         "of their own; the outline holds the middle 80 % of them at each height. "
-        f"{_updates.without_first(data)}"
+        f"{updates.without_first(data)}"
     )
 
 
 def chart(data, **state):
-    at = _controls.at_state(controls(data), state)
-    points = altair.Chart(altair.NamedData("points")).transform_filter(_updates.AFTER_FIRST)
-    return _theme.frame(
+    at = choices.at_state(controls(data), state)
+    points = altair.Chart(altair.NamedData("points")).transform_filter(updates.AFTER_FIRST)
+    return theme.frame(
         altair.layer(
             *_guides(),
             _cloud(data, points),
             _region(),
-            *(ring.encode(**_axes(data)) for ring in _updates.marked(points, 100)),
+            *(ring.encode(**_axes(data)) for ring in updates.marked(points, 100)),
         ),
         name="magnitude_by_position",
         description=f"{title(data)}: a scatter plot, one point a token and head",
@@ -44,32 +44,32 @@ def chart(data, **state):
         url="updates/{layer}.json",
         decode="tables",
         datasets=["points", "region"],
-        shows={"points": _updates.DRAWN, "region": []},
-        params=[*_updates.params(at), _theme.labels(data.tokens)],
+        shows={"points": updates.DRAWN, "region": []},
+        params=[*updates.params(at), theme.labels(data.tokens)],
     )
 
 
 def _axes(data):
     return {
-        "x": altair.X("magnitude:Q", title=f"{_updates.MAGNITUDE} (ratio)").axis(
-            tickCount=_theme.ticks_across()
+        "x": altair.X("magnitude:Q", title=f"{updates.MAGNITUDE} (ratio)").axis(
+            tickCount=theme.ticks_across()
         ),
         "y": altair.Y(
             "token:Q",
-            axis=_theme.token_axis(
+            axis=theme.token_axis(
                 "current token (text and index)",
                 data.length,
                 "height",
                 across=False,
                 cell=False,
-                **_theme.TOKENS_LEFT,
+                **theme.TOKENS_LEFT,
             ),
         ).scale(domain=[0, data.length], nice=False, reverse=True),
     }
 
 
 def _cloud(data, points):
-    legend = _updates.legend()
+    legend = updates.legend()
     tooltip = [
         altair.Tooltip("label:N", title="current token"),
         altair.Tooltip("head:O", title="head"),
@@ -79,21 +79,21 @@ def _cloud(data, points):
     return (
         points.transform_calculate(
             kind="datum.largest_target === 0 ? 'the first token' : 'any other token'",
-            label=_theme.token_label("token", "token_text"),
-            target_label=_theme.token_label("largest_target", "largest_target_text"),
+            label=theme.token_label("token", "token_text"),
+            target_label=theme.token_label("largest_target", "largest_target_text"),
         )
         .mark_point(
             filled=True,
-            size=altair.ExprRef(f"width > 500 ? {_updates.point_size(data)} : 14"),
+            size=altair.ExprRef(f"width > 500 ? {updates.point_size(data)} : 14"),
             opacity=0.65,
             aria=False,
         )
-        .encode(**_axes(data), **_theme.kind_scales(legend, COLOURS), tooltip=tooltip)
+        .encode(**_axes(data), **theme.kind_scales(legend, COLOURS), tooltip=tooltip)
     )
 
 
 def _region():
-    colour = _theme.themed(*_theme.KINDS["the first token"][1:])
+    colour = theme.themed(*theme.KINDS["the first token"][1:])
     line = altair.Chart(altair.NamedData("region")).mark_line(
         interpolate="linear-closed", strokeWidth=2, color=colour, aria=False
     )
@@ -101,16 +101,16 @@ def _region():
 
 
 def _guides():
-    return _theme.guides("marked_token", line=lambda at: {"y": _theme.at(altair.ExprRef(at))})
+    return theme.guides("marked_token", line=lambda at: {"y": theme.at(altair.ExprRef(at))})
 
 
 def rows(data, **state):
-    return {name: _updates.records(data, name, state) for name in ("points", "region")}
+    return {name: updates.records(data, name, state) for name in ("points", "region")}
 
 
 def alt(data, **state):
-    layer = _controls.values(controls(data), state)["layer"]
-    columns = _updates.points(data, state)
+    layer = choices.values(controls(data), state)["layer"]
+    columns = updates.points(data, state)
     first = columns["largest_target"][columns["token"] > 0] == 0
     magnitude = columns["magnitude"][columns["token"] > 0]
     start = (
@@ -127,7 +127,7 @@ def alt(data, **state):
 
 def seen(data, **state):
     """How often heads look at the first token here, and whether their updates are shorter then."""
-    columns = _updates.points(data, state)
+    columns = updates.points(data, state)
     after_first = columns["token"] > 0
     first = columns["largest_target"][after_first] == 0
     magnitude = columns["magnitude"][after_first]

@@ -3,8 +3,8 @@
 import altair
 import numpy as np
 
-from report.figures import _classes, _controls, _head_sorted, _terms, _theme
-from report.figures._classes import left_out  # noqa: F401 (a figure has it)
+from report.figures.parts import choices, head_sorted, score_terms, target_classes, theme
+from report.figures.parts.target_classes import left_out  # noqa: F401 (a figure has it)
 from report.text import number, percent
 
 ASPECT, PHONE_ASPECT, WIDTH = 1.25, 1.45, 300
@@ -24,7 +24,7 @@ MEASURES = {"times": "times even attention", "probability": "probability"}
 
 
 def title(data):
-    return f"One table, written as {_terms.listed(_classes.renderings(data).values())}"
+    return f"One table, written as {score_terms.listed(target_classes.renderings(data).values())}"
 
 
 def caption(data):
@@ -64,7 +64,7 @@ def use(data):
 
 
 def controls(data):
-    return [_controls.Switch("shown", "Shown as", MEASURES, "times")]
+    return [choices.Switch("shown", "Shown as", MEASURES, "times")]
 
 
 def panels(data):
@@ -74,7 +74,7 @@ def panels(data):
 
 def _compared(data):
     """The classes that even attention would give something: what goes to no token is none."""
-    found = _classes.present(data)
+    found = target_classes.present(data)
     return {
         name: seen
         for name, seen in found.items()
@@ -87,17 +87,17 @@ def legends(data):
     entries = [
         {"label": label, "mark": mark, "light": light, "dark": dark}
         for (mark, _, _, light, dark), label in zip(
-            STYLES, _classes.renderings(data).values(), strict=True
+            STYLES, target_classes.renderings(data).values(), strict=True
         )
     ]
     return [entries] + [[]] * ((len(panels(data)) - 1) // COLUMNS)
 
 
 def chart(data, panel=0, **state):
-    at = _controls.at_state(controls(data), state)
-    renderings = _classes.renderings(data)
+    at = choices.at_state(controls(data), state)
+    renderings = target_classes.renderings(data)
     layers = _layers(list(_compared(data))[panel], renderings)
-    x, y = _head_sorted.layer_axis(data, "place", around=0.3), _y()
+    x, y = head_sorted.layer_axis(data, "place", around=0.3), _y()
     colour, dash, shape = _looks(list(renderings))
     line = layers.mark_line(strokeWidth=1.7, aria=False)
     thin = altair.ExprRef("dark ? {1} : {0}".format(*BAR))
@@ -112,15 +112,15 @@ def chart(data, panel=0, **state):
         altair.Tooltip("times:Q", title="times even", format=".2f"),
         altair.Tooltip("strongest:N", title="largest"),
     ]
-    return _theme.frame(
+    return theme.frame(
         altair.layer(
-            _theme.y_title(_controls.chosen("shown", MEASURES)),
+            theme.y_title(choices.chosen("shown", MEASURES)),
             _no_preference(),
             bar.encode(x=x, y=altair.Y("shown_low:Q"), y2="shown_high:Q", color=colour),
             line.encode(x=x, y=y, color=colour, strokeDash=dash),
             point.encode(x=x, y=y, color=colour, shape=shape),
             around.encode(x=x, y=y, tooltip=tooltip),
-            _theme.ring(
+            theme.ring(
                 layers, "datum.layer === marked_layer && datum.head === marked_head", 130
             ).encode(x=x, y=y),
         ),
@@ -133,7 +133,7 @@ def chart(data, panel=0, **state):
         shows={"heads": [["target", "=", list(_compared(data))[panel]], ["even", ">", 0]]},
         params=[
             *(altair.param(name=control.param, value=control.value) for control in at),
-            *_theme.marked("layer", "head"),
+            *theme.marked("layer", "head"),
         ],
         walk=["layer", "rendering"],
     )
@@ -185,7 +185,7 @@ def _y():
 def _looks(renderings):
     """Colour, dash and shape of the renderings; their legend stands above the panels."""
     looks = (
-        (altair.Color, [_theme.themed(*style[3:]) for style in STYLES]),
+        (altair.Color, [theme.themed(*style[3:]) for style in STYLES]),
         (altair.StrokeDash, [style[1] for style in STYLES]),
         (altair.Shape, [style[2] for style in STYLES]),
     )
@@ -197,23 +197,23 @@ def _looks(renderings):
 
 def _no_preference():
     return altair.Chart(altair.InlineData([{}])).mark_rule(
-        strokeWidth=1, opacity=_theme.only("shown === 'times'"), aria=False
-    ).encode(y=_theme.at(altair.ExprRef("shown === 'times' ? 1 : 0")))  # fmt: skip
+        strokeWidth=1, opacity=theme.only("shown === 'times'"), aria=False
+    ).encode(y=theme.at(altair.ExprRef("shown === 'times' ? 1 : 0")))  # fmt: skip
 
 
 def rows(data, panel=0, **state):
     """The table "heads" as a list of dicts, of all classes whatever the panel."""
-    _classes.check(data)
-    _controls.at_state(controls(data), state)
-    return {"heads": _theme.records(data.class_shares)}
+    target_classes.check(data)
+    choices.at_state(controls(data), state)
+    return {"heads": theme.records(data.class_shares)}
 
 
 def alt(data, panel=0, **state):
     """Alt text that says, for each rendering, what the class gets."""
-    shown = _controls.values(controls(data), state)["shown"]
+    shown = choices.values(controls(data), state)["shown"]
     target, named = list(_compared(data).items())[panel]
     found = []
-    for name, label in _classes.renderings(data).items():
+    for name, label in target_classes.renderings(data).items():
         mean, even = data.shares(target, name).mean(), data.even(target, name).mean()
         said = f"{mean:.1%}"
         if shown == "times":
@@ -221,20 +221,20 @@ def alt(data, panel=0, **state):
         found.append(f"{said} as {label}")
     return (
         f"What {named} get by layer, one line a way to write the table, {MEASURES[shown]}. Over "
-        f"all layers and heads: {_terms.listed(found)}."
+        f"all layers and heads: {score_terms.listed(found)}."
     )
 
 
 def seen(data, **state):
     """The classes that get most and least, averaged over all heads, in each way of writing."""
-    shown = _controls.values(controls(data), state)["shown"]
-    renderings = _classes.renderings(data)
+    shown = choices.values(controls(data), state)["shown"]
+    renderings = target_classes.renderings(data)
     found = {}
     for name in _compared(data):
         given = np.array([data.shares(name, each).mean() for each in renderings])
         even = np.array([data.even(name, each).mean() for each in renderings])
         if even.all():  # else one way of writing has no such token
-            found[_classes.named(name)] = given / even if shown == "times" else given
+            found[target_classes.named(name)] = given / even if shown == "times" else given
     if not found:
         return "No class of tokens is there in every way of writing the table."
     labels = list(renderings.values())
@@ -246,12 +246,13 @@ def seen(data, **state):
     said = f"Averaged over all heads{against}, most goes "
     said += "; least goes ".join(
         ", and ".join(
-            f"to {name}: {_each(values, shown)}" + ("" if once else f" (as {_terms.listed(ways)})")
+            f"to {name}: {_each(values, shown)}"
+            + ("" if once else f" (as {score_terms.listed(ways)})")
             for name, (ways, values) in end.items()
         )
         for end in ends
     )
-    return f"{said}{f' (as {_terms.listed(labels)})' if once else ''}."
+    return f"{said}{f' (as {score_terms.listed(labels)})' if once else ''}."
 
 
 def _end(found, labels, which):
@@ -269,5 +270,5 @@ def _end(found, labels, which):
 
 def _each(values, shown):
     if shown == "times":
-        return f"{_terms.listed(number(value) for value in values)} times as much"
-    return _terms.listed(percent(value) for value in values)
+        return f"{score_terms.listed(number(value) for value in values)} times as much"
+    return score_terms.listed(percent(value) for value in values)

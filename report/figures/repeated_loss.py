@@ -5,16 +5,16 @@ from itertools import pairwise
 import altair
 import numpy as np
 
-from report.figures import _controls, _sweep, _theme
+from report.figures.parts import choices, over_models, theme
 from report.text import number
 
 ASPECT, PHONE_ASPECT = 1.6, 1.0
 
 LINES = {
-    "second": ("said again", [1, 0], _theme.KINDS["another token"][1:]),
-    "first": ("random tokens, said first", [7, 3], tuple(_theme.INK.values())),
-    "unrepeated": ("same places, not said before", [2, 2], tuple(_theme.SOFT.values())),
-    "texts": ("short texts", [10, 3, 2, 3], tuple(_theme.MASS.values())),
+    "second": ("said again", [1, 0], theme.KINDS["another token"][1:]),
+    "first": ("random tokens, said first", [7, 3], tuple(theme.INK.values())),
+    "unrepeated": ("same places, not said before", [2, 2], tuple(theme.SOFT.values())),
+    "texts": ("short texts", [10, 3, 2, 3], tuple(theme.MASS.values())),
 }
 """Which loss -> (name, dash, (colour on light, colour on dark))."""
 
@@ -30,7 +30,7 @@ def title(data):
 
 def left_out(data):
     """Why this figure cannot be drawn, in one sentence; "" if it can."""
-    if reason := _sweep.no_training(data):
+    if reason := over_models.no_training(data):
         return reason
     if not all(model.predicts for model in data.training):
         return "These models do not predict the next token, or were measured in part."
@@ -40,7 +40,7 @@ def left_out(data):
 def caption(data):
     sweep = data.training[-1].manifest["sweep"]
     more = ""
-    if _sweep.changes_at(data) is not None:
+    if over_models.changes_at(data) is not None:
         more = (
             " The thin upright rule is where the training begins to drill other repetitions, too."
         )
@@ -60,14 +60,14 @@ def controls(data):
 
 
 def chart(data, **state):
-    at = _controls.at_state(controls(data), state)
+    at = choices.at_state(controls(data), state)
     steps = [model.step for model in data.training]
-    x = _sweep.step_axis(steps)
+    x = over_models.step_axis(steps)
     y = altair.Y("loss:Q", title="loss, nats a token").scale(zero=True, nice=True)
     y = y.axis(tickCount=6)
     names = [name for name, *_ in LINES.values()]
     colour = altair.Color("line:N", legend=None).scale(
-        domain=names, range=[_theme.themed(*colours) for *_, colours in LINES.values()]
+        domain=names, range=[theme.themed(*colours) for *_, colours in LINES.values()]
     )
     dash = altair.StrokeDash("line:N", legend=None).scale(
         domain=names, range=[dash for _, dash, _ in LINES.values()]
@@ -84,13 +84,13 @@ def chart(data, **state):
     texts = [
         mark.encode(x=x, y=altair.Y("name_at:Q"), text="line:N")
         for up, shift in ((1, -11), (0, 15))
-        for mark in _theme.halo(
+        for mark in theme.halo(
             named.transform_filter(f"datum.above === {up}").mark_text, dy=shift, fontWeight=600
         )
     ]
-    return _theme.frame(
+    return theme.frame(
         altair.layer(
-            *_sweep.turn(data, "more kinds of drill"),
+            *over_models.turn(data, "more kinds of drill"),
             table.mark_line(strokeWidth=2, aria=False).encode(
                 x=x, y=y, color=colour, strokeDash=dash
             ),
@@ -101,7 +101,7 @@ def chart(data, **state):
         name="repeated_loss",
         description=f"{title(data)}: lines of losses by training step",
         controls=at,
-        url=_sweep.ROWS,
+        url=over_models.ROWS,
         decode="tables",
         datasets=["rows"],
         tokens=None,
@@ -110,10 +110,10 @@ def chart(data, **state):
 
 
 def rows(data, **state):
-    _controls.at_state(controls(data), state)
+    choices.at_state(controls(data), state)
     losses = {of: [model.loss(of) for model in data.training] for of in LINES}
-    along = _sweep.along([model.step for model in data.training])
-    turn = _sweep.changes_at(data)
+    along = over_models.along([model.step for model in data.training])
+    turn = over_models.changes_at(data)
     ruled = None if turn is None else np.interp(turn, [m.step for m in data.training], along)
     places = {of: _place(of, losses, along, ruled) for of in LINES}
     return [

@@ -5,8 +5,8 @@ import itertools
 import altair
 import numpy as np
 
-from report.figures import _classes, _controls, _map, _pixels, _terms, _theme
-from report.figures._classes import left_out  # noqa: F401 (a figure has it)
+from report.figures.parts import choices, map, raster, score_terms, target_classes, theme
+from report.figures.parts.target_classes import left_out  # noqa: F401 (a figure has it)
 from report.text import percent
 
 ASPECT = 1.0
@@ -26,27 +26,27 @@ def title(data):
 
 def caption(data):
     return (
-        f"The table as {data.first.label}. {_map.explained(data)} Markers say by colour and shape "
+        f"The table as {data.first.label}. {map.explained(data)} Markers say by colour and shape "
         "what the target is to the current token; the strips along both axes say what each token "
         "is: the name of a column, a delimiter (narrow) or a part of a cell."
     )
 
 
 def use(data):
-    return _map.use(data)
+    return map.use(data)
 
 
 def controls(data):
-    return [_controls.layer_control(data), _controls.head_control(data)]
+    return [choices.layer_control(data), choices.head_control(data)]
 
 
 def chart(data, **state):
-    _classes.check(data)
-    at = _controls.at_state(controls(data), state)
-    low, high = _map.score_range(data.attention(*(control.value for control in at)))
-    return _theme.frame(
+    target_classes.check(data)
+    at = choices.at_state(controls(data), state)
+    low, high = map.score_range(data.attention(*(control.value for control in at)))
+    return theme.frame(
         altair.layer(
-            _map.layers(data, _kinds(data), offset=STRIP + 2 * GAP), *_strips(data)
+            map.layers(data, _kinds(data), offset=STRIP + 2 * GAP), *_strips(data)
         ).resolve_scale(color="independent", shape="independent"),
         name="table_attention_map",
         description=f"{title(data)}: scores of one head, current token by target token",
@@ -54,10 +54,10 @@ def chart(data, **state):
         url="attention/{layer}/{head}.json",
         decode="table_attention_map",
         datasets=["map", "markers", "edge", "cursor", "no_score"],
-        params=_map.params(data.first.tokens, low, high),
-        **_map.looks(_kinds(data)),
-        terms=_terms.names(data),
-        classes=list(_classes.NAMES.values()),
+        params=map.params(data.first.tokens, low, high),
+        **map.looks(_kinds(data)),
+        terms=score_terms.names(data),
+        classes=list(target_classes.NAMES.values()),
         places=[[token.role, token.row, token.column] for token in data.first.tokens],
     )
 
@@ -65,21 +65,21 @@ def chart(data, **state):
 def _kinds(data):
     """The classes that occur in the map: what a reader reads -> shape and colours."""
     visible = data.attention(0, 0).visible.mask()
-    found = {list(_classes.SEEN)[number] for number in np.unique(data.classes[visible])}
-    return {name: look for name, look in _classes.SEEN.items() if name in found}
+    found = {list(target_classes.SEEN)[number] for number in np.unique(data.classes[visible])}
+    return {name: look for name, look in target_classes.SEEN.items() if name in found}
 
 
 def _class(data, current, target):
     """What a target is to a current token, as a reader reads it."""
-    return list(_classes.SEEN)[data.classes[current, target]]
+    return list(target_classes.SEEN)[data.classes[current, target]]
 
 
 def _strips(data):
     """What each token is, along both axes; delimiters are narrow, besides their colour."""
     runs = _runs(data.first.tokens)
     colour = altair.Color("role:N", legend=None).scale(
-        domain=list(_classes.ROLES),
-        range=[_theme.themed(light, dark) for _, light, dark in _classes.ROLES.values()],
+        domain=list(target_classes.ROLES),
+        range=[theme.themed(light, dark) for _, light, dark in target_classes.ROLES.values()],
     )
     outer, inner = GAP + STRIP, GAP
     found = []
@@ -117,13 +117,13 @@ def _runs(tokens):
 
 
 def rows(data, *, dark=False, **state):
-    _classes.check(data)
-    attention = data.attention(*_controls.values(controls(data), state).values())
-    low, high = _map.score_range(attention)
+    target_classes.check(data)
+    attention = data.attention(*choices.values(controls(data), state).values())
+    low, high = map.score_range(attention)
     shades = "dark" if dark else "light"
-    picture = _pixels.raster(attention.capped, low, high, _theme.SCORE_RAMP[shades])
+    picture = raster.raster(attention.capped, low, high, theme.SCORE_RAMP[shades])
     return {
-        "map": [{"image": _pixels.data_url(picture)}],
+        "map": [{"image": raster.data_url(picture)}],
         "markers": [
             {
                 "current_token": current,
@@ -133,7 +133,7 @@ def rows(data, *, dark=False, **state):
             for current, count in enumerate(attention.marker_count)
             for target in attention.largest_targets[current, :count]
         ],
-        "edge": _map.edge(attention.visible),
+        "edge": map.edge(attention.visible),
         "cursor": [],
         "no_score": [],
     }
@@ -141,13 +141,13 @@ def rows(data, *, dark=False, **state):
 
 def alt(data, **state):
     """Alt text that says what the head's tokens of cells give to each class."""
-    layer, head = _controls.values(controls(data), state).values()
+    layer, head = choices.values(controls(data), state).values()
     given = {
         name: data.shares(target, data.first.name)[layer, head]
-        for target, name in _classes.present(data).items()
+        for target, name in target_classes.present(data).items()
     }
     largest = sorted(given, key=given.get, reverse=True)[:3]
-    said = _terms.listed(f"{given[name]:.0%} to {name}" for name in largest)
+    said = score_terms.listed(f"{given[name]:.0%} to {name}" for name in largest)
     return (
         f"Attention map of layer {layer}, head {head} over the {data.length} tokens of the table "
         f"as {data.first.label}. On average a token of a cell with a cell above gives {said}."
@@ -156,9 +156,9 @@ def alt(data, **state):
 
 def seen(data, **state):
     """The class that the head prefers most, as far as it gets a tenth of the attention."""
-    layer, head = _controls.values(controls(data), state).values()
+    layer, head = choices.values(controls(data), state).values()
     rendering = data.first.name
-    present = {each: _classes.named(each) for each in _classes.present(data)}
+    present = {each: target_classes.named(each) for each in target_classes.present(data)}
     given = {each: float(data.shares(each, rendering)[layer, head]) for each in present}
     even = {each: float(data.even(each, rendering)[layer]) for each in present}
     most = max(given, key=given.get)

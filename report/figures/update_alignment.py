@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from report.figures import _histogram, _updates
-from report.figures._histogram import boxes, use  # noqa: F401
-from report.figures._updates import controls, left_out, rows  # noqa: F401
+from report.figures.parts import histogram, updates
+from report.figures.parts.histogram import boxes, use  # noqa: F401
+from report.figures.parts.updates import controls, left_out, rows  # noqa: F401
 from report.text import number, percent
 
 
@@ -14,20 +14,20 @@ def title(data):
 
 def caption(data):
     return (
-        f"{_updates.explained(data)} The impact is the update, and its orientation the cosine of "
+        f"{updates.explained(data)} The impact is the update, and its orientation the cosine of "
         "the angle between u and x: right of 0 the head strengthens the direction that the "
         "hidden state already has, left of 0 it weakens it, and at 0 it adds something new."
-        f"{_histogram.explained(data)}"
+        f"{histogram.explained(data)}"
     )
 
 
 def chart(data, **state):
-    return _histogram.chart(
+    return histogram.chart(
         data,
         "update_alignment",
         title(data),
         "alignment",
-        f"{_updates.ALIGNMENT} (−1 to 1)",
+        f"{updates.ALIGNMENT} (−1 to 1)",
         state,
         zero_rule=True,
         maxbins=40,
@@ -35,13 +35,13 @@ def chart(data, **state):
 
 
 def alt(data, **state):
-    return _histogram.alt(data, "the cosine of update and hidden state", "alignment", state)
+    return histogram.alt(data, "the cosine of update and hidden state", "alignment", state)
 
 
 def seen(data, **state):
     """On which side of 0 most updates lie, and the heads that are farthest out."""
-    heads, _ = _histogram.medians(data, "alignment", state)
-    against = float(np.mean(_updates.points(data, state)["alignment"] < 0))
+    heads, _ = histogram.medians(data, "alignment", state)
+    against = float(np.mean(updates.points(data, state)["alignment"] < 0))
     side = "left of 0, against the hidden state" if against >= 0.5 else "right of 0, along with it"
     said = f"Of the updates, {percent(max(against, 1 - against))} lie {side}."
     low, high = int(heads.argmin()), int(heads.argmax())

@@ -1,8 +1,8 @@
 """How much each head changes the hidden state: length of its update, token by token."""
 
-from report.figures import _histogram, _updates
-from report.figures._histogram import boxes, use  # noqa: F401
-from report.figures._updates import controls, left_out, rows  # noqa: F401
+from report.figures.parts import histogram, updates
+from report.figures.parts.histogram import boxes, use  # noqa: F401
+from report.figures.parts.updates import controls, left_out, rows  # noqa: F401
 from report.text import number
 
 
@@ -12,30 +12,30 @@ def title(data):
 
 def caption(data):
     return (
-        f"{_updates.explained(data)} A value of 0.1 means that the head adds a vector a tenth as "
-        f"long as the hidden state.{_histogram.explained(data)}"
+        f"{updates.explained(data)} A value of 0.1 means that the head adds a vector a tenth as "
+        f"long as the hidden state.{histogram.explained(data)}"
     )
 
 
 def chart(data, **state):
-    return _histogram.chart(
+    return histogram.chart(
         data,
         "update_magnitude",
         title(data),
         "magnitude",
-        f"{_updates.MAGNITUDE} (ratio)",
+        f"{updates.MAGNITUDE} (ratio)",
         state,
         maxbins=60,
     )
 
 
 def alt(data, **state):
-    return _histogram.alt(data, "the update magnitude", "magnitude", state)
+    return histogram.alt(data, "the update magnitude", "magnitude", state)
 
 
 def seen(data, **state):
     """How long half of the updates are at most, and the heads with the longest and the shortest."""
-    heads, middle = _histogram.medians(data, "magnitude", state)
+    heads, middle = histogram.medians(data, "magnitude", state)
     said = f"Half of all updates are shorter than {number(middle)} times the hidden state."
     low, high = int(heads.argmin()), int(heads.argmax())
     if heads[low] == heads[high]:

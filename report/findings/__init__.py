@@ -10,6 +10,6 @@ from importlib import import_module
 def of(data):
     """What the template of an article may use, as dict.
 
-    data: what was measured, see `report.datasets.reader`; its `kind` names the module
+    data: what was measured, see `report.datasets.read.study`; its `kind` names the module
     """
     return import_module(f"report.findings.{data.kind}").context(data)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.datasets.conditions import MEASURES
+from report.datasets.formats.conditions import MEASURES
 from report.errors import ReportError
-from report.figures import _received
+from report.figures.parts import received
 
-FIRST = _received.COUNTED_FROM
+FIRST = received.COUNTED_FROM
 SAME = 0.01
 """Shares of a head that differ by less are told as one."""
 
@@ -97,9 +97,9 @@ class Findings:
     def panels(self, places, lines, **options):
         """What a grid of those places that were measured is drawn of.
 
-        lines: dict of condition to its label; options: see `report.figures._received.panels`
+        lines: dict of condition to its label; options: see `report.figures.parts.received.panels`
         """
-        return _received.panels(self.data.models, self.there(places), lines, **options)
+        return received.panels(self.data.models, self.there(places), lines, **options)
 
     def _lacking(self, model, layer, head):
         if model >= len(self.data.models):
@@ -225,8 +225,8 @@ class Findings:
         place: (model, layer, head); lines: the two conditions, dict of name to label
         """
         panel = self.panels([place], lines)
-        styled = _received.styled(panel, _received.BLUE, _received.RED)
-        return _received.kept(panel.places[0], styled, rows)
+        styled = received.styled(panel, received.BLUE, received.RED)
+        return received.kept(panel.places[0], styled, rows)
 
     def diluted(self, places, lines):
         """Whether old tokens keep more in every place than the tokens after what was added leave
@@ -253,7 +253,7 @@ class Findings:
                 return Against([], [], [])
             more.append((place, *taken))
             panel = self.panels([place], {condition: "", other: ""}).places[0]
-            mine, theirs = (_received.inside(panel, name, "mean") for name in (condition, other))
+            mine, theirs = (received.inside(panel, name, "mean") for name in (condition, other))
             if mine > (1 + ALIKE_WEIGHTS) * theirs:
                 inner.append(place)
             elif mine >= theirs:

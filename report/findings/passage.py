@@ -8,10 +8,11 @@ import functools
 
 import numpy as np
 
-from report.datasets.head_statistics import MEASURES
+from report.datasets.formats.head_statistics import MEASURES
 from report.errors import ReportError
-from report.figures import _terms, alignment_vs_magnitude
-from report.heads import Head, MagnitudeRatio, largest
+from report.figures import alignment_vs_magnitude
+from report.figures.parts import score_terms
+from report.figures.parts.heads import Head, MagnitudeRatio, largest
 
 FEWEST_POINTS = 8
 """A median of fewer points than this is not quoted."""
@@ -55,8 +56,8 @@ def context(data):
 def _of_one(data):
     return {
         "find": Findings(data),
-        "terms": _terms.names(data),
-        "position": _terms.position(data),
+        "terms": score_terms.names(data),
+        "position": score_terms.position(data),
     }
 
 

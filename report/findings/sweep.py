@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.figures._sweep import HABITS, OFTEN
-from report.heads import largest
+from report.figures.parts.heads import largest
+from report.figures.parts.over_models import HABITS, OFTEN
 
 
 def context(data):
@@ -45,8 +45,8 @@ class Shared:
 class Findings:
     """Numbers of a sweep, computed from its datasets when they are asked for.
 
-    measure: a key of `report.datasets.sweep.MEASURES`; model: `ModelHabits`, default: the last
-    checkpoint of the training
+    measure: a key of `report.datasets.formats.sweep.MEASURES`
+    model: `ModelHabits`, default: the last checkpoint of the training
     """
 
     def __init__(self, data):

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.datasets.token_classes import CLASSES
-from report.figures import _classes, _terms
-from report.heads import Head, largest
+from report.datasets.formats.token_classes import CLASSES
+from report.figures.parts import score_terms, target_classes
+from report.figures.parts.heads import Head, largest
 
 BEYOND = 1.5
 """A head that gives a class this many times what even attention would give prefers it."""
@@ -27,9 +27,9 @@ def context(data):
     """What templates of articles about a table use: see `report.findings`."""
     return {
         "find": TableFindings(data),
-        "CLASS": _classes.NAMES,
-        "terms": _terms.names(data),
-        "position": _terms.position(data),
+        "CLASS": target_classes.NAMES,
+        "terms": score_terms.names(data),
+        "position": score_terms.position(data),
     }
 
 
@@ -84,7 +84,7 @@ class Apart:
 class TableFindings:
     """Numbers of one article, computed from its datasets when they are asked for.
 
-    target: a class of `report.datasets.token_classes.CLASSES`
+    target: a class of `report.datasets.formats.token_classes.CLASSES`
     rendering: a way to write the table; default: the first, of which all is known
     """
 

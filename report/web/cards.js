@@ -1,5 +1,5 @@
 // Cards beside words: what a term of the glossary means, and what a figure looks like that the text
-// refers to. This listens, as the end of start.js (see report/assets.py); card.js, which draws, is
+// refers to. This listens, as the end of start.js (see report/pages/assets.py); card.js, which draws, is
 // fetched when a reader first comes to a word.
 
 const WORDS = "a.term, a.figure-ref";

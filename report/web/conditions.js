@@ -1,5 +1,5 @@
 // received/1 and effects.json, what a study of conditions measured, as rows of charts and as what a
-// tooltip tells. The twins of `rows` in report/figures/_received.py and of `cells` in
+// tooltip tells. The twins of `rows` in report/figures/parts/received.py and of `cells` in
 // filler_effect.py. Positions, layers and heads are indices from 0.
 
 import { known, records } from "./records.js";

@@ -1,5 +1,5 @@
 // Terms by target or by distance: what a term does whoever looks. The twin of
-// report/figures/_profiles.py, which says why rows are not simply averaged.
+// report/figures/parts/profiles.py, which says why rows are not simply averaged.
 
 // Each term for each target, less its mean: {term: [T]}.
 export function byTarget(map, names) {

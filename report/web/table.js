@@ -1,5 +1,5 @@
 // What a target token is to a token of a table: its place in the list of classes. The twin of
-// report/datasets/token_classes.py; places holds [role, row, column] of each token.
+// report/datasets/formats/token_classes.py; places holds [role, row, column] of each token.
 
 const [FIRST, HEADER, DELIMITER, OWN_CELL, SAME_COLUMN, OTHER_CELLS, OTHER] = [0, 1, 2, 3, 4, 5, 6];
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from report.models.measure import PassageRecorder
+from report.models.measure.passage import PassageRecorder
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

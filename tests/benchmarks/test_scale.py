@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from report.cluster.summary import Share, Summary
+from report.measuring.cluster.summary import Share, Summary
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from report import __main__
-from report.kinds import passage as passage_kind
+from report.measuring.kinds import passage as passage_kind
 from tests.small import CORPUS, write_publication
 
 

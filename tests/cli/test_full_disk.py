@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from report.errors import ReportError
-from report.publish import build
+from report.site.build import build
 from tests.cli.saying import assert_matches
 from tests.commands import contents
 from tests.small import write_publication

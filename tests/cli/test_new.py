@@ -2,8 +2,8 @@
 
 import pytest
 
-from report.new import kinds
-from report.study import read_studies
+from report.pages.new import kinds
+from report.study.study import read_studies
 from tests.commands import ROOT
 from tests.site import tiny_models
 

@@ -9,8 +9,8 @@ import urllib.request
 
 import pytest
 
-from report.check import check_site
-from report.policy import NAME, policy
+from report.pages.policy import NAME, policy
+from report.site.check import check_site
 from tests.cli.saying import assert_matches
 from tests.commands import ROOT, report
 

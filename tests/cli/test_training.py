@@ -6,14 +6,14 @@ import shutil
 
 import pytest
 
-from report.embedded import acceptance as acceptance_module
-from report.embedded import recipe as recipe_module
-from report.embedded.train import train
-from report.models import names
+from report.models.find import known
+from report.training import acceptance as acceptance_module
+from report.training import recipe as recipe_module
+from report.training.train import train
 from tests.cli.saying import assert_matches
 from tests.commands import contents
-from tests.embedded.conftest import HELD_OUT, SOURCE, tiny_recipe, write_books
 from tests.small import CORPUS
+from tests.training.conftest import HELD_OUT, SOURCE, tiny_recipe, write_books
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def trained(tmp_path_factory, books):
 @pytest.fixture
 def embedded(trained, tmp_path, monkeypatch):
     """The folder of a trained model that is embedded under the name "tiny"."""
-    monkeypatch.setattr(names, "EMBEDDED", tmp_path / "embedded")
+    monkeypatch.setattr(known, "EMBEDDED", tmp_path / "embedded")
     monkeypatch.setattr(acceptance_module, "corpus", lambda: CORPUS)
     monkeypatch.setattr(acceptance_module, "LIMITS", dict.fromkeys(acceptance_module.LIMITS, -9.0))
     return shutil.copytree(trained, tmp_path / "embedded" / "tiny")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from report.measurements.conditions import ConditionStatistics, statistics_of
-from report.models.segments import Crossing, SegmentedText
+from report.models.text.segments import Crossing, SegmentedText
 
 LAYERS, HEADS = 2, 3
 SYSTEM, FILLER, QUESTION = 3, 2, 4

@@ -6,11 +6,11 @@ sentence of as many tokens in its place.
 
 import numpy as np
 
-from report import store
-from report.datasets import tables
-from report.datasets.conditions_study import opened
-from report.datasets.tables import Column
-from report.figures import _received
+from report.datasets import store
+from report.datasets.formats import columnar
+from report.datasets.formats.columnar import Column
+from report.datasets.read.conditions import opened
+from report.figures.parts import received
 from tests.figures import hand_made
 
 SYSTEM, FILLER, QUESTION = 5, 9, 12
@@ -116,7 +116,7 @@ def effects(rng, prompts):
             errors[:] = np.nan
         columns[name] = Column(name, "0 to 1", values, 0.0001)
         columns[f"{name}_error"] = Column(f"error of {name}", "0 to 1", 0.1 * errors, 0.0001)
-    return tables.encode({"effects": columns})
+    return columnar.encode({"effects": columns})
 
 
 def manifest(key, name, prompts):
@@ -144,10 +144,10 @@ def panels(found, figure):
     two = [(0, 1, 2), (0, 3, 4), (0, 1, 1)]
     if figure == "filler_against":
         named = {"filler": "Meaningless tokens", "sentence": "Random sentence"}
-        return _received.panels(found.models, [(0, 1, 1), (len(found.models) - 1, 2, 3)], named)
+        return received.panels(found.models, [(0, 1, 1), (len(found.models) - 1, 2, 3)], named)
     if figure == "filler_layers":
         named = {"none": "None", "filler": "Mless"}
-        return _received.panels(found.models, [(0, layer, 3) for layer in (1, 2, 3)], named)
+        return received.panels(found.models, [(0, layer, 3) for layer in (1, 2, 3)], named)
     if figure == "filler_effect":
-        return _received.panels(found.models, [(0, 2, 3)], lines("none", "filler"))
-    return _received.panels(found.models, two, lines("none", "filler"), rules=True)
+        return received.panels(found.models, [(0, 2, 3)], lines("none", "filler"))
+    return received.panels(found.models, two, lines("none", "filler"), rules=True)

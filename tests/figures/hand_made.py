@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from report import store
-from report.datasets import attention, head_statistics, passage, updates
-from report.datasets.passage_study import PassageModels, StudyData
-from report.datasets.visible import Visible
+from report.datasets import store
+from report.datasets.formats import attention, head_statistics, passage, updates
+from report.datasets.formats.visible import Visible
+from report.datasets.read.passage import PassageModels, StudyData
 
 LENGTH, LAYERS, HEADS = 24, 3, 4
 TEXTS = [" lamp", ",", " <b>bold</b>", "\n", " “", "Ann", " \u202e"]

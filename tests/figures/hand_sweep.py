@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from report import store
-from report.datasets import sweep
-from report.datasets.sweep_study import opened
+from report.datasets import store
+from report.datasets.formats import sweep
+from report.datasets.read.sweep import opened
 from tests.figures import hand_made
 
 LAYERS, HEADS, SEQUENCES = 3, 4, 5

@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from report import store
-from report.datasets import attention, class_shares, passage, renderings
-from report.datasets.table_study import TableData
-from report.datasets.token_classes import CLASSES, current_tokens, token_classes
-from report.datasets.visible import Visible
-from report.tables import Cell, Table
-from report.tables import renderings as every_rendering
+from report.datasets import store
+from report.datasets.formats import attention, class_shares, passage, renderings
+from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
+from report.datasets.formats.visible import Visible
+from report.datasets.read.table import TableData
+from report.inputs.tables import Cell, Table
+from report.inputs.tables import renderings as every_rendering
 from tests.figures import hand_made
 from tests.figures.hand_made import HEADS, KINDS, LAYERS, LENGTH
 
@@ -51,7 +51,7 @@ def study(folder, kind="alibi_bias", table=TABLE):
 
 
 def tokens(rendering, causal):
-    """A rendering as tokens of some characters each, as `report.models.cells.TableText`."""
+    """A rendering as tokens of some characters each, as `report.models.text.cells.TableText`."""
     pieces = [{"id": 0, "text": "<|begin|>" if causal else "[CLS]", "special": True}]
     places = [SimpleNamespace(role="added", row=-1, column=-1)]
     size = CHUNK[rendering.name]

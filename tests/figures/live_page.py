@@ -6,13 +6,14 @@ from types import SimpleNamespace
 import pytest
 from playwright.sync_api import TimeoutError as NotYet
 
-from report import store
-from report.article import Article
-from report.assets import write_assets
-from report.embed_pages import write_embed_pages
-from report.figures import _compiled
-from report.jinja import environment
-from report.policy import policy
+from report import files
+from report.datasets import store
+from report.figures.build import vega
+from report.pages.article import Article
+from report.pages.assets import write_assets
+from report.pages.embed import write_embed_pages
+from report.pages.policy import policy
+from report.pages.templates import environment
 from tests.figures import hand_conditions
 
 ORDER = (
@@ -97,9 +98,9 @@ def _write(site, article, body):
     folder = site / "figures" / "hand"
     for placed in article.placed:
         for panel in (*placed.panels, *placed.variants):
-            store.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
-            compiled = store.dumps(_compiled.vega(panel.spec))
-            store.write_text(folder / f"{panel.name}.vega.json", compiled)
+            files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
+            compiled = store.dumps(vega.vega(panel.spec))
+            files.write_text(folder / f"{panel.name}.vega.json", compiled)
             for name, rows in placed.written_rows(panel):
                 store.write(folder / "rows" / panel.name / name, rows)
     write_assets(site)
@@ -112,7 +113,7 @@ def _write(site, article, body):
 <script type="module" src="../../assets/start.js"></script>
 <style>html {{ font-size: 125% }} body {{ max-width: 720px; font-family: sans-serif }}</style>
 <body class="md-typeset" data-md-color-scheme="default">{body}"""
-    store.write_text(site / "articles" / "hand" / "index.html", page)
+    files.write_text(site / "articles" / "hand" / "index.html", page)
 
 
 def go_live(page, number):

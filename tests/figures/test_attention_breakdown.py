@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from report.datasets.attention import DecodedAttention, DecodedTerm
+from report.datasets.formats.attention import DecodedAttention, DecodedTerm
 from report.errors import ReportError
 from report.figures import attention_breakdown
 

@@ -4,9 +4,11 @@ import re
 import numpy as np
 import pytest
 
-from report.datasets.passage_study import StudyData
-from report.datasets.visible import Visible
-from report.figures import _map, _static, _theme, attention_map
+from report.datasets.formats.visible import Visible
+from report.datasets.read.passage import StudyData
+from report.figures import attention_map
+from report.figures.build import still
+from report.figures.parts import map, theme
 from tests.figures import hand_made
 
 
@@ -39,7 +41,7 @@ def test_colours_run_between_quantiles_of_what_enters_the_softmax(study, kind):
     assert np.isfinite(scores).all()
     low, high = attention_map.score_range(attention)
     assert (low, high) == pytest.approx(
-        np.quantile(scores, _map.QUANTILES, method="lower"), abs=1e-12
+        np.quantile(scores, map.QUANTILES, method="lower"), abs=1e-12
     )
 
 
@@ -53,7 +55,7 @@ def test_dark_picture_has_the_dark_ramp(data):
 
 def test_the_spec_carries_the_ramp_of_its_legend(data):
     spec = attention_map.chart(data).to_dict()
-    assert spec["usermeta"]["report"]["ramp"] == _theme.SCORE_RAMP
+    assert spec["usermeta"]["report"]["ramp"] == theme.SCORE_RAMP
 
 
 @pytest.mark.parametrize("kind", hand_made.KINDS)
@@ -130,10 +132,10 @@ def test_legends_have_a_place_of_their_own_where_no_triangle_is_empty(study):
 @pytest.mark.parametrize("phone", [False, True])
 @pytest.mark.parametrize("text", ["<b>bold</b> text", "MMMMMMMMMM", "漢字漢字漢字漢字漢字"])
 def test_a_long_text_on_an_axis_leaves_the_index_to_be_read(data, text, phone):
-    spec = _static.specification(attention_map, data, phone=phone)
-    (param,) = [param for param in spec["params"] if param["name"] == _theme.LABELS]
+    spec = still.specification(attention_map, data, phone=phone)
+    (param,) = [param for param in spec["params"] if param["name"] == theme.LABELS]
     param["value"] = [text] * len(param["value"])
-    drawn = html.unescape(_static.drawn(spec))
+    drawn = html.unescape(still.drawn(spec))
     found = re.findall(re.escape(text[:4]) + r"[^<]*…\u200e?\s*(\S*)(?=</text>)", drawn)
     assert len(found) > 4
     assert all(index.isdigit() for index in found), found

@@ -2,7 +2,7 @@
 
 import pytest
 
-from report.figures import _theme
+from report.figures.parts import theme
 from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
     drawn_of,
     every_figure,
@@ -68,7 +68,7 @@ def test_no_colour_tells_more_than_seven_things_apart(figure, specs):
 
 @every_figure
 def test_all_text_is_of_the_one_scale(figure, specs):
-    allowed = set(_theme.TYPE.values())
+    allowed = set(theme.TYPE.values())
     for spec in specs:
         sizes = [*inside(spec, "fontSize"), *inside(spec["config"], "labelFontSize")]
         sizes += [*inside(spec["config"], "titleFontSize"), *inside(spec, "labelFontSize")]

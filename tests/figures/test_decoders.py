@@ -5,9 +5,10 @@ import math
 
 import pytest
 
-from report.datasets import packing
-from report.figure_files import figure_module
-from report.figures import _pixels, attention_map
+from report.datasets.formats import packing
+from report.figures import attention_map
+from report.figures.build.find import figure_module
+from report.figures.parts import raster
 from tests.figures import hand_conditions, hand_made, live_page
 
 pytestmark = pytest.mark.browser
@@ -131,7 +132,7 @@ def test_the_picture_of_the_map_has_the_colours_that_python_gives(page, address,
         return [[...shown.picture(ramp)], shown.signals]; }""",
         [json.loads((data.path / "attention/2/2.json").read_text("utf-8")), ramp],
     )
-    expected = _pixels.raster(attention.capped, low, high, ramp)
+    expected = raster.raster(attention.capped, low, high, ramp)
     worst = max(abs(a - b) for a, b in zip(pixels, expected.ravel().tolist(), strict=True))
     assert worst <= 2  # the script rounds to 256 shades
     assert signals["score_low"] == pytest.approx(low)

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from report.errors import ReportError
-from report.figure_files import figure_module, figure_names
-from report.figures import _grid, _static, alignment_vs_magnitude, attention_map, heads_at_step
+from report.figures import alignment_vs_magnitude, attention_map, heads_at_step
+from report.figures.build import still
+from report.figures.build.find import figure_module, figure_names
+from report.figures.parts import grid
 from tests.figures import hand_made
 from tests.figures.live_page import GRIDS, OF_MODELS, OF_SWEEPS, OF_TABLES, ORDER
 from tests.rendered import NEEDS_A_LIVE_FIGURE
@@ -51,7 +53,7 @@ def panels_of(figure, data):
     """What to add to a state for each panel: nothing for a figure that is one chart."""
     if not hasattr(figure, "panels"):
         return [{}]
-    return [{"panel": number} for number in range(len(_grid.boxes(figure, data)))]
+    return [{"panel": number} for number in range(len(grid.boxes(figure, data)))]
 
 
 def test_no_figure_is_forgotten():
@@ -87,7 +89,7 @@ def fresh(figure, data, **state):
 def picture(figure, data, dark=False, **state):
     """As `_static.svg` draws it, from the known specification."""
     empty = specification(figure, data, **state)
-    return _static.drawn(_static.specification(figure, data, dark=dark, empty=empty, **state))
+    return still.drawn(still.specification(figure, data, dark=dark, empty=empty, **state))
 
 
 def inside(node, key):
@@ -254,7 +256,7 @@ def test_still_pictures_differ_between_the_palettes(figure, drawn_of):
     panel = panels_of(figure, drawn_of)[0]
     light, dark = (picture(figure, drawn_of, dark=dark, **panel) for dark in (False, True))
     assert light != dark
-    assert light == _static.svg(figure, drawn_of)  # all anew
+    assert light == still.svg(figure, drawn_of)  # all anew
 
 
 @every_figure
@@ -262,8 +264,8 @@ def test_still_pictures_differ_between_the_palettes(figure, drawn_of):
 def test_a_cover_has_marks_and_nothing_to_read(figure, drawn_of, dark):
     panel = panels_of(figure, drawn_of)[0]
     empty = specification(figure, drawn_of, **panel)
-    filled = _static.specification(figure, drawn_of, dark=dark, empty=empty, **panel)
-    svg = _static.drawn(_static.cover(filled))
+    filled = still.specification(figure, drawn_of, dark=dark, empty=empty, **panel)
+    svg = still.drawn(still.cover(filled))
     assert 'width="480" height="320"' in svg
     assert "<text" not in svg
     assert "role-axis" not in svg

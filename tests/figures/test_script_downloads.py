@@ -13,9 +13,9 @@ import pytest
 import vl_convert
 from PIL import Image
 
-from report.figure_files import figure_module
-from report.figures import _static
-from report.figures._compiled import VEGA_LITE
+from report.figures.build import still
+from report.figures.build.find import figure_module
+from report.figures.build.vega import VEGA_LITE
 from tests.figures.live_page import GRIDS, OF_SWEEPS, OF_TABLES, ORDER, go_live, until
 from tests.figures.tools import menu, saved, state_of, tables
 
@@ -148,7 +148,7 @@ def test_a_specification_draws_the_same_picture_elsewhere(page, opened, name):
     number, data = opened(name)
     _, content = saved(page, number, SPECIFICATION)
     spec = json.loads(content) | {"background": "transparent"}
-    assert _static.drawn(spec) == _static.svg(figure_module(name), data, **state_of(name))
+    assert still.drawn(spec) == still.svg(figure_module(name), data, **state_of(name))
 
 
 def test_specifications_of_panels_are_chosen_one_by_one(page, opened):
@@ -159,7 +159,7 @@ def test_specifications_of_panels_are_chosen_one_by_one(page, opened):
         assert file.endswith(f"-{panel + 1}.vl.json")
         spec = json.loads(content) | {"background": "transparent"}
         module = figure_module("filler_effect")
-        assert _static.drawn(spec) == _static.svg(
+        assert still.drawn(spec) == still.svg(
             module, data, **state_of("filler_effect"), panel=panel
         )
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from report.figure_files import figure_module
+from report.figures.build.find import figure_module
 from tests.figures import live_page
 from tests.figures.conftest import quiet_page
 from tests.figures.live_page import TOOLTIP, go_live, resting_box

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from report import store
-from report.article import Article
-from report.figures import _compiled
+from report.datasets import store
+from report.figures.build import vega
+from report.pages.article import Article
 from tests.figures import live_page
 from tests.figures.live_page import go_live, ink, until
 from tests.serving import served
@@ -76,7 +76,7 @@ def test_specifications_name_each_other_and_their_own_sliders(models):
         assert set(report["models"].values()) == {f"{each}.json" for each in specs}
         assert report["data"]["url"].startswith(model_folder(name.rpartition("-")[2]))
         assert report["controls"][0]["value"] == name.rpartition("-")[2]
-        assert _compiled.vega(spec)["usermeta"]["report"]["models"]
+        assert vega.vega(spec)["usermeta"]["report"]["models"]
     assert re.search(r'value="step2000" checked', html)
     for name, rows in placed.written_rows(placed.panels[0]):
         pytest.fail(f"{name} of {rows} is written though a dataset has it")

@@ -4,7 +4,8 @@ import itertools
 
 import pytest
 
-from report.figures import _static, _theme
+from report.figures.build import still
+from report.figures.parts import theme
 from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
     drawn_of,
     every_figure,
@@ -60,16 +61,16 @@ def check(found):
 @pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
 def test_no_label_is_cut_off_or_covers_another(figure, drawn_of, browser, phone):  # noqa: F811
     for panel in panels_of(figure, drawn_of):
-        check(texts(browser, _static.svg(figure, drawn_of, phone=phone, **panel)))
+        check(texts(browser, still.svg(figure, drawn_of, phone=phone, **panel)))
 
 
 @every_figure
 @pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
 def test_whatever_a_token_says_its_label_keeps_its_place(figure, drawn_of, browser, phone):  # noqa: F811
-    spec = _static.specification(figure, drawn_of, phone=phone)
-    (labels,) = [p for p in spec["params"] if p["name"] == _theme.LABELS] or [{"value": []}]
+    spec = still.specification(figure, drawn_of, phone=phone)
+    (labels,) = [p for p in spec["params"] if p["name"] == theme.LABELS] or [{"value": []}]
     labels["value"] = [HOSTILE[n % len(HOSTILE)] for n in range(len(labels["value"]))]
-    found = texts(browser, _static.drawn(spec))
+    found = texts(browser, still.drawn(spec))
     if labels["value"]:
         assert any("漢字" in text["said"] for text in found)
         assert any("<b>" in text["said"] for text in found)

@@ -5,10 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from report.datasets import attention
-from report.datasets.visible import Visible
+from report.datasets.formats import attention
+from report.datasets.formats.visible import Visible
 from report.figures import (
-    _controls,
     alignment_vs_magnitude,
     attending_to_first_token,
     attention_breakdown,
@@ -26,6 +25,7 @@ from report.figures import (
     update_alignment,
     update_magnitude,
 )
+from report.figures.parts import choices
 from tests.figures import hand_conditions
 
 T = 10
@@ -398,11 +398,11 @@ def test_the_heat_map_names_the_largest_the_middle_and_the_one_shown(conditions)
 
 def test_a_state_is_said_in_words():
     controls = [
-        _controls.Control("layer", "Layer", 0, 3, 2),
-        _controls.Control("head", "Head", 0, 3, 1, 1),
-        _controls.Control("sort_idx", "Rank (0 = largest)", 0, 3, 0),
-        _controls.Control("only", "Only one", 1, 1, 1),
-        _controls.Switch("source", "Measured on", {"a": "this passage", "b": "many texts"}, "b"),
+        choices.Control("layer", "Layer", 0, 3, 2),
+        choices.Control("head", "Head", 0, 3, 1, 1),
+        choices.Control("sort_idx", "Rank (0 = largest)", 0, 3, 0),
+        choices.Control("only", "Only one", 1, 1, 1),
+        choices.Switch("source", "Measured on", {"a": "this passage", "b": "many texts"}, "b"),
     ]
-    assert _controls.said(controls) == "layer 2, head 2, rank 0; measured on: many texts"
-    assert _controls.said(controls[3:4]) == ""
+    assert choices.said(controls) == "layer 2, head 2, rank 0; measured on: many texts"
+    assert choices.said(controls[3:4]) == ""

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from report.figures import _sweep, habits_by_model, repeated_loss
+from report.figures import habits_by_model, repeated_loss
+from report.figures.parts import over_models
 from tests.figures import hand_sweep
 from tests.figures.live_page import OF_SWEEPS, TOOLTIP, first_tooltip, go_live, ink_at_rest, until
 
@@ -129,7 +130,7 @@ def test_names_of_losses_keep_off_other_lines_and_the_rule(ruled):
 
 
 def test_steps_lie_along_the_axis_as_it_draws_them():
-    assert _sweep.along([0, 50, 100, 150]) == pytest.approx(
+    assert over_models.along([0, 50, 100, 150]) == pytest.approx(
         np.log1p([0, 0.5, 1, 1.5]) / np.log(2.5)
     )
-    assert _sweep.along([7]) == pytest.approx([0])
+    assert over_models.along([7]) == pytest.approx([0])

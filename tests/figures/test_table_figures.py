@@ -7,16 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from report.article import figure_module
-from report.datasets.token_classes import CLASSES
+from report.datasets.formats.token_classes import CLASSES
 from report.errors import ReportError
-from report.figures import (
-    _classes,
-    _static,
-    classes_by_layer,
-    renderings_compared,
-    table_attention_map,
-)
+from report.figures import classes_by_layer, renderings_compared, table_attention_map
+from report.figures.build import still
+from report.figures.parts import target_classes
+from report.pages.article import figure_module
 from tests.figures import hand_made, hand_table, live_page
 from tests.figures.live_page import OF_TABLES, go_live, told_at
 from tests.figures.test_decoders import assert_same, decoded
@@ -102,7 +98,7 @@ def test_markers_say_the_class_of_their_target(table):
             kind = said(mark["target_token"], mark["current_token"], places)
             assert mark["kind"] == kind
             found.add(kind)
-    assert found == set(_classes.present(table).values())
+    assert found == set(target_classes.present(table).values())
 
 
 def test_strips_say_of_every_token_what_it_is(table):
@@ -119,8 +115,8 @@ def test_strips_say_of_every_token_what_it_is(table):
 
 def test_the_legend_has_the_classes_that_occur_each_with_a_shape_of_its_own(table):
     kinds = table_attention_map._kinds(table)
-    assert list(kinds) == [name for name in _classes.SEEN if name in kinds]
-    assert len({shape for shape, _, _ in _classes.SEEN.values()}) == len(_classes.SEEN)
+    assert list(kinds) == [name for name in target_classes.SEEN if name in kinds]
+    assert len({shape for shape, _, _ in target_classes.SEEN.values()}) == len(target_classes.SEEN)
     assert "same column above" in kinds
     assert "anything else" not in kinds
 
@@ -132,7 +128,7 @@ def test_panels_are_the_classes_that_even_attention_would_give_something(tmp_pat
     data = hand_table.study(tmp_path / "sink", "sink")
     assert "other" in data.targets
     assert "anything else" not in renderings_compared.panels(data)
-    assert renderings_compared.panels(data) == list(_classes.SEEN)[:6]
+    assert renderings_compared.panels(data) == list(target_classes.SEEN)[:6]
     assert [len(row) for row in renderings_compared.legends(data)] == [3, 0]
 
 
@@ -186,7 +182,7 @@ def test_every_cell_of_the_map_tells_its_class(page, tables, tmp_path, kind):
         return targets.map(i => targets.map(j => map.sees(i, j) ? cell(i, j).class : null)); }""",
         [file, report],
     )
-    names = list(_classes.SEEN)
+    names = list(target_classes.SEEN)
     seen = data.visible(1, 1).mask()
     for i, j in np.ndindex(seen.shape):
         assert cells[i][j] == (names[data.classes[i, j]] if seen[i, j] else None)
@@ -218,7 +214,7 @@ def test_the_map_tells_a_reader_what_a_target_is(page, tables):
     shown = scanned(page, 1, lambda found: len(found) == 40, step=8)
     for each in shown:
         i, j = (int(each[f"{which} token"].split()[0]) for which in ("current", "target"))
-        assert each["what it is"] == list(_classes.SEEN)[data.classes[i, j]]
+        assert each["what it is"] == list(target_classes.SEEN)[data.classes[i, j]]
 
 
 @pytest.mark.browser
@@ -267,12 +263,12 @@ def test_a_token_of_the_text_says_what_it_is_and_is_marked_on_the_map(page, tabl
 
 
 def test_every_class_has_a_name_and_a_colour():
-    assert list(_classes.NAMES) == list(CLASSES)
-    assert len({light for _, light, _ in _classes.SEEN.values()}) == len(CLASSES)
+    assert list(target_classes.NAMES) == list(CLASSES)
+    assert len({light for _, light, _ in target_classes.SEEN.values()}) == len(CLASSES)
 
 
 def test_a_token_that_is_a_number_is_told_from_its_index(table):
-    svg = _static.svg(table_attention_map, table)
+    svg = still.svg(table_attention_map, table)
     named = re.findall(r">([^<>]*)\u200e\u00a0\u00a0(\d+)<", svg)
     assert len(named) > 10
     assert any(text.strip("“”").isdigit() for text, _ in named)

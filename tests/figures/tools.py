@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from report.figure_files import figure_module
-from report.figures import _classes, _grid
+from report.figures.build.find import figure_module
+from report.figures.parts import grid, target_classes
 from tests.figures.live_page import GRIDS, go_live, until
 
 TABLE, CHART, LINK, FULL, MORE = (
@@ -88,7 +88,7 @@ def set_to(page, number, **values):
 def tables(name, data, state):
     """What a figure draws at a state, by Python: list of (panel from 0, name, rows)."""
     figure = figure_module(name)
-    boxes = _grid.boxes(figure, data)
+    boxes = grid.boxes(figure, data)
     panels = [{"panel": n} for n in range(len(boxes))] if hasattr(figure, "panels") else [{}]
     found = []
     for panel in panels:
@@ -122,7 +122,7 @@ def cells(data, state, markers):
     """Every visible cell of an attention map."""
     attention = data.attention(state["layer"], state["head"])
     kinds = {(row["current_token"], row["target_token"]): row["kind"] for row in markers}
-    seen = list(_classes.SEEN)
+    seen = list(target_classes.SEEN)
     terms = {name: term.matrix() for name, term in attention.terms.items()}
     return [
         {

@@ -5,11 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from report import store
-from report.datasets.reader import open_study
+from report import files
+from report.datasets import store
+from report.datasets.read.study import open_study
 from report.measurements.head_statistics import HeadStatistics
 from report.measurements.tally import Tally
-from report.provenance import provenance
+from report.pages.provenance import provenance
 from tests import made_conditions
 from tests.figures import hand_made, hand_table
 
@@ -30,7 +31,7 @@ def folder(where, kind):
     manifest["files"] = {
         each.relative_to(path).as_posix(): {
             "bytes": each.stat().st_size,
-            "sha256": store.sha256(each),
+            "sha256": files.sha256(each),
         }
         for each in sorted(path.rglob("*.json"))
         if each.name != "manifest.json"

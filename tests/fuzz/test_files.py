@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from report import store
+from report.datasets import store
 from tests.fuzz import made
 from tests.fuzz.damage import damaged_bytes, damaged_json
 from tests.fuzz.profile import examples

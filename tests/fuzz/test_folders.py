@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from report import frozen, store
-from report.datasets.verify import SUM_ERROR, verify
+from report import files as files_
+from report.datasets import store
+from report.datasets.verify import whole as frozen
+from report.datasets.verify.attention import SUM_ERROR, verify
 from tests.fuzz import made
 from tests.fuzz.damage import damaged_bytes, damaged_json
 from tests.fuzz.profile import examples
@@ -71,7 +73,7 @@ def test_numbers_that_do_not_fit_are_noticed_though_checksums_are_right(whole, d
     manifest, content = (path / "manifest.json").read_bytes(), (path / name).read_bytes()
     (path / name).write_text(data.draw(damaged_json(json.loads(content))))
     told = json.loads(manifest)
-    told["files"][name]["sha256"] = store.sha256(path / name)
+    told["files"][name]["sha256"] = files_.sha256(path / name)
     try:
         store.write(path / "manifest.json", store.sealed(told | {"seal": ""}))
         found, said = tried(made.everything, path)
@@ -101,7 +103,7 @@ def test_shards_that_pass_hold_probabilities(kind, tmp_path):
         if said is None:
             _, said = tried(verify, shard)
         if said is None:
-            from report.datasets.attention import decode
+            from report.datasets.formats.attention import decode
 
             found = decode(shard)
             total = found.probability.sum(1)

@@ -9,12 +9,12 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from report.measuring import read
-from report.models import names
-from report.passages import read_passage
-from report.study import FrontMatter, read_study
-from report.text import xml_text
-from report.words import isolated
+from report.inputs.passages import read_passage
+from report.measuring.run import read
+from report.models.find import names
+from report.study.front_matter import FrontMatter
+from report.study.study import read_study
+from report.text import isolated, xml_text
 from tests.fuzz.profile import examples
 from tests.fuzz.refusals import tried
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from report.characters import whole
-from report.datasets import passage
-from report.models.tokens import tokenize
+from report.datasets.formats import passage
+from report.models.text.tokens import tokenize
+from report.text import whole
 from tests.conftest import byte_level_tokenizer
 from tests.fuzz.profile import examples
 from tests.fuzz.refusals import tried

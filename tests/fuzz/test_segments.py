@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from report import fillers
-from report.characters import whole
-from report.condition_spec import ConditionSpec
-from report.conditions import ADDED, FILLER, Segment
-from report.kinds import conditions as kind
-from report.models.segments import align, segmented
+from report.inputs import fillers
+from report.inputs.conditions import ADDED, FILLER, Segment
+from report.inputs.specs import ConditionSpec
+from report.measuring.kinds import conditions as kind
+from report.models.text.segments import align, segmented
+from report.text import whole
 from tests.conftest import byte_level_tokenizer
 from tests.fuzz.profile import examples
 from tests.fuzz.refusals import tried

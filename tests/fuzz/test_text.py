@@ -14,13 +14,15 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from report import store, text
-from report.characters import quoted, whole
-from report.datasets import passage
-from report.datasets.passage_study import StudyData
-from report.figures import _static, attention_map
-from report.jinja import environment
-from report.words import END, ISOLATE_END, OPENS, isolated, shortened
+from report import text
+from report.datasets import store
+from report.datasets.formats import passage
+from report.datasets.read.passage import StudyData
+from report.figures import attention_map
+from report.figures.build import still
+from report.pages import filters
+from report.pages.templates import environment
+from report.text import END, ISOLATE_END, OPENS, isolated, quoted, shortened, whole
 from tests.figures import hand_made
 from tests.fuzz.profile import examples
 
@@ -169,8 +171,8 @@ def test_anchors_quotes_and_labels(value):
     assert label
     assert label.strip(" ")
     assert not re.search("[\0-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\ufeff]", label)
-    assert text.reading_minutes(value, 3) >= 1
-    shown = Words(str(text.broken_lines(label)))
+    assert filters.reading_minutes(value, 3) >= 1
+    shown = Words(str(filters.broken_lines(label)))
     assert {tag for tag, _ in shown.tags} <= {"br"}
 
 
@@ -204,8 +206,8 @@ def test_numbers_read_well(value):
     for said in (
         text.number(value),
         text.percent(value),
-        text.spread(SimpleNamespace(value=value, error=abs(value))),
-        text.percent_spread(SimpleNamespace(value=value, error=math.nan)),
+        filters.spread(SimpleNamespace(value=value, error=abs(value))),
+        filters.percent_spread(SimpleNamespace(value=value, error=math.nan)),
     ):
         assert said
         assert "-" not in said
@@ -257,7 +259,7 @@ def test_a_picture_of_tokens_of_any_text_is_svg(made, texts):
     import vl_convert
 
     data, _ = with_texts(made, texts)
-    spec = _static.specification(attention_map, data, layer=0, head=1)
+    spec = still.specification(attention_map, data, layer=0, head=1)
     drawn = vl_convert.vegalite_to_svg(spec)
     root = ElementTree.fromstring(drawn)
     assert root.tag.endswith("svg")

@@ -7,7 +7,7 @@ import torch
 
 from report.measurements.class_shares import ClassShares, even_shares
 from report.measurements.visible import Visible
-from report.models.kernel import streaming_attention
+from report.models.attention.kernel import streaming_attention
 from tests.measurements.plain import HEADS, LENGTH, biased, drawer
 
 NUMBER = 3

@@ -16,7 +16,7 @@ from report.measurements.received import (
     total_variation,
 )
 from report.measurements.visible import Visible
-from report.models.kernel import streaming_attention
+from report.models.attention.kernel import streaming_attention
 from tests.measurements import plain
 
 

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
 from report.errors import ReportError
-from report.models.load import load_model
+from report.models.load.load import load_model
 
 
 def save(model, folder, words=90):

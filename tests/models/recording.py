@@ -7,8 +7,8 @@ import torch
 
 from report.measurements import decomposition
 from report.measurements.decomposition import Scores
-from report.models.capture import attached
-from report.models.kernel import streaming_attention
+from report.models.attention.capture import attached
+from report.models.attention.kernel import streaming_attention
 
 
 class DenseRecorder:
@@ -20,7 +20,7 @@ class DenseRecorder:
         self.factors, self.values = [], []
 
     def attention(self, _, factors, value):
-        """See report/models/capture.py."""
+        """See report/models/attention/capture.py."""
         self.factors.append(factors)
         self.values.append(value)
         if isinstance(factors, Scores):
@@ -36,7 +36,7 @@ class KernelRecorder:
     updates = None
 
     def attention(self, layer, factors, value):
-        """See report/models/capture.py."""
+        """See report/models/attention/capture.py."""
         return streaming_attention(factors, value, lambda *_: None, layer)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from report.models import names
-from report.study import read_studies
+from report.models.find import names
+from report.study.study import read_studies
 from tests import violations
 from tests.commands import copy_project, report
 from tests.site import SITE

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-PASSAGES = Path(__file__).parents[2] / "report" / "passages"
+PASSAGES = Path(__file__).parents[2] / "report" / "inputs" / "shipped" / "passages"
 
 
 class Independent:

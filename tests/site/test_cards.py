@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from report import glossary
+from report.pages import glossary
 from tests.figures.live_page import until
 
 pytestmark = pytest.mark.browser

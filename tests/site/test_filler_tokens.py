@@ -14,11 +14,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
 
-from report.prompts import prompts
+from report.inputs.prompts import prompts
 from tests.commands import ROOT, copy_project, report
 from tests.figures.live_page import TOOLTIP, go_live, until
 from tests.figures.test_script_grids import drawn, point_at
-from tests.models.test_filler_checkpoints import REAL, checkpoint
+from tests.models.measure.test_filler_checkpoints import REAL, checkpoint
 from tests.serving import served
 from tests.site import tiny_models
 

@@ -15,10 +15,9 @@ from xml.etree import ElementTree as Xml
 import pytest
 from PIL import Image
 
-from report import store
-from report.datasets.passage import token_label
-from report.text import xml_text
-from report.words import isolated, shortened
+from report.datasets import store
+from report.datasets.formats.passage import token_label
+from report.text import isolated, shortened, xml_text
 from tests import violations
 from tests.commands import report
 from tests.figures.live_page import TOOLTIP, go_live, until

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from report.datasets.rounding import COARSENING, PROBABILITY_ERROR, STEPS
+from report.datasets.formats.rounding import COARSENING, PROBABILITY_ERROR, STEPS
 from tests.figures.live_page import first_tooltip, go_live, ink
 from tests.site.reader import number, state, token_index, tooltip_of_cell, wait_for_state
 

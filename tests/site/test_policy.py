@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import TimeoutError as NotYet
 
-from report.policy import problems
+from report.site.protect import problems
 from tests import firefox, violations
 from tests.figures.live_page import go_live, until
 from tests.serving import served

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 from PIL import Image
 
-from report.publish import Handler
+from report.site.serve import Handler
 from tests import violations
 from tests.commands import contents, report
 from tests.figures.live_page import go_live

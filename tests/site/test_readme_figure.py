@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from report.check import check_site
+from report.site.check import check_site
 from tests.commands import ROOT, copy_project
 from tests.figures.live_page import first_tooltip, go_live, ink
 from tests.readme import block

@@ -20,7 +20,7 @@ from tokenizers import (
 )
 
 from report import families
-from report.passages import corpus, passage
+from report.inputs.passages import corpus, passage
 
 VOCABULARY = 1200
 GAIN = 1.3

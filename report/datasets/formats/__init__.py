@@ -1,0 +1,1 @@
+"""One module a schema: how numbers become JSON, and back."""

@@ -1,0 +1,70 @@
+"""How each head divides its attention among classes of targets, rendering by rendering."""
+
+import numpy as np
+
+from report.datasets.formats import columnar
+from report.datasets.formats.columnar import Column
+from report.datasets.formats.head_statistics import ranks
+from report.datasets.formats.token_classes import CLASSES
+
+STEP = 0.00001
+
+
+def encode(shares):
+    """The table/1 dataset of all renderings.
+
+    shares: dict of rendering to object with probability, float [layer, head, class], and even,
+        float [layer, class], in the order of `CLASSES`; what is missing to 1 went to no token
+    """
+    completed = {name: _completed(each.probability) for name, each in shares.items()}
+    kept = [
+        number
+        for number in range(len(CLASSES))
+        if any((p[..., number] > STEP / 2).any() for p in completed.values())
+        or any((each.even[:, number] > 0).any() for each in shares.values())
+    ]
+    names = list(CLASSES)
+    columns = {name: [] for name in ("rendering", "target", "layer", "head")}
+    columns |= {name: [] for name in ("probability", "even", "rank")}
+    for rendering, probability in completed.items():
+        layers, heads = probability.shape[:2]
+        layer, head = np.divmod(np.arange(layers * heads), heads)
+        for number in kept:
+            values = probability[..., number]
+            columns["rendering"] += [rendering] * len(layer)
+            columns["target"] += [names[number]] * len(layer)
+            columns["layer"] += layer.tolist()
+            columns["head"] += head.tolist()
+            columns["probability"] += values.ravel().tolist()
+            columns["even"] += np.repeat(shares[rendering].even[:, number], heads).tolist()
+            columns["rank"] += ranks(values).ravel().tolist()
+    listed = "; ".join(f"{names[number]}: {CLASSES[names[number]]}" for number in kept)
+    return columnar.encode({"heads": _described(columns, listed)})
+
+
+def _described(columns, listed):
+    about = {
+        "rendering": ("how the table is written", "name of a rendering"),
+        "target": (f"class of target tokens: {listed}", "name of a class"),
+        "layer": ("layer, in the model's order", "index from 0"),
+        "head": ("head, in the model's order", "index from 0"),
+        "probability": (
+            "what the head gives to targets of the class, mean over the tokens of cells that have "
+            "a cell above",
+            "0 to 1",
+        ),
+        "even": ("what even attention over all visible targets would give", "0 to 1"),
+        "rank": ("place of the head when its layer is sorted", "0 = smallest value"),
+    }
+    stepped = ("probability", "even")
+    return {
+        name: Column(*about[name], values, STEP if name in stepped else None)
+        for name, values in columns.items()
+    }
+
+
+def _completed(probability):
+    """The same with what goes to no token counted as "other"."""
+    found = np.array(probability, float)
+    found[..., list(CLASSES).index("other")] += np.maximum(0, 1 - found.sum(-1))
+    return found

@@ -1,0 +1,85 @@
+"""What every field of a shard means, in which unit and how exact: a part of the manifest."""
+
+from report.datasets.formats import rounding
+
+LOG = "score, natural logarithm"
+
+TERMS = {
+    ("content", "cell"): "query times key, both without their bias and not rotated, scaled: what "
+    "the two tokens say to each other, learned positions included",
+    ("bias", "target"): "query bias times key, not rotated, scaled: depends on the target token "
+    "alone",
+    ("position", "target_difference"): "what the distance of the two tokens adds (ALiBi: the "
+    "tensor the model passes, scaled)",
+    ("position", "cell"): "what the rotation of query and key adds (RoPE), 0 where a token looks "
+    "at itself",
+    ("row_constant", "current"): "what the current token adds for all targets alike; it counts "
+    "where scores are capped or a sink takes part",
+    ("score", "cell"): "what enters the softmax; its terms could not be measured",
+}
+"""(term, what its values belong to) -> what it is."""
+
+OTHERS = {
+    "visible": (
+        "first and last target that a current token may attend to, both included",
+        "index from 0",
+    ),
+    "softcap": ("scores enter the softmax as softcap * tanh(score / softcap)", "score"),
+    "sink": ("a score that takes part in every softmax without being a target", LOG),
+    "log_normalizer": (
+        "logarithm of the sum of exp(score), as it enters the softmax, over the targets of a "
+        "current token, and the sink if there is one",
+        "natural logarithm",
+    ),
+    "marker_count": (
+        "largest targets that make up half of the probability, or 11 where that takes more",
+        "targets, 1 to 11",
+    ),
+    "largest_targets": ("targets of a current token by falling probability", "index from 0 or -1"),
+}
+
+
+def described(shards):
+    """dict of field to {"description", "unit"}, for the fields that occur.
+
+    shards: iterable of attention/3 datasets
+    """
+    terms, others = {}, set()
+    for shard in shards:
+        terms |= {name: term["per"] for name, term in shard["terms"].items()}
+        others |= shard.keys() & OTHERS.keys()
+    found = {
+        f"terms.{name}": (f"{TERMS[name, per]}; {_exactness(name, per, terms)}", LOG)
+        for name, per in terms.items()
+    }
+    found |= {name: about for name, about in OTHERS.items() if name in others}
+    return {name: {"description": text, "unit": unit} for name, (text, unit) in found.items()}
+
+
+def _exactness(name, per, terms):
+    if per != "cell":
+        half = rounding.STEPS[name] / 2
+        return f"within {2 * half if per == 'target_difference' else half:g}"
+    if name == "position":
+        bounds = [(p, _half(p)) for p, _ in rounding.CELL_COARSENING]
+        return f"within {_listed(bounds)}, the largest targets within {bounds[0][1]:g}"
+    # what takes up the rounding of the others is off by as much as they are, besides its own
+    alone = sum(rounding.STEPS[n] / 2 for n, p in terms.items() if p in ("target", "current"))
+    alone += rounding.STEPS["position"] * (terms.get("position") == "target_difference")
+    rotary = terms.get("position") == "cell"
+    bounds = [
+        (p, rounding.STEPS[name] * multiple / 2 + alone + (_half(p) if rotary else 0))
+        for p, multiple in rounding.COARSENING
+    ]
+    return f"within {_listed(bounds)}; probabilities within {rounding.PROBABILITY_ERROR}"
+
+
+def _half(probability):
+    """How far a rotary position term may be off at a probability."""
+    multiple = next(m for lower, m in rounding.CELL_COARSENING if probability >= lower)
+    return rounding.CELL_STEP * multiple / 2
+
+
+def _listed(bounds):
+    errors = ", ".join(f"{error:.3g}" for _, error in bounds)
+    return f"{errors} where the probability is at least {', '.join(f'{p:g}' for p, _ in bounds)}"

@@ -1,0 +1,100 @@
+"""The renderings of a table, token by token: what each token is (schema renderings/1)."""
+
+from dataclasses import dataclass
+
+from report.datasets.formats.passage import encoded_token
+
+ROLES = {
+    "header": "the name of a column",
+    "value": "a cell",
+    "delimiter": "what stands between names and cells",
+    "added": "put around the text by the tokenizer",
+}
+
+
+@dataclass(frozen=True)
+class TableToken:
+    """One token of a rendering."""
+
+    index: int
+    id: int
+    text: str
+    label: str
+    """What to show for it: never empty, nothing invisible."""
+    special: bool
+    role: str
+    """A key of `ROLES`."""
+    row: int
+    """Of a cell, index from 0; else -1."""
+    column: int
+    """Of a cell or a name, index from 0; else -1."""
+
+
+@dataclass(frozen=True)
+class RenderedTable:
+    """A table in one of its renderings."""
+
+    name: str
+    label: str
+    tokens: list[TableToken]
+    crossings: list[int]
+    """Tokens that the tokenizer merged across the edge of a cell or a name."""
+
+
+def encode(table, texts):
+    """The renderings/1 dataset.
+
+    table: object with name, columns and rows, see `report.inputs.tables.Table`
+    texts: list of objects with name, label, pieces, places and crossings, one a rendering, see
+        `report.models.text.cells.TableText`
+    """
+    return {
+        "schema": "renderings/1",
+        "table": table.name,
+        "columns": list(table.columns),
+        "rows": len(table.rows),
+        "roles": ROLES,
+        "renderings": [
+            {
+                "name": text.name,
+                "label": text.label,
+                "tokens": [
+                    encoded_token(piece) | _place(place)
+                    for piece, place in zip(text.pieces, text.places, strict=True)
+                ],
+                "crossings": list(text.crossings),
+            }
+            for text in texts
+        ],
+    }
+
+
+def _place(place):
+    indices = {"row": place.row, "column": place.column}
+    return {"role": place.role} | {name: at for name, at in indices.items() if at >= 0}
+
+
+def decode(dataset):
+    """list of `RenderedTable` of a renderings/1 dataset."""
+    return [
+        RenderedTable(
+            each["name"],
+            each["label"],
+            [_token(index, token) for index, token in enumerate(each["tokens"])],
+            each["crossings"],
+        )
+        for each in dataset["renderings"]
+    ]
+
+
+def _token(index, token):
+    return TableToken(
+        index,
+        token["id"],
+        token["text"],
+        token.get("label", token["text"]),
+        token.get("special", False),
+        token["role"],
+        token.get("row", -1),
+        token.get("column", -1),
+    )

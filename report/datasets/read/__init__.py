@@ -1,0 +1,1 @@
+"""Reads the datasets of a study lazily: what figures and templates see."""

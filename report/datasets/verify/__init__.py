@@ -1,0 +1,1 @@
+"""What must hold of datasets beyond their schemas."""

@@ -1,0 +1,38 @@
+"""What must hold of a shard beyond its schema: its numbers only fit together if none is lost."""
+
+import numpy as np
+
+from report.datasets.formats import attention
+from report.errors import ReportError
+
+SUM_ERROR = 1e-4
+"""How far the probabilities of a row may be from adding up: the normalizers are rounded."""
+
+
+def verify(shard):
+    """Verify one attention/3 dataset.
+
+    raises: ReportError if values are missing or too many, if the probabilities of a row do not add
+        up to what the sink leaves of 1, or if largest targets or markers do not fit what is visible
+    """
+    where, ranks = f"layer {shard['layer']} head {shard['head']}", attention.RANKS
+    decoded = attention.decode(shard)
+    left = 1.0
+    if decoded.sink is not None:
+        with np.errstate(over="ignore"):
+            left -= np.exp(decoded.sink - np.asarray(shard["log_normalizer"], float))
+    wrong = ~(np.abs(decoded.probability.sum(1) - left) <= SUM_ERROR)
+    if wrong.any():
+        raise ReportError(f"{where}: probabilities of token {wrong.argmax()} do not add up")
+    for current, targets in enumerate(decoded.largest_targets.tolist()):
+        first, last = decoded.visible.first[current], decoded.visible.last[current]
+        number = min(ranks, last - first + 1)
+        listed = targets[:number]
+        inside = all(first <= target <= last for target in listed)
+        padded = all(target == -1 for target in targets[number:])
+        if not (inside and padded and len(set(listed)) == number):
+            raise ReportError(
+                f"{where}: the largest targets of token {current} are not {number} that it sees"
+            )
+        if decoded.marker_count[current] > number:
+            raise ReportError(f"{where}: token {current} has more markers than targets")

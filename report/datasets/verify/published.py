@@ -1,0 +1,101 @@
+"""The datasets of a built site: every schema, checksum and number, and what fits together."""
+
+from pathlib import Path
+
+from report import files
+from report.datasets import store
+from report.datasets.read.table import TableData
+from report.datasets.verify.attention import verify
+from report.datasets.verify.conditions import verify_effects, verify_received, verify_texts
+from report.datasets.verify.table import verify_table
+from report.errors import ReportError
+
+
+def check_datasets(folder, counts):
+    problems = []
+    for manifest_path in sorted(folder.glob("datasets/*/*/manifest.json")):
+        try:
+            manifest = store.read(manifest_path)
+        except ReportError as error:
+            problems.append(str(error))
+            continue
+        if not store.is_whole(manifest):
+            where = manifest_path.relative_to(folder)
+            problems.append(f"{where}: not the manifest that was written")
+        for name, facts in manifest["files"].items():
+            path = manifest_path.parent / name
+            try:
+                data = store.read(path)
+            except ReportError as error:
+                problems.append(str(error))
+                continue
+            where = path.relative_to(folder)
+            if files.sha256(path) != facts["sha256"]:
+                problems.append(f"{where}: not the file that was measured")
+            found = _check_numbers(name, data, manifest, path.parents[name.count("/")])
+            problems += [f"{where}: {problem}" for problem in found]
+            counts["datasets"] += 1
+        there = {p.relative_to(manifest_path.parent) for p in manifest_path.parent.rglob("*.json")}
+        listed = {Path(name) for name in [*manifest["files"], "manifest.json"]}
+        problems += [
+            f"{(manifest_path.parent / name).relative_to(folder)}: is in no manifest"
+            for name in sorted(there - listed)
+        ]
+        if manifest["kind"] == "table":
+            problems += _check_table(manifest_path.parent, folder)
+    return problems
+
+
+def _check_table(path, folder):
+    """What is wrong with the datasets of a table, as a whole."""
+    try:
+        verify_table(TableData(path))
+    except ReportError as error:
+        return [f"{path.relative_to(folder)}: {error}"]
+    return []
+
+
+def _check_numbers(name, data, manifest, folder):
+    """What is wrong with the numbers of a dataset, besides its schema.
+
+    name: of its file in the folder of the datasets
+    """
+    verifying = {
+        "attention/3": _verify_attention,
+        "conditions/1": lambda name, data, *_: verify_texts(data),
+        "received/1": _verify_received,
+    }
+    if name == "effects.json":
+        verifying["table/1"] = _verify_effects
+    try:
+        if data["schema"] in verifying:
+            verifying[data["schema"]](name, data, manifest, folder)
+    except ReportError as error:
+        return [str(error)]
+    return []
+
+
+def _verify_attention(name, shard, manifest, _):
+    _require_place(name, "attention", shard)
+    if shard["tokens"] != manifest["passage"]["tokens"]:
+        raise ReportError(
+            f"has {shard['tokens']} tokens, the passage {manifest['passage']['tokens']}"
+        )
+    verify(shard)
+
+
+def _verify_received(name, received, manifest, folder):
+    _require_place(name, "received", received)
+    terms = manifest["model"]["capabilities"]["terms"]
+    verify_received(received, store.read(folder / "conditions.json"), terms)
+
+
+def _verify_effects(_, effects, manifest, folder):
+    model = manifest["model"]
+    layers, heads = model["layers_measured"], model["num_attention_heads"]
+    verify_effects(effects, store.read(folder / "conditions.json"), layers, heads)
+
+
+def _require_place(name, kind, data):
+    if name != f"{kind}/{data['layer']}/{data['head']}.json":
+        raise ReportError(f"is of layer {data['layer']} head {data['head']}")

@@ -1,0 +1,1 @@
+"""Writes the folder of datasets of one model, the manifest last."""

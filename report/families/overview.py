@@ -1,0 +1,127 @@
+"""What `python -m report models` prints: one line a model, from a real run on a tiny random one."""
+
+import textwrap
+
+from transformers.utils import logging
+
+from report import families
+from report.errors import ReportError
+from report.families.verify import LIMIT, QUANTITIES, differences
+from report.models.attention.self_check import capabilities
+
+WIDTH = 100
+OVERVIEW = "{:25} {:11} {:37} {:5} {:9} {:5}"
+
+
+def overview(family=None):
+    """What is measured on each family, line by line as it is found out.
+
+    family: of one family or variant only; None: all
+    yields: lines of text of at most 100 characters
+    raises: ReportError for an unknown family, or, at the end, if one could not be measured that has
+        to be
+    """
+    variants = _variants(family)  # before the heading: a family may be unknown
+    yield OVERVIEW.format(
+        "model", "route", "terms of a score", "prob.", "updates", "4-way"
+    ).rstrip()
+    missing, failed = {}, []
+    for name in variants:
+        found = _run(name, capabilities, failed)
+        if isinstance(found, str):
+            yield from _not_measured(name, found)
+            continue
+        terms = ", ".join(found["terms"]).replace("_", " ")
+        four_way, probable = (_yes(found[key]) for key in ("rotary_terms", "probabilities"))
+        updates = found["updates"] or "no"
+        yield OVERVIEW.format(name, found["route"], terms, probable, updates, four_way).rstrip()
+        for what, reason in found["reasons"].items():
+            missing.setdefault(what, {}).setdefault(reason, []).append(name)
+    yield ""
+    yield from _paragraph(
+        "prob.: every head's probabilities. updates: what each head adds to the hidden state, as "
+        'the output projection leaves it ("raw") or as a norm after it does ("effective", with the '
+        "raw ones beside). 4-way: rotated scores split by the biases of query and key too, where "
+        "there are both."
+    )
+    missing.pop("rotary_terms", None)
+    for what, reasons in missing.items():
+        for reason, names in reasons.items():
+            yield from _paragraph(f"No {what} ({reason}): {', '.join(names)}.")
+    _require_none(failed)
+
+
+def parity(family=None):
+    """How far measurements are from what transformers computes, line by line.
+
+    family, yields: as `overview`
+    raises: ReportError for an unknown family, or, at the end, naming all that is off by more than
+        LIMIT or could not be measured
+    """
+    variants = _variants(family)
+    yield f"{'model':25}" + "".join(f"{quantity:>9}" for quantity in QUANTITIES)
+    failed, number = [], 0
+    for name in variants:
+        found = _run(name, lambda loaded: differences(loaded.identity["name"]), failed)
+        if isinstance(found, str):
+            yield from _not_measured(name, found)
+            continue
+        number += 1
+        off = [quantity for quantity, value in found.items() if not value <= LIMIT]
+        cells = (f"{found[one]:9.1e}" if one in found else f"{'-':>9}" for one in QUANTITIES)
+        yield f"{name:25}{''.join(cells)}{' <' if off else ''}"
+        failed += [f"{name}: {quantity} is off by {found[quantity]:.1e}" for quantity in off]
+    yield ""
+    for quantity, meaning in QUANTITIES.items():
+        yield from _paragraph(f"{quantity}: {meaning}.")
+    yield from _paragraph(
+        "Largest difference over all layers, heads and tokens, in float32, relative to the largest "
+        "value where that is above 1."
+    )
+    _require_none(failed)
+    yield f"All {number} models are within {LIMIT:.0e}."
+
+
+def _variants(family):
+    """The names of the models to build; with a line of transformers' about each kept back."""
+    logging.set_verbosity_error()
+    if family is None:
+        return [variant for one in families.names() for variant in families.variants(one)]
+    known = families.variants(family.partition("/")[0])
+    if "/" in family and family not in known:
+        raise ReportError(f"unknown variant '{family}'; known: {', '.join(known)}")
+    return [family] if "/" in family else known
+
+
+def _run(name, measure, failed):
+    """What `measure` returns for a model, or why it cannot be measured: str.
+
+    failed: list, to which is added what should not have been so
+    """
+    expected = not families.read(name.partition("/")[0]).get("unsupported", False)
+    try:
+        found = measure(families.loaded(name))
+    except ReportError as error:
+        if expected:
+            failed.append(f"{name} could not be measured: {error}")
+        return str(error)
+    if not expected:
+        failed.append(f"{name} is measured, although its file says unsupported = true")
+    return found
+
+
+def _require_none(failed):
+    if failed:
+        raise ReportError("; ".join(failed))
+
+
+def _not_measured(name, reason):
+    return _paragraph(f"{name:25} not measured: {reason}", indent=26)
+
+
+def _paragraph(text, indent=2):
+    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)
+
+
+def _yes(value):
+    return "yes" if value else "no"

@@ -1,0 +1,1 @@
+"""Finds the figures, fills in what their files leave out, compiles and draws them."""

@@ -1,0 +1,39 @@
+"""The look of the figures as custom properties of a style sheet: written before `figures.css`."""
+
+from report.figures.parts import target_classes, theme
+
+ROOT = 20
+"""Pixels of a rem, as Material for MkDocs has it where a window is not very wide."""
+
+
+def css():
+    """Sizes of type, and every colour on light and on dark; paper is light."""
+    sizes = [f"--type-{name}: {size / ROOT:g}rem;" for name, size in theme.TYPE.items()]
+    light, dark = ([f"--figure-{n}: {pair[s]};" for n, pair in _colours().items()] for s in (0, 1))
+    return "\n".join(
+        [
+            "/* Written from report/figures/parts/theme.py; edit that. */",
+            _block(":root", [f"--figure-font: {theme.FONT};", *sizes, *light]),
+            "@media screen {",
+            _block('[data-md-color-scheme="slate"]', dark),
+            "}\n\n",
+        ]
+    )
+
+
+def _block(selector, lines):
+    return "\n".join([f"{selector} {{", *(f"  {line}" for line in lines), "}"])
+
+
+def _colours():
+    """dict of name to (colour on light, colour on dark)."""
+    shades = {"ink": theme.INK, "paper": theme.PAPER, "soft": theme.SOFT}
+    shades |= {"context": theme.CONTEXT, "faint": theme.FAINT}
+    roles = {f"role-{name}": look[1:] for name, look in target_classes.ROLES.items()}
+    grounds = zip(theme.PASSAGE["light"], theme.PASSAGE["dark"], strict=True)
+    return {
+        **{name: (each["light"], each["dark"]) for name, each in shades.items()},
+        "accent": theme.FIRST,
+        **roles,
+        **{f"token-{number}": pair for number, pair in enumerate(grounds)},
+    }

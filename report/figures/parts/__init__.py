@@ -1,0 +1,1 @@
+"""What several figures share: scales, controls, legends, the look."""

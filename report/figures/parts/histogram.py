@@ -1,0 +1,222 @@
+"""Histogram over tokens of one measure of the update, one series a head: figures 7 and 8.
+
+Every head has a row of its own, named at its left: 8 colours can hardly be told apart in a stack
+and 32 not at all. Rows that the reader singles out (click, with shift for several) keep their
+colour, the others step back.
+"""
+
+import altair
+import numpy as np
+
+from report.figures.parts import choices, grid, theme, updates
+from report.text import number
+
+HEIGHT = 0.92
+"""Of the highest bar, in rows."""
+TICKS = "clamp(floor(width / 55), 5, 8)"
+"""How many the axis of values has, about: labels of four characters, apart on a phone too."""
+ROOM = 86
+"""Pixels above and below the rows."""
+
+
+def boxes(data):
+    """The room of the chart: as high as its rows need."""
+    rows = data.heads * min(54, max(12, 480 / data.heads))
+    return [grid.Box(grid.WIDTH / (ROOM + rows), grid.PHONE_WIDTH / (ROOM + 0.9 * rows))]
+
+
+def explained(data):
+    """How to read the rows: a line of a caption, after the others."""
+    bar = "\nThe number of tokens beside a bar is that of the tallest one"
+    if data.heads == 1:
+        return f"{bar}."
+    return f"\nA row is a head, and all rows have one scale.{bar} of all rows."
+
+
+def use(data):
+    """How to single out heads and tokens."""
+    marked = "When a token is marked, a small line in each row shows where it is."
+    if data.heads == 1:
+        return marked
+    return (
+        "Click on a row to single its head out; with shift, several can be compared; a click on an "
+        f"empty part or Esc brings all back. {marked}"
+    )
+
+
+def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binning):
+    """The figure of one measure.
+
+    measure: "magnitude" or "alignment"; zero_rule: draw a line at 0; binning: for `altair.Bin`
+    """
+    at = choices.at_state(updates.controls(data), state)
+    singled = altair.selection_point(
+        name="singled",
+        fields=["head"],
+        on="click",
+        clear="window:keydown[event.key === 'Escape']",
+    )
+    points = altair.Chart(altair.NamedData("points"))
+    layers = [
+        _rows(data),
+        _bars(points, data, measure, x_title, binning).add_params(singled),
+        _scale(points, measure, binning),
+        _rug(points, measure),
+    ]
+    if zero_rule:
+        layers.append(updates.zero_line())
+    return theme.frame(
+        altair.layer(*layers),
+        name=name,
+        description=f"{title}: histogram over tokens, a row a head",
+        controls=at,
+        url="updates/{layer}.json",
+        decode="tables",
+        datasets=["points"],
+        params=updates.params(at),
+        walk=["low", "head"],
+    )
+
+
+def _y(data, field):
+    axis = altair.Axis(
+        values=[head + 0.5 for head in range(data.heads)],
+        labelExpr="'head ' + floor(datum.value)",
+        grid=False,
+        titleX=-44,
+        minExtent=40,
+    )
+    scale = altair.Scale(domain=[0, data.heads], nice=False, reverse=True)
+    title = "tokens in a bin, by head" if data.heads > 1 else "tokens in a bin"
+    return altair.Y(f"{field}:Q", title=title, axis=axis, scale=scale)
+
+
+def _rows(data):
+    """A strip a head that can be clicked, its name included, on a thin base line."""
+    table = altair.Chart(
+        altair.InlineData([{"head": head, "end": head + 1} for head in range(data.heads)])
+    )
+    strip = table.mark_rect(color="transparent", aria=False).encode(
+        x=altair.value(-44), x2=altair.value(altair.ExprRef("width")), y=_y(data, "head"), y2="end"
+    )
+    line = table.mark_rule(strokeWidth=0.6, opacity=0.35, aria=False).encode(y=_y(data, "end"))
+    return strip + line
+
+
+def _counted(points, measure, binning):
+    """One row a head and bin, with what its bar needs."""
+    return (
+        # binned before anything else, so that all heads have the same bins
+        points.transform_bin(["low", "high"], field=measure, bin=altair.Bin(**binning))
+        .transform_aggregate(count="count()", groupby=["low", "high", "head"])
+        .transform_joinaggregate(most="max(count)")
+        .transform_calculate(
+            base="datum.head + 1",
+            top=f"datum.head + 1 - {HEIGHT} * datum.count / datum.most",
+            range="format(datum.low, '.4~g') + ' to ' + format(datum.high, '.4~g')",
+        )
+    )
+
+
+def _bars(points, data, measure, x_title, binning):
+    head = updates.MARKED_HEAD
+    mark = _counted(points, measure, binning).mark_bar(
+        binSpacing=0.6,
+        stroke=altair.ExprRef(f"{theme.either(head)} ? ink : 'transparent'"),
+        strokeWidth=altair.ExprRef(f"{theme.pinned(head)} ? 1.8 : 0.9"),
+        aria=False,
+    )
+    shown = theme.themed(theme.MASS["light"], theme.MASS["dark"])
+    behind = theme.themed(theme.CONTEXT["light"], theme.CONTEXT["dark"])
+    return mark.encode(
+        x=altair.X("low:Q", bin="binned", title=x_title)
+        .axis(grid=True, tickCount=altair.ExprRef(TICKS))
+        .scale(zero=True),
+        x2="high:Q",
+        y=_y(data, "top"),
+        y2="base:Q",
+        color=altair.condition({"param": "singled"}, altair.value(shown), altair.value(behind)),
+        tooltip=[
+            altair.Tooltip("head:O", title="head"),
+            altair.Tooltip("range:N", title=measure),
+            altair.Tooltip("count:Q", title="tokens"),
+        ],
+    )
+
+
+def _scale(points, measure, binning):
+    """How many tokens the highest of all bars stands for, written beside it: on its side away from
+    0, or where there is room."""
+    right = "scale('x', datum.high) + 80 < width"
+    left = "scale('x', datum.low) > 80"
+    highest = (
+        _counted(points, measure, binning)
+        .transform_filter("datum.count === datum.most")
+        .transform_window(number="row_number()")
+        .transform_filter("datum.number === 1")
+        .transform_calculate(said="datum.count + (datum.count === 1 ? ' token' : ' tokens')")
+    )
+    after = f"({right} && (datum.high > 0 || !({left})))"
+    return altair.layer(
+        *(
+            text.encode(x=f"{edge}:Q", y=altair.Y("top:Q"), text="said:N")
+            for edge, here, align, aside in (
+                ("high", after, "left", 5),
+                ("low", f"!{after}", "right", -5),
+            )
+            for text in theme.halo(
+                highest.mark_text,
+                align=align,
+                dx=aside,
+                opacity=theme.only(here),
+                baseline="top",
+                fontSize=theme.TICK,
+            )
+        )
+    )
+
+
+def _rug(points, measure):
+    tooltip = [
+        altair.Tooltip("label:N", title="current token"),
+        altair.Tooltip("head:O", title="head"),
+        altair.Tooltip(f"{measure}:Q", title=measure, format=".3f"),
+    ]
+    here = "datum.token === marked_token"
+    strokes = (
+        points.transform_filter(theme.either(here))
+        .transform_calculate(
+            label=theme.token_label("token", "token_text"),
+            base="datum.head + 1",
+            top="datum.head + 0.35",
+        )
+        .mark_rule(
+            strokeWidth=altair.ExprRef(f"{theme.pinned(here)} ? 3.2 : 2.4"),
+            strokeDash=altair.ExprRef(f"{theme.pinned(here)} ? [1, 0] : [3, 2]"),
+            color=theme.themed(*theme.FIRST),
+            aria=False,
+        )
+    )
+    return strokes.encode(
+        x=altair.X(f"{measure}:Q"), y=altair.Y("top:Q"), y2="base:Q", tooltip=tooltip
+    )
+
+
+def alt(data, what, measure, state):
+    """Alt text: the median of the layer, and the heads with the smallest and largest median."""
+    layer = choices.values(updates.controls(data), state)["layer"]
+    points = data.updates(layer)["points"]
+    medians = [np.median(points[measure][points["head"] == head]) for head in range(data.heads)]
+    low, high = int(np.argmin(medians)), int(np.argmax(medians))
+    return (
+        f"Histogram of {what} in layer {layer}, a row for each of {data.heads} heads. "
+        f"The median over all heads and tokens is {number(np.median(points[measure]))}; by head it "
+        f"goes from {number(medians[low])} (head {low}) to {number(medians[high])} (head {high})."
+    )
+
+
+def medians(data, measure, state):
+    """Median of each head at the layer of `state`, float [head], and of all together."""
+    points = updates.points(data, state)
+    heads = [np.median(points[measure][points["head"] == head]) for head in range(data.heads)]
+    return np.array(heads), float(np.median(points[measure]))

@@ -1,0 +1,255 @@
+"""What attention maps share: the picture of one head's scores, its legend, guides and cursor."""
+
+import altair
+import numpy as np
+
+from report.figures.parts import theme
+
+QUANTILES = (0.02, 0.98)
+"""The colours run between these quantiles of the scores; what lies beyond has the last colour."""
+
+SAMPLE = 2048
+"""Cells that the quantiles are taken from, at most, so that a reader's browser is quick."""
+
+
+def explained(data):
+    """How to read a map of these data, plain text."""
+    return (
+        "A row is a current token, from top to bottom; a column is a target token that it may "
+        f"attend to: {_reach(data)} Shade is the score, {_score(data)}; the scores of "
+        "a row can be compared, those of two rows only roughly; the lowest 2 % of all scores "
+        "have one shade, and so have the highest. Markers are on the largest targets of a row: the "
+        f"fewest that together hold half of its probability, at most 11.{_sink(data)}"
+    )
+
+
+def use(data):
+    """What pointing at a cell does."""
+    return (
+        "Point at a cell, or focus the figure and use the arrow keys, to read both tokens, the "
+        f"score{_terms_too(data)} and the probability."
+    )
+
+
+def _reach(data):
+    which = "itself or an earlier one"
+    if not data.causal:
+        which = "every token of the passage, itself, earlier and later ones alike"
+    windows = sorted({window for window in data.windows if window})
+    if not windows:
+        return f"{which}."
+    *others, last = (str(window) for window in windows)
+    tokens = f"{', '.join(others)} or {last}" if others else last
+    nearest = f"the last {tokens}" if data.causal else f"the {tokens} around it"
+    layers = "in some layers" if None in data.windows else "here"
+    return f"{which}; {layers} only {nearest}, itself included."
+
+
+def _score(data):
+    softcap = data.attention(0, 0).softcap
+    if softcap is None:
+        return "before softmax"
+    return f"as it enters softmax, where the model keeps it between −{softcap:g} and {softcap:g}"
+
+
+def _sink(data):
+    if data.attention(0, 0).sink is None:
+        return ""
+    return (
+        " The probabilities of a row sum to less than 1: the rest goes to a sink, a score of the "
+        "head's own that belongs to no token."
+    )
+
+
+def _terms_too(data):
+    return ", its terms" if len(data.terms) > 1 else ""
+
+
+def layers(data, kinds=theme.KINDS, offset=0):
+    """The chart of a map, without its frame.
+
+    kinds: of targets, name -> (shape, colour on light, colour on dark), for the markers
+    offset: pixels between the picture and its axes
+    """
+    size, causal = data.length, data.causal
+    return altair.layer(
+        _picture(),
+        _score_legend(causal),
+        _edge(),
+        _guides(size, causal),
+        _markers(size, causal, kinds, offset),
+        _cursor(),
+    ).resolve_scale(color="independent", shape="independent")
+
+
+def looks(kinds=theme.KINDS):
+    """What the page's script needs to draw the map: entries of the specification's usermeta."""
+    looks = {kind: list(look) for kind, look in kinds.items()}
+    return {"ramp": theme.SCORE_RAMP, "kinds": looks, "paper": theme.PAPER}
+
+
+def params(tokens, low, high):
+    """The params of a map of tokens whose colours run from one score to another."""
+    return [
+        theme.labels(tokens),
+        *theme.marked("token"),
+        altair.param(name="score_low", value=low),
+        altair.param(name="score_high", value=high),
+        altair.param(name="legend_width", expr="clamp(width * 0.28, 108, 190)"),
+    ]
+
+
+def _axes(size, offset):
+    ends = {"domain": [0, size], "nice": False, "zero": False}
+    aside = {"offset": offset} if offset else {}
+    x, y = (
+        theme.token_axis(f"{which} token (text and index)", size, length, across=across, **more)
+        for which, length, across, more in (
+            ("target", "width", True, aside),
+            ("current", "height", False, aside | theme.TOKENS_LEFT),
+        )
+    )
+    return {
+        "x": altair.X("target_token:Q", axis=x).scale(**ends),
+        "y": altair.Y("current_token:Q", axis=y).scale(**ends, reverse=True),
+    }
+
+
+def _picture():
+    # one pixel a cell: the script feeds it a canvas, the still picture a PNG
+    return altair.Chart(altair.NamedData("map")).mark_image(
+        width=altair.ExprRef("width"),
+        height=altair.ExprRef("height"),
+        align="left",
+        baseline="top",
+        aspect=False,
+        smooth=False,
+        aria=False,
+    ).encode(url="image:N", x=altair.value(0), y=altair.value(0))  # fmt: skip
+
+
+def _score_legend(causal):
+    colour = altair.Color("score:Q").scale(
+        domain=[altair.ExprRef("score_low"), altair.ExprRef("score_high")],
+        **theme.ramp(theme.SCORE_RAMP),
+        clamp=True,
+    )
+    legend = altair.Legend(
+        **_legend_place(causal, 0),
+        direction="horizontal",
+        title="score",
+        gradientLength=altair.ExprRef("legend_width"),
+        gradientThickness=10,
+        gradientOpacity=1,
+        tickCount=3,
+        labelOverlap="greedy",
+        labelSeparation=8,
+        format=".1f",
+    )
+    nothing = altair.Chart(altair.NamedData("no_score"))  # an empty layer that brings the legend
+    return nothing.mark_point(aria=False).encode(color=colour.legend(legend))
+
+
+def _legend_place(causal, top):
+    """A legend's place: `top` pixels below the upper edge, in the triangle that later tokens leave
+    empty, at its right; above the map where there is none."""
+    if not causal:
+        return {"orient": "top", "offset": theme.ABOVE}
+    return {
+        "orient": "none",
+        "legendX": altair.ExprRef("width - max(legend_width + 16, 134)"),
+        "legendY": top,
+    }
+
+
+def _edge():
+    """Where a sliding window ends: beyond it nothing is seen, which is not a low score."""
+    line = altair.Chart(altair.NamedData("edge")).mark_line(
+        strokeWidth=1, opacity=0.45, color=altair.ExprRef("ink"), aria=False
+    )
+    return line.encode(x="column:Q", y="row:Q", order="order:Q")
+
+
+def _markers(size, causal, kinds, offset):
+    legend = altair.Legend(
+        **_legend_place(causal, 52),
+        **({} if causal else {"columns": altair.ExprRef("width > 420 ? 3 : 1")}),
+        title="largest targets",
+        symbolOpacity=1,
+        labelFontSize=theme.TICK,
+        rowPadding=2,
+    )
+    cell = f"width / {size}"
+    mark = altair.Chart(altair.NamedData("markers")).mark_point(
+        filled=True,
+        size=altair.ExprRef(f"clamp(1.5 * pow({cell}, 2), 9, 150)"),
+        opacity=1,
+        xOffset=altair.ExprRef(f"{cell} / 2"),  # the middle of its cell
+        yOffset=altair.ExprRef(f"height / {2 * size}"),
+        stroke=altair.ExprRef("paper"),
+        strokeWidth=altair.ExprRef(f"{cell} > 3 ? 0.5 : 0.25"),
+        invalid=None,  # there are none
+        aria=False,
+    )
+    return mark.encode(**_axes(size, offset), **theme.kind_scales(legend, kinds))
+
+
+def _guides(size, causal):
+    """Thin lines through the marked token: its row to the left, its column downwards; in an
+    encoder from edge to edge."""
+
+    def at(expression):
+        return theme.at(altair.ExprRef(expression))
+
+    def row(token):
+        end = at(f"{token} + 1") if causal else theme.at(size)
+        return {"x": theme.at(0), "x2": end, "y": at(f"{token} + 0.5")}
+
+    def column(token):
+        start = at(token) if causal else theme.at(0)
+        return {"x": at(f"{token} + 0.5"), "y": start, "y2": theme.at(size)}
+
+    return altair.layer(*theme.guides("marked_token", row=row, column=column))
+
+
+def _cursor():
+    """The cell that is pointed at, and the one that is pinned, whose outline is heavier."""
+    return altair.layer(
+        _outline("paper", "datum.pinned ? 6 : 0"), _outline("ink", "datum.pinned ? 3 : 1.6")
+    )
+
+
+def _outline(colour, width):
+    return (
+        altair.Chart(altair.NamedData("cursor"))
+        .mark_rect(
+            fill=None,
+            stroke=altair.ExprRef(colour),
+            strokeWidth=altair.ExprRef(width),
+            aria=False,
+        )
+        .transform_calculate(right="datum.target_token + 1", below="datum.current_token + 1")
+        .encode(
+            x="target_token:Q",
+            x2="right:Q",
+            y="current_token:Q",
+            y2="below:Q",
+        )
+    )
+
+
+def edge(visible):
+    """The corners of the cells at which a window begins: list of dicts with column, row, order."""
+    if not visible.window:
+        return []
+    firsts = enumerate(visible.first.tolist())
+    corners = [(first, row) for i, first in firsts for row in (i, i + 1)]
+    return [{"column": c, "row": r, "order": n} for n, (c, r) in enumerate(corners)]
+
+
+def score_range(attention):
+    """(low, high): the scores between which the colours run."""
+    scores = attention.capped[attention.visible.mask()]
+    scores = np.sort(scores[:: -(-len(scores) // SAMPLE)])
+    low, high = (float(scores[int(part * (len(scores) - 1))]) for part in QUANTILES)
+    return low, max(high, low + 1e-6)

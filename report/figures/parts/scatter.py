@@ -1,0 +1,51 @@
+"""The plane of two score terms: one to the right, one upwards, and the line where both are equal.
+
+Both axes begin at 0, the smallest value of a term in its row.
+"""
+
+import altair
+
+from report.figures.parts import theme
+
+
+def params():
+    return []
+
+
+def place(axes):
+    """Expressions for the fields x and y of a point: the heights of the two terms."""
+    across, up = axes
+    return {"x": f"datum.height_{across}", "y": f"datum.height_{up}"}
+
+
+def position(x, y):
+    """Channels for two fields in units of score."""
+    scale = altair.Scale(zero=True, nice=False, padding=8)
+    return {"x": altair.X(f"{x}:Q", scale=scale), "y": altair.Y(f"{y}:Q", scale=scale)}
+
+
+def layers(axes):
+    """The line on which both terms are equal, as long as the points reach, as a list of charts.
+
+    axes: dict of the two terms to their names; the layer brings the titles of both axes
+    """
+    across, up = axes
+    ends = (
+        altair.Chart(altair.NamedData("points"))
+        .transform_aggregate(right=f"max(height_{across})", top=f"max(height_{up})")
+        .transform_calculate(zero="0", end="min(datum.right, datum.top)")
+    )
+    line = ends.mark_rule(strokeDash=[5, 4], strokeWidth=1.2, opacity=0.7, aria=False)
+    x, y = (
+        channel("zero:Q", title=f"{axes[term]} term, above its minimum (score)").axis(
+            titleColor=theme.themed(*theme.TERMS[term]),
+            titleFontWeight=600,
+            tickCount=ticks,
+            format=".2~f",
+        )
+        for channel, term, ticks in (
+            (altair.X, across, theme.ticks_across()),
+            (altair.Y, up, 6),
+        )
+    )
+    return [line.encode(x=x, x2="end:Q", y=y, y2="end:Q")]

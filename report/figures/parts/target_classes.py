@@ -1,0 +1,63 @@
+"""Classes of targets in a table as readers see them: names, colours and shapes; see
+`report.datasets.formats.token_classes`.
+"""
+
+from report.datasets.formats.token_classes import CLASSES
+from report.errors import ReportError
+from report.figures.parts.theme import FIRST, INK
+
+SEEN = {
+    "the first token": ("triangle-up", *FIRST),
+    "column names": ("diamond", "#5489e0", "#8fc7ee"),
+    "delimiters": ("cross", "#4d5562", "#748492"),
+    "its own cell": ("square", "#1f8560", "#2fb389"),
+    "same column above": ("circle", "#9a2f1a", "#cb6a2c"),
+    "other cells": ("triangle-down", "#a38e22", "#e0c83b"),
+    "anything else": ("stroke", INK["light"], INK["dark"]),
+}
+"""What a reader reads -> (shape, colour on light, colour on dark), in the order of `CLASSES`."""
+
+NAMES = dict(zip(CLASSES, SEEN, strict=True))
+"""Class -> what a reader reads."""
+
+
+def named(name):
+    """What a reader reads of a class within a sentence."""
+    seen = NAMES[name]
+    return f"the {seen}" if seen.startswith("same") else seen
+
+
+ROLES = {
+    "header": SEEN["column names"],
+    "delimiter": SEEN["delimiters"],
+    "value": SEEN["other cells"],
+    "added": SEEN["anything else"],
+}
+"""What a token is, whoever looks at it, and how that is drawn."""
+
+
+def left_out(data):
+    """Why figures of classes cannot be drawn, in one sentence; "" if they can."""
+    if getattr(data, "kind", "") == "table":
+        return ""
+    return "It shows how a table is read, so it must be given what was measured of one."
+
+
+def check(data):
+    """Stop where there are no classes to draw.
+
+    raises: ReportError saying why
+    """
+    reason = left_out(data)
+    if reason:
+        raise ReportError(reason)
+
+
+def present(data):
+    """The classes that occur in the data: dict of class to what a reader reads."""
+    return {name: NAMES[name] for name in data.targets}
+
+
+def renderings(data):
+    """dict of rendering to what a reader reads."""
+    return {name: each.label for name, each in data.renderings.items()}

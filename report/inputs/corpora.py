@@ -1,0 +1,150 @@
+"""Many texts, read one after the other and never all at once: from files here or anywhere."""
+
+import csv
+import functools
+import hashlib
+import io
+import json
+from dataclasses import dataclass
+
+from report.errors import ReportError
+
+LONGEST = 2**31 - 1
+"""Characters in a field of a .csv file, at most."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Texts in order; each iteration gives (index, text), the index counted from 0."""
+
+    title: str
+    """What pages call them; "" for those that ship."""
+    given: tuple = ()
+    """The texts themselves; or"""
+    spec: object = None
+    """`CorpusSpec`, where they are."""
+
+    def __iter__(self):
+        """raises: ReportError if a file or a text cannot be read, or has changed since `scanned`"""
+        digest, known = hashlib.sha256(), self.__dict__.get("scanned")
+        for place, (index, text) in enumerate(self._texts()):
+            digest.update(_in_list(place, text))
+            yield index, text
+        if known is not None and known[1] != _closed(digest):
+            raise ReportError(
+                f"{self.spec.file} changed while it was read; run the same command again"
+            )
+
+    def _texts(self):
+        if self.spec is None:
+            yield from enumerate(self.given)
+            return
+        skip = set(self.spec.skip)
+        for index, text in enumerate(_read(self.spec)):
+            if index == self.spec.first:
+                return
+            if index not in skip:
+                yield index, text.strip()
+
+    @functools.cached_property
+    def scanned(self):
+        """(number of texts, SHA-256 of the JSON list of them), for which all are read once."""
+        number, digest = 0, hashlib.sha256()
+        for place, (_, text) in enumerate(self._texts()):
+            digest.update(_in_list(place, text))
+            number += 1
+        if not number:
+            raise ReportError(f"{self.spec.file if self.spec else 'the corpus'} has no text")
+        return number, _closed(digest)
+
+    def __len__(self):
+        return self.scanned[0]
+
+    @property
+    def sha256(self):
+        """Of the JSON list of the texts, hex digits."""
+        return self.scanned[1]
+
+
+def shipped(passages):
+    """The `Corpus` of some `Passage`s."""
+    return Corpus("", given=tuple(each.text for each in passages))
+
+
+def specified(spec):
+    """The `Corpus` of a `CorpusSpec`; nothing is read yet."""
+    return Corpus(spec.title or spec.file.rstrip("/").rpartition("/")[2], spec=spec)
+
+
+def _in_list(place, text):
+    """A text as it stands in the JSON list of all, the opening bracket or the comma included."""
+    return f"{', ' if place else '['}{json.dumps(text)}".encode()
+
+
+def _closed(digest):
+    whole = digest.copy()
+    whole.update(b"]")
+    return whole.hexdigest()
+
+
+def _read(spec):
+    """The texts of all files that a `CorpusSpec` names, iterator of str."""
+    number = 0
+    try:
+        for file in _files(spec.file):
+            with file as opened:
+                for text in _parsed(opened, spec):
+                    yield text
+                    number += 1
+    except (ReportError, GeneratorExit):
+        raise
+    except ImportError as error:
+        raise ReportError(f"{spec.file} cannot be read here: {error}") from error
+    except Exception as error:  # every kind of storage has errors of its own
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        after = f" after {number} texts" if number else ""
+        raise ReportError(
+            f"the texts of {spec.file} cannot be read{after} ({reason}); give a path, or an "
+            "address that fsspec reads, of UTF-8 text"
+        ) from error
+
+
+def _files(path):
+    import fsspec  # takes its time, so not before it is needed
+
+    found = fsspec.open_files(path, mode="rb", compression="infer")
+    if not found:
+        raise ReportError(f"no file fits {path}; give the path of a file of texts")
+    return found
+
+
+def _parsed(opened, spec):
+    from report.inputs.specs import ending
+
+    kind = ending(spec.file)
+    table = kind in (".csv", ".tsv")
+    lines = io.TextIOWrapper(opened, encoding="utf-8-sig", newline="" if table else None)
+    if kind == ".txt":
+        yield from lines
+    elif table:
+        csv.field_size_limit(LONGEST)
+        delimiter = "\t" if kind == ".tsv" else ","
+        for row in csv.DictReader(lines, delimiter=delimiter, strict=True):
+            yield _field(row, spec)
+    else:
+        for line in lines:
+            if line.strip():
+                yield _field(json.loads(line), spec)
+
+
+def _field(row, spec):
+    if not isinstance(row, dict) or spec.column not in row:
+        has = ", ".join(map(str, row)) if isinstance(row, dict) else "no names at all"
+        raise ReportError(
+            f"a text of {spec.file} has no column {spec.column!r}; it has: {has}. Say which one "
+            "with `column:`"
+        )
+    value = row[spec.column]
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)

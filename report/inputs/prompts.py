@@ -1,0 +1,61 @@
+"""The prompts of studies that compare conditions: a system prompt and a set of questions.
+
+A set is one `.md` file: front matter between two lines `---` (title, source, licence, language and
+the system prompt), then one question a line. A new file is found by its name; there is no list to
+edit. What the embedded models trained on is generated elsewhere, and holds none of these questions.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from report.errors import ReportError
+from report.inputs.passages import field, names_file, read_text, split_front_matter
+from report.text import quoted
+
+FOLDER = Path(__file__).parent / "shipped" / "prompts"
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """A system prompt, the questions asked after it, and where they come from."""
+
+    name: str
+    title: str
+    source: str
+    licence: str
+    language: str
+    system: str
+    questions: tuple[str, ...]
+
+
+def prompt_names():
+    """Names of the sets that ship with the project, sorted."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.md")))
+
+
+def prompts(name):
+    """The set of that name.
+
+    name: one of `prompt_names()`, or a path that ends in .md
+    returns: Prompts
+    raises: ReportError if the name is unknown, or the file cannot be read, names no system prompt
+        or has no question
+    """
+    path = FOLDER / f"{name}.md"
+    if str(name).endswith(".md"):
+        path = Path(name)
+    if not names_file(path):
+        raise ReportError(
+            f"unknown prompts {quoted(name)}; known: {', '.join(prompt_names())}; "
+            "the path of an .md file is accepted too"
+        )
+    fields, text = split_front_matter(read_text(path), path)
+    questions = tuple(line.strip() for line in text.split("\n") if line.strip())
+    system = field(fields, "system", path)
+    if not system:
+        raise ReportError(f"{path} names no system prompt; add a line 'system: …' on top")
+    if not questions:
+        raise ReportError(f"{path} has no question; write one a line after the front matter")
+    about = {key: field(fields, key, path) for key in ("source", "licence", "language")}
+    title = field(fields, "title", path) or path.stem
+    return Prompts(path.stem, title, system=system, questions=questions, **about)

@@ -1,0 +1,122 @@
+"""A passage that front matter spells out: a text of its own, or a row of data."""
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+
+from report.errors import ReportError
+from report.inputs import tables
+from report.inputs.passages import Passage, read_text
+from report.text import quoted, whole
+
+OWN = "text"
+"""The name of a passage that is written in front matter."""
+
+
+def own_text(text, title="", language=""):
+    """The `Passage` of a text that is given as it is; ReportError if it is empty."""
+    if not text.strip():
+        raise ReportError("the passage is empty; write the text to be measured")
+    text = whole(text).strip()
+    return Passage(OWN, title or "A text of the author’s", "", "", language, text)
+
+
+def specified(spec):
+    """The `Passage` of a `PassageSpec`.
+
+    raises: ReportError if there is no such data set, file, row or column, or nothing in it
+    """
+    if spec.text is not None:
+        return own_text(spec.text, spec.title, spec.language)
+    source, records = _records(spec)
+    if spec.row >= len(records):
+        raise ReportError(
+            f"got row {spec.row} of {source}, which has {len(records)}; rows count from 0, so the "
+            f"last one is {len(records) - 1}"
+        )
+    row = records[spec.row]
+    wanted = [spec.column] if spec.column else spec.columns or list(row)
+    unknown = [name for name in wanted if name not in row]
+    if unknown:
+        raise ReportError(f"{source} has no column {quoted(unknown[0])}; it has: {_listed(row)}")
+    cells = {name: _shown(row[name]) for name in wanted}
+    lines = list(cells.values()) if spec.column else [f"{n}: {cell}" for n, cell in cells.items()]
+    text = whole("\n".join(lines)).strip()
+    if not any(cell.strip() for cell in cells.values()):
+        raise ReportError(f"row {spec.row} of {source} has nothing in {_listed(wanted)}")
+    title = spec.title or f"Row {spec.row} of {source}"
+    name = f"{Path(source).stem}-{spec.row}"
+    origin = "vega_datasets" if spec.dataset else source
+    return Passage(name, title, origin, "", spec.language, text)
+
+
+def _records(spec):
+    """(what it is called, list of dict of column to value)."""
+    if spec.dataset:
+        return spec.dataset, tables.records(spec.dataset)[1]
+    path = Path(spec.file)
+    text, ending = read_text(path), path.suffix.lower()
+    try:
+        records = _parsed(text, ending)
+    except (ValueError, csv.Error, RecursionError) as error:
+        said = str(error).splitlines()[0][:200]
+        raise ReportError(f"{path}: is no {ending[1:].upper()} file of rows: {said}") from error
+    if not records or not all(isinstance(row, dict) for row in records):
+        what = "each an object {...}" if ending.startswith(".json") else "below a line of names"
+        raise ReportError(f"{path}: has no rows; it must hold rows, {what}")
+    return path.name, records
+
+
+def _parsed(text, ending):
+    if ending == ".json":
+        found = _json(text)
+        return found if isinstance(found, list) else [found]
+    if ending == ".jsonl":
+        return [_json(line) for line in text.split("\n") if line.strip()]
+    delimiter = "\t" if ending == ".tsv" else ","
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    names = reader.fieldnames or []
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"two columns are called {quoted(twice[0])}")
+    rows = list(reader)
+    longer = next((number for number, row in enumerate(rows) if None in row), None)
+    if longer is not None:
+        raise ValueError(f"row {longer} has more cells than there are columns")
+    return rows
+
+
+def _json(text):
+    return json.loads(
+        text, object_pairs_hook=_object, parse_float=_number, parse_constant=_no_number
+    )
+
+
+def _object(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name comes twice in an object")
+    return found
+
+
+def _number(digits):
+    number = float(digits)
+    return number if math.isfinite(number) else _no_number(digits)
+
+
+def _no_number(said):
+    raise ValueError(f"{said[:20]} is no number")
+
+
+def _listed(names):
+    """Names in a sentence, the first ones if there are many."""
+    said = [quoted(str(name))[1:-1] for name in list(names)[:12]]
+    return ", ".join([*said, "…"] if len(names) > 12 else said)
+
+
+def _shown(value):
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)

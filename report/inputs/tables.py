@@ -1,0 +1,205 @@
+"""Data sets of vega_datasets as tables, and tables written as text, cell by cell.
+
+Only data sets that lie inside that package are read, so nothing is downloaded. A rendering is a
+Jinja template of `templates/tables`: it decides what stands around the cells, and the cells are put
+in afterwards, so for every character of the text it is known what it is, whatever a cell contains.
+"""
+
+import csv
+import io
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from report.errors import ReportError
+from report.text import quoted
+
+TEMPLATES = Path(__file__).parents[2] / "templates" / "tables"
+RENDERINGS = {"csv": "CSV", "json": "JSON", "sentences": "sentences"}
+"""The ways to write a table: name of the template -> what a reader sees."""
+
+NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+"""What JSON takes for a number."""
+MARK = re.compile("\x00(\\d+)\x00")
+"""Holds the place of a cell while a template is filled in; no template has such a character."""
+
+FEWEST_ROWS = 2
+"""Below that there is no earlier row to look at."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a data set, as the data set spells it."""
+
+    text: str
+    """Empty where the data set says nothing."""
+    bare: bool = False
+    """Whether it stands without quotes in JSON: a number, true or false."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Some columns and the first rows of a data set."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a rendering that is all of one kind."""
+
+    text: str
+    role: str
+    """"header": the name of a column; "value": a cell; "delimiter": what stands between them."""
+    row: int = -1
+    """Of a cell, index from 0; -1 for everything else."""
+    column: int = -1
+    """Of a cell or a name, index from 0; -1 for a delimiter."""
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """A table as text."""
+
+    name: str
+    label: str
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self):
+        """What a model reads: all parts, one after the other."""
+        return "".join(part.text for part in self.parts)
+
+
+def table(name, columns=(), rows=8):
+    """The first rows of a data set that ships inside vega_datasets.
+
+    columns: names of those wanted, in the order wanted; none: all of them
+    rows: how many
+    returns: Table
+    raises: ReportError if the data set is unknown, not inside the package, or is no table; if it
+        has no such column, or not so many rows
+    """
+    header, found = records(name)
+    unknown = [column for column in columns if column not in header]
+    if unknown:
+        raise ReportError(
+            f"data set '{name}' has no column {quoted(unknown[0])}; it has: {', '.join(header)}"
+        )
+    if not FEWEST_ROWS <= rows <= len(found):
+        raise ReportError(
+            f"got {rows} rows; of data set '{name}', {FEWEST_ROWS} to {len(found)} rows can be read"
+        )
+    chosen = tuple(columns) or header
+    cells = tuple(tuple(_cell(record.get(column)) for column in chosen) for record in found[:rows])
+    return Table(name, chosen, cells)
+
+
+def renderings(table):
+    """A table in all the ways of `RENDERINGS`: list of `Rendering`."""
+    return [rendering(table, name) for name in RENDERINGS]
+
+
+def rendering(table, name):
+    """A table as text, by the template `templates/tables/<name>.txt.j2`."""
+    jinja = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701 (plain text, and the cells are put in afterwards)
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    parts = []
+    columns = [
+        _Shown(parts, Cell(text), "header", -1, column) for column, text in enumerate(table.columns)
+    ]
+    rows = [
+        [_Shown(parts, cell, "value", row, column) for column, cell in enumerate(cells)]
+        for row, cells in enumerate(table.rows)
+    ]
+    template = jinja.get_template(f"{name}.txt.j2")
+    written = template.render(columns=columns, rows=rows).rstrip("\n")
+    pieces = MARK.split(written)  # what stands between cells, and numbers of parts, in turn
+    found = [
+        parts[int(piece)] if place % 2 else Part(piece, "delimiter")
+        for place, piece in enumerate(pieces)
+    ]
+    return Rendering(name, RENDERINGS[name], tuple(part for part in found if part.text))
+
+
+class _Shown:
+    """A cell or a name as templates see it: `{{ cell.csv }}` holds its place in the text."""
+
+    def __init__(self, parts, cell, role, row, column):
+        self.parts, self.cell, self.place = parts, cell, (role, row, column)
+
+    @property
+    def csv(self):
+        """Quoted where a comma, a quote or a line end would break the line (RFC 4180)."""
+        if not re.search('[,"\r\n]', self.cell.text):
+            return self._mark(self.cell.text)
+        return f'"{self._mark(self.cell.text.replace(chr(34), chr(34) * 2))}"'
+
+    @property
+    def json(self):
+        """As JSON: what is not bare stands in quotes, what is missing is null."""
+        if self.cell.bare:
+            return self._mark(self.cell.text)
+        if not self.cell.text:
+            return "null"
+        return f'"{self._mark(json.dumps(self.cell.text, ensure_ascii=False)[1:-1])}"'
+
+    @property
+    def words(self):
+        """For a sentence: the name of a column without underscores; what is missing says so."""
+        if self.place[0] == "header":
+            return self._mark(self.cell.text.replace("_", " "))
+        return self._mark(self.cell.text) if self.cell.text else "missing"
+
+    def _mark(self, text):
+        self.parts.append(Part(text, *self.place))
+        return f"\x00{len(self.parts) - 1}\x00"
+
+
+class _Bare(str):
+    """What JSON writes without quotes, digit by digit as it stands in the file."""
+
+
+def records(name):
+    """(names of the columns, list of dict of name to str or None) of a data set inside
+    vega_datasets.
+
+    raises: ReportError if it is unknown, would have to be downloaded, or has no rows
+    """
+    from vega_datasets import data, local_data  # brings pandas, which nothing else here needs
+
+    local = local_data.list_datasets()
+    if name not in local:
+        what = "is not inside vega_datasets and would have to be downloaded"
+        if name not in data.list_datasets():
+            what = "is unknown"
+        raise ReportError(f"data set {quoted(name)} {what}; inside it are: {', '.join(local)}")
+    raw = local_data(name, return_raw=True).decode("utf-8-sig")
+    if raw.lstrip()[:1] == "[":
+        found = json.loads(raw, parse_int=_Bare, parse_float=_Bare)
+    else:
+        found = [
+            {
+                column: _Bare(text) if NUMBER.fullmatch(text) else text
+                for column, text in row.items()
+            }
+            for row in csv.DictReader(io.StringIO(raw, newline=""))
+        ]
+    return tuple(found[0]), found
+
+
+def _cell(value):
+    """What a file holds in a cell, a str, `_Bare`, bool or None, as `Cell`."""
+    if isinstance(value, bool):
+        return Cell(str(value).lower(), bare=True)
+    return Cell("" if value is None else str(value), isinstance(value, _Bare))

@@ -1,0 +1,119 @@
+"""Front matter as YAML: one value a key, dates as text, and the line in which each value stands."""
+
+import yaml
+from yaml.composer import ComposerError
+from yaml.constructor import ConstructorError
+from yaml.events import AliasEvent
+
+from report.errors import ReportError
+from report.text import quoted, whole
+
+FIRST = 2
+"""The line of a file that front matter begins at, below its mark."""
+
+
+class _Loader(yaml.SafeLoader):
+    """As YAML's own, but a key that comes twice is an error, and a date stays text.
+
+    So is an alias: some lines of them can stand for more values than any memory holds.
+    """
+
+    def compose_node(self, parent, index):
+        if self.check_event(AliasEvent):
+            event = self.peek_event()
+            raise ComposerError(
+                None,
+                None,
+                f"{quoted('*' + event.anchor)} stands for a value elsewhere; write the value",
+                event.start_mark,
+            )
+        return super().compose_node(parent, index)
+
+
+def _mapping(loader, node, deep=False):
+    seen = set()
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+            if key.value in seen:
+                raise ConstructorError(
+                    None,
+                    None,
+                    f"the key {quoted(key.value)} comes twice; keep one",
+                    key.start_mark,
+                )
+            seen.add(key.value)
+    return yaml.SafeLoader.construct_mapping(loader, node, deep)
+
+
+def _yaml_map(loader, node):
+    found = {}
+    yield found
+    found.update(_mapping(loader, node))
+
+
+_Loader.add_constructor("tag:yaml.org,2002:map", _yaml_map)
+_Loader.yaml_implicit_resolvers = {
+    first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
+    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def load(text):
+    """The value of a YAML text, its halves of characters joined or replaced.
+
+    raises: yaml.YAMLError, ValueError or RecursionError
+    """
+    return _whole(yaml.load(text, _Loader))  # noqa: S506 (a safe loader)
+
+
+def _whole(value):
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    if isinstance(value, dict):
+        return {_whole(key): _whole(each) for key, each in value.items()}
+    return value
+
+
+def parse(header, path):
+    """The keys and values of front matter.
+
+    header: its lines, list of str; path: of the file, for messages
+    raises: ReportError with file and line
+    """
+    try:
+        values = load("\n".join(header)) or {}
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", 0) + FIRST
+        said = str(getattr(error, "problem", None) or error).splitlines()
+        problem = said[0][:200] if said else "it ends in the middle"
+        if "'\\t'" in problem:
+            problem = "a tab, where YAML wants spaces"
+        raise ReportError(f"{path}, line {line}: front matter is not YAML: {problem}.") from error
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise ReportError(f"{path}, line {FIRST}: front matter must be lines of `key: value`.")
+    return values
+
+
+def line_of(header, loc):
+    """The line of the file in which a value stands, or the innermost of what it is a part of.
+
+    loc: keys and indices that lead to it, e.g. ("conditions", 2, "text")
+    """
+    line, node = 1, yaml.compose("\n".join(header))
+    for part in loc:
+        inner = None
+        if isinstance(node, yaml.MappingNode):
+            found = [pair for pair in node.value if pair[0].value == part]
+            # of a key that is missing, the line of what it is missing from
+            line, inner = (
+                (found[0][0].start_mark.line + FIRST, found[0][1]) if found else (line, None)
+            )
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+            inner = node.value[part]
+            line = inner.start_mark.line + FIRST
+        if inner is None:
+            break
+        node = inner
+    return line

@@ -1,0 +1,1 @@
+"""From a study to its datasets: what must be measured, in which pieces, and where."""

@@ -1,0 +1,51 @@
+"""Frozen datasets: measured once, committed, and published where nothing can be measured.
+
+They lie in a project's `frozen/<article>/<key>/`, the same files as below `site_src/datasets`.
+"""
+
+import shutil
+
+from report import files
+from report.datasets import store
+from report.datasets.verify.whole import problems, require_measured
+
+
+def freeze(name, folders, project):
+    """Copy the datasets of an article to where they can be committed; those of other keys go.
+
+    name: of the article; folders: of its datasets, one a model
+    returns: paths of the copies
+    raises: ReportError if a file is not the one that was measured, or cannot be written
+    """
+    target = project.frozen / name
+    copies = [copy_datasets(folder, target / folder.name) for folder in folders]
+    for path in target.iterdir():
+        if path not in copies:
+            shutil.rmtree(path, ignore_errors=True)
+    return copies
+
+
+def copy_datasets(folder, target):
+    """Copy a folder of datasets, whole or not at all; an equal one is left untouched.
+
+    returns: `target`
+    raises: ReportError if a file is missing or not the one that was measured
+    """
+    manifest = folder / "manifest.json"
+    names = ["manifest.json", *require_measured(folder)]
+    if (target / "manifest.json").is_file():
+        same = (target / "manifest.json").read_bytes() == manifest.read_bytes()
+        if same and not problems(target, store.read(manifest)):
+            return target
+    with files.new_folder(target) as temporary:
+        for name in names:
+            files.write_bytes(temporary / name, (folder / name).read_bytes())
+    return target
+
+
+def measured_with(folder):
+    """When, where and with which libraries datasets were measured, in a phrase."""
+    manifest = store.read(folder / "manifest.json")
+    versions = {"Python": manifest["versions"]["python"]} | manifest["determined_by"]["libraries"]
+    listed = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return f"measured on {manifest['date']} with {listed}"

@@ -1,0 +1,1 @@
+"""Reaches the attention of every layer while a model runs."""

@@ -1,0 +1,277 @@
+"""Attach to a model so that every layer's attention is measured, and undo everything afterwards.
+
+Attention is reached by one of four routes, chosen by what ran in the model's first layer:
+
+    interface    the attention interface of transformers (most families): a function is registered
+                 under a name of our own, together with the mask that belongs to it
+    own forward  families with a file here (falcon, bloom, mpt): `measured_forward(module,
+                 attention, alibi_factor)` makes a new forward for an attention module
+    sdpa         modules that call torch's scaled_dot_product_attention: `sdpa_spy`
+    softmax      modules that call torch's softmax: `softmax_spy`; scores and probabilities only
+
+All but the first replace the forward of the attention modules and offer `measured_forward(module,
+attention, ...)`, where `attention` is called with (Factors, value) and returns the context, or with
+(Scores, None). A recorder is any object with
+
+    attention(layer, factors, value)    layer int; Factors, value float [key_heads, T, value_dim];
+        returns the context, float [heads, T, value_dim]; or Scores and None: returns nothing
+    updates     None, or a function called with (layer, hidden_state, context, attention_output)
+        after the output projection: what enters the layer, float [T, hidden_size], what enters the
+        projection, float [heads, T, value_dim], and what leaves it, float [T, hidden_size]; never
+        called for models whose updates cannot be told, see `LayerStructure.measures_updates`
+    wants_factors    whether biases and unrotated queries and keys are filled in (default True);
+        without, measuring costs no projection and no rotation more than the model's own
+    wants_rotary_terms    whether the rotated biases are filled in too (default False)
+"""
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+
+import torch
+
+from report.errors import ReportError
+from report.measurements.decomposition import Factors, Scores, probability, score
+from report.measurements.visible import Visible
+from report.models.attention import sdpa_spy, softmax_spy
+from report.models.attention.kernel import streaming_attention
+from report.models.attention.modes import evaluating, implementation, interface
+from report.models.attention.probe import architecture, text_config
+from report.models.attention.splitter import Splitter
+from report.models.attention.structure import OWN_FORWARDS, route_of, structure
+
+UNMASKED = "report_unmasked"
+"""A name under which transformers knows no mask: the model then builds no [1, heads, T, T] mask."""
+
+
+@contextmanager
+def attached(model, recorder, layers=None, alibi_factor=1):
+    """Within the context, every layer's attention of `model` is computed by `recorder`.
+
+    recorder: see above
+    layers: indices to attach to (others run as they are); None attaches to all
+    alibi_factor: what ALiBi is multiplied by; 2 is what transformers' eager Falcon computes
+    yields: the list of layers measured so far, in the order of the calls
+    The model is as before afterwards, also when an exception passes: forwards, hooks, attention
+    implementation, and every module's training mode (within, the model is in evaluation mode).
+    """
+    parts = structure(model)
+    chosen = {index: parts[index] for index in (range(len(parts)) if layers is None else layers)}
+    calls = []
+    with ExitStack() as undo:
+        undo.enter_context(evaluating(model))
+        splitter = undo.enter_context(_splitter(model, chosen, recorder))
+
+        def attention(layer, factors, value):
+            if factors.heads != parts[layer].heads:
+                raise ReportError(
+                    f"architecture {architecture(model)}: layer {layer} has {factors.heads} heads, "
+                    f"layer 0 has {parts[0].heads}; only models with as many heads in every "
+                    "layer are measured"
+                )
+            completed = splitter.completed(layer, factors)
+            calls.append(layer)
+            if isinstance(completed, Factors):
+                return recorder.attention(layer, completed, value)
+            recorder.attention(layer, completed, None)
+            return None if value is None else _context(completed, value)
+
+        if getattr(recorder, "updates", None) is not None:
+            undo.enter_context(_updates(chosen, recorder.updates))
+        undo.enter_context(_ROUTES[route_of(model)](model, chosen, attention, alibi_factor))
+        yield calls
+
+
+def _splitter(model, chosen, recorder):
+    """What fills in the factors that a route has found."""
+    parts = structure(model)
+    if not getattr(recorder, "wants_factors", True):
+        return Splitter(parts, [])
+    given = route_of(model) == "own forward"
+    return Splitter(parts, chosen, getattr(recorder, "wants_rotary_terms", False), given)
+
+
+@contextmanager
+def _through_interface(model, chosen, attention, alibi_factor):
+    _require_no_factor(model, alibi_factor)
+    index_of = {part.attention: index for index, part in chosen.items()}
+    ranges = {}  # the layers of a pass share their masks: id to (mask, Visible)
+
+    def function(
+        module,
+        query,
+        key,
+        value,
+        attention_mask,
+        scaling=None,
+        is_causal=None,
+        softcap=None,
+        s_aux=None,
+        position_bias=None,
+        **_,
+    ):
+        if is_causal is None:
+            is_causal = getattr(module, "is_causal", True)
+        factors = Factors(
+            query[0],
+            key[0],
+            query_bias=None,
+            key_bias=None,
+            position=None,
+            scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
+            softcap=softcap,
+            sink=None if s_aux is None else s_aux.detach(),
+        )
+        factors = _masked(factors, attention_mask, is_causal, ranges)
+        if position_bias is not None:  # learned, one for every pair of tokens and every head
+            factors = Scores(score(factors) + position_bias[0], factors.range())
+        if module in index_of:
+            context = attention(index_of[module], factors, value[0])
+        else:
+            context = _unseen(factors, value[0])
+        return context.transpose(0, 1)[None].contiguous(), None  # [1, T, heads, value_dim]
+
+    with interface(model, function):
+        yield
+
+
+def _unseen(factors, value):
+    """The context of a layer that is not measured."""
+    if isinstance(factors, Scores):
+        return _context(factors, value)
+    return streaming_attention(factors, value)
+
+
+def _context(scores, value):
+    """The context of `Scores`, float [heads, T, value_dim]; value as of `Factors`."""
+    shared = scores.heads // value.shape[0]
+    return probability(scores).to(value.dtype) @ value.repeat_interleave(shared, 0)
+
+
+def _masked(factors, mask, is_causal, ranges):
+    """The factors with what a mask hides and adds; Scores where it adds more than ALiBi does.
+
+    mask: bool (true where a target is visible) or float (added to the scores), [1, heads or 1, T or
+        1, T]; None is causal, or full attention
+    ranges: dict that remembers what bool masks leave visible, as the layers of a pass share them
+    """
+    if mask is None:
+        visible = None if is_causal else Visible.full(factors.length, factors.query.device)
+        return replace(factors, visible=visible)
+    cells = mask[0].expand(-1, factors.length, -1)
+    if mask.dtype != torch.bool:
+        return sdpa_spy.with_added(factors, cells, value=None)[0]
+    if id(mask) not in ranges:
+        visible = sdpa_spy.common_targets(cells)
+        ranges.clear()  # only while `mask` is kept is its id its own
+        ranges[id(mask)] = mask, None if visible.is_causal else visible
+    return replace(factors, visible=ranges[id(mask)][1])
+
+
+@contextmanager
+def _own_forward(model, chosen, attention, alibi_factor):
+    family = OWN_FORWARDS[text_config(model).model_type]
+
+    def make(part, record):
+        return family.measured_forward(part.attention, record, alibi_factor=alibi_factor)
+
+    # Without a mask no layer can run as it is, so those not measured run by our forward too.
+    others = dict(enumerate(structure(model)))
+    others = {index: part for index, part in others.items() if index not in chosen}
+    with ExitStack() as undo:
+        if hasattr(family, "UNMASKED"):
+            undo.enter_context(implementation(model, UNMASKED))
+        undo.enter_context(_forwards(chosen, attention, make))
+        undo.enter_context(_forwards(others, lambda _, *given: _unseen(*given), make))
+        yield
+
+
+@contextmanager
+def _sdpa(model, chosen, attention, alibi_factor):
+    _require_no_factor(model, alibi_factor)
+
+    def make(part, record):
+        return sdpa_spy.measured_forward(part.attention, record)
+
+    with _forwards(chosen, attention, make):
+        yield
+
+
+@contextmanager
+def _softmax(model, chosen, attention, alibi_factor):
+    _require_no_factor(model, alibi_factor)
+
+    def make(part, record):
+        return softmax_spy.measured_forward(part.attention, record, part.heads)
+
+    with _forwards(chosen, attention, make):
+        yield
+
+
+_ROUTES = {
+    "interface": _through_interface,
+    "own forward": _own_forward,
+    "sdpa": _sdpa,
+    "softmax": _softmax,
+}
+
+
+@contextmanager
+def _forwards(chosen, attention, make):
+    """Replace the forward of every chosen attention module by make(part, record)."""
+    before = [(part.attention, part.attention.__dict__.get("forward")) for part in chosen.values()]
+    try:
+        for index, part in chosen.items():
+            part.attention.forward = make(part, partial(attention, index))
+        yield
+    finally:
+        for module, forward in before:
+            module.__dict__.pop("forward", None)  # the method of the class is visible again
+            if forward is not None:  # a library had wrapped the instance
+                module.forward = forward
+
+
+def _require_no_factor(model, alibi_factor):
+    if alibi_factor != 1:
+        raise ReportError(
+            f"alibi_factor={alibi_factor:g} is for models with ALiBi reached by a forward of ours "
+            f"({', '.join(sorted(OWN_FORWARDS))}), not for {architecture(model)}; leave it at 1"
+        )
+
+
+@contextmanager
+def _updates(chosen, updates):
+    """Tell `updates` what enters each layer, and what enters and leaves its output projection."""
+    hooks = []
+    entering = {}
+
+    def remember(index, _, args, kwargs):
+        hidden_state = (args[0] if args else kwargs["hidden_states"])[0]
+        # A sum is quicker than a look at each; in half precision it may be infinite by itself.
+        if not (torch.isfinite(hidden_state.sum()) or torch.isfinite(hidden_state).all()):
+            raise ReportError(
+                f"layer {index}, every head: the hidden state that enters the layer is NaN or "
+                "infinite; check the weights, and measure in float32"
+            )
+        entering[index] = hidden_state
+
+    def tell(index, heads, _, args, output):
+        context = args[0].reshape(-1, heads, args[0].shape[-1] // heads).transpose(0, 1)
+        # A model spread over GPUs moves it to the layer's own only after the hook has seen it.
+        hidden_state = entering.pop(index).to(output.device)
+        updates(index, hidden_state, context, output.reshape(-1, output.shape[-1]))
+
+    try:
+        for index, part in chosen.items():
+            if not part.measures_updates:
+                continue
+            hooks.append(
+                part.module.register_forward_pre_hook(partial(remember, index), with_kwargs=True)
+            )
+            hooks.append(
+                part.output_projection.register_forward_hook(partial(tell, index, part.heads))
+            )
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()

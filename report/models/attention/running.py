@@ -1,0 +1,96 @@
+"""Run texts through a model: whole, or in parts where a partial reader is at hand."""
+
+from dataclasses import dataclass
+
+from report.errors import ReportError
+from report.models.attention.capture import attached
+from report.models.attention.modes import evaluating, run_base
+from report.models.attention.probe import architecture
+from report.models.attention.structure import require_layers, structure
+
+
+@dataclass(frozen=True)
+class Run:
+    """One text to run.
+
+    token_ids: list of int, all of the text
+    recorder: see `capture`; None runs the untouched model
+    alibi_factor: what ALiBi is multiplied by
+    """
+
+    token_ids: list[int]
+    recorder: object = None
+    alibi_factor: float = 1
+
+
+def run_texts(loaded, runs, progress=None):
+    """Run texts one by one, without a language-model head, cache, dropout or gradients.
+
+    loaded: LoadedModel; where it has a `partial` reader, that one runs the texts
+    runs: iterable of Run
+    progress: called with (runs done, runs or None where their number is not known)
+    returns: list of the output of the last measured layer's attention (after its output
+        projection), float [T, hidden_size], one a run
+    raises: ReportError if not every measured layer came through a recorder exactly once
+    """
+    if loaded.partial is not None:
+        return loaded.partial.run_texts(loaded, runs, progress)
+    require_layers(loaded.model, loaded.measured_layers)
+    number = len(runs) if hasattr(runs, "__len__") else None
+    outputs = []
+    for run in runs:
+        outputs.append(_run(loaded.model, run, loaded.measured_layers))
+        if progress:
+            progress(len(outputs), number)
+    return outputs
+
+
+def _run(model, run, measured_layers):
+    if run.recorder is None:
+        return forward(model, run.token_ids, measured_layers)
+    layers = range(measured_layers)
+    with attached(model, run.recorder, layers, run.alibi_factor) as calls:
+        output = forward(model, run.token_ids, measured_layers)
+    require_all_called(model, calls, layers)
+    return output
+
+
+def forward(model, token_ids, measured_layers):
+    """One forward pass over `token_ids` in evaluation mode; the last attention's output.
+
+    The pass ends there: what comes after the last measured layer's attention is not computed.
+    """
+    projection = structure(model)[measured_layers - 1].output_projection
+    outputs = []
+
+    def stop(_, __, output):
+        outputs.append(output.reshape(-1, output.shape[-1]))
+        raise _StopError
+
+    # Registered after those of `attached`, so a recorder hears of the projection first.
+    hook = projection.register_forward_hook(stop)
+    try:
+        with evaluating(model):
+            run_base(model, token_ids)
+    except _StopError:
+        return outputs[0]
+    finally:
+        hook.remove()
+    raise ReportError(
+        f"architecture {architecture(model)}: layer {measured_layers - 1} was not run; its layers "
+        "do not run one after the other"
+    )
+
+
+class _StopError(Exception):
+    """Everything that is measured has been computed."""
+
+
+def require_all_called(model, calls, layers):
+    """Stop unless measured attention was called for each of `layers` once, in order."""
+    if list(calls) != list(layers):
+        raise ReportError(
+            f"architecture {architecture(model)}: measured attention was called for layers "
+            f"{calls}, expected each of {list(layers)} once; this version of transformers reaches "
+            "attention in another way"
+        )

@@ -1,0 +1,161 @@
+"""Fill in what splits the scores of a layer into terms, while a model runs."""
+
+import inspect
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+
+import torch
+
+from report.errors import ReportError
+from report.measurements.decomposition import Scores, score
+from report.models.attention import rotation
+from report.models.attention.structure import state_of
+
+ANGLES = ("cos", "sin", "freqs_cis", "freqs_ci")
+"""How rotary functions name what they rotate by, [..., T, size]."""
+POSITIONS = ("position_embeddings", "position_ids", *ANGLES)
+"""How attention modules name what tells them the positions of the tokens."""
+
+
+class Splitter:
+    """Fills in what `Factors` splits a score by; a context manager around forward passes.
+
+    parts: list of LayerStructure, of the whole model
+    chosen: indices of the layers whose factors are filled in
+    wants_rotary_terms: whether rotated biases are, too
+    given: whether a forward of ours has filled in everything: then it is checked only, once
+    """
+
+    def __init__(self, parts, chosen, wants_rotary_terms=False, given=False):
+        self.parts = parts
+        self.chosen = {layer: parts[layer] for layer in chosen}
+        self.wants_rotary_terms = wants_rotary_terms
+        self.given = given
+        self.arguments = {}  # of the attention module that runs, by layer and name
+        self.rotated = []  # pairs (rotated, not rotated), from the rotary functions
+        self.asking = False
+        self.undo = ExitStack()
+
+    def __enter__(self):
+        with ExitStack() as undo:
+            for layer, part in self.chosen.items():
+                undo.callback(self._remember_arguments(layer, part.attention).remove)
+            kinds = {type(part.attention) for part in self.chosen.values()}
+            for kind in kinds if not self.given else ():
+                self._watch_rotary_functions(inspect.unwrap(kind.forward).__globals__, undo)
+            self.undo = undo.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self.undo.close()
+
+    def completed(self, layer, factors):
+        """The factors of a layer with biases and unrotated queries and keys filled in."""
+        rotated, self.rotated = self.rotated, []
+        if self.asking:
+            raise _CaughtError(factors, rotated)
+        if layer not in self.chosen or isinstance(factors, Scores):
+            return factors
+        if layer not in self.arguments:
+            raise ReportError(
+                f"layer {layer} computes more than one attention, which is not measured; only "
+                "models whose layers compute one are"
+            )
+        part = self.chosen[layer]
+        ask = partial(self._ask, part.attention, self.arguments.pop(layer))
+        weights = state_of(part.attention.parameters())
+        if part.learned is None or part.learned_from != weights:
+            learn = rotation.given if self.given else rotation.learned
+            part.learned, part.learned_from = learn(ask, factors, rotated), weights
+        if self.given:
+            return factors
+        # One layer that cannot be split makes the scores of all the only comparable thing.
+        if any(part.learned and part.learned.rotation == "unknown" for part in self.parts):
+            return Scores(_unsplit(factors), factors.range())
+        return self._split(layer, ask, factors, rotated)
+
+    def _split(self, layer, ask, factors, rotated):
+        learned = self.chosen[layer].learned
+        factors = replace(factors, query_bias=learned.query_bias, key_bias=learned.key_bias)
+        if learned.rotation == "none":
+            return factors
+        found = rotation.unrotated_beside(factors, rotated) or rotation.unrotated_again(ask)
+        if found is None:
+            raise ReportError(
+                f"layer {layer}: the rotation of its queries and keys cannot be taken out as for "
+                "the first text; check the weights, and measure in float32"
+            )
+        factors = replace(factors, unrotated_query=found[0], unrotated_key=found[1])
+        if not self.wants_rotary_terms or learned.query_bias is None or learned.key_bias is None:
+            return factors
+        return replace(factors, **rotation.rotated_biases(ask, factors))
+
+    def _ask(self, module, arguments, change, at_first=False):
+        """Call the attention module of a layer once more; see `rotation`."""
+        hidden = next(iter(arguments))  # its name
+        arguments = arguments | {hidden: change(arguments[hidden])}
+        if at_first:
+            positions = [name for name in POSITIONS if arguments.get(name) is not None]
+            if not positions:
+                return None
+            arguments |= {name: rotation.first_row(arguments[name]) for name in positions}
+        before, self.asking = self.rotated, True
+        try:
+            module.forward(**arguments)
+        except _CaughtError as caught:
+            return caught.args
+        finally:
+            self.rotated, self.asking = before, False
+        raise ReportError(
+            f"an attention module of type {type(module).__name__} did not compute its attention "
+            "when it was called a second time"
+        )
+
+    def _remember_arguments(self, layer, attention):
+        names = list(inspect.signature(type(attention).forward).parameters)[1:]
+
+        def remember(_, args, kwargs):
+            self.arguments[layer] = dict(zip(names, args, strict=False)) | kwargs
+
+        return attention.register_forward_pre_hook(remember, with_kwargs=True)
+
+    def _watch_rotary_functions(self, names, undo):
+        for name, function in list(names.items()):
+            if "rotary" in name and inspect.isfunction(function):
+                signature = inspect.signature(function)
+                if any(angle in signature.parameters for angle in ANGLES):
+                    names[name] = self._watched(function, signature)
+                    undo.callback(names.__setitem__, name, function)
+
+    def _watched(self, function, signature):
+        def watched(*args, **kwargs):
+            rotated = function(*args, **kwargs)
+            bound = signature.bind(*args, **kwargs)
+            for angle in ANGLES:
+                if bound.arguments.get(angle) is not None:
+                    bound.arguments[angle] = rotation.first_row(bound.arguments[angle])
+            unrotated = function(*bound.args, **bound.kwargs)
+            if isinstance(rotated, torch.Tensor):
+                self.rotated.append((rotated, unrotated))
+            else:
+                self.rotated += zip(rotated, unrotated, strict=True)
+            return rotated
+
+        return watched
+
+
+class _CaughtError(Exception):
+    """A module that was asked has computed its queries and keys: the Factors, the pairs."""
+
+
+def _unsplit(factors):
+    """What enters the softmax, float [heads, T, T]."""
+    if factors.sink is not None:
+        raise ReportError(
+            "this model has attention sinks, and positions inside its queries and keys that cannot "
+            "be taken out, which is not measured"
+        )
+    scores = score(factors)
+    cap = factors.softcap
+    return scores if cap is None else cap * torch.tanh(scores / cap)

@@ -1,0 +1,279 @@
+"""Models from the Hugging Face hub: only the files that are needed, at one pinned commit.
+
+`resolve` asks the hub once which commit a branch is; `fetch_settings` brings configuration,
+tokenizer and the index of the weights; `fetch_weights` the shards that hold the wanted tensors, and
+gives a local folder that looks like a whole checkpoint, so that nothing else in this package knows
+of a network. Files land in the cache that all Hugging Face tools share, the folder links to them.
+What is there already is used without asking the hub. Nothing here needs torch.
+"""
+
+import errno
+import json
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from hashlib import sha256
+from pathlib import Path
+
+from huggingface_hub import HfApi, constants, hf_hub_download, try_to_load_from_cache
+from huggingface_hub.errors import (
+    EntryNotFoundError,
+    GatedRepoError,
+    HTTPError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+
+from report import files as store
+from report.errors import ReportError
+from report.models.find.known import did_you_mean
+from report.models.find.weights import (
+    INDEX,
+    SINGLE,
+    first_layers,
+    no_weights,
+    read_index,
+    shards_for,
+)
+
+SETTINGS = (
+    "config.json",
+    "tokenizer*",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.*",
+    "vocab.*",
+    "merges.txt",
+    "*.model",
+    INDEX,
+)
+"""Files besides the weights that loading a model may need; all small."""
+
+
+CONVERTER = "SFconvertbot"
+"""Account on the hub that converts pickled weights and offers the result as a pull request."""
+
+TIMEOUT = 15
+"""Seconds to wait for the hub to answer a question; downloads have their own."""
+
+
+def resolve(repository, revision="main"):
+    """The commit, 40 hex digits, that a branch or tag of a model on the hub is at.
+
+    Where the hub cannot be reached but the shared cache knows the branch, the commit known there.
+    raises: ReportError saying what to do, as all functions here
+    """
+    with _said(repository, revision):
+        try:
+            return HfApi().model_info(repository, revision=revision, timeout=TIMEOUT).sha
+        except (HTTPError, OfflineModeIsEnabled) as error:
+            cached = try_to_load_from_cache(repository, "config.json", revision=revision)
+            if _answered(error) or not isinstance(cached, str):
+                raise
+            return Path(cached).parent.name
+
+
+def cached_commit(repository, revision="main", layers=None):
+    """The commit of a model that the shared cache holds whole, or None; the hub is not asked.
+
+    layers: how many layers, from the first, are needed; None: all
+    """
+    config = try_to_load_from_cache(repository, "config.json", revision=revision)
+    if not isinstance(config, str):
+        return None
+    commit = Path(config).parent.name
+    shards, index = [SINGLE], try_to_load_from_cache(repository, INDEX, revision=commit)
+    if isinstance(index, str):
+        held = read_index(Path(index))
+        shards = shards_for(held, None if layers is None else first_layers(list(held), layers))
+    return commit if all(_cached(repository, commit, name) for name in shards) else None
+
+
+def files(repository, commit):
+    """dict of file name -> bytes of a model's files on the hub; asked once for each commit."""
+    record = _home(repository, commit) / "files.json"
+    if record.is_file():
+        return json.loads(record.read_text("utf-8"))
+    with _said(repository, commit):
+        try:
+            info = HfApi().model_info(
+                repository, revision=commit, files_metadata=True, timeout=TIMEOUT
+            )
+        except (HTTPError, OfflineModeIsEnabled) as error:
+            cached = try_to_load_from_cache(repository, "config.json", revision=commit)
+            if _answered(error) or not isinstance(cached, str):
+                raise
+            folder = Path(cached).parent
+            return {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
+    sizes = {file.rfilename: file.size or 0 for file in info.siblings}
+    store.write_text(record, json.dumps(sizes, sort_keys=True))
+    return sizes
+
+
+def fetch_settings(repository, commit, code=False):
+    """Bring a model's configuration, tokenizer and index here.
+
+    code: whether its Python files come too; only for a model whose code is trusted
+    returns: Path of a folder that holds them
+    """
+    names = _settings(files(repository, commit), code)
+    if "config.json" not in names:
+        raise ReportError(
+            f"'{repository}' on the hub has no config.json; it is not a model for transformers"
+        )
+    folders = {_download(repository, commit, name).parent for name in names}
+    return folders.pop()
+
+
+def fetch_weights(repository, commit, wanted=None, code=False, announce=print):
+    """Bring the weights of a model here, or only the shards that hold the wanted tensors.
+
+    wanted: function of the names of all tensors -> the names wanted; None for all. A model in one
+        file comes whole.
+    announce: called with one sentence, how many bytes will be downloaded, before the first
+    returns: Path of a folder with settings and weights, its index reduced to the shards there
+    """
+    sizes = files(repository, commit)
+    shards, index = [SINGLE], None
+    if SINGLE not in sizes:
+        if INDEX not in sizes:
+            instead = _conversion(repository)
+            raise no_weights(f"'{repository}' on the hub", list(sizes), instead)
+        index = read_index(fetch_settings(repository, commit, code) / INDEX)
+        shards = shards_for(index, None if wanted is None else list(wanted(list(index))))
+    names = _settings(sizes, code) + shards
+    planned = sum(sizes.get(name, 0) for name in names if not _cached(repository, commit, name))
+    if planned:
+        held = f"{len(shards)} of {len(set(index.values()))}" if index else "1 of 1"
+        announce(
+            f"{repository} at {commit[:7]}: downloading {_readable(planned)} "
+            f"(weights: {held} files, {_readable(sum(sizes.get(name, 0) for name in shards))})"
+        )
+    found = {name: _download(repository, commit, name) for name in names}
+    return _linked(repository, commit, found, index, shards)
+
+
+def _conversion(repository):
+    """What to do about a model on the hub that has pickled weights only.
+
+    The hub's converter offers safetensors as a pull request. It is named and not taken: weights
+    that are not the owner's are for the reader to choose.
+    """
+    try:
+        offered = HfApi().get_repo_discussions(
+            repository, author=CONVERTER, discussion_type="pull_request"
+        )
+        found = next((each for each in offered if each.author == CONVERTER), None)
+    except (HTTPError, OSError, KeyError, ValueError):
+        found = None
+    if found is None:
+        return "convert them to safetensors in a local folder"
+    return f"the hub's converter offers safetensors: {repository}@{found.git_reference}"
+
+
+def _linked(repository, commit, found, index, shards):
+    """A folder of links to the files of the shared cache, with an index of these shards alone."""
+    folder = _home(repository, commit) / sha256("\n".join(sorted(found)).encode()).hexdigest()[:12]
+    if not all((folder / name).is_file() for name in found):
+        with store.new_folder(folder) as temporary:
+            for name, path in found.items():
+                (temporary / name).parent.mkdir(parents=True, exist_ok=True)
+                if name != INDEX:
+                    (temporary / name).symlink_to(path.resolve())
+            if index:
+                kept = {name: file for name, file in index.items() if file in shards}
+                (temporary / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": kept}))
+    return folder
+
+
+def _settings(sizes, code):
+    """Names of the settings files among a model's files, config.json first."""
+    patterns = (*SETTINGS, "*.py") if code else SETTINGS
+    names = {name for name in sizes if any(fnmatch(name, pattern) for pattern in patterns)}
+    return sorted(
+        (name for name in names if "/" not in name), key=lambda name: (name != "config.json", name)
+    )
+
+
+def _download(repository, commit, name):
+    with _said(repository, commit):
+        return Path(hf_hub_download(repository, name, revision=commit))
+
+
+def _cached(repository, commit, name):
+    return isinstance(try_to_load_from_cache(repository, name, revision=commit), str)
+
+
+def _home(repository, commit):
+    """Our own folder for a model: the list of its files, and folders of links."""
+    home = Path(constants.HF_HOME) / "attention-focus-plots"
+    return home / repository.replace("/", "--") / commit
+
+
+def _answered(error):
+    """The status that the hub answered with, or None if no answer came."""
+    response = getattr(error, "response", None)
+    return getattr(response, "status_code", None)
+
+
+def _readable(size):
+    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+
+
+@contextmanager
+def _said(repository, revision):
+    """Say what went wrong with the hub in one sentence of our own: theirs may hold addresses with
+    signatures."""
+    page = f"https://huggingface.co/{repository}"
+    folder = "or give a local folder"
+    try:
+        yield
+    except GatedRepoError as error:
+        raise ReportError(
+            f"'{repository}' is gated: accept its licence on {page}, log in with `hf auth login`, "
+            f"and run the command again; {folder}"
+        ) from error
+    except RevisionNotFoundError as error:
+        raise ReportError(
+            f"'{repository}' on the hub has no revision '{revision}'; see {page}/tree/main for "
+            "its branches and commits"
+        ) from error
+    except RepositoryNotFoundError as error:
+        raise ReportError(
+            f"unknown model '{repository}': there is no such folder here and no such public model "
+            f"on the hub.{did_you_mean(repository)} Check the spelling, log in with `hf auth "
+            f"login` if it is private, {folder}"
+        ) from error
+    except (HTTPError, OSError, EntryNotFoundError) as error:
+        raise _failed(repository, error, folder) from error
+
+
+def _failed(repository, error, folder):
+    """The ReportError for a hub that refuses, fails, is out of reach, or a disk that is full."""
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+        return ReportError(
+            f"cannot store '{repository}' in {constants.HF_HUB_CACHE}: {error.strerror}. "
+            "Free some disk space, or name another folder in HF_HOME."
+        )
+    reasons = [error, error.__cause__, error.__context__]
+    status = next(filter(None, map(_answered, reasons)), None)
+    if status in (401, 403):
+        return ReportError(
+            f"the hub refuses '{repository}' ({status}): log in with `hf auth login` and see that "
+            f"its page says you have access; {folder}"
+        )
+    if status == 404:
+        return ReportError(f"'{repository}' on the hub lacks a file that it lists; {folder}")
+    if status:
+        return ReportError(
+            f"the hub answered {status} for '{repository}'; try again later, {folder}"
+        )
+    if constants.HF_HUB_OFFLINE:
+        return ReportError(
+            f"'{repository}' is not on this machine, and HF_HUB_OFFLINE forbids asking the hub; "
+            f"unset it, {folder}"
+        )
+    return ReportError(
+        f"'{repository}' is not on this machine, and {constants.ENDPOINT} cannot be reached; "
+        f"check the connection, {folder}"
+    )

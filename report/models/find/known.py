@@ -1,0 +1,76 @@
+"""Models that are known by name: embedded ones and presets."""
+
+import functools
+import re
+import tomllib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+EMBEDDED = Path(__file__).parents[2] / "embedded"
+PRESETS = Path(__file__).with_name("presets.toml")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What `presets.toml` says of a model."""
+
+    title: str
+    licence: str
+    gated: bool = False
+    layers: str | None = None
+    chat: bool = False
+
+
+def number_of_layers(value):
+    """How many layers, from the first, a text asks for: 4 for "0-3" and for "4"; or "all".
+
+    raises: ValueError saying what is allowed
+    """
+    text = str(value).strip()
+    if value is None or text == "all":
+        return value
+    spoken = re.fullmatch(r"(?:(\d+)\s*-\s*)?(\d+)", text)
+    if not spoken:
+        raise ValueError('must be a number of layers such as 4, a range such as 0-3, or "all"')
+    start, end = spoken.groups()
+    if start is None and int(end) > 0:
+        return int(end)
+    if start is None or int(start) != 0:
+        raise ValueError(
+            "must begin at layer 0, since a layer works on what those before it computed; "
+            f"0-{end} takes them all"
+        )
+    return int(end) + 1
+
+
+def embedded_models():
+    """Names of the models that ship inside the package, sorted."""
+    return sorted(path.parent.name for path in EMBEDDED.glob("*/config.json"))
+
+
+def about(preset, layers):
+    """What a reader should know of a preset before it is measured, in one sentence.
+
+    layers: how many layers, from the first, will be measured; None for all
+    """
+    licence = preset.licence + (", to be accepted on its page" if preset.gated else "")
+    how = "all layers" if layers is None else f"its first {layers} layers (--layers all for all)"
+    chat = "; --chat puts the passage into its chat template" if preset.chat else ""
+    return f"{preset.title} ({licence}): {how} will be measured{chat}"
+
+
+@functools.cache
+def presets():
+    """dict of hub id -> Preset."""
+    return {name: Preset(**values) for name, values in tomllib.loads(PRESETS.read_text()).items()}
+
+
+def did_you_mean(name):
+    """ " Did you mean …?" with the nearest known names, or "" if none is near."""
+    known = {known.lower(): known for known in (*embedded_models(), *presets())}
+    short = {known.split("/")[-1].lower(): known for known in presets()}
+    wanted = name.partition("@")[0].lower()
+    near = [known[each] for each in get_close_matches(wanted, known, 2)]
+    near += [short[each] for each in get_close_matches(wanted.split("/")[-1], short, 2)]
+    return f" Did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""

@@ -1,0 +1,239 @@
+"""What a model's name stands for: an embedded model, a folder, or a model on the hub.
+
+Nothing here needs torch. The hub is asked only for a branch whose commit nobody has recorded yet.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from report import files
+from report.errors import ReportError
+from report.models.find import known
+from report.models.find.inside import require_inside
+from report.text import quoted
+
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+COMMIT = re.compile(r"[0-9a-f]{40}")
+LOCK = "models.lock.json"
+"""File in a project's folder: the commit of every model from the hub, as first resolved."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model that has been found."""
+
+    name: str
+    """What pages call it: its embedded name, its folder's name, or its id on the hub."""
+    kind: str
+    """"embedded", "folder" or "hub"."""
+    folder: Path | None = None
+    """Where its files are; None on the hub."""
+    revision: str | None = None
+    """Commit on the hub, 40 hex digits; None elsewhere."""
+
+    @property
+    def command_name(self):
+        """The name that finds the same model again, without the folders of this machine."""
+        return f"{self.name}@{self.revision}" if self.kind == "hub" else self.name
+
+
+def find(name, lock=None, ask=True):
+    """The model that a name stands for.
+
+    name: str or Path: an embedded model; else a folder with config.json; else a folder inside one
+        of these or inside any other, `folder@revision`; else `owner/model` on the hub, with
+        `@branch`, `@tag` or `@commit` if not the commit that was recorded
+    lock: path of a `models.lock.json` in which commits are looked up and recorded, or None
+    ask: whether to ask the hub for a commit that is not recorded; else it stays None
+    returns: Source
+    raises: ReportError if there is none, a folder has no such revision (it lists those it has), or
+        a commit must be asked for and the hub cannot be
+    """
+    name = str(name)
+    if name in known.embedded_models():
+        return Source(name, "embedded", known.EMBEDDED / name)
+    folder = _folder(name)
+    if folder and (folder / "config.json").is_file():
+        return _in_folder(folder.resolve().name, folder)
+    model, revision = _revision(name)
+    if model is not None:
+        return _in_folder(called(name), _require_revision(model, revision))
+    if folder:
+        raise ReportError(
+            f"model folder {quoted(name)} has no config.json{_what_it_has(folder)}; give the "
+            "folder of a checkpoint saved with save_pretrained, or an embedded model: "
+            f"{', '.join(known.embedded_models())}."
+        )
+    repository, _, revision = name.partition("@")
+    if not HUB_ID.fullmatch(repository):
+        raise ReportError(
+            f"unknown model {quoted(name)}: neither an embedded model "
+            f"({', '.join(known.embedded_models())}) nor a folder with a checkpoint (config.json, "
+            f"*.safetensors, tokenizer.json) nor owner/model on the hub.{known.did_you_mean(name)}"
+        )
+    return Source(repository, "hub", revision=_commit(repository, revision, lock, ask))
+
+
+def _in_folder(name, folder):
+    require_inside(folder.resolve())
+    return Source(name, "folder", folder.resolve())
+
+
+def is_here(name):
+    """Whether a name stands for an embedded model or a folder with a checkpoint on this machine."""
+    if name in known.embedded_models() or _is_checkpoint(_folder(name)):
+        return True
+    model, revision = _revision(name)
+    return model is not None and _is_checkpoint(_folder(model / revision))
+
+
+def called(name):
+    """What pages call the model in a folder, be it here or not: the folder's name, with the
+    revision's after "@"."""
+    model, at, revision = str(name).rpartition("@")
+    path = _path(model if at else name)
+    base = path.resolve().name if path else str(name)
+    return f"{base}@{revision}" if path and at else base
+
+
+def _revision(name):
+    """(folder, revision) of "folder@revision" or "embedded@revision", the revision a folder inside
+    it that may be missing; (None, "") if there is no such folder."""
+    model, _, revision = str(name).rpartition("@")
+    folder = known.EMBEDDED / model if model in known.embedded_models() else _folder(model)
+    return (folder, revision) if model and revision and folder else (None, "")
+
+
+def _path(name):
+    """The path that a name, which may begin with "~", stands for; None where it cannot be one."""
+    try:
+        path = Path(name).expanduser()
+        path.is_dir()
+        path.resolve()
+        return path
+    except (OSError, RuntimeError, ValueError):  # too long, an unknown user, a NUL
+        return None
+
+
+def _folder(name):
+    """The folder of that name, or None."""
+    path = _path(name)
+    return path if path and path.is_dir() else None
+
+
+def _is_checkpoint(folder):
+    return folder is not None and (folder / "config.json").is_file()
+
+
+def alternatives(names):
+    """The names in "owner/model or folder or embedded", list of str."""
+    return [name.strip() for name in re.split(r"\s+or\s+", str(names))]
+
+
+def find_first(names, lock=None, layers=None, ask=True):
+    """The first of several models that is on this machine, as `find` finds it.
+
+    names: str, "owner/model or folder or embedded"; a single name is found wherever it is. What is
+        not embedded and no folder counts if the hub's cache holds all files that are needed.
+    layers: how many layers are needed; None: what the preset says, else all
+    ask: as for `find`
+    raises: ReportError as `find`, for the last name if none is here
+    """
+    *first, last = alternatives(names)
+    for name in first:
+        if is_here(name):
+            return find(name, lock)
+        repository, _, revision = name.partition("@")
+        if HUB_ID.fullmatch(repository):
+            commit = _in_cache(repository, revision, lock, layers)
+            if commit:
+                return find(f"{repository}@{commit}")
+    return find(last, lock, ask)
+
+
+def _in_cache(repository, revision, lock, layers):
+    """The commit of a model from the hub whose files are all here, or None."""
+    try:
+        from report.models.find import hub
+    except ModuleNotFoundError:  # nothing that measures is installed
+        return None
+    recorded = read_lock(lock) if lock else {}
+    wanted = f"{repository}@{revision}" if revision else repository
+    if layers is None and repository in known.presets():
+        layers = known.number_of_layers(known.presets()[repository].layers)
+    count = None if layers == "all" else layers
+    return hub.cached_commit(repository, recorded.get(wanted) or revision or "main", count)
+
+
+def model_folder(name):
+    """Folder of a model that is on this machine; ReportError as `find`."""
+    source = find(name)
+    if source.folder is None:
+        raise ReportError(f"{name!r} is on the hub; give an embedded model or a local folder.")
+    return source.folder
+
+
+def _require_revision(model, revision):
+    """The folder of a revision inside a model's; ReportError listing those that there are."""
+    inside = not Path(revision).is_absolute() and ".." not in Path(revision).parts
+    if inside and _is_checkpoint(_folder(model / revision)):
+        return model / revision
+    there = sorted(path.parent.name for path in model.glob("*/config.json"))
+    raise ReportError(
+        f"model folder {quoted(str(model))} has no revision {quoted(revision)}, a folder with a "
+        f"checkpoint inside it; it has: {', '.join(there) or 'none'}."
+    )
+
+
+def _what_it_has(folder):
+    """What people take for a checkpoint, and what makes one of it; or ""."""
+    if (folder / "adapter_config.json").is_file():
+        return ", it holds an adapter, which has to be merged into its model first"
+    if any(folder.glob("*.gguf")):
+        return ", it holds GGUF files, made from a checkpoint that is needed instead"
+    return ""
+
+
+def _commit(repository, revision, lock, ask):
+    """The commit to use: the one named, else the one recorded, else the hub's, recorded now."""
+    if COMMIT.fullmatch(revision):
+        return revision
+    wanted = f"{repository}@{revision}" if revision else repository
+    recorded = read_lock(lock) if lock else {}
+    if wanted not in recorded and not ask:
+        return None
+    if wanted not in recorded:
+        try:
+            from report.models.find import hub
+        except ModuleNotFoundError as error:
+            raise ReportError(
+                f"asking the hub for {repository} needs the package {error.name!r}; run "
+                "`make setup` or `pip install -e '.[measure]'`."
+            ) from error
+        recorded[wanted] = hub.resolve(repository, revision or "main")
+        if lock:
+            text = json.dumps(dict(sorted(recorded.items())), indent=2) + "\n"
+            files.write_text(lock, text)
+    return recorded[wanted]
+
+
+def read_lock(path):
+    """The commits recorded in a lock file, as dict of name -> 40 hex digits; {} if there is none.
+
+    raises: ReportError if the file holds anything else
+    """
+    path = Path(path)
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        if all(COMMIT.fullmatch(commit) for commit in found.values()):
+            return found
+    except (ValueError, AttributeError, TypeError):
+        pass
+    raise ReportError(
+        f"{path.name} is not a list of models and commits of 40 hex digits; mend or delete it "
+        "(deleting it means that the newest commits are used)."
+    )

@@ -1,0 +1,1 @@
+"""From the files of a checkpoint to a model in memory."""

@@ -1,0 +1,122 @@
+"""What identifies a loaded model: the facts that its pages and datasets state."""
+
+import json
+
+from torch import nn
+
+from report import files
+from report.models.attention.structure import structure, text_config
+from report.models.find.weights import NOT_TEXT
+
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "vocab.json",
+    "merges.txt",
+    "vocab.txt",
+)
+
+CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")
+"""What configs call the most tokens of a text; those of ALiBi models that name none have none."""
+
+STEPS = {"training.json": "steps", "trainer_state.json": "global_step"}
+"""Files beside a checkpoint that say after how many steps it was saved -> under which name: those
+of this project's training, and of transformers' Trainer."""
+
+POSITION_EMBEDDINGS = ("wpe", "embed_positions", "position_embeddings", "positions_embed")
+"""What models call the embedding of a token's absolute position."""
+
+
+def identity(source, folder, model, tokenizer):
+    """The facts about a model that do not depend on how it is measured, as a dict for JSON.
+
+    source: names.Source; folder: where its files are; model, tokenizer: of transformers
+    returns: dict, see `LoadedModel`; nothing in it is a path
+    """
+    config = text_config(model)
+    return {
+        "name": source.name,
+        "source": source.kind,
+        "revision": source.revision,
+        "family": model.config.model_type,
+        "tokenizer_sha256": files.sha256(*tokenizer_files(folder)),
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "num_hidden_layers": config.num_hidden_layers,
+        "num_attention_heads": structure(model)[0].heads,
+        "hidden_size": config.hidden_size,
+        "head_dim": head_dim(config),
+        "vocabulary": vocabulary(model),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "context": context(model),
+        "training_step": training_step(folder),
+        "special_tokens_added": special_tokens_added(tokenizer),
+    }
+
+
+def vocabulary(model):
+    """How many tokens a model has embeddings for."""
+    try:
+        return model.get_input_embeddings().weight.shape[0]
+    except NotImplementedError:  # code of the checkpoint's own may not tell
+        return text_config(model).vocab_size
+
+
+def training_step(folder):
+    """After how many training steps a checkpoint was saved, int; None if no file beside it says."""
+    for name, key in STEPS.items():
+        try:
+            found = json.loads((folder / name).read_text("utf-8")).get(key)
+        except (OSError, ValueError, AttributeError):
+            continue
+        if isinstance(found, int) and found >= 0:
+            return found
+    return None
+
+
+def head_dim(config):
+    """Length of a head's query: as the config says, else the hidden size shared out."""
+    for name in ("qk_head_dim", "head_dim"):
+        if getattr(config, name, None):
+            return getattr(config, name)
+    return config.hidden_size // config.num_attention_heads
+
+
+def context(model):
+    """The most tokens that a text may have, or None where the model sets no limit.
+
+    Where positions are embedded, the rows of that embedding count: RoBERTa keeps the first rows for
+    padding, OPT the first two, so RoBERTa's 514 rows are 512 tokens.
+    """
+    config = text_config(model)
+    stated = [getattr(config, name, None) for name in CONTEXT_NAMES]
+    limits = [number for number in stated if isinstance(number, int) and number > 0]
+    limits += [
+        _usable_rows(module)
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Embedding) and name.split(".")[-1] in POSITION_EMBEDDINGS
+        if not NOT_TEXT.search(name)
+    ]
+    return min(limits, default=None)
+
+
+def _usable_rows(embedding):
+    unused = getattr(embedding, "offset", 0)
+    if embedding.padding_idx is not None:
+        unused = max(unused, embedding.padding_idx + 1)
+    return embedding.num_embeddings - unused
+
+
+def tokenizer_files(folder):
+    """The files that define a folder's tokenizer: tokenizer.json alone where it is there, else
+    those of an older kind; [] if there are none."""
+    found = [folder / name for name in TOKENIZER_FILES if (folder / name).is_file()]
+    return found[:1] if found and found[0].name == "tokenizer.json" else found
+
+
+def special_tokens_added(tokenizer):
+    """Texts of the special tokens that the tokenizer puts around every text."""
+    encoded = tokenizer("a", return_special_tokens_mask=True)
+    pairs = zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True)
+    return tokenizer.convert_ids_to_tokens([token_id for token_id, special in pairs if special])

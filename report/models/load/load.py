@@ -1,0 +1,208 @@
+"""Load a language model, or the part of it that a study needs, and say exactly what was loaded."""
+
+import functools
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from report.errors import ReportError
+from report.models.attention.structure import structure
+from report.models.find import names, weights
+from report.models.load.fitting import require_layers_held, require_shapes
+from report.models.load.identity import identity
+from report.models.load.memory import enough_memory
+from report.models.load.placement import device_named, placement
+from report.models.load.settings import from_pretrained, read_settings
+from report.models.partial.model import open_partial
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+@dataclass
+class LoadedModel:
+    """A model in evaluation mode, its tokenizer, and what identifies both.
+
+    identity: name, source ("embedded", "folder" or "hub"), revision (40 hex digits or None),
+        family, tokenizer_sha256, dtype, device, num_hidden_layers, layers_measured,
+        num_attention_heads, hidden_size, head_dim, vocabulary (rows of the embedding), parameters,
+        context (most tokens a text may have, None without a limit), training_step (after which it
+        was saved, None if nothing beside it says), alibi_factor,
+        special_tokens_added (their texts, in the order of the passage); never a path
+    folder: where its files are
+    partial: what runs a model whose weights are not all in memory (see partial.py), or None
+    checked: the numbers of the self-check once it ran
+    """
+
+    model: PreTrainedModel
+    tokenizer: Any
+    identity: dict
+    folder: Path
+    partial: Any = None
+    checked: dict | None = None
+
+    @property
+    def measured_layers(self):
+        """How many layers, from the first, are measured."""
+        return self.identity["layers_measured"]
+
+    @cached_property
+    def structure(self):
+        """The layers, first to last: list of LayerStructure."""
+        return structure(self.model)
+
+    @cached_property
+    def weights_sha256(self):
+        """Checksum of the weights as stored; it reads all that is measured, so only on demand."""
+        all_measured = self.measured_layers == self.identity["num_hidden_layers"]
+        return weights.weights_sha256(self.folder, None if all_measured else self.measured_layers)
+
+
+def load_model(
+    name,
+    *,
+    layers=None,
+    dtype="float32",
+    device="auto",
+    trust_remote_code=None,
+    alibi_factor=1,
+    layer_by_layer=None,
+    announce=print,
+):
+    """Load a model: an embedded one, one in a folder, or one on the hub.
+
+    name: str or Path as `names.find` takes it, or the Source that it returned
+    layers: how many layers, from the first, are measured; only what these need is read; None: all
+    dtype: "float32", whatever the checkpoint is stored in, or "bfloat16"
+    device: "cpu", "cuda", "cuda:1", or "auto": CUDA where there is one, several if one is too small
+    trust_remote_code: the name of the model whose own code may run; other models' is refused
+    alibi_factor: how often ALiBi counts; 2 recreates figures made through a bug of transformers
+    layer_by_layer: keep the weights of one layer in memory at a time; None: if all would not fit
+    announce: called with one sentence before anything is downloaded
+    returns: LoadedModel
+    raises: ReportError if there is no such model, something is missing from it, its weights exist
+        only in pickle files, are incomplete, damaged or do not fit, or its architecture is unknown
+    """
+    if dtype not in DTYPES:
+        raise ReportError(f"dtype {dtype!r} is not known; choose {' or '.join(DTYPES)}")
+    where = device_named(device)
+    source = name if isinstance(name, names.Source) else names.find(name)
+    settings = read_settings(source, trust_remote_code)
+    number = settings.number_of_layers(layers)
+    wanted = None if layers is None else functools.partial(weights.first_layers, count=number)
+    folder = source.folder or _fetch(settings, wanted, announce)
+    require_layers_held(settings.config.get_text_config(decoder=True), folder, settings.name)
+    size = weights.parameters(folder, wanted) * DTYPES[dtype].itemsize
+    how = placement(size, device, where, layer_by_layer)
+    partly = layers is not None or how == "layer by layer"
+    with enough_memory("loading the weights"):
+        load = _open_partial if partly else _load_whole
+        model, opened = load(settings, folder, number, how, DTYPES[dtype], where)
+    facts = identity(source, folder, model, settings.tokenizer)
+    _require_same_vocabulary(settings, facts["vocabulary"])
+    facts |= {
+        "device": devices(model, where),
+        "layers_measured": number,
+        "alibi_factor": alibi_factor,
+    }
+    return LoadedModel(model.eval(), settings.tokenizer, facts, folder, opened)
+
+
+def devices(model, device):
+    """Names of the devices that a model's weights are on: all of its map, if it was spread."""
+    spread = set(getattr(model, "hf_device_map", {}).values()) or {device}
+    return ", ".join(
+        sorted(f"cuda:{each}" if isinstance(each, int) else str(each) for each in spread)
+    )
+
+
+def _fetch(settings, wanted, announce):
+    """The folder of a model on the hub, with the shards that the wanted tensors are in."""
+    from report.models.find import hub
+
+    return hub.fetch_weights(
+        settings.name, settings.source.revision, wanted, settings.own_code, announce
+    )
+
+
+def _require_same_vocabulary(settings, rows):
+    """Stop for a tokenizer whose own tokens, added ones aside, the embedding has no rows for."""
+    if settings.tokenizer.vocab_size > rows:
+        raise ReportError(
+            f"model '{settings.name}': the tokenizer has "
+            f"{settings.tokenizer.vocab_size} tokens, the model {rows}; use the tokenizer that "
+            "belongs to the model"
+        )
+
+
+def _open_partial(settings, folder, layers, how, dtype, device):
+    """A model without its weights, and what reads these when texts are run."""
+    if settings.quantised:  # packed numbers, read as they are, would be other weights
+        raise ReportError(
+            f"model '{settings.name}' is quantised ({settings.quantised}), so it cannot be loaded "
+            "in part; use the float32, float16 or bfloat16 checkpoint that it was made from"
+        )
+    try:
+        opened = open_partial(
+            folder,
+            settings.model_class,
+            settings.config,
+            layers=layers,
+            layer_by_layer=how == "layer by layer",
+            dtype=dtype,
+            device=device,
+            renamed=settings.renamed,
+            **_build_options(settings),
+        )
+    except NotImplementedError as error:
+        raise ReportError(
+            f"model '{settings.name}' does not say which of its parts is the embedding of "
+            "tokens, so it cannot be loaded in part; leave out --layers and --layer-by-layer"
+        ) from error
+    return opened.model, opened
+
+
+def _build_options(settings):
+    """How transformers builds the model: with sdpa, as eager would add Falcon's ALiBi twice."""
+    options = {"trust_remote_code": True} if settings.own_code else {}
+    supported = getattr(settings.model_class, "_supports_sdpa", None)
+    if supported is not None:  # transformers' automatic classes find out by themselves
+        options["attn_implementation"] = "sdpa" if supported else "eager"
+    return options
+
+
+def _load_whole(settings, folder, _, how, dtype, device):
+    """A model with all its weights, none of them random; and None."""
+    if not settings.quantised:  # packed numbers have other shapes
+        about = settings.model_class, settings.config, folder, settings.name, settings.renamed
+        require_shapes(*about, **_build_options(settings))
+    model, info = from_pretrained(
+        settings.name,
+        "its weights",
+        settings.model_class,
+        folder,
+        config=settings.config,
+        dtype=dtype,
+        use_safetensors=True,
+        output_loading_info=True,
+        **_build_options(settings),
+        **({"device_map": "auto"} if how == "several devices" else {}),
+        **({"key_mapping": settings.renamed} if settings.renamed else {}),
+    )
+    missing = sorted(name for name in info["missing_keys"] if not _is_counter(model, name))
+    if missing:
+        raise ReportError(
+            f"the weights of '{settings.name}' lack {len(missing)} tensors, the first is "
+            f"{missing[0]}; nothing is filled in with random numbers"
+        )
+    return (model if how == "several devices" else model.to(device)), None
+
+
+def _is_counter(model, name):
+    """Whether a tensor is no weight but a buffer of whole numbers (position_ids, a mask), which
+    every model makes for itself."""
+    buffer = dict(model.named_buffers()).get(name)
+    return buffer is not None and not buffer.is_floating_point()

@@ -1,0 +1,68 @@
+"""Where a model's weights go: whole into one device, over several, or one layer at a time."""
+
+import importlib.util
+import re
+
+import torch
+
+from report.errors import ReportError
+from report.models.load.memory import SHARE, available, fits
+
+DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
+
+
+def device_named(name):
+    """The torch.device that a name stands for; one that is there.
+
+    name: "cpu", "cuda", "cuda:1", or "auto": CUDA where there is one
+    raises: ReportError for another name, or a device that is not there
+    """
+    if not DEVICE.fullmatch(name):
+        raise ReportError(f"device {name!r} is not known; choose auto, cpu, cuda, or cuda:1")
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ReportError(
+            f"device {name!r} is not there: torch sees {torch.cuda.device_count()} CUDA devices; "
+            "choose auto or cpu"
+        )
+    return device
+
+
+def placement(size, name, device, layer_by_layer=None):
+    """How weights are kept.
+
+    size: their bytes as computed with; name: of the device as asked for; device: what it stands for
+    layer_by_layer: True or False as asked for; None: only if nothing else fits
+    returns: "whole", "several devices" or "layer by layer"
+    raises: ReportError where several devices need a package that is not installed
+    """
+    if layer_by_layer is not None:
+        return "layer by layer" if layer_by_layer else "whole"
+    if fits(size, device):
+        return "whole"
+    if name != "auto" or device.type != "cuda" or not _fits_on_all(size):
+        return "layer by layer"
+    if importlib.util.find_spec("accelerate") is None:
+        raise ReportError(
+            f"{size / 1e9:.1f} GB of weights do not fit on one of the "
+            f"{torch.cuda.device_count()} GPUs, and spreading them needs the package accelerate; "
+            "`pip install accelerate`, or keep one layer in memory at a time (--layer-by-layer)"
+        )
+    return "several devices"
+
+
+def _fits_on_all(size):
+    gpus = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
+    return size <= SHARE * sum(map(available, gpus))
+
+
+def use_threads(number):
+    """Let torch compute with so many threads in this process."""
+    torch.set_num_threads(number)
+
+
+def has_cuda():
+    """Whether this torch can use a GPU of this machine."""
+    return torch.cuda.is_available()

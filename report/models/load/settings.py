@@ -1,0 +1,127 @@
+"""What is read of a checkpoint before its weights: config, class and tokenizer."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from huggingface_hub.errors import StrictDataclassError
+from transformers import AutoConfig, AutoTokenizer
+from transformers.utils import logging
+
+from report.errors import ReportError
+from report.models.find import names
+from report.models.load.classes import model_class, require_known
+from report.models.load.identity import tokenizer_files
+from report.models.load.memory import is_lack_of_memory
+from report.models.load.stated import read_config
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A model whose weights can be loaded.
+
+    own_code: whether the checkpoint's own code is run
+    config: what `model_class` takes; renamed: how the names of the checkpoint's tensors change,
+        dict of pattern -> replacement
+    quantised: the method by which its weights are packed into fewer bits, None if they are not
+    """
+
+    source: names.Source
+    own_code: bool
+    config: Any
+    model_class: type
+    renamed: dict
+    tokenizer: Any
+    quantised: str | None
+
+    @property
+    def name(self):
+        """What the model is called."""
+        return self.source.name
+
+    def number_of_layers(self, asked):
+        """How many layers are measured of those that are there; `asked` None means all."""
+        there = self.config.get_text_config(decoder=True).num_hidden_layers
+        if asked is not None and not 1 <= asked <= there:
+            raise ReportError(
+                f"model '{self.name}' has {there} layers (0 to {there - 1}), asked for were the "
+                f"first {asked}; ask for fewer, or leave `layers` out"
+            )
+        return asked or there
+
+
+def read_settings(source, trust_remote_code):
+    """Config, class and tokenizer of a model; of one on the hub these files are fetched first.
+
+    source: `names.Source`; trust_remote_code: name of the model whose own code may run, or None
+    returns: Settings
+    raises: ReportError if one of them is missing or damaged, or the architecture is not loaded here
+    """
+    folder = source.folder
+    trusted = trust_remote_code == source.name
+    if folder is None:
+        from report.models.find import hub
+
+        folder = hub.fetch_settings(source.name, source.revision, code=trusted)
+    stated = read_config(folder, source.name)
+    own_code = require_known(stated, source.name, trust_remote_code)
+    config = from_pretrained(
+        source.name, "its config.json", AutoConfig, folder, trust_remote_code=own_code
+    )
+    cls, config, renamed = model_class(config, source.name, own_code)
+    tokenizer = _load_tokenizer(source.name, folder, own_code)
+    return Settings(source, own_code, config, cls, renamed, tokenizer, _quantised(stated))
+
+
+def _quantised(stated):
+    packing = stated.get("quantization_config") or None
+    method = packing.get("quant_method") if isinstance(packing, dict) else None
+    return packing and str(method or "unknown method")
+
+
+def _load_tokenizer(name, folder, own_code):
+    if not tokenizer_files(folder):
+        raise ReportError(f"model folder '{name}' has no tokenizer; it needs tokenizer.json")
+    return from_pretrained(name, "its tokenizer", AutoTokenizer, folder, trust_remote_code=own_code)
+
+
+def from_pretrained(name, what, loader, folder, **options):
+    """Call a loader of transformers on local files only, its errors said in one sentence.
+
+    Damaged files make it, and the libraries below it, raise whatever comes.
+    """
+    try:
+        with _quiet():
+            return loader.from_pretrained(str(folder), local_files_only=True, **options)
+    except BaseException as error:
+        # a library in Rust panics with an exception that is no Exception
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        if is_lack_of_memory(error):
+            raise
+        reason = _reason(error)
+        reason = reason.replace(f"{folder}", name)  # no path of this machine
+        raise ReportError(f"model '{name}': {what} cannot be loaded: {reason}") from error
+
+
+def _reason(error):
+    """The line of an error that says most."""
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    if isinstance(error, StrictDataclassError) and error.__cause__ is not None:
+        error = error.__cause__  # the error itself only names the check
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]
+
+
+@contextmanager
+def _quiet():
+    """Without the progress bars and reports of transformers; its settings are put back after."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    try:
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,107 @@
+"""Which heads find what came after the current token when it was last seen."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from report.measurements.induction import (
+    induction_probability,
+    previous_token_probability,
+    repeated_sequence,
+    unrepeated_sequence,
+)
+from report.models.measure.loss import predicts, token_losses
+from report.models.measure.passage import measure_passage
+
+LENGTH = 64
+"""Random tokens that are said twice; fewer where twice as many do not fit into the context, or
+there are not twice as many different ones."""
+SEQUENCES = 8
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """What a model does with random tokens that are said twice, sequence by sequence."""
+
+    length: int
+    """Tokens that are said twice."""
+    induction: np.ndarray
+    """float64 [sequences, layers, heads], in [0, 1]; see `induction_probability`."""
+    unrepeated: np.ndarray
+    """The same probabilities where the tokens before were others."""
+    previous_token: np.ndarray
+    """float64 [sequences, layers, heads], in [0, 1]; see `previous_token_probability`."""
+    loss_first: np.ndarray | None
+    """float64 [sequences], nats a token: over the tokens said for the first time, the first of
+    them left out. None for a model that does not predict the next token, or is here in part."""
+    loss_second: np.ndarray | None
+    """The same over the same tokens, said again."""
+    loss_unrepeated: np.ndarray | None
+    """The same at the same places where the tokens before were others."""
+
+    @property
+    def sequences(self):
+        """How many there were."""
+        return len(self.induction)
+
+
+def repetition(loaded, progress=None):
+    """The `Repetition` of a model over `SEQUENCES` sequences drawn from fixed seeds.
+
+    progress: called with (sequences done, sequences)
+    """
+    length = span(loaded)
+    found = []
+    for seed in range(SEQUENCES):
+        repeated, unrepeated = _sequences(loaded, length, seed)
+        seen, unseen = (head_probabilities(loaded, ids) for ids in (repeated, unrepeated))
+        scores = induction_probability(seen, length), induction_probability(unseen, length)
+        losses = _losses(loaded, repeated, unrepeated, length) if predicts(loaded) else [None] * 3
+        found.append((*scores, previous_token_probability(seen), *losses))
+        if progress:
+            progress(seed + 1, SEQUENCES)
+    columns = [None if each[0] is None else np.stack(each) for each in zip(*found, strict=True)]
+    return Repetition(length, *columns)
+
+
+def span(loaded):
+    """How many tokens are said twice: `LENGTH`, or what context and vocabulary have room for."""
+    context, room = loaded.identity["context"], len(_ordinary(loaded)) // 2
+    return min(LENGTH, room, (context - 1) // 2 if context else LENGTH)
+
+
+def _ordinary(loaded):
+    """Ids of the tokens that are not special, sorted."""
+    tokenizer = loaded.tokenizer
+    return np.setdiff1d(np.arange(len(tokenizer)), tokenizer.all_special_ids)
+
+
+def head_probabilities(loaded, token_ids):
+    """float64 [layers, heads, query, key]: the attention of every head on one short text."""
+    measured = measure_passage(loaded, token_ids)
+    layers, heads = measured.largest_targets.shape[:2]
+    return np.stack(
+        [
+            np.stack([measured.probability(layer, head) for head in range(heads)])
+            for layer in range(layers)
+        ]
+    )
+
+
+def _sequences(loaded, length, seed):
+    """Token ids, lists of int: the repeated sequence, and the one it is compared with."""
+    tokenizer, ordinary = loaded.tokenizer, _ordinary(loaded)
+    begin = tokenizer.bos_token_id
+    begin = tokenizer.cls_token_id if begin is None else begin
+    drawn = ordinary, length, ordinary[0] if begin is None else begin, seed
+    return repeated_sequence(*drawn).tolist(), unrepeated_sequence(*drawn).tolist()
+
+
+def _losses(loaded, repeated, unrepeated, length):
+    """Mean losses over the same tokens: said first, said again, and said only once there.
+
+    The first token of a copy is left out: nothing before it says that it comes.
+    """
+    seen, unseen = (token_losses(loaded.model, ids) for ids in (repeated, unrepeated))
+    first, second = slice(1, length), slice(length + 1, 2 * length)  # token i is predicted at i - 1
+    return seen[first].mean(), seen[second].mean(), unseen[second].mean()

@@ -1,0 +1,59 @@
+"""Measure a table: the first rendering like a passage, all of them by classes of targets."""
+
+import numpy as np
+
+from report.measurements.class_shares import ClassShares, even_shares
+from report.models.attention.kernel import streaming_attention
+from report.models.attention.running import Run, run_texts
+from report.models.attention.self_check import checked
+from report.models.measure.passage import PassageRecorder, require_measurable
+
+
+def measure_table(loaded, texts, rows, classes, number, progress=None):
+    """Measure every head of a model on the renderings of one table.
+
+    loaded: LoadedModel; checked against its own plain forward the first time it is measured
+    texts: list of TableText
+    rows: list, one a text, of lists of current tokens; classes: list, one a text, of int
+        [rows, T], the class of every target; number: of classes
+    progress: called with (texts done, texts)
+    returns: (PassageMeasurement of the first text, list of `ShareRecorder`, one a text)
+    raises: ReportError as for a passage
+    """
+    for text in texts:
+        require_measurable(loaded, text.token_ids)
+    checked(loaded)
+    passage = PassageRecorder(loaded, texts[0].token_ids)
+    recorders = [ShareRecorder(loaded, *each, number) for each in zip(rows, classes, strict=True)]
+    factor = loaded.identity["alibi_factor"]
+    runs = [Run(texts[0].token_ids, passage, factor)]
+    runs += [Run(t.token_ids, one, factor) for t, one in zip(texts, recorders, strict=True)]
+    run_texts(loaded, runs, progress)
+    return passage.measurement(), recorders
+
+
+class ShareRecorder:
+    """Collects what each head gives to classes of targets; a recorder, see `capture`.
+
+    probability: float64 [layers, heads, classes], mean over the rows
+    even: float64 [layers, classes], what even attention over the visible targets would give
+    """
+
+    wants_factors = False
+    updates = None
+
+    def __init__(self, loaded, rows, classes, number):
+        layers, heads = loaded.measured_layers, loaded.structure[0].heads
+        self.rows, self.classes, self.number = rows, classes, number
+        self.probability = np.zeros((layers, heads, number))
+        self.even = np.zeros((layers, number))
+
+    def attention(self, layer, factors, value):
+        """Compute one layer's context and divide its attention."""
+        visible = factors.range()
+        device = visible.first.device
+        shares = ClassShares(self.rows, self.classes, self.number, factors.heads, device)
+        context = streaming_attention(factors, value, shares.add, layer)
+        self.probability[layer] = shares.mean().cpu()
+        self.even[layer] = even_shares(self.rows, self.classes, self.number, visible)
+        return context

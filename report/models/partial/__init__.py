@@ -1,0 +1,1 @@
+"""Models whose weights are not all in memory."""

@@ -1,0 +1,247 @@
+"""Models whose weights are not all in memory: the first layers only, or one layer at a time.
+
+Opening one reads names and shapes. Weights are read when texts are run: what comes before the
+layers, the embedding rows of the tokens used and no others, the layers that are measured, and of
+the last of these its attention alone. What was not read cannot be used (see `partial_skeleton`).
+"""
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from report.errors import ReportError
+from report.models.attention.running import run_texts
+from report.models.attention.structure import architecture
+from report.models.load.memory import enough_memory
+from report.models.partial.layers import run_layer_by_layer
+from report.models.partial.needs import needs
+from report.models.partial.reader import Checkpoint
+from report.models.partial.skeleton import assign, skeleton
+from report.models.partial.stored import converted, stored_names
+
+
+def open_partial(
+    folder,
+    model_class,
+    config,
+    *,
+    layers=None,
+    layer_by_layer=False,
+    dtype=torch.float32,
+    device="cpu",
+    renamed=None,
+    **options,
+):
+    """Open a model of which not all weights will be in memory; none is read yet.
+
+    folder: a checkpoint; shards that hold nothing needed may be missing
+    model_class, config: of transformers; options: as its from_config takes them
+    layers: how many layers, from the first, are measured; None for all
+    layer_by_layer: keep the weights of one layer in memory at a time
+    renamed: dict of pattern to replacement, as the key_mapping of from_pretrained
+    returns: Partial
+    raises: ReportError if a needed tensor is missing or has another shape than the config says
+    """
+    model = skeleton(model_class, config, dtype, device, **options)
+    number = config.get_text_config(decoder=True).num_hidden_layers
+    before, in_layers = needs(model, layers or number)
+    checkpoint = Checkpoint(folder)
+    stored = stored_names(model, checkpoint.files, renamed)
+    table, *tied = _names_of_embedding(model)
+    before = [name for name in before if name != table]
+    shared = next((name for name in tied if name in stored), None)
+    if table not in stored and shared:  # the checkpoint holds the head that shares its weight
+        stored[table] = stored[shared]
+    device = torch.device(device)
+    opened = Partial(model, checkpoint, stored, table, before, in_layers, layer_by_layer, device)
+    opened.require_complete()
+    return opened
+
+
+@dataclass
+class Partial:
+    """A model in part, and what reads its weights.
+
+    model: with all its layers, but without weights while no text runs
+    checkpoint: its `bytes_read` counts what was read so far
+    stored: dict of the model's own names to `Stored`
+    table: name of the embedding of tokens
+    before: names of the tensors used before the first layer, without that one
+    layers: names of the tensors of each layer that is measured
+    """
+
+    model: torch.nn.Module
+    checkpoint: Checkpoint
+    stored: dict
+    table: str
+    before: list
+    layers: list
+    layer_by_layer: bool
+    device: torch.device
+    _own: dict = field(init=False)
+    _held: dict = field(default_factory=dict)
+    _spare: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self._own = self.model.state_dict()  # the tensors without memory
+
+    @property
+    def names(self):
+        """Names of all tensors that are read, without the embedding."""
+        return [*self.before, *(name for layer in self.layers for name in layer)]
+
+    def planned(self, token_ids=()):
+        """What it takes to run texts of these tokens.
+
+        returns: {"tensors", "bytes", "of"}: number of tensors, the embedding counted as one; bytes
+            of them in the checkpoint; bytes of the whole checkpoint, None if nobody says
+        """
+        kept = [self.stored[name] for name in self.names if name in self.stored]
+        pieces = {piece for stored in kept for piece in stored.names}
+        table = self.checkpoint.entry(self._piece(self.table))
+        rows = len(set(token_ids)) * (table.bytes // table.shape[0])
+        return {
+            "tensors": len(pieces) + 1,
+            "bytes": sum(self.checkpoint.entry(piece).bytes for piece in pieces) + rows,
+            "of": self.checkpoint.total_bytes(),
+        }
+
+    def require_complete(self):
+        """Stop, before anything is read, for a tensor that is missing or does not fit."""
+        for name in (self.table, *self.names):
+            own = self._own[name]
+            if name not in self.stored:
+                if own.is_meta:
+                    self.checkpoint.entry(name)  # which says that it is missing
+            elif self.stored[name].converter is None:
+                self.checkpoint.require_shape(self._piece(name), own.shape)
+
+    def run_texts(self, loaded, runs, progress=None):
+        """As `running.run_texts`; reads the weights that this takes."""
+        self._hold(self.before)
+        if self.layer_by_layer:
+            return run_layer_by_layer(self, list(runs), progress)
+        self._hold(self.names)
+        number = len(runs) if hasattr(runs, "__len__") else None
+        whole, outputs = replace(loaded, partial=None), []
+        for run in runs:
+            with self.rows(run.token_ids):
+                outputs += run_texts(whole, [run])
+            if progress:
+                progress(len(outputs), number)
+        return outputs
+
+    @contextmanager
+    def rows(self, token_ids):
+        """Within the context, the embedding has the rows of these tokens and of no others."""
+        embedding = self.model.get_input_embeddings()
+        known = sorted(set(map(int, token_ids)))
+        dtype = self._own[self.table].dtype
+        table = self.checkpoint.read_rows(self._piece(self.table), known, dtype)
+        ids = torch.tensor(known, device=self.device)
+
+        def to_rows(_, args):
+            if args[0].is_meta:  # the first tensor of the model, which it takes for its device
+                raise ReportError(
+                    f"architecture {architecture(self.model)} has other parts before the one that "
+                    "reads text, so it cannot be run in part; load the whole model"
+                )
+            row = torch.searchsorted(ids, args[0]).clamp(max=len(known) - 1)
+            if not torch.equal(ids[row], args[0]):
+                raise ReportError("the model looks up tokens that are not in the text it was given")
+            return (row, *args[1:])
+
+        padding = embedding.padding_idx
+        hook = embedding.register_forward_pre_hook(to_rows)
+        try:
+            embedding.padding_idx = None  # may be no row of this table; it has no effect here
+            with self.assigned({self.table: table.to(self.device)}):
+                yield
+        finally:
+            hook.remove()
+            embedding.padding_idx = padding
+
+    def read(self, names):
+        """Read tensors, in the memory of tensors that were let go where there is some.
+
+        returns: dict of the model's own names to tensors on the model's device
+        """
+        tensors = {}
+        with enough_memory("reading weights"):
+            for name in names:
+                stored = self.stored.get(name)
+                if name in tensors or stored is None:
+                    continue  # made of the same pieces as another; or made by the model itself
+                if stored.converter is None:
+                    tensors[name] = self.checkpoint.read(self._piece(name), self._memory(name))
+                else:
+                    tensors |= self._joined(name)
+        return tensors
+
+    @contextmanager
+    def assigned(self, tensors):
+        """Within the context, the model has these tensors; afterwards they are let go."""
+        try:
+            for name, tensor in tensors.items():
+                assign(self.model, name, tensor)
+            yield
+        finally:
+            for name in tensors:
+                assign(self.model, name, self._own[name])
+
+    def let_go(self, tensors):
+        """Keep the memory of tensors for those that are read next."""
+        for tensor in tensors.values():
+            if tensor.dim() > 1:  # vectors are small, and a recorder may keep views of biases
+                self._spare.setdefault((tensor.shape, tensor.dtype), []).append(tensor)
+
+    def _hold(self, names):
+        """Read what is not held yet, and keep it."""
+        read = self.read([name for name in names if name not in self._held])
+        for name, tensor in read.items():
+            assign(self.model, name, tensor)
+        self._held |= read
+
+    def _memory(self, name):
+        own = self._own[name]
+        spare = self._spare.get((own.shape, own.dtype))
+        return spare.pop() if spare else torch.empty_like(own, device=self.device)
+
+    def _joined(self, name):
+        stored, own = self.stored[name], self._own[name]
+        pieces = [self.checkpoint.read(piece, dtype=own.dtype) for piece in stored.names]
+        made = converted(self.model, name, stored, pieces)
+        for key, tensor in made.items():
+            if tensor.shape != self._own[key].shape:
+                raise ReportError(
+                    f"'{key}' comes as {list(tensor.shape)} out of the weights, the config asks "
+                    f"for {list(self._own[key].shape)}; load the whole model"
+                )
+        return {key: tensor.to(self.device) for key, tensor in made.items()}
+
+    def _piece(self, name):
+        return self.stored[name].names[0]
+
+
+def announce_bytes(loaded, token_ids, announce):
+    """Say in one sentence what a model in part reads of its checkpoint; nothing of a whole one.
+
+    loaded: LoadedModel; token_ids: all that it will read; announce: called with the sentence
+    """
+    if loaded.partial is None:
+        return
+    planned, layers = loaded.partial.planned(token_ids), loaded.measured_layers
+    way = ", one layer in memory at a time" if loaded.partial.layer_by_layer else ""
+    number = f"{layers} layer{'s' if layers > 1 else ''}"
+    total = f" of {planned['of'] / 1e6:,.1f}" if planned["of"] else ""
+    announce(f"Reading {planned['bytes'] / 1e6:,.1f}{total} MB of weights: {number}{way}.")
+
+
+def _names_of_embedding(model):
+    """The names of the weight that embeds tokens, its own first."""
+    embedding = model.get_input_embeddings()
+    path = next(path for path, module in model.named_modules() if module is embedding)
+    every = model.named_parameters(remove_duplicate=False)
+    names = [name for name, parameter in every if parameter is embedding.weight]
+    return sorted(names, key=lambda name: name != f"{path}.weight")

@@ -1,0 +1,173 @@
+"""Read single tensors, or single rows of them, out of a checkpoint of any size.
+
+The wanted bytes are read straight into the tensor, converted on the way; no file is mapped into
+memory, so a process holds what it asked for and nothing else.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import torch
+
+from report.errors import ReportError
+from report.models.find.weights import INDEX, read_header, weight_map
+
+DTYPES = {
+    "F64": torch.float64,
+    "F32": torch.float32,
+    "F16": torch.float16,
+    "BF16": torch.bfloat16,
+    "I64": torch.int64,
+    "I32": torch.int32,
+    "I16": torch.int16,
+    "I8": torch.int8,
+    "U8": torch.uint8,
+    "BOOL": torch.bool,
+}
+"""By their names in a file; floats of 8 bits mean nothing without the scales stored beside them."""
+
+CHUNK = 1 << 24
+"""Bytes read and converted at a time, so that a large tensor is never in memory twice."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a tensor lies: its file, the place of its first byte, dtype and shape."""
+
+    path: Path
+    start: int
+    dtype: torch.dtype
+    shape: tuple
+
+    @property
+    def bytes(self):
+        """Size in the file."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+class Checkpoint:
+    """The weights of a folder, in one file or in shards; shards that nobody wants may be missing.
+
+    bytes_read: bytes of tensors read so far
+    """
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.bytes_read = 0
+        self._headers = {}
+
+    @cached_property
+    def files(self):
+        """dict of each tensor's name to the name of its file."""
+        return weight_map(self.folder)
+
+    def entry(self, name):
+        """The `Entry` of a tensor; ReportError if there is no such tensor, or not its file."""
+        if name not in self.files:
+            raise ReportError(
+                f"the weights of '{self.folder.name}' lack the tensor '{name}'; nothing is filled "
+                "in with random numbers"
+            )
+        path = self.folder / self.files[name]
+        stated = self._header(path).get(name)
+        if stated is None:
+            raise ReportError(
+                f"'{self.folder.name}/{path.name}' lacks the tensor '{name}', which the index says "
+                "it has; download or copy the folder again"
+            )
+        return _entry(path, name, stated)
+
+    def require_shape(self, name, shape):
+        """Stop for a tensor that is missing or has another shape than a model wants."""
+        stored = self.entry(name).shape
+        if stored != tuple(shape):
+            raise ReportError(
+                f"the weights of '{self.folder.name}' hold '{name}' as {list(stored)}, the config "
+                f"asks for {list(shape)}; config.json belongs to other weights"
+            )
+
+    def total_bytes(self):
+        """Bytes of all tensors; where shards are missing what the index says, or None."""
+        paths = {self.folder / file for file in self.files.values()}
+        if all(path.is_file() for path in paths):
+            spans = [one["span"] for path in paths for one in self._header(path).values()]
+            return sum(end - start for start, end in spans)
+        index = json.loads((self.folder / INDEX).read_text(encoding="utf-8"))
+        return (index.get("metadata") or {}).get("total_size")
+
+    def read(self, name, out=None, dtype=None):
+        """A whole tensor.
+
+        out: tensor to fill, contiguous and of the same shape, on any device; None for a new one of
+            `dtype` (default: as stored) on the CPU
+        """
+        entry = self.entry(name)
+        if out is None:
+            out = torch.empty(entry.shape, dtype=dtype or entry.dtype)
+        self.require_shape(name, out.shape)
+        self._fill(entry, [(0, out.view(-1))])
+        return out
+
+    def read_rows(self, name, rows, dtype=None):
+        """Some rows of a tensor [number, ...], in the order of `rows` (list of int)."""
+        entry = self.entry(name)
+        number, *rest = entry.shape
+        if rows and not 0 <= min(rows) <= max(rows) < number:
+            raise ReportError(
+                f"token ids go from {min(rows)} to {max(rows)}, '{self.folder.name}' knows 0 to "
+                f"{number - 1}; use the tokenizer that belongs to the model"
+            )
+        out = torch.empty(len(rows), *rest, dtype=dtype or entry.dtype)
+        width = math.prod(rest) * entry.dtype.itemsize
+        self._fill(entry, [(row * width, out[place].view(-1)) for place, row in enumerate(rows)])
+        return out
+
+    def _fill(self, entry, pieces):
+        """Fill flat tensors, each from its place (in bytes) in the entry."""
+        raw = torch.empty(min(entry.bytes, CHUNK), dtype=torch.uint8)
+        with entry.path.open("rb", buffering=0) as stream:
+            for place, flat in pieces:
+                stream.seek(entry.start + place)
+                for part in flat.split(CHUNK // entry.dtype.itemsize):
+                    used = raw[: len(part) * entry.dtype.itemsize]
+                    _read_exactly(stream, memoryview(used.numpy()), entry.path)
+                    part.copy_(used.view(entry.dtype))
+                    self.bytes_read += len(used)
+
+    def _header(self, path):
+        if path not in self._headers:
+            if not path.is_file():
+                raise ReportError(
+                    f"model folder '{self.folder.name}' lacks the weight file {path.name}; copy "
+                    "the whole folder"
+                )
+            self._headers[path] = read_header(path)
+        return self._headers[path]
+
+
+def _read_exactly(stream, view, path):
+    """Fill `view` from an unbuffered stream, which may return less than asked for at a time."""
+    while view:
+        count = stream.readinto(view)
+        if not count:
+            raise ReportError(f"'{path.parent.name}/{path.name}' became shorter while it was read")
+        view = view[count:]
+
+
+def _entry(path, name, stated):
+    if stated["dtype"] not in DTYPES:
+        raise ReportError(
+            f"'{path.parent.name}/{path.name}' stores '{name}' as {stated['dtype']}, which cannot "
+            f"be read alone; known: {', '.join(DTYPES)}; use the model in bf16 or float32"
+        )
+    start, end = stated["span"]
+    entry = Entry(path, start, DTYPES[stated["dtype"]], tuple(stated["shape"]))
+    if end - start != entry.bytes:
+        raise ReportError(
+            f"'{path.parent.name}/{path.name}' is damaged: '{name}' has {end - start} bytes and "
+            f"should have {entry.bytes}; download or copy it again"
+        )
+    return entry

@@ -1,0 +1,1 @@
+"""From text to tokens, segments and cells."""

@@ -1,0 +1,170 @@
+"""A prompt made of named segments, as tokens: which segment each belongs to, and its counterpart.
+
+The whole text is tokenised, and every token is looked up in it: tokenised piece by piece, segments
+would have other tokens than the model sees. A token belongs to the segment in which it begins; one
+that reaches into the next is a crossing, which a study has to mention.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from report.errors import ReportError
+from report.inputs.conditions import ADDED
+from report.models.text.tokens import tokenize
+
+OWN_SPACE = ("Ġ", "▁", " ")
+"""How a token of a vocabulary begins whose text begins with a space."""
+ANCHOR = "the"
+"""A text before which no decoder drops the space of the next token."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A token that begins in one segment and ends in another: the tokenizer merged across."""
+
+    token: int
+    """Index in the prompt."""
+    text: str
+    before: str
+    """Name of the segment in which it begins; `after` is the one that it reaches into."""
+    after: str
+
+
+@dataclass(frozen=True)
+class SegmentedText:
+    """A prompt as the model reads it (T tokens).
+
+    text, token_ids, pieces: as of `TokenizedText`
+    texts: dict of segment name to its text, in order
+    segment: [T], the name of each token's segment, "added" for tokens that the tokenizer adds
+    place: [T] pairs, where the token begins and ends in its segment, in bytes of UTF-8; of an added
+        token its number among them, and 0
+    crossings: list of Crossing
+    """
+
+    text: str
+    token_ids: list[int]
+    pieces: list[dict]
+    texts: dict[str, str]
+    segment: list[str]
+    place: list[tuple[int, int]]
+    crossings: list[Crossing]
+
+    def span(self, name):
+        """The tokens of a segment as a range; an empty one if it has none."""
+        tokens = [token for token, segment in enumerate(self.segment) if segment == name]
+        return range(tokens[0], tokens[-1] + 1) if tokens else range(0)
+
+
+def segmented(loaded, segments):
+    """The tokens of a prompt and their segments.
+
+    loaded: LoadedModel
+    segments: list of objects with name and text, such as `report.inputs.conditions.Segment`
+    returns: SegmentedText
+    raises: ReportError as `report.models.text.tokens.tokenize` does
+    """
+    texts = {segment.name: segment.text for segment in segments}
+    tokenized = tokenize(loaded, "".join(texts.values()))
+    ends = np.cumsum([len(text.encode()) for text in texts.values()])
+    names, starts = list(texts), ends - [len(text.encode()) for text in texts.values()]
+    segment, place, crossings = [], [], []
+    for token, (start, end) in enumerate(_bytes(loaded.tokenizer, tokenized)):
+        if start is None:
+            place.append((segment.count(ADDED), 0))
+            segment.append(ADDED)
+            continue
+        # the first segment that ends after the token's beginning; it may begin at the text's end
+        first = min(int(np.searchsorted(ends, start, side="right")), len(names) - 1)
+        last = first
+        while end > ends[last]:
+            last += 1
+            if starts[last] < ends[last]:  # an empty segment is not reached into
+                text = tokenized.pieces[token]["text"]
+                crossings.append(Crossing(token, text, names[first], names[last]))
+        segment.append(names[first])
+        place.append((int(start - starts[first]), int(end - starts[first])))
+    return SegmentedText(
+        tokenized.text, tokenized.token_ids, tokenized.pieces, texts, segment, place, crossings
+    )
+
+
+def align(one, other):
+    """Where each token of `one` is in `other`: the same token at the same place of a segment.
+
+    one, other: SegmentedText, conditions of a prompt
+    returns: list of int [tokens of `one`], -1 where `other` has no such token: where its segment is
+        missing or has another text, or where a merge across a boundary changed the token
+    """
+    places = defaultdict(list)
+    for token, key in enumerate(_keys(other)):
+        places[key].append(token)
+    aligned = []
+    for key in _keys(one):
+        same_text = one.texts.get(key[0]) == other.texts.get(key[0])
+        aligned.append(places[key].pop(0) if same_text and places[key] else -1)
+    return aligned
+
+
+def ordinary_tokens(tokenizer, number, seed=0):
+    """The texts of random tokens of the vocabulary: letters, with a space before them.
+
+    tokenizer: of transformers
+    returns: list of at most `number` str, such as " lamp"; fewer where the vocabulary has no more
+    raises: ReportError if it has none
+    """
+    anchor = tokenizer(ANCHOR, add_special_tokens=False)["input_ids"]
+    before = tokenizer.decode(anchor)
+    special, found = set(tokenizer.added_tokens_decoder), []
+    for token_id in np.random.default_rng(seed).permutation(len(tokenizer)).tolist():
+        text = tokenizer.decode([*anchor, token_id]).removeprefix(before)
+        if token_id not in special and text[:1] == " " and text[1:].isalpha():
+            found.append(text)
+            if len(found) == number:
+                break
+    if not found:
+        raise ReportError(
+            "the vocabulary has no token that is a space and letters; choose another filler"
+        )
+    return found
+
+
+def _keys(text):
+    return list(zip(text.segment, text.place, text.token_ids, strict=True))
+
+
+def _bytes(tokenizer, tokenized):
+    """[T] pairs: at which byte of the text each token begins and ends; None for an added one."""
+    encoded = tokenizer(
+        tokenized.text,
+        split_special_tokens=True,
+        return_offsets_mapping=True,
+        return_special_tokens_mask=True,
+        verbose=False,
+    )
+    assert list(encoded["input_ids"]) == tokenized.token_ids
+    byte_of = np.cumsum([0, *(len(character.encode()) for character in tokenized.text)])
+    symbols = tokenizer.convert_ids_to_tokens(tokenized.token_ids)
+    end, found = 0, []
+    for symbol, piece, offsets, added in zip(
+        symbols,
+        tokenized.pieces,
+        encoded["offset_mapping"],
+        encoded["special_tokens_mask"],
+        strict=True,
+    ):
+        if added:
+            found.append((None, None))
+            continue
+        part = bytes.fromhex(piece["bytes"]) if "bytes" in piece else piece["text"].encode()
+        start, end = end, end + len(part)
+        said = int(byte_of[offsets[0]])
+        if not part:  # it shares a character with the token before
+            found.append((said, said))
+        elif said > start and not symbol.startswith(OWN_SPACE):
+            found.append((said, end))  # the tokenizer leaves out what is white space before it
+        else:
+            found.append((start, end))
+    return found

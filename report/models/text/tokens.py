@@ -1,0 +1,164 @@
+"""Text to tokens, exactly as the model's tokenizer does it, special tokens included."""
+
+from dataclasses import dataclass, replace
+
+from report.errors import ReportError
+from report.models.text.spelling import pieces
+
+FIXED_DATE = """{%- macro strftime_now(format) -%}
+{{ format | replace("%Y", "2024") | replace("%m", "07") | replace("%B", "July")
+          | replace("%b", "Jul") | replace("%d", "26") }}
+{%- endmacro -%}
+"""
+"""Some chat templates write today's date; the same passage shall give the same tokens every day."""
+
+
+@dataclass(frozen=True)
+class TokenizedText:
+    """A text as the model reads it.
+
+    text: what was tokenised: the passage, or the chat around it
+    token_ids: [T], with the special tokens that the tokenizer adds
+    pieces: [T], what each token is, see `report.models.text.spelling.pieces`
+    """
+
+    text: str
+    token_ids: list[int]
+    pieces: list[dict]
+
+
+def encode(loaded, text, chat=False):
+    """The token ids of a passage; see `tokenize`."""
+    return tokenize(loaded, text, chat).token_ids
+
+
+@dataclass(frozen=True)
+class EncodedTexts:
+    """The tokens of several texts.
+
+    token_ids: dict of a text's place to its token ids, as `encode` gives them
+    left_out: how many texts are too long for the model, or have fewer than 2 tokens
+    failed: dict of the place of a text that cannot be read to the reason
+    """
+
+    token_ids: dict
+    left_out: int
+    failed: dict
+
+
+def encode_texts(loaded, texts):
+    """The `EncodedTexts` of a list of texts."""
+    context = loaded.identity["context"]
+    unlimited = replace(loaded, identity=loaded.identity | {"context": None})
+    found, failed = {}, {}
+    for place, text in enumerate(texts):
+        try:
+            found[place] = encode(unlimited, text)
+        except TooShortError:
+            continue
+        except ReportError as error:
+            failed[place] = str(error)
+    fitting = {p: ids for p, ids in found.items() if context is None or len(ids) <= context}
+    return EncodedTexts(fitting, len(texts) - len(fitting) - len(failed), failed)
+
+
+class TooShortError(ReportError):
+    """A text has fewer than 2 tokens."""
+
+
+def tokenize(loaded, text, chat=False):
+    """The tokens of a passage, with the special tokens that the model's tokenizer adds.
+
+    loaded: LoadedModel
+    text: str, tokenised whole and as it is: what looks like a special token in it is plain text
+    chat: whether the passage is put into the model's chat template, as a message of the user
+    returns: TokenizedText with at least 2 tokens that were not added
+    raises: ReportError if the passage is empty, has one token, is longer than the model allows, or
+        holds what the tokenizer cannot but read as a special token; if the model has no chat
+        template; or if its tokenizer does not say where its tokens lie in the text
+    """
+    tokenizer = loaded.tokenizer
+    _require_offsets(tokenizer)
+    if not text.strip():
+        raise TooShortError("the passage is empty; give a text of at least 2 tokens")
+    whole = _chat(tokenizer, text) if chat else text
+    encoded = tokenizer(
+        whole,
+        add_special_tokens=not chat,  # a chat template writes them itself
+        split_special_tokens=not chat,
+        return_special_tokens_mask=True,
+        return_offsets_mapping=True,
+        verbose=False,
+    )
+    found = pieces(
+        tokenizer,
+        whole,
+        encoded["input_ids"],
+        encoded["offset_mapping"],
+        encoded["special_tokens_mask"],
+    )
+    if not chat:
+        _require_plain(found, encoded["special_tokens_mask"])
+    _require_length(found, loaded.identity["context"])
+    return TokenizedText(whole, list(encoded["input_ids"]), found)
+
+
+def _require_offsets(tokenizer):
+    if not getattr(tokenizer, "is_fast", False):
+        raise ReportError(
+            f"the tokenizer is a {type(tokenizer).__name__}, which does not say where its tokens "
+            "lie in a text; give a model with a tokenizer.json"
+        )
+
+
+def _chat(tokenizer, text):
+    """The model's chat template filled with one message of the user, up to the end of it."""
+    try:
+        template = tokenizer.get_chat_template()
+    except ValueError as error:
+        raise ReportError(
+            "the model's tokenizer has no chat template; leave the option chat out, or choose a "
+            "model that was trained for chats"
+        ) from error
+    for token in tokenizer.added_tokens_decoder.values():
+        if token.special and token.content in text:
+            raise ReportError(
+                f"the passage contains '{token.content}', a special token of the model, which "
+                "would end or change the chat; remove it, or leave the option chat out"
+            )
+    if "strftime_now" in template:
+        template = FIXED_DATE + template
+    try:
+        return tokenizer.apply_chat_template(
+            [{"role": "user", "content": text}], chat_template=template, tokenize=False
+        )
+    except Exception as error:  # a template may do anything, and its sandbox refuse it
+        said = next(iter(str(error).splitlines()), type(error).__name__)[:300]
+        raise ReportError(
+            f"the model's chat template does not take a single message of the user: {said}; "
+            "leave the option chat out"
+        ) from error
+
+
+def _require_plain(found, added):
+    """Stop where the text itself became a special token: some vocabularies contain "<s>"."""
+    for piece, was_added in zip(found, added, strict=True):
+        if piece["special"] and not was_added:
+            raise ReportError(
+                f"the passage contains '{piece['text'].strip()}', which the model's tokenizer "
+                "cannot tell from its special token; write it differently"
+            )
+
+
+def _require_length(found, context):
+    from_text = sum(not piece["special"] for piece in found)
+    if from_text < 2:
+        raise TooShortError(
+            f"the passage has {from_text} token; give a text of at least 2 tokens, "
+            "so that there is something to attend to"
+        )
+    if context is not None and len(found) > context:
+        raise ReportError(
+            f"the passage has {len(found)} tokens, the model takes at most {context}; "
+            "shorten the passage"
+        )

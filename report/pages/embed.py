@@ -1,0 +1,32 @@
+"""A page for each figure alone, to be shown in frames on other sites.
+
+They are plain HTML files beside the Markdown, with nothing of the theme: publishers of `site_src`
+copy them as they are, and list them neither in the search nor in the site's map.
+"""
+
+from report import files
+from report.pages.policy import policy
+from report.pages.templates import environment
+
+
+def write_embed_pages(article, site_src):
+    """Write `embed/<article>/<figure>.html` below `site_src` for every figure of an `Article`.
+
+    Pages of figures that the article no longer has are removed.
+    """
+    folder = site_src / "embed" / article.study.name
+    template = environment().get_template("embed.html.j2")
+    for placed in article.placed:
+        page = template.render(
+            policy=policy(),
+            figure=placed,
+            html=article.alone(placed),
+            title=placed.module.title(placed.data),
+            study=article.study.front_matter,
+            back=f"../../articles/{article.study.name}/",
+        )
+        files.write_text(folder / f"{placed.name}.html", page)
+    names = {placed.name for placed in article.placed}
+    for path in folder.glob("*.html"):
+        if path.stem not in names:
+            path.unlink()

@@ -1,0 +1,152 @@
+"""What templates may do to text and numbers: one function a filter."""
+
+import math
+import re
+
+import yaml
+from markupsafe import Markup, escape
+
+from report.figures.parts import score_terms
+from report.text import SMALLEST, UNKNOWN, number, slug
+
+WORDS_A_MINUTE = 230
+
+
+SECONDS_A_FIGURE = 20
+
+
+SELF_CHECK = {
+    "rows_sum_to_one": "Probabilities of a row sum to 1",
+    "biases": "Biases are what queries and keys have whatever the hidden state",
+    "terms_sum_to_score": "Terms of a score sum to the score",
+    "probability_from_terms": "Softmax of the terms is the model’s probability",
+    "updates_sum_to_output": "Heads’ updates sum to the layer’s attention output",
+    "updates_sum_to_norm": "Heads’ updates after the norm sum to what the norm gives",
+    "update_length": "Length of an update, computed a second way",
+    "output": "Attention output of the last layer measured is the untouched model’s",
+}
+
+
+ROUTES = {
+    "interface": "the attention interface of transformers",
+    "own forward": "a forward pass of our own in each attention module",
+    "sdpa": "the model’s calls of scaled dot-product attention",
+    "softmax": "the model’s calls of softmax, which show scores only",
+}
+"""Ways to reach attention -> what they are."""
+
+
+UPDATES = {
+    "raw": "what a head adds to the hidden state",
+    "effective": "what a head adds to the hidden state, after the norm that rescales it",
+    None: "not measurable",
+}
+
+
+def reading_minutes(text, figures):
+    """Whole minutes to read an article of this Markdown text and so many figures, at least 1."""
+    joined = re.sub(r"</?span[^>]*>", "", text)  # the tokens of a word are one word
+    words = len(re.sub(r"<[^>]*>", " ", joined).split())
+    return max(1, round(words / WORDS_A_MINUTE + figures * SECONDS_A_FIGURE / 60))
+
+
+def markdown_text(text):
+    """Any text, so written that Markdown and HTML show it as it is: `{{ token.label | text }}`."""
+    escaped = (c if c.isalnum() or c in " ," else f"&#{ord(c)};" for c in str(text))
+    return Markup("".join(escaped))  # noqa: S704 (everything but letters and digits is escaped)
+
+
+def yaml_text(text):
+    """Any text as a quoted YAML scalar in one line, for front matter."""
+    quoted = yaml.safe_dump(str(text), default_style='"', width=float("inf"))
+    return Markup(quoted.strip())  # noqa: S704 (YAML's own quotes and escapes)
+
+
+def model_slug(name):
+    """The anchor of a model on the page of models; revisions of a folder stand under its name."""
+    return slug(name.partition("@")[0])
+
+
+def self_check_rows(numbers):
+    """The manifest's self-check as rows of what was compared, the difference and its limit."""
+    found, limits = numbers["differences"], numbers["limits"]
+    return [
+        {
+            "what": SELF_CHECK.get(name, name.replace("_", " ")),
+            "found": f"{found[name]:.1e}",
+            "limit": f"{limit:.0e}",
+        }
+        for name, limit in limits.items()
+    ]
+
+
+def worst_of_limits(numbers):
+    """Of the manifest's self-check, the largest difference as a fraction of its limit."""
+    return max(numbers["differences"][name] / limit for name, limit in numbers["limits"].items())
+
+
+def spread(found, scale=1):
+    """A mean and its standard error, as exact as the error lets it be: "0.535 ± 0.004", with
+    spaces that no line ends at.
+
+    found: has value and error; the error is NaN where it is not known
+    """
+    value, error = found.value * scale, found.error * scale
+    if not math.isfinite(value):
+        return UNKNOWN
+    if not SMALLEST / 2 <= error < math.inf:
+        return number(value)
+    exponent = int(f"{error:.0e}".partition("e")[2])  # of the rounded error: 0.096 is 0.1
+    digits = min(4, max(0, -exponent))
+    return f"{value:.{digits}f}\u00a0±\u00a0{error:.{digits}f}".replace("-", "−")
+
+
+def percent_spread(found):
+    """The same of fractions: "46.5 ± 0.4 %"."""
+    said = spread(found, 100)
+    return said if said == UNKNOWN else f"{said}\u00a0%"
+
+
+def broken_lines(label):
+    """A token's label as HTML with its line breaks, each after the mark that stands for it."""
+    return Markup(re.sub("(↵+)", r"\1<br>", str(escape(label))))  # noqa: S704 (escaped here)
+
+
+UNTOUCHED = (
+    r"^(?:```.*?^```|[ \t]*<|#|[!?]{3})[^\n]*|<code.*?</code>|<[^>]*>|`[^`\n]*`|\]\([^)\n]*\)"
+)
+"""Of Markdown: code, HTML of whole lines, headings, titles of boxes, tags and addresses."""
+
+
+LONGEST_UNBROKEN = 20
+"""Letters of a name that a phone has room for in one line, also within a table."""
+
+
+def unbroken(markdown, names):
+    """Markdown in which no line ends at the hyphen of one of `names`, unless they are long."""
+    short = {name for name in names if "-" in name and len(name) <= LONGEST_UNBROKEN}
+    forms = [re.escape(form) for name in short for form in (name, name.replace("-", "&#45;"))]
+    if not forms:
+        return markdown
+    named = "|".join(sorted(forms, key=len, reverse=True))
+    found = re.compile(
+        rf"({UNTOUCHED})|(?<![\w/@.-])({named})(?![\w/@-])", re.MULTILINE | re.DOTALL
+    )
+    return found.sub(lambda m: m[1] or f'<span class="name">{m[2]}</span>', markdown)
+
+
+# ---- from pages.templates
+
+
+def layers(indices):
+    """Layers in a sentence: "layer 3", "layers 0 and 2", "layers 0 to 3 and 5"."""
+    runs = []
+    for index in sorted(indices):
+        if runs and index == runs[-1][-1] + 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    words = []
+    for run in runs:
+        words += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else run
+    return f"layer{'s' if len(indices) > 1 else ''} {score_terms.listed(words)}"

@@ -1,0 +1,49 @@
+"""A new article: one file, with front matter and prose around the figures, that builds at once."""
+
+import re
+from datetime import date
+
+from report import files
+from report.errors import ReportError, UsageError
+from report.pages.templates import TEMPLATES
+from report.study.study import ENDING, study_names
+
+SKELETONS = TEMPLATES / "new"
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+LONGEST = 64
+"""Characters of a name, which is a part of addresses and of file names."""
+
+
+def kinds():
+    """What a new article may be about: the skeletons there are, sorted."""
+    return sorted(path.name.removesuffix(ENDING) for path in SKELETONS.glob(f"*{ENDING}"))
+
+
+def new_article(name, kind, project):
+    """Write a new article into a project; returns the path of its template.
+
+    name: of the article, as its address has it; kind: one of `kinds()`; project: `Project`
+    raises: UsageError for a name that is taken or cannot be an address, or an unknown kind
+    """
+    if kind not in kinds():
+        raise UsageError(f"--kind {kind!r} is unknown; there are: {', '.join(kinds())}.")
+    if not NAME.fullmatch(name) or len(name) > LONGEST:
+        near = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:LONGEST].strip("-")
+        hint = f" Try {near!r}." if near else ""
+        raise UsageError(
+            f"{name!r} cannot name an article: it is a part of its address, small letters, digits "
+            f"and hyphens, at most {LONGEST}.{hint}"
+        )
+    path = project.articles / f"{name}{ENDING}"
+    if name in study_names(project.articles) or path.exists():
+        raise UsageError(f"there is an article {name!r} already ({path}); take another name.")
+    text = (SKELETONS / f"{kind}{ENDING}").read_text("utf-8")
+    title = name.replace("-", " ").capitalize()
+    values = {"TITLE": f'"{title}"', "DATE": date.today().isoformat()}
+    for key, value in values.items():
+        text = text.replace(f"@{key}@", value)
+    try:
+        files.write_text(path, text)
+    except OSError as error:
+        raise ReportError(f"{path}: cannot be written: {error}.") from error
+    return path

@@ -1,0 +1,87 @@
+"""Where the numbers of an article come from, for machines; and how to cite it."""
+
+import re
+
+from report import __version__, files
+from report.text import slug
+
+NAME = "provenance.json"
+"""Beside the folders of an article's datasets."""
+
+GENERATOR = "Attention Focus Plots"
+
+TEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\textbraceleft{}",  # BibTeX counts braces, those after a backslash too
+    "}": r"\textbraceright{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+} | {each: f"\\{each}" for each in "&%$#_"}
+
+
+def provenance(study, data, frozen=(), url=""):
+    """The provenance/1 dataset of an article.
+
+    study: `Study`; data: what `open_study` gave
+    frozen: keys of the datasets that were frozen
+    url: address of the site, "" if it is not known
+    """
+    front = study.front_matter
+    article = {"name": study.name, "title": front.title, "author": front.author}
+    article |= {"date": front.date.isoformat()}
+    if url:
+        article["url"] = article_url(study, url)
+    return {
+        "schema": "provenance/1",
+        "article": article,
+        "generator": {"name": GENERATOR, "version": __version__},
+        "datasets": [_dataset(one, one.manifest["key"] in frozen) for one in data.models],
+        "bibtex": bibtex(study, data, url),
+    }
+
+
+def article_url(study, url):
+    """The address of an article on a site whose address is known."""
+    return f"{url}articles/{study.name}/"
+
+
+def _dataset(one, frozen):
+    manifest, folder = one.manifest, one.path.name
+    kept = ("model", "token_ids_sha256", "self_check", "seed", "versions", "command")
+    return {
+        "key": manifest["key"],
+        "manifest": f"{folder}/manifest.json",
+        "manifest_sha256": files.sha256(one.path / "manifest.json"),
+        "measured_on": manifest["date"],
+        "frozen": frozen,
+        **{name: manifest[name] for name in kept if name in manifest},
+        "determined_by": manifest["determined_by"],
+        "files": {f"{folder}/{name}": facts["sha256"] for name, facts in manifest["files"].items()},
+    }
+
+
+def bibtex(study, data, url=""):
+    """An entry for BibTeX that names the article and its datasets, text of several lines."""
+    front = study.front_matter
+    keys = ", ".join(one.manifest["key"] for one in data.models)
+    note = f"Made with {GENERATOR} {__version__}; datasets {keys}"
+    author = tex(front.author)
+    fields = {
+        "title": f"{{{tex(front.title)}}}",  # its capitals stay
+        # names with a comma would be turned round
+        "author": f"{{{author}}}" if "," in author else author,
+        "year": front.date.year,
+        "month": front.date.month,
+        "day": front.date.day,
+    }
+    if url:
+        fields["url"] = article_url(study, url)
+    fields["note"] = tex(note)
+    lines = [f"  {name} = {{{value}}}" for name, value in fields.items()]
+    return "\n".join([f"@misc{{{slug(study.name)}-{front.date.year},", ",\n".join(lines), "}"])
+
+
+def tex(text):
+    """Any text as TeX shows it, in one line."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in str(text))
+    return "".join(TEX.get(letter, letter) for letter in re.sub(r"\s+", " ", plain).strip())

@@ -1,0 +1,263 @@
+"""Articles into pages: Jinja templates in, plain Markdown with figures out.
+
+MkDocs only publishes what lies in `site_src`; all logic is here, so that another publisher of
+Markdown can take its place.
+"""
+
+import json
+import re
+import shutil
+import traceback
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import TemplateError
+
+from report import files, findings
+from report.datasets import store
+from report.errors import ReportError
+from report.figures.build import defaults, still, vega
+from report.figures.build.still import (
+    cover_base,
+    cover_names,
+    picture_names,
+    write_cover,
+    write_pictures,
+)
+from report.pages import filters, model_cards
+from report.pages.article import Article, figure_for, reason_left_out
+from report.pages.embed import write_embed_pages
+from report.pages.glossary import glossary
+from report.pages.provenance import NAME, provenance
+from report.pages.templates import environment
+
+EMBEDDED = Path(__file__).parents[1] / "embedded"
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the home page and the archive show of an article."""
+
+    name: str
+    title: str
+    date: object
+    author: str
+    summary: str
+    tags: list[str]
+    minutes: int
+    """Reading time."""
+    cover: str
+    """Path of the cover picture without its `-light.svg`, from the root of the site."""
+    cover_size: tuple[int, int]
+    cover_alt: str
+    """What the cover shows, in words."""
+    finding: str
+    """What it found, for the home page; "" if it does not say so."""
+    figures: dict
+    """Name of each figure -> its number and its title."""
+
+
+def render_article(study, data, site_src, frozen=(), url=""):
+    """Write one article's page, provenance, specifications, pictures and figures alone below
+    `site_src`.
+
+    frozen: keys of its datasets that were frozen; url: address of the site, "" if not known
+    returns: its `Page`
+    raises: ReportError naming the template and the line
+    """
+    context = {"data": data, "model": data.models[0].manifest["model"], **findings.of(data)}
+    counting = Article(study, data)
+    _render(study, counting, context)
+    article = Article(study, data)
+    article.announced = [placed.name for placed in counting.placed]
+    names = {one.manifest["model"]["name"] for one in data.models}
+    content = filters.unbroken(_render(study, article, context), names)
+    article.found = filters.unbroken(article.found, names)
+    cover = _cover(study, data, article)
+    folder = site_src / "figures" / study.name
+    for placed in article.placed:
+        for panel in [*placed.panels, *placed.variants]:
+            files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
+            compiled = store.dumps(vega.vega(panel.spec))
+            files.write_text(folder / f"{panel.name}.vega.json", compiled)
+            for name, rows in placed.written_rows(panel):
+                store.write(folder / defaults.ROWS / panel.name / name, rows)
+        for panel in placed.panels:
+            write_pictures(folder / panel.name, placed.module, panel, placed.data)
+    front = cover.panels[0]
+    write_cover(folder / cover_base(front), cover.module, front, cover.data)
+    _remove_undrawn(folder, article, cover_names(front))
+    write_embed_pages(article, site_src)
+    minutes = filters.reading_minutes(content, len(article.placed))
+    page = _page(study, article, cover, minutes)
+    wrapper = environment().get_template("_article.md.j2")
+    origin = provenance(study, data, frozen, url)
+    store.write(site_src / "datasets" / study.name / NAME, origin)
+    markdown = wrapper.render(content=content, page=page, study=study, provenance=origin, **context)
+    # An index of a folder: its links in HTML are then right for publishers that leave them alone
+    # (MkDocs) and for those that take them as relative to this file (Zensical).
+    files.write_text(site_src / "articles" / study.name / "index.md", markdown)
+    return page
+
+
+def _remove_undrawn(folder, article, covers):
+    """Remove specifications, pictures and rows of figures that the article had before.
+
+    covers: names of the pictures of its cover
+    """
+    drawn = [panel for placed in article.placed for panel in placed.panels]
+    panels = [panel.name for panel in drawn]
+    variants = [panel.name for placed in article.placed for panel in placed.variants]
+    specs = {f"{name}{end}" for name in panels + variants for end in (".json", ".vega.json")}
+    files.remove_others(folder.glob("*.json"), specs)
+    pictures = {name for panel in drawn for name in picture_names(panel)}
+    files.remove_others(folder.glob("*.svg"), pictures | set(covers))
+    for path in (folder / defaults.ROWS).glob("*"):
+        if path.name not in panels + variants:
+            shutil.rmtree(path)
+
+
+def render_lists(pages, datas, site_src, feed=False):
+    """Write the home page, the archive, the tags, the models and the glossary.
+
+    pages: list of `Page`, newest first; datas: list of `StudyData`, one a page
+    feed: whether there is a feed to link to
+    """
+    tags = Counter(tag for page in pages for tag in page.tags)
+    models = {}
+    for manifest in [one.manifest for data in datas for one in data.models]:
+        model = manifest["model"]
+        # articles link to a name, which checkpoints may share
+        name, revision = model["name"].partition("@")[::2]
+        same_name = models.setdefault(
+            filters.model_slug(name), {"name": name, "models": {}, "revisions": {}}
+        )
+        kept = same_name["revisions" if revision else "models"]
+        kept[model["weights_sha256"]] = model | {"card": _card(model)}
+    with_card = [
+        model
+        for same_name in models.values()
+        for model in same_name["models"].values()
+        if model["card"]
+    ]
+    shared, own = model_cards.split([model["card"] for model in with_card])
+    for model, card in zip(with_card, own, strict=True):
+        model["card"] = _below(card)
+    context = {
+        "shared_card": _below(shared),
+        "pages": pages,
+        "tags": sorted(tags.items()),
+        "models": models,
+        "glossary": glossary().values(),
+        "feed": feed,
+    }
+    for name in ("index", "archive", "tags", "models", "glossary"):
+        template = environment().get_template(f"{name}.md.j2")
+        # a folder's index, as articles are: only there do publishers agree about links in HTML
+        folder = site_src if name == "index" else site_src / name
+        files.write_text(folder / "index.md", template.render(**context))
+
+
+def remove_departed(names, site_src):
+    """Remove pages, figures and datasets of articles that are no longer there.
+
+    names: the articles that are, as in `Page.name`
+    """
+    for part in ("articles", "embed", "figures", "datasets"):
+        for path in (site_src / part).glob("*"):
+            if path.name in names:
+                continue
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+
+def _card(model):
+    """The model card of an embedded model as a part of a page, or None if it has none.
+
+    model: a manifest's identity; the card must be about these very weights
+    """
+    folder = EMBEDDED / model["name"]
+    try:
+        judged = json.loads((folder / "acceptance.json").read_text("utf-8"))["weights_sha256"]
+        body = (folder / "README.md").read_text("utf-8").split("\n---\n", 1)[-1]
+    except FileNotFoundError:
+        return None
+    if judged != model["weights_sha256"]:
+        return None
+    return re.sub(r"\A\s*# .*\n", "", body)
+
+
+def _below(card):
+    """A card with its headings one level lower, for a page whose own it stands under."""
+    return re.sub(r"^#", "##", card, flags=re.MULTILINE)
+
+
+def _cover(study, data, article):
+    """The `PlacedFigure` that stands for an article; the first one if its own cannot be drawn.
+
+    raises: ReportError if it is no figure of the article
+    """
+    name = article.cover_name or study.front_matter.cover
+    placed = {placed.name: placed for placed in article.placed}
+    if name in placed:
+        return placed[name]
+    if placed and reason_left_out(figure_for(name, data, article.own), data):
+        return article.placed[0]
+    raise ReportError(
+        f"{study.template}: cover {name!r} is no figure of this article; "
+        f"it has: {', '.join(placed) or 'none'}."
+    )
+
+
+def _page(study, article, cover, minutes):
+    front = study.front_matter
+    return Page(
+        name=study.name,
+        title=front.title,
+        date=front.date,
+        author=front.author,
+        summary=front.summary,
+        tags=front.tags,
+        minutes=minutes,
+        cover=f"figures/{study.name}/{cover_base(cover.panels[0])}",
+        cover_size=still.COVER,
+        cover_alt=cover.panels[0].alt,
+        finding=article.found,
+        figures={
+            placed.name: (placed.number, placed.module.title(placed.data))
+            for placed in article.placed
+        },
+    )
+
+
+def _render(study, article, context):
+    jinja = environment(study.template.parent)
+    jinja.globals |= article.functions
+    name = str(study.template)
+    try:
+        code = jinja.compile(study.body, name, name)
+        template = jinja.template_class.from_code(jinja, code, jinja.make_globals(None))
+        return template.render(**context, study=study.front_matter)
+    except (
+        TemplateError,
+        ReportError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise ReportError(f"{_where(error, name)}: {error}") from error
+
+
+def _where(error, name):
+    """The template, perhaps a part of the article's, and its line (Jinja rewrites tracebacks)."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame for frame in frames if frame.filename.endswith(".j2")]
+    if isinstance(error, TemplateError) and getattr(error, "lineno", None):
+        return f"{getattr(error, 'filename', None) or name}, line {error.lineno}"
+    if lines:
+        return f"{lines[-1].filename}, line {lines[-1].lineno}"
+    return f"{name}, line 1"

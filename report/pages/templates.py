@@ -1,0 +1,49 @@
+"""The templates' language: where they lie, and the filters they know."""
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from report import text
+from report.figures.parts import score_terms
+from report.pages import filters
+from report.pages.filters import layers
+from report.text import shortened
+
+TEMPLATES = Path(__file__).parents[2] / "templates"
+
+
+def environment(*folders):
+    """The Jinja environment: unknown variables are errors, HTML partials escape by themselves.
+
+    folders: where templates are looked for first; then those of this package
+    """
+    jinja = Environment(
+        loader=FileSystemLoader([*folders, TEMPLATES]),
+        undefined=StrictUndefined,
+        # Markdown is no HTML: there, text goes through the filter `text`.
+        autoescape=lambda name: bool(name and name.endswith(".html.j2")),  # noqa: S701
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    jinja.globals |= {"ROUTES": filters.ROUTES, "UPDATES": filters.UPDATES}
+    jinja.filters |= {
+        "text": filters.markdown_text,
+        "percent": text.percent,
+        "large": text.large,
+        "number": text.number,
+        "spread": filters.spread,
+        "percent_spread": filters.percent_spread,
+        "broken_lines": filters.broken_lines,
+        "count": text.count,
+        "shortened": shortened,
+        "layers": layers,
+        "listed": score_terms.listed,
+        "yaml_text": filters.yaml_text,
+        "slug": text.slug,
+        "model_slug": filters.model_slug,
+        "self_check_rows": filters.self_check_rows,
+        "worst_of_limits": filters.worst_of_limits,
+    }
+    return jinja

@@ -1,0 +1,1 @@
+"""From Markdown to a site: build, policy, check, serve, push."""

@@ -1,0 +1,155 @@
+"""The Content-Security-Policy of every page: what a browser may load and run there.
+
+Everything comes from the site itself, and nothing is evaluated. Of scripts that stand in a page,
+only those of the theme run, each allowed by its hash; text that becomes a script by a mistake of
+ours is not among them, stops the build, and would not run.
+"""
+
+import re
+from html import escape
+from html.parser import HTMLParser
+from pathlib import Path
+
+from report import files as store
+from report.errors import ReportError
+from report.pages.policy import NAME, policy, script_hash
+
+HASH = re.compile(r"'sha256-[A-Za-z0-9+/]{43}='")
+
+CHARSET = re.compile(r"<head[^>]*>\s*<meta charset=\S+?>", re.IGNORECASE)
+"""How the head of a page begins. What follows is still within the first KB, as it must be."""
+
+REFERENCE = "404.html"
+"""The page that shows which scripts are the theme's: nothing on it comes from an article."""
+
+ROOT = re.compile(r'new URL\("[\w./%~+-]*",')
+"""Where a script of the theme names the root of the site, relative to its page."""
+
+EXECUTED = {"", "module", "importmap", "text/javascript", "application/javascript"}
+"""Types of scripts that run; others (`application/json`) hold data."""
+
+
+def protect(folder):
+    """Write the policy into every page of a built site that has none yet.
+
+    It is one for all pages: instant navigation takes the head of the next page over, and a page
+    that has got two policies obeys both.
+    raises: ReportError if a page has a script in it that is not the theme's, or no usual head
+    """
+    read = {path: _read(path) for path in sorted(Path(folder).rglob("*.html"))}
+    pages = {path: parsed(html) for path, html in read.items()}
+    pages = {path: page for path, page in pages.items() if page.policies != [policy()]}
+    reference = pages.get(Path(folder) / REFERENCE)
+    known = {_anywhere(text) for text in reference.scripts} if reference else set()
+    for path, page in pages.items():
+        where = path.relative_to(folder).as_posix()
+        unknown = [text for text in page.scripts if _anywhere(text) not in known]
+        if unknown:
+            raise ReportError(
+                f"{where}: has a script in it that is not the theme's ({_begin(unknown[0])}); "
+                "put it into a file below site_src and name that in `extra_javascript` of "
+                "mkdocs.yml."
+            )
+        if not CHARSET.search(read[path][:1000]):
+            raise ReportError(
+                f'{where}: its head does not begin with <meta charset="utf-8">; write it so.'
+            )
+    hashes = {script_hash(text) for page in pages.values() for text in page.scripts}
+    meta = f'<meta http-equiv="{NAME}" content="{policy(hashes)}">'
+    for path, page in pages.items():
+        end = CHARSET.search(read[path]).end()
+        head = "\n".join([meta, *_ahead(page.files)])
+        content = f"{read[path][:end]}\n{head}{read[path][end:]}"
+        store.write_bytes(path, content.encode("utf-8"))
+
+
+def _ahead(files):
+    """Links that have a page's scripts fetched at once: a browser that meets a policy no longer
+    looks ahead for them, and would ask for each when it comes to it. files: (src, is a module)."""
+    for source, module in files:
+        how = 'rel="modulepreload"' if module else 'rel="preload" as="script"'
+        yield f'<link {how} href="{escape(source)}">'
+
+
+def problems(html):
+    """What is wrong with a page's policy, and what it would not let run, list of str."""
+    page = parsed(html)
+    if not page.policies:
+        return [f"has no {NAME}"]
+    if len(page.policies) > 1:
+        return [f"has {len(page.policies)} {NAME}s"]
+    hashes = HASH.findall(page.policies[0])
+    found = []
+    if page.policies[0] != policy(hashes):
+        found.append(f"its {NAME} is not the one that builds write")
+    if page.late:
+        found.append(f"its {NAME} comes after <{page.late}>, which it does not bind")
+    allowed = set(hashes)
+    for text in page.scripts:
+        if script_hash(text) not in allowed:
+            found.append(f"has a script in it without a hash ({_begin(text)})")
+    return found + [f"has code in {each}, which does not run" for each in page.attributes]
+
+
+def _read(path):
+    # as bytes: a browser reads a script's line ends as they are written here
+    return path.read_bytes().decode("utf-8")
+
+
+def _anywhere(script):
+    """A script of the theme, whichever page it is on."""
+    return ROOT.sub('new URL("",', script)
+
+
+def _begin(text):
+    return " ".join(text.split())[:60]
+
+
+class _Page(HTMLParser):
+    """The policy of a page, and what it is about."""
+
+    def __init__(self):
+        super().__init__()
+        self.policies = []
+        self.scripts = []
+        """Texts of the scripts in the page itself, as they stand there."""
+        self.attributes = []
+        """Attributes that hold code: "onclick of <img>"."""
+        self.files = []
+        """(src, whether it is a module) of the scripts beside the page."""
+        self.late = ""
+        """The first tag before the policy that loads or runs something."""
+        self._script = None
+
+    def handle_starttag(self, tag, attributes):
+        at = {name: value or "" for name, value in attributes}
+        if tag == "meta" and at.get("http-equiv", "").lower() == NAME.lower():
+            self.policies.append(at.get("content", ""))
+        elif tag in ("script", "link", "style", "base") and not self.policies:
+            self.late = self.late or tag
+        if tag == "script" and "src" in at:
+            self.files.append((at["src"], at.get("type", "").lower() == "module"))
+        elif tag == "script" and at.get("type", "").lower() in EXECUTED:
+            self._script = []
+        for name, value in at.items():
+            link = name in ("href", "src", "action", "formaction", "data")
+            code = re.sub(r"[\x00-\x20]", "", value).lower().startswith("javascript:")
+            if name.startswith("on") or (link and code):
+                self.attributes.append(f"{name} of <{tag}>")
+
+    def handle_data(self, data):
+        if self._script is not None:
+            self._script.append(data)
+
+    def handle_endtag(self, tag):
+        if tag == "script" and self._script is not None:
+            self.scripts.append("".join(self._script))
+            self._script = None
+
+
+def parsed(html):
+    """The `policies`, `scripts`, `attributes` and `late` of a page."""
+    page = _Page()
+    page.feed(html)
+    page.close()
+    return page

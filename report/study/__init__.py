@@ -1,0 +1,1 @@
+"""What is asked: an article's front matter and template, and the options in their place."""

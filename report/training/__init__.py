@@ -1,0 +1,1 @@
+"""How the embedded models were trained: recipe, books, acceptance, model card."""

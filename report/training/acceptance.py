@@ -1,0 +1,189 @@
+"""Has the model learnt what the articles talk about? Four numbers, and a verdict on each.
+
+1. the validation loss, next to that of a trigram model trained on the same tokens
+2. the head whose largest target is most often the first token
+3. the head whose largest target is most often the previous token
+4. the head that best finds the token after an earlier occurrence (induction)
+
+The first needs the books, which are not part of the repository; the head numbers are also measured
+on the corpus that is, so that they can be reproduced without the books. Beside them, and with no
+verdict, stands the loss on generated prompts: whether a model knows the kind of text that is asked
+of it in a study of prompts.
+"""
+
+import json
+
+import numpy as np
+
+from report.errors import ReportError
+from report.inputs.passages import corpus
+from report.models.find.names import model_folder
+from report.models.load.load import load_model
+from report.models.measure.loss import text_loss
+from report.models.measure.passage import measure_corpus
+from report.models.measure.repetition import repetition
+from report.models.text.tokens import encode
+from report.training.books import read_books
+from report.training.checkpoint import write_json
+from report.training.heads import strongest
+from report.training.problems import prompt
+from report.training.trigram import trigram_loss
+from report.training.verdict import require_held_out
+
+LIMITS = {"below_trigram": 0.5, "first_token": 0.5, "previous_token": 0.8, "induction": 0.3}
+"""Nats per token below the trigram model; fraction of tokens, twice; mean probability."""
+PROMPTS = 32
+PROMPTS_SEED = 7_777_777
+"""Training draws from its recipe's seed and the step."""
+
+
+def acceptance(model, texts=None, progress=None):
+    """The numbers of the acceptance test, as the dict that `acceptance.json` holds.
+
+    model: folder written by `train`, with its training.json; or an embedded model's name
+    texts: folder of the books it was trained on; None leaves the part "held_out" as it was recorded
+        for the same weights, or None if it never was
+    progress: called as progress(step, total, text) after every text measured
+    raises: ReportError if the folder is no trained model, or the books are not those it was trained
+        on
+    """
+    folder = model_folder(model)
+    facts = read_facts(folder)
+    books = matching_books(facts, texts) if texts else None
+    loaded = load_model(folder)
+    weights = loaded.weights_sha256
+    return {
+        "weights_sha256": weights,
+        "limits": LIMITS,
+        "corpus": corpus_part(loaded, progress),
+        "induction": induction_part(loaded, progress),
+        "prompts": prompts_part(loaded, facts["recipe"]["context"], progress),
+        "held_out": held_out_part(loaded, facts, *books, progress)
+        if books
+        else recorded_held_out(folder, weights),
+    }
+
+
+def read_facts(folder):
+    """The training.json of a model folder, as a dict; raises ReportError if there is none."""
+    if not (folder / "training.json").is_file():
+        raise ReportError(
+            f"'{folder}' has no training.json; name an embedded model, or a folder that the "
+            "training wrote"
+        )
+    return json.loads((folder / "training.json").read_text(encoding="utf-8"))
+
+
+def recorded_held_out(folder, weights):
+    """The part "held_out" of an acceptance.json, if it was measured on the same weights."""
+    path = folder / "acceptance.json"
+    if not path.is_file():
+        return None
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    return recorded["held_out"] if recorded["weights_sha256"] == weights else None
+
+
+def matching_books(facts, texts):
+    """The training books (list of Book) and the held-out Book, byte for byte as trained on."""
+    found = {book.sha256: book for book in read_books(texts)}
+    wanted = [*facts["books"], facts["held_out"]]
+    missing = [book["file"] for book in wanted if book["sha256"] not in found]
+    if missing:
+        raise ReportError(
+            f"'{texts}' lacks, or has in another edition: {', '.join(missing)}; name the folder "
+            "the model was trained on"
+        )
+    *training, held_out = (found[book["sha256"]] for book in wanted)
+    return training, held_out
+
+
+def held_out_part(loaded, facts, training, held_out, progress):
+    """Losses and head numbers on the held-out book, cut into windows that do not overlap.
+
+    Every window is the beginning-of-text token and the next context - 1 tokens of the book, the
+    last window is what remains. So the loss is the mean over every token of the book, each
+    predicted once, from its own window alone.
+    """
+    begin_id = loaded.tokenizer.bos_token_id
+    tokens = book_tokens(loaded, held_out)
+    context = facts["recipe"]["context"]
+    windows = [
+        np.concatenate([[begin_id], tokens[start : start + context - 1]])
+        for start in range(0, len(tokens), context - 1)
+    ]
+    counted = [book_tokens(loaded, book) for book in training]
+    loss = sum(text_loss(loaded.model, window) for window in windows) / len(tokens)
+    return {
+        "file": held_out.file,
+        "tokens": len(tokens),
+        "windows": len(windows),
+        "validation_loss": round(loss, 4),
+        "trigram_loss": round(
+            trigram_loss(counted, tokens, facts["recipe"]["vocab_size"], begin_id), 4
+        ),
+        **head_fractions(loaded, windows, progress, "held-out book"),
+    }
+
+
+def book_tokens(loaded, book):
+    """int64 [tokens] of a book, without the beginning-of-text token."""
+    return np.array(
+        loaded.tokenizer.backend_tokenizer.encode(book.text, add_special_tokens=False).ids, int
+    )
+
+
+def corpus_part(loaded, progress):
+    """The head numbers on the corpus that ships with the project, each text read by itself."""
+    texts = [encode(loaded, text.text) for text in corpus()]
+    return {
+        "texts": len(texts),
+        "tokens": sum(map(len, texts)),
+        **head_fractions(loaded, texts, progress, "corpus"),
+    }
+
+
+def head_fractions(loaded, texts, progress, name):
+    """The heads whose largest target is most often the first and the previous token.
+
+    texts: list of token ids each; the fractions are over all their tokens but each text's first
+    """
+    ids = [list(map(int, text)) for text in texts]
+    found = measure_corpus(loaded, ids, lambda *n: progress(*n, name) if progress else None)
+    return {
+        "first_token": strongest(found.first_token),
+        "previous_token": strongest(found.previous_token),
+    }
+
+
+def induction_part(loaded, progress):
+    """The best induction head on random tokens repeated once, the mean over several draws."""
+    found = repetition(loaded, lambda *n: progress(*n, "induction") if progress else None)
+    score = strongest(found.induction.mean(0))
+    return {"length": found.length, "sequences": found.sequences, **score}
+
+
+def prompts_part(loaded, context, progress=None):
+    """The loss on prompts with word problems, made as for training but drawn anew.
+
+    context: tokens read of each prompt, the beginning-of-text token included
+    returns: dict: "prompts", "tokens" (how many were predicted), "loss" (nats per token)
+    """
+    rng = np.random.default_rng(PROMPTS_SEED)
+    tokens = loss = 0
+    for step in range(PROMPTS):
+        text = np.array(loaded.tokenizer(prompt(rng)).input_ids[:context])
+        loss += text_loss(loaded.model, text)
+        tokens += len(text) - 1
+        if progress:
+            progress(step + 1, PROMPTS, "prompts")
+    return {"prompts": PROMPTS, "tokens": tokens, "loss": round(loss / tokens, 4)}
+
+
+def write_acceptance(model, result):
+    """Write `acceptance.json` beside the model, named or a folder as for `acceptance`.
+
+    raises: ReportError if the held-out book was never measured (the card needs it), or the disk
+        does not take the file; nothing is written then
+    """
+    require_held_out(result)
+    write_json(model_folder(model) / "acceptance.json", result)

@@ -1,0 +1,303 @@
+"""How the embedded models are trained: any folder of `.txt` files in, a checkpoint out.
+
+The recipe in one paragraph: a byte-level BPE tokenizer is fitted to the training books; every
+training sequence starts with the beginning-of-text token, which gives heads a place for surplus
+attention; at first most sequences, later few, are drills, in which copying is all there is to
+learn, and some texts hold a span twice, so that induction heads form and stay; models for studies
+of prompts read generated ones among the text; matrices are trained with Muon (Jordan et al. 2024),
+everything else with AdamW, with a warm-up and a cosine decay at the end. One whole book is never
+trained on: the acceptance test uses it.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
+
+from report.errors import ReportError
+from report.training.architectures import ARCHITECTURES
+from report.training.problems import prompt
+
+BEGINNING_OF_TEXT = "<|begin_of_text|>"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All the numbers that determine the training run."""
+
+    vocab_size: int = 4096
+    num_hidden_layers: int = 8
+    num_attention_heads: int = 8
+    hidden_size: int = 192
+    context: int = 256
+    """Tokens a training sequence, the beginning-of-text token included."""
+    batch: int = 16
+    """Sequences a step."""
+    steps: int = 2200
+    warmup_steps: int = 200
+    cooldown: float = 0.3
+    """Last fraction of the steps, in which the learning rate falls by a cosine to 2 %."""
+    muon_learning_rate: float = 0.02
+    adamw_learning_rate: float = 3e-3
+    weight_decay: float = 0.1
+    dropout: float = 0.0
+    repeated: float = 0.15
+    """Fraction of text sequences that hold a span twice."""
+    random_spans: float = 0.5
+    """Fraction of those spans that are random tokens instead of text."""
+    shortest_span: int = 16
+    longest_span: int = 120
+    drill: float = 0.9
+    """Fraction of sequences at step 0 that are drills, in which little can be guessed but by
+    finding what came before. With text and repeats alone there was no induction head after 800
+    steps; with loops of random tokens there was one after 300."""
+    drill_slope: float = 0.85 / 1200
+    """What that fraction loses a step, until ..."""
+    drill_late: float = 0.2
+    """... it stays here."""
+    loops_only: int = 500
+    """Steps in which every drill is a loop of random tokens. Then the other kinds join in."""
+    drill_kinds: tuple[float, ...] = (0.4, 0.3, 0.15, 0.15)
+    """Then: fractions of loops of random tokens, pairs, loops of few different tokens, of text."""
+    longest_drill: int = 64
+    """Longest span of a loop; the shortest is `shortest_span`."""
+    smallest_alphabet: int = 4
+    largest_alphabet: int = 16
+    """Different tokens in a loop of few. There the current token alone does not tell what comes
+    next; the one before is needed too."""
+    architecture: str = "falcon"
+    """A key of `architectures.ARCHITECTURES`. What follows is not used by Falcon."""
+    num_key_value_heads: int = 8
+    head_dim: int = 24
+    intermediate_size: int = 768
+    sliding_window: int = 128
+    """Tokens that Gemma 3's sliding layers see, the current one included."""
+    prompts: float = 0.0
+    """Fraction of the text sequences that are generated prompts with word problems."""
+    seed: int = 20261120
+
+
+RECIPES = {
+    "falcon-8x8": Recipe(),
+    "llama-5x32": Recipe(
+        architecture="llama",
+        num_hidden_layers=5,
+        num_attention_heads=32,
+        num_key_value_heads=8,
+        head_dim=16,
+        intermediate_size=512,
+        prompts=0.3,
+        steps=720,
+        loops_only=250,
+    ),
+    "qwen2-5x28": Recipe(
+        architecture="qwen2",
+        num_hidden_layers=5,
+        num_attention_heads=28,
+        num_key_value_heads=4,
+        head_dim=16,
+        intermediate_size=512,
+        prompts=0.3,
+        steps=850,
+    ),
+    "gemma3-6x8": Recipe(
+        architecture="gemma3",
+        num_hidden_layers=6,
+        num_attention_heads=8,
+        num_key_value_heads=4,
+        head_dim=32,
+        intermediate_size=512,
+        sliding_window=160,  # more than a prompt of the study has, as in the large model
+        prompts=0.3,
+        steps=850,
+        loops_only=250,
+    ),
+}
+"""The embedded models, by name."""
+
+
+def named_recipe(name, **replaced):
+    """The recipe of an embedded model, with some of its numbers replaced.
+
+    raises: ReportError listing the recipes there are
+    """
+    if name not in RECIPES:
+        raise ReportError(f"unknown recipe {name!r}; known: {', '.join(RECIPES)}")
+    return replace(RECIPES[name], **replaced)
+
+
+def train_tokenizer(texts, vocab_size):
+    """Byte-level BPE over `texts` (a list of str) that puts the beginning-of-text token first."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(
+        texts,
+        trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            special_tokens=[BEGINNING_OF_TEXT],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
+    begin = tokenizer.token_to_id(BEGINNING_OF_TEXT)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{BEGINNING_OF_TEXT} $A", special_tokens=[(BEGINNING_OF_TEXT, begin)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=BEGINNING_OF_TEXT,
+        eos_token=BEGINNING_OF_TEXT,
+        clean_up_tokenization_spaces=False,
+    )
+
+
+def random_model(recipe, begin_id):
+    """The untrained decoder of the recipe (float32)."""
+    return ARCHITECTURES[recipe.architecture](recipe, begin_id)
+
+
+def drill_fraction(step, recipe):
+    """Fraction of sequences at this step that are a drill, in [0, 1]."""
+    return max(recipe.drill_late, recipe.drill - recipe.drill_slope * step)
+
+
+def sequence(tokens, recipe, begin_id, step, rng, encode=None):
+    """One training sequence [context]: the beginning-of-text token, then text or a drill.
+
+    tokens: int [corpus]; encode: str to int [tokens], needed by recipes with prompts
+    """
+    if rng.random() >= drill_fraction(step, recipe):
+        if recipe.prompts and rng.random() < recipe.prompts:
+            body = prompt_sequence(recipe, rng, encode)
+        else:
+            body = text_sequence(tokens, recipe, rng)
+    elif step < recipe.loops_only:
+        body = loop_of_random_tokens(tokens, recipe, rng)
+    else:
+        body = DRILLS[rng.choice(len(DRILLS), p=recipe.drill_kinds)](tokens, recipe, rng)
+    return np.concatenate([[begin_id], body])
+
+
+def prompt_sequence(recipe, rng, encode):
+    """A generated prompt with word problems from its start on, int [context - 1]."""
+    length, text = recipe.context - 1, encode(prompt(rng))
+    while len(text) < length:
+        text = np.concatenate([text, encode("\n" + prompt(rng))])
+    return text[:length]
+
+
+def loop_of_random_tokens(tokens, recipe, rng):
+    """A span of random tokens over and over, int [context - 1]: a drill for induction heads."""
+    n = _loop_length(recipe, rng)
+    return np.resize(_random_tokens(n, recipe, rng), recipe.context - 1)
+
+
+def loop_of_few_tokens(tokens, recipe, rng):
+    """A span of a few different tokens over and over, int [context - 1]."""
+    n = _loop_length(recipe, rng)
+    size = rng.integers(recipe.smallest_alphabet, recipe.largest_alphabet + 1)
+    return np.resize(rng.choice(_random_tokens(size, recipe, rng), n), recipe.context - 1)
+
+
+def loop_of_text(tokens, recipe, rng):
+    """A span of text over and over, int [context - 1]."""
+    n = _loop_length(recipe, rng)
+    return np.resize(_text(tokens, n, rng), recipe.context - 1)
+
+
+def pairs(tokens, recipe, rng):
+    """Every two tokens said twice (a b a b c d c d), int [context - 1], text or random tokens.
+
+    A drill for previous-token heads: half of the time, the next token is the previous one.
+    """
+    half = recipe.context // 2 + 2
+    random = rng.random() < recipe.random_spans
+    said = _random_tokens(half, recipe, rng) if random else _text(tokens, half, rng)
+    twice = np.repeat(said[: half // 2 * 2].reshape(-1, 2), 2, axis=0).ravel()
+    return twice[rng.integers(4) :][: recipe.context - 1]
+
+
+DRILLS = (loop_of_random_tokens, pairs, loop_of_few_tokens, loop_of_text)
+
+
+def _loop_length(recipe, rng):
+    return int(rng.integers(recipe.shortest_span, recipe.longest_drill + 1))
+
+
+def _random_tokens(n, recipe, rng):
+    return rng.integers(1, recipe.vocab_size, n)
+
+
+def _text(tokens, n, rng):
+    at = rng.integers(0, len(tokens) - n)
+    return tokens[at : at + n]
+
+
+def text_sequence(tokens, recipe, rng):
+    """Consecutive text, int [context - 1], in which perhaps a span occurs twice.
+
+    The span is text or random tokens; the second time comes right after the first or some text
+    later, as in the induction test of Olsson et al. 2022.
+    """
+    length = recipe.context - 1
+    text = _text(tokens, length, rng).copy()
+    if rng.random() < recipe.repeated:
+        n = int(rng.integers(recipe.shortest_span, recipe.longest_span + 1))
+        random = rng.random() < recipe.random_spans
+        span = _random_tokens(n, recipe, rng) if random else _text(tokens, n, rng)
+        first = int(rng.integers(0, length - 2 * n + 1))
+        second = int(rng.integers(first + n, length - n + 1))
+        text[first : first + n] = span
+        text[second : second + n] = span
+    return text
+
+
+def optimizers(model, recipe):
+    """Muon for the weight matrices of the layers, AdamW for embeddings, biases and norms."""
+    matrices, decayed, plain = [], [], []
+    embedding = model.get_input_embeddings().weight
+    for parameter in model.parameters():
+        if parameter.ndim == 1:
+            plain.append(parameter)
+        elif parameter is embedding:
+            decayed.append(parameter)
+        else:
+            matrices.append(parameter)
+    muon = torch.optim.Muon(
+        matrices,
+        lr=recipe.muon_learning_rate,
+        weight_decay=recipe.weight_decay,
+        momentum=0.95,
+        nesterov=True,
+    )
+    adamw = torch.optim.AdamW(
+        [
+            {"params": decayed, "weight_decay": recipe.weight_decay},
+            {"params": plain, "weight_decay": 0.0},
+        ],
+        lr=recipe.adamw_learning_rate,
+        betas=(0.9, 0.95),
+    )
+    return muon, adamw
+
+
+def learning_rate_factor(step, recipe):
+    """Linear warm-up, a plateau at 1, then a cosine down to 0.02 (a factor of the peak rate)."""
+    if step < recipe.warmup_steps:
+        return (step + 1) / recipe.warmup_steps
+    start = round(recipe.steps * (1 - recipe.cooldown))
+    if step < start:
+        return 1.0
+    done = (step - start) / max(1, recipe.steps - start)
+    return 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done))
+
+
+def training_batch(tokens, recipe, begin_id, step, encode=None):
+    """The batch of one step, int64 [batch, context]; depends on the seed and the step alone."""
+    rng = np.random.default_rng([recipe.seed, step])
+    rows = [sequence(tokens, recipe, begin_id, step, rng, encode) for _ in range(recipe.batch)]
+    return torch.from_numpy(np.stack(rows)).long()

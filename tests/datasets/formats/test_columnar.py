@@ -1,0 +1,123 @@
+"""Tables, updates and head statistics: what goes in comes out, described and rounded as stated."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from report.datasets import store
+from report.datasets.formats import columnar, head_statistics, updates
+from report.datasets.formats.columnar import Column
+from report.datasets.formats.passage import encode as encode_passage
+from report.datasets.formats.passage import token_label
+from report.errors import ReportError
+
+
+def test_columns_come_back_within_half_a_step():
+    values = np.random.default_rng(0).normal(size=50)
+    columns = {
+        "x": Column("a number", "ratio", values, 0.0001),
+        "i": Column("an index", "index from 0", np.arange(50)),
+        "s": Column("a name", "text", ["a", "b"] * 25),
+    }
+    dataset = store.check(columnar.encode({"t": columns}, layer=2), "test")
+    back = columnar.decode(dataset)["t"]
+    assert np.abs(back["x"] - values).max() <= 0.00005 + 1e-12
+    assert back["i"].tolist() == list(range(50))
+    assert back["s"].tolist() == ["a", "b"] * 25
+    assert dataset["layer"] == 2
+
+
+def test_a_number_that_is_not_known_is_null_in_the_file():
+    dataset = columnar.encode({"t": {"a": Column("d", "u", [0.5, np.nan], 0.1)}})
+    assert store.check(dataset, "test")["tables"]["t"]["columns"]["a"]["values"] == [5, None]
+    np.testing.assert_allclose(columnar.decode(dataset)["t"]["a"], [0.5, np.nan], equal_nan=True)
+
+
+def test_a_shortened_column_is_refused_by_name():
+    dataset = columnar.encode({"t": {"a": Column("d", "u", [1, 2])}})
+    dataset["tables"]["t"]["columns"]["a"]["values"].pop()
+    with pytest.raises(ReportError, match=r"table 't': column 'a' has 1 values, not 2"):
+        columnar.decode(dataset)
+
+
+def test_updates_are_listed_head_by_head():
+    magnitude = np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
+    dataset = store.check(
+        updates.encode(1, magnitude, -magnitude, np.array([[0, 0, 2], [0, 1, 1]])), "test"
+    )
+    points = columnar.decode(dataset)["points"]
+    assert points["head"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert points["token"].tolist() == [0, 1, 2, 0, 1, 2]
+    assert np.allclose(points["magnitude"], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    assert np.allclose(points["alignment"], -points["magnitude"])
+    assert points["largest_target"].tolist() == [0, 0, 2, 0, 1, 1]
+    assert columnar.decode(dataset)["region"]["magnitude"].size == 0  # too few points to outline
+
+
+def test_the_outline_holds_the_stated_part_of_the_crowd():
+    rng = np.random.default_rng(1)
+    token = np.repeat(np.arange(100), 20)
+    magnitude = rng.uniform(0, 1, token.size)
+    outline = updates.crowded_region(magnitude, token, np.ones(token.size, bool))
+    half = len(outline["order"]) // 2
+    down, up = outline["token"][:half], outline["token"][half:]
+    assert down.tolist() == up[::-1].tolist() == list(range(1, 100))
+    lower, upper = outline["magnitude"][:half], outline["magnitude"][half:][::-1]
+    inside = [
+        lower[t - 1] <= m <= upper[t - 1] for t, m in zip(token, magnitude, strict=True) if t > 0
+    ]
+    assert np.mean(inside) == pytest.approx(updates.CROWD, abs=0.02)
+
+
+def test_heads_are_ranked_within_their_layer():
+    values = np.array([[0.3, 0.1, 0.2], [0.5, 0.5, 0.0]])
+    assert head_statistics.ranks(values).tolist() == [[2, 0, 1], [1, 2, 0]]
+    statistics = SimpleNamespace(itself=values, first_token=values / 2, concentration=1 - values)
+    dataset = head_statistics.encode({"passage": statistics, "corpus": statistics})
+    heads = columnar.decode(store.check(dataset, "test"))["heads"]
+    assert len(heads["layer"]) == 12
+    row = (heads["source"] == "corpus") & (heads["layer"] == 1) & (heads["head"] == 1)
+    assert heads["itself"][row] == 0.5
+    assert heads["rank_itself"][row] == 2
+    assert heads["first_token"][row] == 0.25
+    assert heads["rank_concentration"][row] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "raw", "label"),
+    [
+        (" lamp", None, " lamp"),
+        ("\n", None, "↵"),
+        ("\n\n", None, "↵↵"),
+        (" ", None, "␣"),
+        ("   ", None, "␣␣␣"),
+        ("\t", None, "⇥"),
+        ("\u200b", None, "⟨200b⟩"),
+        ("\u202e", None, "⟨202e⟩"),
+        ("a\u2028b", None, "a↵b"),
+        ("\x00", None, "⟨0000⟩"),
+        ("\ufffd", "e2 80", "⟨e2 80⟩"),
+        ("<b>", None, "<b>"),
+        ("سلام", None, "سلام"),
+        ("🦊", None, "🦊"),
+        ("", None, "⟨⟩"),
+    ],
+)
+def test_every_token_can_be_seen(text, raw, label):
+    assert token_label(text, raw) == label
+
+
+def test_a_passage_keeps_exact_text_and_marks_what_is_not_plain():
+    about = SimpleNamespace(name="n", title="t", source="s", licence="l", language="en")
+    pieces = [
+        {"id": 0, "text": "<|b|>", "special": True},
+        {"id": 7, "text": "\n", "special": False},
+        {"id": 9, "text": "\ufffd", "special": False, "bytes": "e2 80"},
+        {"id": 3, "text": "\ud800", "special": False},
+    ]
+    tokens = store.check(encode_passage(about, pieces), "test")["tokens"]
+    assert tokens[0] == {"id": 0, "text": "<|b|>", "special": True}
+    assert tokens[1] == {"id": 7, "text": "\n", "label": "↵"}
+    assert tokens[2] == {"id": 9, "text": "\ufffd", "label": "⟨e2 80⟩", "bytes": "e2 80"}
+    assert tokens[3]["text"] == "?"

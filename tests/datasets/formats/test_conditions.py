@@ -1,0 +1,147 @@
+"""Conditions come back from their files as they were measured, within half a step."""
+
+import numpy as np
+import pytest
+
+from report.datasets import store
+from report.datasets.formats import columnar, conditions
+from report.datasets.formats.conditions import EFFECT_STEP, STEP
+from report.errors import ReportError
+from report.measurements import conditions as measured
+from report.measurements import received
+from report.measurements.conditions import ConditionStatistics
+from tests.datasets.measured import HEADS, LAYERS
+from tests.datasets.measured import conditions as statistics
+
+
+@pytest.fixture(scope="module")
+def found():
+    return statistics(3)
+
+
+@pytest.mark.parametrize("layer", range(LAYERS))
+@pytest.mark.parametrize("head", range(HEADS))
+def test_what_positions_receive_comes_back(found, layer, head):
+    dataset = store.check(conditions.encode_received(layer, head, found), "test")
+    assert (dataset["layer"], dataset["head"]) == (layer, head)
+    decoded = conditions.decode_received(dataset)
+    assert list(decoded) == ["none", "filler"]
+    for each in found:
+        for place, name in enumerate(received.REDUCTIONS):
+            mean, error = decoded[each.name][name]
+            expected = each.received.mean[place, layer, head]
+            assert np.abs(mean - expected).max() <= STEP / 2 + 1e-12
+            spread = each.received.standard_error[place, layer, head]
+            np.testing.assert_allclose(error, spread, atol=STEP / 2 + 1e-12, equal_nan=True)
+            assert np.isnan(error[-1])
+            assert np.isfinite(error[:-1]).all()
+
+
+def test_effects_come_back_row_by_row(found):
+    decoded = columnar.decode(store.check(conditions.encode_effects(found), "test"))
+    heads, layers = decoded["effects"], decoded["layers"]
+    assert len(heads["condition"]) == 2 * LAYERS * HEADS
+    assert len(layers["condition"]) == 2 * LAYERS
+    assert set(heads["condition"]) == set(layers["condition"]) == {"filler"}
+    spread, of_layers = found[1].compared, found[1].of_layers
+    for place, name in enumerate(measured.COMPARED):
+        for row, rows in enumerate(measured.OVER_ROWS):
+            for layer, head in np.ndindex(LAYERS, HEADS):
+                (at,) = np.flatnonzero(
+                    (heads["rows"] == rows) & (heads["layer"] == layer) & (heads["head"] == head)
+                )
+                where = place, row, layer, head
+                for column, values in (
+                    (name, spread.mean),
+                    (f"{name}_error", spread.standard_error),
+                ):
+                    expected = values[where]
+                    np.testing.assert_allclose(
+                        heads[column][at], expected, atol=EFFECT_STEP / 2 + 1e-12, equal_nan=True
+                    )
+            for layer in range(LAYERS):
+                (at,) = np.flatnonzero((layers["rows"] == rows) & (layers["layer"] == layer))
+                np.testing.assert_allclose(
+                    [layers[name][at], layers[f"{name}_error"][at]],
+                    [
+                        of_layers.mean[place, row, layer],
+                        of_layers.standard_error[place, row, layer],
+                    ],
+                    atol=EFFECT_STEP / 2 + 1e-12,
+                    equal_nan=True,
+                )
+    unknown = (heads["layer"] == 0) & (heads["head"] == 1) & (heads["rows"] == "mean")
+    assert np.isnan(heads["affine_error"]).tolist() == unknown.tolist()
+
+
+def test_a_layer_is_the_mean_of_its_heads_and_its_spread_that_of_their_means(found):
+    one = statistics(1)[1]
+    np.testing.assert_allclose(one.of_layers.mean, one.compared.mean.mean(-1), equal_nan=True)
+    np.testing.assert_allclose(
+        found[1].of_layers.mean, found[1].compared.mean.mean(-1), equal_nan=True
+    )
+    heads, layers = found[1].compared.standard_error, found[1].of_layers.standard_error
+    assert (layers[:2] < heads[:2].max(-1)).all()
+
+
+def test_names_and_order_are_those_of_the_measurements():
+    assert conditions.REDUCTIONS == received.REDUCTIONS
+    assert tuple(conditions.MEASURES) == measured.COMPARED
+    assert conditions.ROWS == measured.OVER_ROWS
+
+
+def test_tokens_segments_and_merges_are_those_of_the_first_prompt(found):
+    dataset = store.check(conditions.encode_texts(found), "test")
+    assert dataset["prompts"] == 3
+    plain, filled = dataset["conditions"]
+    assert plain["tokens"] == ["␣", "a", "↵", "<", "b", ">", "␣"]
+    assert plain["segments"] == [
+        {"name": "system", "first": 0, "last": 2},
+        {"name": "question", "first": 3, "last": 6},
+    ]
+    assert [each["name"] for each in filled["segments"]] == ["system", "filler", "question"]
+    assert (plain["added"], filled["added"]) == (None, "filler")
+    assert plain["counts"] == [3] * 7 + [2, 1]
+    assert filled["counts"] == [3] * 9 + [2, 1]
+    assert plain["positions"] == list(range(9))
+    assert filled["positions"] == [0, 1, -1, *range(5, 11)]
+    assert plain["crossings"] == []
+    assert [crossing["prompt"] for crossing in filled["crossings"]] == [0, 1, 2]
+    assert filled["crossings"][0] == {
+        "prompt": 0,
+        "token": 1,
+        "text": ".↵/",
+        "before": "system",
+        "after": "filler",
+    }
+    assert filled["label"] == "w/ <filler>"
+
+
+def test_one_prompt_has_no_standard_errors():
+    one = statistics(1)
+    dataset = store.check(conditions.encode_received(1, 2, one), "test")
+    for reductions in conditions.decode_received(dataset).values():
+        for mean, error in reductions.values():
+            assert np.isnan(error).all()
+            assert np.isfinite(mean).all()
+    effects = columnar.decode(store.check(conditions.encode_effects(one), "test"))["effects"]
+    assert np.isnan(effects["lambda_error"]).all()
+
+
+def test_a_study_in_which_nothing_is_added_has_empty_tables(found):
+    decoded = columnar.decode(store.check(conditions.encode_effects(found[:1]), "test"))
+    assert [len(column) for table in decoded.values() for column in table.values()] == [0] * 19
+
+
+def test_means_without_their_errors_are_refused(found):
+    dataset = conditions.encode_received(1, 2, found)
+    dataset["conditions"]["filler"]["last"]["standard_error"].pop()
+    said = "layer 1 head 2, condition 'filler': last has 11 means and 10 errors; delete"
+    with pytest.raises(ReportError, match=said):
+        conditions.decode_received(dataset)
+
+
+def test_positions_that_prompts_do_not_share_are_left_out():
+    one, other = statistics(1)[1], statistics(1, seed=1)[1]
+    moved = ConditionStatistics(**vars(other) | {"positions": [0, 1, -1, 5, 7, 7, 8]})
+    assert one.merge(moved).positions == [0, 1, -1, 5, -1, 7, 8]

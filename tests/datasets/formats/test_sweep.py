@@ -1,0 +1,98 @@
+"""The small table of a sweep, and which of its models are checkpoints of one training."""
+
+import numpy as np
+import pytest
+
+from report.datasets import store
+from report.datasets.formats import columnar, sweep
+from report.datasets.read.sweep import opened
+from report.errors import ReportError
+from tests.figures import hand_sweep
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return hand_sweep.study(tmp_path_factory.mktemp("sweep"))
+
+
+def reopened(data, labels):
+    return opened([model.path for model in data.models], labels)
+
+
+def test_habits_come_back_as_they_were_measured():
+    corpus, repeated = hand_sweep.statistics(4, 4), hand_sweep.repetition(4, 4)
+    table = columnar.decode(sweep.encode(corpus, repeated))["heads"]
+    assert set(table) == {"layer", "head", *sweep.MEASURES}
+    assert table["layer"].tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    assert table["head"].tolist() == [0, 1, 2, 3] * 3
+    expected = repeated.induction.mean(0)
+    np.testing.assert_allclose(table["induction"].reshape(3, 4), expected, atol=sweep.STEP / 2)
+    np.testing.assert_allclose(table["first_token"][:4], 0.15, atol=sweep.STEP / 2)
+
+
+def test_the_error_is_that_of_the_mean_over_sequences():
+    repeated = hand_sweep.repetition(4, 4)
+    table = columnar.decode(sweep.encode(hand_sweep.statistics(4, 4), repeated))["heads"]
+    values = repeated.induction[:, 2, 1]
+    mean = sum(values) / 5
+    expected = (sum((value - mean) ** 2 for value in values) / 4 / 5) ** 0.5
+    assert table["induction_error"].reshape(3, 4)[2, 1] == pytest.approx(expected, abs=sweep.STEP)
+
+
+def test_what_is_written_is_valid(data):
+    for model in data.models:
+        for name in ("manifest.json", sweep.FILE):
+            store.read(model.path / name)  # against its schema
+
+
+def test_revisions_are_the_training_and_the_rest_is_compared(data):
+    assert [model.step for model in data.training] == list(hand_sweep.STEPS)
+    assert [model.label for model in data.training][:2] == ["step-0", "step-50"]
+    assert [model.label for model in data.compared] == ["finished", "other"]
+
+
+def test_checkpoints_are_sorted_by_step_however_they_are_named(data):
+    labels = [None, None, "step-900", "b", "c", "d", "e"]
+    steps = [model.step for model in reopened(data, labels).training]
+    assert steps == sorted(hand_sweep.STEPS)  # what lies beside a checkpoint counts, not its name
+
+
+def test_models_of_one_shape_that_know_their_steps_are_a_training(data):
+    assert len(opened([model.path for model in data.training]).training) == 5
+
+
+def test_models_of_several_shapes_are_none(data):
+    several = opened([model.path for model in data.models])
+    assert several.training == []
+    assert several.compared == several.models
+
+
+def test_one_checkpoint_is_no_training(data):
+    [only] = data.training[:1]
+    assert opened([only.path], ["step-0"]).training == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda columns: columns.pop("induction"),
+        lambda columns: [column["values"].pop() for column in columns.values()],
+        lambda columns: columns["induction"]["values"].__setitem__(0, 20_000),
+        lambda columns: columns["induction"]["values"].__setitem__(0, None),
+    ],
+    ids=["no score", "a head less", "more than 1", "unknown"],
+)
+def test_a_table_of_other_heads_is_refused(tmp_path, damage):
+    model = hand_sweep.study(tmp_path).models[0]
+    table = store.read(model.path / sweep.FILE)
+    heads = table["tables"]["heads"]
+    damage(heads["columns"])
+    heads["rows"] = len(heads["columns"]["layer"]["values"])
+    (model.path / sweep.FILE).write_text(store.dumps(table))
+    with pytest.raises(ReportError, match="' is not a number from 0 to 1 for each of"):
+        opened([model.path]).models[0].habit("previous_token")
+
+
+def test_an_unknown_measure_is_told_the_ones_there_are(data):
+    with pytest.raises(ReportError, match="unknown measure 'sink'; measured are: first_token, "):
+        data.models[0].habit("sink")

@@ -1,0 +1,109 @@
+"""A study of conditions is read as it was written: models, texts, lines, effects."""
+
+import numpy as np
+import pytest
+
+from report import files
+from report.datasets import store
+from report.datasets.read.study import open_study
+from report.datasets.write.conditions import write_conditions
+from report.errors import ReportError
+from tests.datasets import measured
+from tests.figures import hand_made
+
+
+def provenance(name="tiny"):
+    """What a manifest of a study of conditions has besides its files."""
+    facts = hand_made.manifest(hand_made.KINDS["rotary"])
+    for entry in ("schema", "files", "date", "passage", "corpus", "fields"):
+        facts.pop(entry, None)
+    facts["model"] |= {
+        "name": name,
+        "layers_measured": measured.LAYERS,
+        "num_attention_heads": measured.HEADS,
+    }
+    prompts = {"name": "sums", "title": "Sums", "texts": 3, "tokens": 60}
+    return facts | {"kind": "conditions", "prompts": prompts}
+
+
+def written(folder, name="tiny", seed=0, prompts=3):
+    """A folder with the datasets of one model."""
+    folder.mkdir(parents=True)
+    found = type("Measured", (), {"conditions": measured.conditions(prompts, seed)})
+    write_conditions(folder, found, provenance(name))
+    return folder
+
+
+@pytest.fixture
+def study(tmp_path):
+    return open_study([written(tmp_path / name, name, seed) for seed, name in enumerate("ba")])
+
+
+def test_models_come_in_the_order_of_the_front_matter(study):
+    assert (study.kind, study.address) == ("conditions", "")
+    assert [model.name for model in study.models] == ["b", "a"]
+    assert [model.address for model in study.models] == ["b/", "a/"]
+    assert {(model.layers, model.heads, model.prompts) for model in study.models} == {(2, 3, 3)}
+    assert study.models[0].capabilities["route"] == "interface"
+
+
+def test_every_file_is_in_the_manifest_and_is_written_before_it(tmp_path):
+    steps = []
+    found = type("Measured", (), {"conditions": measured.conditions(2)})
+    write_conditions(tmp_path, found, provenance(), lambda *n: steps.append(n))
+    manifest = store.read(tmp_path / "manifest.json")
+    heads = {f"received/{layer}/{head}.json" for layer in range(2) for head in range(3)}
+    assert manifest["files"].keys() == {"conditions.json", "effects.json"} | heads
+    for name, facts in manifest["files"].items():
+        assert facts["sha256"] == files.sha256(tmp_path / name)
+    assert steps == [(1, 2), (2, 2)]
+
+
+def test_texts_of_conditions(study):
+    plain, filled = study.models[0].conditions
+    assert (filled.name, filled.label, filled.added) == ("filler", "w/ <filler>", "filler")
+    assert filled.segments == {"system": range(3), "filler": range(3, 5), "question": range(5, 9)}
+    assert (plain.new, filled.new) == (range(0), range(3, 5))
+    assert filled.counts.tolist() == [3] * 9 + [2, 1]
+    assert filled.tokens[2] == "↵"
+    assert study.models[0].condition("filler") is filled
+    with pytest.raises(ReportError, match="unknown condition 'x'; this study has: none, filler"):
+        study.models[0].condition("x")
+
+
+def test_a_line_with_the_filler_cut_out_lies_over_the_tokens_without_it(study):
+    model = study.models[0]
+    plain, filled = model.conditions
+    lines = model.received(1, 2)
+    without, _ = lines["none"]["mean"]
+    np.testing.assert_array_equal(plain.aligned(without), without)
+    values, _ = lines["filler"]["mean"]
+    cut = filled.aligned(values)
+    assert cut.shape == without.shape
+    assert np.isnan(cut[2])  # a merge changed it
+    assert cut[:2].tolist() == values[:2].tolist()
+    assert cut[3:].tolist() == values[5:].tolist()
+
+
+def test_lines_and_effects_are_what_was_measured(study):
+    for seed, model in enumerate(study.models):
+        plain, filled = measured.conditions(3, seed)
+        for layer, head in np.ndindex(2, 3):
+            lines = model.received(layer, head)
+            for each in (plain, filled):
+                expected = each.received.mean[1, layer, head]
+                np.testing.assert_allclose(lines[each.name]["last"][0], expected, atol=1.1e-5)
+        effects = model.effects
+        at = (effects["layer"] == 1) & (effects["head"] == 0) & (effects["rows"] == "last")
+        expected = filled.compared.mean[0, 1, 1, 0]
+        assert effects["lambda"][at] == pytest.approx(expected, abs=6e-5)
+        layers = model.layer_effects
+        at = (layers["layer"] == 1) & (layers["rows"] == "mean")
+        expected = filled.of_layers.mean[1, 0, 1]
+        assert layers["total_variation"][at] == pytest.approx(expected, abs=6e-5)
+
+
+def test_a_missing_file_is_told(study):
+    (study.models[0].path / "received" / "0" / "1.json").unlink()
+    with pytest.raises(ReportError, match=r"1\.json: no such dataset; run `make site`"):
+        study.models[0].received(0, 1)

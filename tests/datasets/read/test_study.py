@@ -1,0 +1,75 @@
+"""What figures and templates learn about a model from its datasets."""
+
+import pytest
+
+from report.datasets import store
+from report.datasets.formats import attention, packing
+from report.datasets.read.passage import StudyData
+from report.errors import ReportError
+from tests.figures import hand_made
+
+
+@pytest.fixture
+def study(tmp_path):
+    return lambda kind: hand_made.study(tmp_path / kind, kind)
+
+
+@pytest.mark.parametrize("kind", hand_made.KINDS)
+def test_terms_come_in_one_order_with_what_they_belong_to(study, kind):
+    made, data = hand_made.KINDS[kind], study(kind)
+    assert list(data.terms) == [name for name in attention.TERMS if name in made.terms]
+    assert data.terms.get("position", made.position) == made.position
+    assert data.causal == made.causal
+    assert data.capabilities["updates"] == made.updates
+    assert (data.layers, data.heads, data.length) == (3, 4, 24)
+
+
+def test_windows_are_told_layer_by_layer(study):
+    data = study("window")
+    assert data.windows == [7, None, 7]
+    assert data.causal
+    assert data.visible(0, 3).window == 7
+    assert data.visible(1, 0).is_causal
+
+
+def test_a_term_counts_even_if_the_first_layers_lack_it(study):
+    data = study("rotary")
+    for head in range(data.heads):
+        path = data.path / "attention" / "0" / f"{head}.json"
+        shard = store.read(path)
+        del shard["terms"]["position"]
+        store.write(path, shard)
+    assert StudyData(data.path).terms == {"content": "cell", "position": "cell"}
+
+
+def test_terms_are_whole_scores_if_some_layer_tells_no_more(study):
+    data = study("content")
+    for head in range(data.heads):
+        path = data.path / "attention" / "2" / f"{head}.json"
+        shard = store.read(path)
+        shard["terms"] = {"score": shard["terms"]["content"]}
+        store.write(path, shard)
+    assert StudyData(data.path).terms == {"score": "cell"}
+
+
+def test_layers_are_those_that_were_measured(study):
+    data = study("rotary")
+    manifest = store.read(data.path / "manifest.json")
+    manifest["model"] |= {"num_hidden_layers": 32, "layers_measured": 2}
+    store.write(data.path / "manifest.json", manifest)
+    assert StudyData(data.path).layers == 2
+
+
+def test_a_raw_update_is_read_beside_the_effective_one(study):
+    points = study("softcap").updates(1)["points"]
+    assert (points["raw_alignment"] == -points["alignment"]).all()
+    assert "raw_magnitude" not in study("rotary").updates(1)["points"]
+
+
+def test_a_broken_shard_is_refused_by_its_place(study):
+    data = study("encoder")
+    shard = store.read(data.path / "attention/2/1.json")
+    shard["terms"]["content"]["packed"] = packing.pack(range(575))
+    store.write(data.path / "attention/2/1.json", shard)
+    with pytest.raises(ReportError, match="layer 2 head 1: term 'content' has 575 values, not 576"):
+        data.attention(2, 1)

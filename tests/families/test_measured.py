@@ -1,0 +1,105 @@
+"""Measured numbers of models of several families, against one another."""
+
+import numpy as np
+import pytest
+import torch
+
+from report import families
+from report.errors import ReportError
+from report.models.measure.passage import measure_corpus, measure_passage
+
+FAMILIES = ["llama/default", "gemma2", "gemma3/text", "gpt_oss", "bert", "gptj", "falcon/alibi"]
+IDS = [1, 7, 31, 5, 5, 80, 42, 9, 13, 77, 61, 2, 8, 30, 44, 95, 7, 31, 23, 11]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_statistics_and_targets_follow_from_the_probabilities(name):
+    """Of decoders and encoders, with windows and sinks; row 0 is left out of all statistics."""
+    loaded = families.loaded(name)
+    measured = measure_passage(loaded, IDS)
+    corpus = measure_corpus(loaded, [IDS])
+    layers, heads, length, _ = measured.largest_targets.shape
+    for layer in range(layers):
+        visible = measured.visible(layer)
+        for head in range(heads):
+            probability = measured.probability(layer, head)
+            ordered = np.sort(probability, 1)[:, ::-1]
+            targets = measured.largest_targets[layer, head]
+            shown = np.minimum(11, (visible.last - visible.first + 1).numpy())
+            assert ((targets >= 0).sum(1) == shown).all()
+            for i in range(length):
+                found = probability[i, targets[i, : shown[i]]]
+                np.testing.assert_allclose(found, ordered[i, : shown[i]], atol=1e-5)
+                enough = np.flatnonzero(np.cumsum(found) >= 0.5)
+                expected = enough[0] + 1 if len(enough) else shown[i]
+                assert measured.marker_count[layer, head, i] == expected
+            largest, rows = probability[1:].argmax(1), np.arange(1, length)
+            expected = (largest == rows).mean(), (largest == 0).mean()
+            for statistics in (measured.statistics, corpus):
+                found = statistics.itself[layer, head], statistics.first_token[layer, head]
+                np.testing.assert_allclose(found, expected)
+                np.testing.assert_allclose(
+                    statistics.concentration[layer, head],
+                    (ordered[1:, 0] - ordered[1:, 1]).mean(),
+                    atol=1e-5,
+                )
+
+
+@pytest.mark.parametrize("name", ["gemma2", "glm4", "olmo2"])
+def test_a_norm_after_the_attention_gives_raw_updates_too(name):
+    measured = measure_passage(families.loaded(name), IDS)
+    assert measured.raw_magnitude.shape == measured.magnitude.shape
+    assert np.abs(measured.raw_magnitude / measured.magnitude - 1).mean() > 0.1
+    assert np.abs(measured.raw_alignment - measured.alignment).max() > 0.01
+
+
+def test_without_such_a_norm_there_is_one_kind_of_update():
+    measured = measure_passage(families.loaded("llama"), IDS)
+    assert measured.magnitude.min() > 0
+    assert measured.raw_magnitude is measured.raw_alignment is None
+
+
+def test_scores_alone_give_probabilities_and_updates():
+    measured = measure_passage(families.loaded("gptj"), IDS)
+    assert [term.name for term in measured.terms(0, 0)] == ["score"]
+    assert measured.magnitude.min() > 0
+
+
+def test_a_token_without_an_embedding_is_named_as_what_it_is():
+    loaded = families.loaded("llama")
+    measure_passage(loaded, IDS)  # checks the model while it is whole
+    loaded.model.get_input_embeddings().weight.data[IDS[3]] = 0
+    expected = "layer 0: the hidden state of token 3 is all zeros.*a padding token"
+    with pytest.raises(ReportError, match=expected):
+        measure_passage(loaded, IDS)
+
+
+def in_half_precision(name):
+    loaded = families.loaded(name)
+    loaded.model.to(torch.bfloat16)
+    return loaded
+
+
+@pytest.mark.parametrize("name", ["llama/default", "gemma2", "falcon/alibi"])
+def test_half_precision_is_measured_in_float32(name):
+    """As near to float32 as bfloat16's 8 bits allow, in updates and statistics too."""
+    measured = measure_passage(in_half_precision(name), IDS)
+    expected = measure_passage(families.loaded(name), IDS)
+    ratio = np.median(measured.magnitude / expected.magnitude)
+    assert abs(ratio - 1) < 0.02
+    assert np.median(np.abs(measured.alignment - expected.alignment)) < 0.02
+    same = measured.largest_targets[..., 0] == expected.largest_targets[..., 0]
+    assert same.mean() > 0.7
+    assert measured.probability(0, 0).dtype == np.float64
+
+
+@pytest.mark.parametrize("measure", [measure_passage, lambda m, ids: measure_corpus(m, [ids])])
+def test_half_precision_that_overflows_names_layer_and_head(measure):
+    loaded = in_half_precision("llama/default")
+    loaded.checked = {}
+    attention = loaded.structure[1].attention
+    with torch.no_grad():
+        size = attention.q_proj.weight.shape[0] // loaded.structure[1].heads
+        attention.q_proj.weight[2 * size : 3 * size] *= 1e38
+    with pytest.raises(ReportError, match="layer 1, head 2: the attention score is NaN or infin"):
+        measure(loaded, IDS)

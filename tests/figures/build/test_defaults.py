@@ -1,0 +1,109 @@
+"""What a figure's file may leave out, and what is said of mistakes in it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from report.datasets import store
+from report.errors import ReportError
+from report.figures.build import defaults
+from report.figures.build.find import figure_module, figure_names
+from report.figures.parts import choices
+from tests.readme import block
+
+README = block("Add a figure", "python")
+SMALL = '''"""Shows one number.
+
+More about it.
+"""
+
+import altair
+
+
+def chart(data, **state):
+    return altair.Chart(altair.NamedData("rows")).mark_point().encode(x="value:Q")
+
+
+def rows(data, **state):
+    return [{"value": data.layers}]
+'''
+
+
+def own(folder, text, name="mine"):
+    (folder / f"{name}.py").write_text(text)
+    return figure_module(name, folder)
+
+
+def test_a_docstring_a_chart_and_rows_are_enough(tmp_path, data):
+    figure = own(tmp_path, SMALL)
+    assert (figure.title(data), figure.caption(data)) == ("Mine", "Shows one number.")
+    assert (figure.controls(data), figure.seen(data)) == ([], "")
+    assert figure.alt(data) == "Mine: Shows one number."
+    assert figure.rows(data) == {"rows": [{"value": data.layers}]}
+    spec = figure.chart(data).to_dict()
+    assert spec["usermeta"]["report"]["data"]["url"] == "rows/all.json"
+    assert spec["usermeta"]["report"]["data"]["datasets"] == ["rows"]
+    assert spec["config"]["mark"]["aria"] is False
+
+
+def test_controls_say_where_rows_are_and_what_the_alt_text_adds(tmp_path, data):
+    text = SMALL + (
+        "\n\nfrom report.figures import _controls\n\n\ndef controls(data):\n"
+        "    return [_controls.layer_control(data), _controls.head_control(data)]\n"
+    )
+    figure = own(tmp_path, text)
+    report = figure.chart(data, layer=2).to_dict()["usermeta"]["report"]
+    assert report["data"]["url"] == "rows/{layer}-{head}.json"
+    assert "layer 2, head 0" in figure.alt(data, layer=2)
+    assert len(defaults.states(figure.controls(data))) == data.layers * data.heads
+    with pytest.raises(ReportError, match="layer=9 is not allowed"):
+        figure.chart(data, layer=9)
+
+
+def test_too_many_states_are_refused():
+    many = [choices.Control(name, name, 0, 99, 0) for name in "abc"]
+    with pytest.raises(ReportError, match="have 1,000,000 states, and 4,096 are the most"):
+        defaults.states(many)
+
+
+def test_rows_are_published_as_plain_numbers_and_text(data):
+    numbers = [
+        {"value": np.float64(1 / 3), "token": np.int64(1), "yes": True},
+        {"value": math.nan, "token": 2, "name": "<b>"},
+    ]
+    rows = defaults._row(data, numbers[0]), defaults._row(data, numbers[1])
+    assert rows[0] == {"value": 0.333333, "token": 1, "yes": 1, "token_text": data.tokens[1].label}
+    assert rows[1]["value"] is None
+    written = defaults.dataset({"rows": list(rows)})
+    store.check(written, "here")
+    columns = written["tables"]["rows"]["columns"]
+    assert columns["value"]["values"] == [0.333333, None]
+    assert columns["name"]["values"] == [None, "<b>"]
+    assert "token_text" not in columns, "the page's script adds it"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("data.length", "data.lenght", r"line 26: AttributeError: .*has no attribute 'lenght'"),
+        ("def rows(data", "def row(data", r"this one has no function `rows`"),
+        ("import numpy as np", "import numpi as np", r"line 4: .*No module named 'numpi'"),
+        ("def title(data):", "def title(data)", r"line 9: is not Python"),
+        ('"""How far', 'SHOWS = """How far', r"no docstring that says what it shows"),
+    ],
+)
+def test_a_mistake_is_told_with_file_and_line(tmp_path, data, old, new, said):
+    with pytest.raises(ReportError, match=rf"looking_back\.py.*{said}"):
+        own(tmp_path, README.replace(old, new, 1), "looking_back").rows(data)
+
+
+def test_names_are_unique_and_can_be_guessed(tmp_path):
+    own(tmp_path, SMALL)
+    assert "mine" in figure_names(tmp_path)
+    assert "mine" not in figure_names()
+    with pytest.raises(ReportError, match="unknown figure 'mien'; did you mean 'mine'"):
+        figure_module("mien", tmp_path)
+    (tmp_path / "attention_map.py").write_text(SMALL)
+    with pytest.raises(ReportError, match=r"attention_map\.py: a figure of that name ships"):
+        figure_names(tmp_path)

@@ -1,0 +1,93 @@
+import itertools
+import re
+
+import pytest
+
+from report.figures import attending_to_first_token, attending_to_itself, attention_concentration
+from report.figures.build import still
+from report.figures.parts import theme
+
+MEASURES = {
+    "itself": attending_to_itself,
+    "first_token": attending_to_first_token,
+    "concentration": attention_concentration,
+}
+LETTER = 6.5
+"""Pixels that a letter of a name takes."""
+
+every_measure = pytest.mark.parametrize(("measure", "figure"), MEASURES.items())
+
+
+@every_measure
+@pytest.mark.parametrize("source", ["passage", "corpus"])
+def test_lines_never_cross(data, measure, figure, source):
+    rows = [row for row in figure.rows(data)["heads"] if row["source"] == source]
+    for layer in range(data.layers):
+        here = sorted((r for r in rows if r["layer"] == layer), key=lambda r: r[f"rank_{measure}"])
+        assert [row[f"rank_{measure}"] for row in here] == list(range(data.heads))
+        assert all(low[measure] <= high[measure] for low, high in itertools.pairwise(here))
+
+
+@every_measure
+def test_every_point_names_a_head_of_its_own(data, measure, figure):
+    rows = figure.rows(data)["heads"]
+    heads = {(row["source"], row["layer"], row["head"]) for row in rows}
+    assert len(heads) == len(rows) == 2 * data.layers * data.heads
+
+
+@every_measure
+def test_lines_join_ranks_and_not_heads(data, measure, figure):
+    lines, _, points, *_ = figure.chart(data).to_dict()["layer"]
+    assert lines["encoding"]["detail"]["field"] == f"rank_{measure}"
+    titles = {each["title"]: each["field"] for each in points["encoding"]["tooltip"]}
+    assert titles["real head"] == "named"
+    assert titles["value"] == measure
+
+
+def test_alt_text_names_the_largest_head(data):
+    table = data.head_statistics
+    best = max(
+        (row for row in attending_to_itself.rows(data)["heads"] if row["source"] == "corpus"),
+        key=lambda row: row["itself"],
+    )
+    assert len(table["head"]) == 2 * data.layers * data.heads
+    text = attending_to_itself.alt(data, source="corpus")
+    assert f"{best['itself']:.1%}, head {best['head']} of layer {best['layer']}" in text
+
+
+def names_in(svg):
+    """Names of heads that can be seen in a picture: sorted list of (left, baseline, text)."""
+    found = re.findall(
+        r'<text text-anchor="(middle|start)" transform="translate\(([-\d.]+),([-\d.]+)\)"[^>]*'
+        r'stroke-width="4"[^>]*opacity="1">((?:head )?\d+)</text>',
+        svg,
+    )
+    return sorted(
+        (float(x) - (LETTER * len(said) / 2 if anchor == "middle" else 0), float(y), said)
+        for anchor, x, y, said in found
+    )
+
+
+@every_measure
+@pytest.mark.parametrize("source", ["passage", "corpus"])
+@pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
+def test_names_of_heads_keep_apart(data, measure, figure, source, phone):
+    names = names_in(still.svg(figure, data, source=source, phone=phone))
+    assert len(names) == data.layers
+    for one, other in itertools.combinations(names, 2):
+        apart = other[0] - one[0] - LETTER * len(one[2])
+        assert apart >= 0 or abs(other[1] - one[1]) >= theme.TICK, (one, other)
+
+
+def test_a_name_stands_aside_from_a_steep_line(data):
+    """Three layers in a row, each lower than the last: the second has its name to the right."""
+    spec = still.specification(attending_to_itself, data)
+    shares = [0.9, 0.5, 0.1]
+    spec["datasets"]["heads"] = [
+        {"source": "passage", "layer": layer, "head": 0, "itself": share, "rank_itself": rank}
+        for layer, share in enumerate(shares)
+        for rank in range(data.heads)
+    ]
+    lefts = [left for left, *_ in names_in(still.drawn(spec))]
+    assert len(lefts) == 3
+    assert lefts[1] - lefts[0] > lefts[2] - lefts[1] + 10

@@ -1,0 +1,229 @@
+"""The filler study's grids: rows against a plain loop, titles, legends, what cannot be drawn."""
+
+import json
+
+import numpy as np
+import pytest
+
+from report.errors import ReportError
+from report.figures import filler_against, filler_effect, filler_layers, filler_lines
+from report.figures.parts import received
+from report.pages.article import figure_module
+from tests.figures import hand_conditions
+from tests.figures.hand_conditions import FILLER, MERGED, SYSTEM
+from tests.figures.live_page import GRIDS
+
+
+def file(model, name):
+    return json.loads((model.path / name).read_text("utf-8"))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "last"])
+def test_lines_that_are_cut_lie_over_the_same_tokens(conditions, reduction):
+    data = hand_conditions.panels(conditions, "filler_lines")
+    rows = filler_lines.rows(data, panel=1, reduction=reduction)["lines"]
+    shard = file(conditions.models[0], "received/2/3.json")  # layer 3, head 4, counted from 1
+    texts = {
+        each["name"]: each for each in file(conditions.models[0], "conditions.json")["conditions"]
+    }
+    length = len(texts["none"]["counts"])
+    assert len(rows) == 2 * length
+    for row in rows:
+        values = shard["conditions"][row["condition"]][reduction]
+        place = texts[row["condition"]]["positions"][row["position"]]
+        if place < 0:
+            assert row["mean"] is row["low"] is row["high"] is None
+            assert (row["condition"], row["position"]) == ("filler", MERGED)
+            continue
+        mean, error = values["mean"][place], values["standard_error"][place]
+        assert row["mean"] == pytest.approx(mean * shard["step"])
+        if error is None:
+            assert row["standard_error"] is row["low"] is row["high"] is None
+        else:
+            assert row["low"] == pytest.approx((mean - error) * shard["step"])
+            assert row["high"] == pytest.approx((mean + error) * shard["step"])
+    labels = [texts["none"]["tokens"][p] for p in range(SYSTEM)]
+    assert labels == texts["filler"]["tokens"][:SYSTEM]
+
+
+def test_the_bottom_row_has_every_position_of_the_prompt_with_filler(conditions):
+    data = hand_conditions.panels(conditions, "filler_lines")
+    rows = filler_lines.rows(data, panel=3)["lines"]
+    mean = file(conditions.models[0], "received/0/1.json")["conditions"]["filler"]["mean"]["mean"]
+    assert [row["position"] for row in rows] == list(range(len(mean)))
+    assert {row["condition"] for row in rows} == {"filler"}
+    assert [row["mean"] for row in rows] == pytest.approx(
+        [number * hand_conditions.STEP for number in mean]
+    )
+
+
+def inside(spec, kind):
+    return [each for each in spec["layer"] if each["mark"]["type"] == kind]
+
+
+def test_the_filler_is_shaded_named_and_between_rules_in_the_bottom_row_only(conditions):
+    data = hand_conditions.panels(conditions, "filler_lines")
+    top, bottom = (filler_lines.chart(data, panel=n).to_dict() for n in (0, 3))
+    assert inside(top, "rect") == inside(top, "text") == []
+    assert len(inside(top, "rule")) == 2  # the marked position, and the pinned one
+    (shade,), (name,) = inside(bottom, "rect"), inside(bottom, "text")
+    edges = [SYSTEM - 0.5, SYSTEM + FILLER - 0.5]
+    assert [shade["encoding"][channel]["datum"] for channel in ("x", "x2")] == edges
+    assert "Meaningless tokens" in name["mark"]["text"]["expr"]
+    rules = [each["encoding"]["x"]["datum"] for each in inside(bottom, "rule")]
+    assert rules[:2] == edges
+    plain = received.panels(conditions.models, [(0, 1, 1)], data.lines)
+    assert len(inside(filler_lines.chart(plain, panel=1).to_dict(), "rule")) == 2
+
+
+def test_what_two_conditions_put_in_is_shaded_where_it_is_the_same_positions(conditions):
+    data = hand_conditions.panels(conditions, "filler_against")
+    (shade,) = inside(filler_against.chart(data).to_dict(), "rect")
+    edges = [SYSTEM - 0.5, SYSTEM + FILLER - 0.5]
+    assert [shade["encoding"][channel]["datum"] for channel in ("x", "x2")] == edges
+    lines = {"none": "Nothing", **data.lines}
+    uneven = received.panels(conditions.models, [(0, 1, 1)], dict(list(lines.items())[:2]))
+    assert inside(filler_against.chart(uneven).to_dict(), "rect") == []
+    assert [each["mark"] for row in filler_against.legends(uneven) for each in row][2:] != ["span"]
+
+
+def test_every_panel_is_named_as_the_study_does(conditions):
+    data = hand_conditions.panels(conditions, "filler_lines")
+    titles = ["one-model Layer 1 Head 2", "one-model Layer 3 Head 4", "one-model Layer 1 Head 1"]
+    assert filler_lines.panels(data) == titles * 2
+    for figure in (filler_lines, filler_against, filler_layers):
+        panels = hand_conditions.panels(conditions, figure.NAME)
+        for number in range(len(figure.panels(panels))):
+            spec = figure.chart(panels, panel=number).to_dict()
+            titles = {
+                (channel, layer["encoding"][channel].get("title"))
+                for layer in spec["layer"]
+                for channel in ("x", "y")
+                if "field" in layer["encoding"].get(channel, {})
+            }
+            assert titles == {("x", "Position"), ("y", "Average Attention Weight")}
+
+
+def test_legends_name_the_lines_with_a_second_channel_besides_colour(conditions):
+    def said(figure):
+        data = hand_conditions.panels(conditions, figure.NAME)
+        return [[(e["label"], e["mark"]) for e in row] for row in figure.legends(data)]
+
+    assert said(filler_lines) == [
+        [("w/o Meaningless tokens", "line"), ("w/ Meaningless tokens", "dash")],
+        [("w/ Meaningless tokens", "line"), ("Meaningless tokens", "span")],
+    ]
+    lines = [("Meaningless tokens", "line"), ("Random sentence", "dash")]
+    assert said(filler_against) == [[*lines, ("Filler", "span")]]
+    assert said(filler_layers) == [[("None", "line"), ("Mless", "dash")]]
+
+
+def test_the_band_is_drawn_only_where_there_are_several_prompts(conditions, tmp_path):
+    one = hand_conditions.study(tmp_path, prompts=1)
+    for study, bands in ((conditions, 1), (one, 0)):
+        data = hand_conditions.panels(study, "filler_layers")
+        assert len(inside(filler_layers.chart(data).to_dict(), "area")) == bands
+        for figure in (filler_lines, filler_effect, filler_against, filler_layers):
+            data = hand_conditions.panels(study, figure.NAME)
+            own = figure.caption(data).replace(received.explained(data), "")
+            assert ("are one standard error over" in own) == bool(bands), figure.NAME
+
+
+def test_the_heat_map_has_one_less_lambda_of_every_head(conditions):
+    data = hand_conditions.panels(conditions, "filler_effect")
+    columns = file(conditions.models[0], "effects.json")["tables"]["effects"]["columns"]
+    values = {name: column["values"] for name, column in columns.items()}
+    for over in ("mean", "last"):
+        cells = filler_effect.rows(data, reduction=over)["cells"]
+        assert len(cells) == hand_conditions.LAYERS * hand_conditions.HEADS
+        for cell in cells:
+            (row,) = [
+                n
+                for n in range(len(values["layer"]))
+                if (values["condition"][n], values["rows"][n]) == ("filler", over)
+                and (values["layer"][n], values["head"][n]) == (cell["layer"], cell["head"])
+            ]
+            assert cell["taken"] == pytest.approx(1 - values["lambda"][row] * 0.0001)
+            varied = values["total_variation"][row]
+            if varied is None:
+                assert cell["total_variation"] is None
+            else:
+                assert cell["total_variation"] == pytest.approx(varied * 0.0001)
+    unknown = [c for c in filler_effect.rows(data)["cells"] if c["total_variation"] is None]
+    assert [(c["layer"], c["head"]) for c in unknown] == [(0, 1)]
+
+
+def test_alt_text_of_the_heat_map_names_the_largest_cell_counted_from_1(conditions):
+    data = hand_conditions.panels(conditions, "filler_effect")
+    cells = filler_effect.rows(data, reduction="last")["cells"]
+    top = max(cells, key=lambda cell: cell["taken"])
+    text = filler_effect.alt(data, reduction="last")
+    assert f"layer {top['layer'] + 1}, head {top['head'] + 1}; the median" in text
+    assert f"to {top['taken']:.2f}" in text
+    assert "last current token" in text
+
+
+def test_heads_are_counted_from_1_in_articles_and_from_0_in_data(conditions):
+    data = received.panels(conditions.models, [(1, 3, 4)], hand_conditions.lines("none", "filler"))
+    (place,) = data.places
+    assert (place.layer, place.head) == (2, 3)
+    assert place.title == "other{model} Layer 3 Head 4"
+    spec = filler_lines.chart(data).to_dict()
+    address = spec["usermeta"]["report"]["data"]["url"]
+    assert address == f"{conditions.models[1].address}received/2/3.json"
+    assert np.all(place.model.received(2, 3)["none"]["mean"][0] >= 0)
+
+
+@pytest.mark.parametrize(
+    ("places", "said"),
+    [
+        ([(0, 0, 1)], "layer 0, head 1: these panels count layers and heads from 1"),
+        ([(2, 1, 1)], "there is no model 2; this study has 2, counted from 0"),
+        ([], "0 places are named; give 1 to 4 of them"),
+        ([(0, 1, 1)] * 5, "5 places are named; give 1 to 4 of them"),
+    ],
+)
+def test_refuses_places_that_cannot_be(conditions, places, said):
+    with pytest.raises(ReportError, match=said):
+        received.panels(conditions.models, places, {})
+
+
+@pytest.mark.parametrize(
+    ("places", "lines", "said"),
+    [
+        ([(0, 4, 1)], ("none", "filler"), "Of one-model 3 layers were measured, so there is no "
+         "layer 4, counted from 1."),
+        ([(1, 1, 5)], ("none", "filler"), "Of other{model} 4 heads were measured, so there is no "
+         "head 5, counted from 1."),
+        ([(0, 1, 1)], ("none", "newlines"), "one-model was not measured under the condition "
+         "'newlines', only under none, filler and sentence."),
+        ([(0, 1, 1)], ("none",), "It compares 2 conditions, but is given 1: none."),
+    ],
+)  # fmt: skip
+def test_says_what_cannot_be_drawn(conditions, places, lines, said):
+    named = {name: name for name in lines}
+    data = received.panels(conditions.models, places, named)
+    for name in GRIDS:
+        assert figure_module(name).left_out(data) == said
+        with pytest.raises(ReportError, match=f"{name} cannot be drawn: "):
+            figure_module(name).chart(data)
+
+
+def test_a_heat_map_is_of_one_model_and_of_what_was_added(conditions):
+    lines = hand_conditions.lines("none", "filler")
+    both = received.panels(conditions.models, [(0, 1, 1), (1, 1, 1)], lines)
+    assert filler_effect.left_out(both).startswith("It shows the heads of one model")
+    none = received.panels(conditions.models, [(0, 1, 1)], hand_conditions.lines("filler", "none"))
+    said = "What the condition 'none' adds to the prompt was not measured."
+    assert filler_effect.left_out(none) == said
+
+
+def test_needs_panels(conditions):
+    assert "must be given panels" in filler_lines.left_out(conditions)
+
+
+def test_the_name_of_a_narrow_span_is_broken_at_a_space():
+    assert received._broken("Filler", 1, 4) == '"Filler"'
+    found = received._broken('One "two" three', 17.5, 72.5)
+    assert found.startswith("scale('x', 72.5) - scale('x', 17.5) > ")
+    assert found.endswith('? "One \\"two\\" three" : "One \\"two\\"\\nthree"')

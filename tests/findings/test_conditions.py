@@ -1,0 +1,315 @@
+"""Every number that an article about conditions may quote, against plain loops over the files."""
+
+import json
+import math
+import statistics
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from report.datasets.read.study import open_study
+from report.errors import ReportError
+from report.figures.parts import received
+from report.findings.conditions import Findings, Value
+from report.pages.filters import percent_spread, spread
+from tests import made_conditions as made
+
+MODELS = (
+    {"name": "one", "seed": 1, "taken": [0.2, 0.4, 0.5]},
+    {"name": "owner/two", "seed": 2, "layers": 2, "heads": 6, "moved": [0.1, 0.5]},
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return made.study(tmp_path_factory.mktemp("study"), MODELS)
+
+
+@pytest.fixture(scope="module")
+def find(data):
+    return Findings(data)
+
+
+def rows(data, model, table):
+    """The rows of a table of effects.json as the file has them: list of dicts."""
+    content = json.loads((data.models[model].path / "effects.json").read_text())["tables"][table]
+    columns = content["columns"]
+    return [
+        {
+            name: column["values"][n] * column["step"] if "step" in column else column["values"][n]
+            for name, column in columns.items()
+        }
+        for n in range(content["rows"])
+    ]
+
+
+def line(data, model, layer, head, condition, reduction="mean"):
+    path = data.models[model].path / "received" / f"{layer}" / f"{head}.json"
+    content = json.loads(path.read_text())
+    return [n * content["step"] for n in content["conditions"][condition][reduction]["mean"]]
+
+
+@pytest.mark.parametrize("measure", ["lambda", "total_variation", "affine_error"])
+@pytest.mark.parametrize("over", ["mean", "last"])
+def test_effects_of_heads_and_layers_count_from_1(data, find, measure, over):
+    for model in (0, 1):
+        for row in rows(data, model, "effects"):
+            if row["rows"] == over:
+                place = model, row["layer"] + 1, row["head"] + 1
+                found = find.head(*place, measure, row["condition"], over)
+                assert (found.value, found.error) == pytest.approx(
+                    (row[measure], row[f"{measure}_error"])
+                )
+        for row in rows(data, model, "layers"):
+            if row["rows"] == over:
+                found = find.layer(model, row["layer"] + 1, measure, row["condition"], over)
+                assert found.value == pytest.approx(row[measure])
+                assert found.error == pytest.approx(row[f"{measure}_error"])
+
+
+def test_what_is_taken_is_what_lambda_leaves(find):
+    for layer in (1, 2, 3):
+        left, taken = (find.layer(0, layer, name) for name in ("lambda", "taken"))
+        assert left.value + taken.value == pytest.approx(1)
+        assert left.error == taken.error > 0
+    assert [each.value for each in find.layers(0, "taken")] == [
+        find.layer(0, layer, "taken").value for layer in (1, 2, 3)
+    ]
+    assert find.layer(0, 3, "taken").value == pytest.approx(0.5, abs=0.05)
+    assert len(find.layers(1, "taken")) == 2
+
+
+def test_heads_of_a_layer_are_sorted_by_value(data, find):
+    found = find.heads(1, 2, "total_variation", "sentence")
+    here = [
+        (row["total_variation"], row["head"] + 1)
+        for row in rows(data, 1, "effects")
+        if (row["layer"], row["condition"], row["rows"]) == (1, "sentence", "mean")
+    ]
+    assert [(value.value, head) for value, head in found] == [
+        (pytest.approx(value), head) for value, head in sorted(here)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((0, 4, "taken"), "no taken of condition 'filler' in layer 4; layers and heads count from"),
+        ((0, 0, "lambda"), "no lambda of condition 'filler' in layer 0"),
+        ((0, 1, "taken", "none"), "that add a segment are: filler, sentence, newline, front"),
+        ((0, 1, "mu"), "unknown measure 'mu'; known: taken, lambda, total_variation"),
+    ],
+)
+def test_what_was_not_measured_is_refused(find, arguments, said):
+    with pytest.raises(ReportError, match=said):
+        find.layer(*arguments)
+
+
+def test_the_head_that_has_most_of_all_models_and_layers(data, find):
+    every = [
+        (1 - row["lambda"], model, row["layer"] + 1)
+        for model in (0, 1)
+        for row in rows(data, model, "effects")
+        if (row["condition"], row["rows"]) == ("filler", "mean")
+    ]
+    value, model, layer = find.most("taken")
+    assert (value.value, model, layer) == pytest.approx(max(every))
+
+
+def test_what_old_tokens_keep_is_the_sum_over_them(data, find):
+    with_it, without = (line(data, 0, 0, 1, name) for name in ("filler", "none"))
+    new = data.models[0].condition("filler").new
+    old = [value for n, value in enumerate(with_it) if n not in new]
+    shared = min(len(old), len(without))
+    lines = {"none": "a", "filler": "b"}
+    assert find.kept((0, 1, 2), lines) == pytest.approx(
+        sum(old[:shared]) / sum(without[:shared]), rel=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("kept", "last", "holds"), [(0.8, 0.6, True), (0.6, 0.6, False), (0.8, 0.7, False)]
+)
+def test_old_tokens_keep_more_than_they_are_left_if_the_last_token_says_so(
+    find, monkeypatch, kept, last, holds
+):
+    given = {"mean": kept, "last": last}
+    monkeypatch.setattr(find, "kept", lambda place, lines, rows: given[rows])
+    monkeypatch.setattr(find, "head", lambda *_: Value(0.6, 0.0))
+    assert find.diluted([(0, 1, 1)], {"none": "a", "filler": "b"}) is holds
+
+
+def test_what_is_added_looks_at_itself_where_it_is_higher_and_takes_less(find, monkeypatch):
+    shares = {("filler", 1): 0.2, ("sentence", 1): 0.4, ("filler", 2): 0.3, ("sentence", 2): 0.4}
+    monkeypatch.setattr(
+        find, "head", lambda model, layer, head, measure, name: Value(shares[name, head], 0.0)
+    )
+    weights = {("filler", 0): 0.3, ("sentence", 0): 0.2, ("filler", 1): 0.2, ("sentence", 1): 0.2}
+    monkeypatch.setattr(received, "inside", lambda place, name, _: weights[name, place.head])
+    found = find.against("filler", "sentence", [(0, 1, 1), (0, 1, 2)])
+    assert found.more == [((0, 1, 1), 0.2, 0.4), ((0, 1, 2), 0.3, 0.4)]
+    assert found.inner == [(0, 1, 1)]
+    assert found.level == [(0, 1, 2)]
+    weights["filler", 1] = 0.19
+    assert not find.against("filler", "sentence", [(0, 1, 1), (0, 1, 2)]).level
+    shares["filler", 2] = 0.5
+    assert not find.against("filler", "sentence", [(0, 1, 1), (0, 1, 2)]).more
+
+
+def test_panels_that_are_there_and_why_others_are_not(find):
+    places = [(0, 1, 4), (0, 1, 5), (1, 3, 6), (1, 2, 6), (2, 1, 1), (0, 2, 5)]
+    assert find.there(places) == [(0, 1, 4), (1, 2, 6)]
+    assert find.missing(places) == [
+        "one has 4 heads, so there is no head 5",
+        "two has 2 layers measured, so there is no layer 3",
+        "there is no model 3 in this study",
+    ]
+    panels = find.panels(places, {"none": "w/o", "filler": "w/"}, rules=True)
+    assert [place.title for place in panels.places] == ["one Layer 1 Head 4", "two Layer 2 Head 6"]
+    assert [(place.layer, place.head) for place in panels.places] == [(0, 3), (1, 5)]
+    assert (panels.rules, panels.lines) == (True, {"none": "w/o", "filler": "w/"})
+
+
+def test_models_that_stand_in_for_others(data, find):
+    names = ["big/one or x or one", "owner/two@main or small"]
+    assert find.stand_ins(names) == [("big/one", data.models[0])]
+    assert find.stand_ins(["path/to/one", "owner/two"]) == []
+
+
+def test_kinds_are_the_conditions_that_add_at_one_place(find, tmp_path):
+    assert find.added == ["filler", "sentence", "newline", "front"]
+    assert find.kinds == ["filler", "sentence", "newline"]
+    assert find.sample("filler", 4) == "////…"
+    assert find.sample("filler") == "/" * made.FILLER
+    assert find.same_length
+    other = Findings(made.study(tmp_path, [{"lengths": {"sentence": 7}}]))
+    assert not other.same_length
+    assert other.alike == []
+
+
+def test_even_attention_over_what_is_added(data, find):
+    """Plain loops over the prompts, each as long as it is."""
+    for condition, start in (("filler", made.BEGIN + made.SYSTEM), ("front", made.BEGIN)):
+        shares = []
+        for number in range(3):
+            length = made.BEGIN + made.SYSTEM + made.FILLER + made.QUESTION + number
+            after = range(start + made.FILLER, length)
+            shares.append(statistics.mean(made.FILLER / (row + 1) for row in after))
+        assert find.even(1, condition) == pytest.approx(statistics.mean(shares))
+
+
+def test_models_in_whose_first_layer_the_pattern_moves_alike(find, tmp_path, monkeypatch):
+    assert find.alike == ["one", "two"]
+    monkeypatch.setattr(made, "FILLER", 8)
+    kinds = ("none", "filler")
+    assert Findings(made.study(tmp_path / "a", conditions=kinds)).alike == []
+    differing = Findings(made.study(tmp_path / "b"))
+    effects = differing.data.models[0].effects
+    at = (effects["condition"] == "sentence") & (effects["layer"] == 0) & (effects["head"] == 2)
+    effects["total_variation"][at] += 0.001
+    assert differing.alike == []
+    effects["total_variation"][at] -= 0.0008
+    assert Findings(differing.data).alike == ["tiny"]
+
+
+def test_kinds_by_what_they_take(data, find):
+    found = find.by_taken(0)
+    assert [value.value for value, _ in found] == sorted(value.value for value, _ in found)
+    expected = {
+        made.CONDITIONS[row["condition"]]: 1 - row["lambda"]
+        for row in rows(data, 0, "layers")
+        if (row["layer"], row["rows"]) == (0, "mean") and row["condition"] != "front"
+    }
+    assert {label: value.value for value, label in found} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("condition", ["none", "filler", "front"])
+@pytest.mark.parametrize("reduction", ["mean", "last"])
+@pytest.mark.parametrize("cut", [False, True])
+def test_peaks_are_over_positions_that_all_prompts_have(data, find, condition, reduction, cut):
+    place = 1, 2, 5
+    values = line(data, 1, 1, 4, condition, reduction)
+    text = data.models[1].condition(condition)
+    kept = {n: values[n] for n in range(len(text.tokens))}  # the first prompt is the shortest
+    if cut:
+        kept = {n: values[p] for n, p in enumerate(text.positions) if p < len(text.tokens)}
+    found = find.peak(*place, condition, cut, reduction)
+    assert found.value == pytest.approx(max(kept.values()))
+    assert kept[found.position] == pytest.approx(found.value)
+    where = int(text.positions[found.position]) if cut else found.position
+    assert found.token == text.tokens[where]
+    assert found.inside == (where in text.new)
+    for position, value in kept.items():
+        assert find.at(*place, condition, position, cut, reduction) == pytest.approx(value)
+        assert find.has(*place, condition, position, cut, reduction)
+    assert math.isnan(find.at(*place, condition, max(kept) + 1, cut, reduction))
+    assert not find.has(*place, condition, max(kept) + 1, cut, reduction)
+    assert not find.has(*place, condition, 10_000, cut, reduction)
+
+
+def test_the_condition_with_the_highest_peak_in_a_head(find, monkeypatch):
+    tops = {"filler": 0.2, "sentence": 0.3}
+    monkeypatch.setattr(find, "peak", lambda *place: SimpleNamespace(value=tops[place[-1]]))
+    assert find.highest((0, 1, 1), ("filler", "sentence", "unknown")) == "sentence"
+    assert find.highest((0, 1, 99), ("filler", "sentence")) == "filler"
+
+
+def test_merges_over_a_boundary_are_counted(find, tmp_path):
+    assert find.crossings == []
+    merged = Findings(made.study(tmp_path, [{}, {"name": "merging", "merged": True}]))
+    [(name, label, prompts, crossing)] = merged.crossings
+    assert (name, label, prompts) == ("merging", "Meaningless tokens", 3)
+    assert (crossing["text"], crossing["before"], crossing["after"]) == ("*./", "system", "filler")
+
+
+def test_what_holds_of_all_models(find, tmp_path):
+    assert (find.deep, find.by_distance) == (True, True)
+    other = Findings(made.study(tmp_path, [{}, {"layers": 1, "terms": ["content"]}]))
+    assert (other.deep, other.by_distance) == (False, False)
+
+
+def test_a_single_prompt_has_no_spread(tmp_path):
+    data = made.study(tmp_path, [{"error": np.nan}], prompts=1)
+    find = Findings(open_study([data.models[0].path]))
+    taken, error = find.layer(0, 1, "taken"), find.layer(0, 1, "affine_error")
+    assert (taken.known, error.known) == (True, False)
+    assert math.isnan(taken.error)
+    assert "±" not in percent_spread(taken)
+    assert percent_spread(error) == "not known"
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "said"),
+    [
+        (0.53512, 0.0042, "0.535 ± 0.004"),
+        (0.53512, 0.096, "0.5 ± 0.1"),
+        (0.53512, 0.00004, "0.54"),
+        (0.5, 0.0, "0.50"),
+        (0.5, math.nan, "0.50"),
+        (12.3456, 0.7, "12.3 ± 0.7"),
+        (46.5, 14, "46 ± 14"),
+        (-0.25, 0.01, "−0.25 ± 0.01"),
+        (math.nan, 0.1, "not known"),
+    ],
+)
+def test_values_are_as_exact_as_their_errors(value, error, said):
+    assert spread(Value(value, error)) == said.replace(" ±", "\u00a0±").replace("± ", "±\u00a0")
+
+
+def test_shares_are_said_in_percent():
+    assert percent_spread(Value(0.465, 0.0042)) == "46.5\u00a0±\u00a00.4\u00a0%"
+    assert percent_spread(Value(0.16, math.nan)) == "16\u00a0%"
+
+
+def test_slashes_are_counted_and_not_the_end_of_their_line(data):
+    find = Findings(data)
+    text = data.models[0].condition("filler")
+    assert find.slashes() == len(text.new)
+    for said, expected in (("///", 3 * len(text.new)), ("/a", 0)):
+        tokens = [said if place in text.new else each for place, each in enumerate(text.tokens)]
+        tokens[text.new[-1]] = "/↵" if expected else "a"
+        other = SimpleNamespace(tokens=tokens, new=text.new)
+        model = SimpleNamespace(condition=lambda name, other=other: other)
+        found = Findings(SimpleNamespace(models=[model])).slashes()
+        assert found == max(0, expected - 2)

@@ -1,0 +1,413 @@
+"""Every number that an article may quote, against plain loops over the files."""
+
+import functools
+import itertools
+import json
+import statistics
+
+import numpy as np
+import pytest
+
+from report.errors import ReportError
+from report.figures.parts.heads import Head, head_label
+from report.findings.passage import FEWEST_POINTS, Findings
+from tests.figures import hand_made
+
+LAYERS, HEADS, LENGTH = hand_made.LAYERS, hand_made.HEADS, hand_made.LENGTH
+EVERY_HEAD = list(itertools.product(range(LAYERS), range(HEADS)))
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A function from a kind of model to a hand-made study of it."""
+    return functools.cache(lambda kind: hand_made.study(tmp_path_factory.mktemp("study"), kind))
+
+
+@pytest.fixture(scope="module")
+def data(study):
+    return study("alibi_bias")
+
+
+@pytest.fixture(scope="module")
+def find(data):
+    return Findings(data)
+
+
+@pytest.fixture(scope="module")
+def heads(data):
+    """The rows of the table of heads as the file has them: dict of (source, layer, head)."""
+    columns = json.loads((data.path / "head_statistics.json").read_text())["tables"]["heads"]
+    columns = columns["columns"]
+    rows = {}
+    for n, source in enumerate(columns["source"]["values"]):
+        at = source, columns["layer"]["values"][n], columns["head"]["values"][n]
+        rows[at] = {
+            name: column["values"][n] * column.get("step", 1)
+            for name, column in columns.items()
+            if name != "source"
+        }
+    return rows
+
+
+@pytest.fixture(scope="module")
+def points(data):
+    """All points of figures 7 to 10 as the files have them: list of dicts, with their layer."""
+    found = []
+    for layer in range(LAYERS):
+        table = json.loads((data.path / "updates" / f"{layer}.json").read_text())["tables"]
+        columns = table["points"]["columns"]
+        for n in range(table["points"]["rows"]):
+            row = {name: c["values"][n] * c.get("step", 1) for name, c in columns.items()}
+            found.append(row | {"layer": layer})
+    assert len(found) == LAYERS * HEADS * LENGTH
+    return found
+
+
+def per_head(points, measure, value):
+    """dict of (layer, head) to `measure` of the list of `value`(point), token by token."""
+    return {
+        (layer, head): measure(
+            [value(p) for p in points if (p["layer"], p["head"]) == (layer, head)]
+        )
+        for layer, head in EVERY_HEAD
+    }
+
+
+@pytest.mark.parametrize("measure", ["itself", "first_token", "concentration"])
+@pytest.mark.parametrize("source", ["passage", "corpus"])
+def test_measures_of_heads(find, heads, measure, source):
+    expected = {(la, he): heads[source, la, he][measure] for la, he in EVERY_HEAD}
+    found = find.values(measure, source)
+    assert found.shape == (LAYERS, HEADS)
+    assert {at: found[at] for at in EVERY_HEAD} == pytest.approx(expected)
+    best = max(expected, key=expected.get)
+    strongest = find.strongest(measure, source)
+    assert (strongest.layer, strongest.head) == best
+    assert strongest.value == pytest.approx(expected[best])
+    assert strongest.label == f"L{best[0]}H{best[1]}" == head_label(*best)
+    assert strongest.state == {"layer": best[0], "head": best[1]}
+    assert find.count(measure, 0.5, source) == sum(value >= 0.5 for value in expected.values())
+    means = [statistics.mean(expected[la, he] for he in range(HEADS)) for la in range(LAYERS)]
+    assert find.layer_means(measure, source) == pytest.approx(means)
+
+
+def test_corpus_is_what_is_meant_where_nothing_is_said(find):
+    assert (find.values("itself") == find.values("itself", "corpus")).all()
+    assert (find.values("itself") != find.values("itself", "passage")).any()
+
+
+def test_unknown_measures_are_refused(find):
+    with pytest.raises(
+        ReportError, match=r"unknown measure 'x'; known: itself, .*previous_token, next_token"
+    ):
+        find.values("x")
+
+
+def test_previous_token(find, points):
+    def share(values):
+        return sum(values[1:]) / (LENGTH - 1)
+
+    expected = per_head(points, share, lambda p: p["largest_target"] == p["token"] - 1)
+    found = find.values("previous_token")
+    assert {at: found[at] for at in EVERY_HEAD} == pytest.approx(expected)
+    assert sum(expected.values()) > 0
+    assert not find.values("next_token").any()
+
+
+def test_neighbours_on_both_sides_in_an_encoder(study):
+    data = study("encoder")
+    find = Findings(data)
+    for name, step in (("previous_token", -1), ("next_token", 1)):
+        shares = {}
+        for at in EVERY_HEAD:
+            target = data.attention(*at).largest_targets[:, 0].tolist()
+            hits = [target[i] == i + step for i in range(LENGTH) if 0 <= i + step < LENGTH]
+            shares[at] = sum(hits) / (LENGTH - 1)
+        found = find.values(name)
+        assert {at: found[at] for at in EVERY_HEAD} == pytest.approx(shares)
+        assert sum(shares.values()) > 0
+    shares = find.largest_target_shares
+    assert shares["next_token"] > 0
+    assert sum(shares.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("means", "said"),
+    [
+        ([0.1, 0.2, 0.3, 0.4], "rises"),
+        ([0.4, 0.3, 0.2, 0.1], "falls"),
+        ([0.1, 0.9, 0.2, 0.15], "goes up and down"),
+        ([0.02, 0.03, 0.07, 0.17, 0.24, 0.23, 0.22, 0.14], "goes up and down"),
+        ([0.54, 0.49, 0.56, 0.42, 0.05, 0.22, 0.03, 0.05], "goes up and down"),
+        ([0.0] * 8, "hardly changes"),
+        ([0.5], "hardly changes"),
+        ([0.001, 0.002, 0.003, 0.004], "hardly changes"),
+        ([0.0, 0.0, 0.0, 0.0, 0.5, 0.6], "rises"),
+        ([0.1, 0.3, 0.28, 0.4], "rises"),
+        ([0.1, 0.3, 0.26, 0.4], "goes up and down"),
+        ([0.4, 0.28, 0.3, 0.1], "falls"),
+    ],
+)
+def test_trends(find, monkeypatch, means, said):
+    monkeypatch.setattr(find, "layer_means", lambda measure, source: means)
+    assert find.trend("itself") == said
+
+
+@pytest.mark.parametrize(
+    ("means", "turns"),
+    [
+        ([0.02, 0.17, 0.24, 0.14], {"high": (2, 0.24)}),
+        ([0.5, 0.1, 0.2, 0.4], {"low": (1, 0.1)}),
+        ([0.2, 0.4, 0.1, 0.2], {"high": (1, 0.4), "low": (2, 0.1)}),
+        ([0.5, 0.505, 0.1, 0.3, 0.095], {}),  # both ends are as far out, but for a hundredth
+        ([0.1, 0.2, 0.3], {}),
+        ([0.2, 0.2, 0.2], {}),
+    ],
+)
+def test_turns_of_what_goes_up_and_down_are_named(find, monkeypatch, means, turns):
+    monkeypatch.setattr(find, "layer_means", lambda measure, source: means)
+    assert find.turns("itself") == turns
+
+
+def test_the_head_that_gives_most_to_a_target_is_named(find, monkeypatch):
+    given = np.array([[0.2, 0.4], [0.5, 0.1]])
+    monkeypatch.setattr(find, "mean_probability", {"first_token": given}, raising=False)
+    monkeypatch.setattr(
+        find, "even_attention", {"first_token": np.array([[0.1, 0.1], [0.4, 0.1]])}, raising=False
+    )
+    best, beyond = find.most_given("first_token"), find.most_given("first_token", 0.3)
+    assert (best.label, best.value) == ("L1H0", 0.5)
+    assert (beyond.label, beyond.value) == ("L0H1", 0.4)  # the other sees few besides
+
+
+def test_shares_of_largest_targets(find, points):
+    counts = dict.fromkeys(("itself", "first_token", "previous_token", "other"), 0)
+    for point in points:
+        if point["token"] == 0:
+            continue
+        if point["largest_target"] == point["token"]:
+            counts["itself"] += 1
+        elif point["largest_target"] == 0:
+            counts["first_token"] += 1
+        elif point["largest_target"] == point["token"] - 1:
+            counts["previous_token"] += 1
+        else:
+            counts["other"] += 1
+    total = LAYERS * HEADS * (LENGTH - 1)
+    expected = {n: c / total for n, c in counts.items()} | {"next_token": 0}
+    assert find.largest_target_shares == pytest.approx(expected)
+    assert min(counts.values()) > 0
+
+
+@pytest.mark.parametrize("kind", ["alibi_bias", "encoder", "sink"])
+def test_mean_probabilities(study, kind):
+    data = study(kind)
+    found = Findings(data).mean_probability
+    for layer, head in EVERY_HEAD:
+        rows = data.attention(layer, head).probability.tolist()
+        first = statistics.mean(row[0] for row in rows[1:])
+        last = statistics.mean(row[-1] for row in rows[:-1])
+        assert found["first_token"][layer, head] == pytest.approx(first)
+        assert found["last_token"][layer, head] == pytest.approx(last)
+        assert (last > 0) == (kind == "encoder")
+        nothing = 1 - statistics.mean(map(sum, rows))
+        assert found["sink"][layer, head] == pytest.approx(nothing, abs=1e-3)
+        assert (found["sink"][layer, head] > 0.1) == (kind == "sink")
+
+
+@pytest.mark.parametrize("kind", ["alibi_bias", "encoder", "window"])
+def test_what_even_attention_would_give(study, kind):
+    data = study(kind)
+    found = Findings(data).even_attention
+    for layer, head in EVERY_HEAD:
+        visible = data.visible(layer, head)
+        rows = [
+            [(first <= j <= last) / (last - first + 1) for j in range(LENGTH)]
+            for first, last in zip(visible.first.tolist(), visible.last.tolist(), strict=True)
+        ]
+        expected = {
+            "first_token": [row[0] for row in rows[1:]],
+            "last_token": [row[-1] for row in rows[:-1]],
+            "previous_token": [rows[i][i - 1] for i in range(1, LENGTH)],
+            "next_token": [rows[i][i + 1] for i in range(LENGTH - 1)],
+        }
+        for name, values in expected.items():
+            assert found[name][layer, head] == pytest.approx(statistics.mean(values))
+
+
+@pytest.mark.parametrize(
+    ("even", "value", "habit"), [(0.05, 0.5, True), (0.05, 0.49, False), (0.29, 1.0, False)]
+)
+def test_a_habit_is_more_than_chance(data, monkeypatch, even, value, habit):
+    find = Findings(data)
+    monkeypatch.setitem(find._shards, "even_previous_token", np.full((LAYERS, HEADS), even))
+    assert find.is_habit(Head(0, 1, value), "previous_token") is habit
+
+
+def test_much_attention_is_more_than_even_attention_gives(data, monkeypatch):
+    find = Findings(data)
+    given, even = np.full((2, LAYERS, HEADS), [[[0.29]], [[0.29]]])
+    given[0, 1] = 0.7
+    monkeypatch.setitem(find._shards, "first_token", given)
+    monkeypatch.setitem(find._shards, "even_first_token", even)
+    assert np.argwhere(find.beyond_even("first_token", 0.3)).tolist() == [[0, 1]]
+    assert not find.beyond_even("first_token", 0.8).any()
+    assert not find.beyond_even("first_token", 0.15, mean=True)
+    given[:] = 0.6
+    assert find.beyond_even("first_token", 0.15, mean=True)
+
+
+@pytest.mark.parametrize("kind", hand_made.KINDS)
+def test_spreads_of_terms_and_what_they_lead(study, kind):
+    data = study(kind)
+    find = Findings(data)
+    spreads = {}
+    for layer, head in EVERY_HEAD:
+        attention = data.attention(layer, head)
+        first, last = attention.visible.first, attention.visible.last
+        for name in ("content", "bias", "position"):
+            if name not in attention.terms:
+                continue
+            matrix = attention.terms[name].matrix()
+            rows = [matrix[i][first[i] : last[i] + 1].tolist() for i in range(LENGTH)]
+            values = [statistics.pstdev(row) for row in rows if len(row) > 1]
+            spreads[name, layer, head] = statistics.mean(values)
+    names = list(find.term_spreads)
+    assert names == list(dict.fromkeys(name for name, *_ in spreads))
+    for name, layer, head in spreads:
+        assert find.term_spreads[name][layer, head] == pytest.approx(spreads[name, layer, head])
+    assert find.leading_term("no such term") == 0
+    if not names:
+        return
+    leading = [max(names, key=lambda name, at=at: spreads[name, *at]) for at in EVERY_HEAD]
+    assert {name: find.leading_term(name) for name in names} == {
+        name: leading.count(name) for name in names
+    }
+    last = names[-1]
+    most = max(EVERY_HEAD, key=lambda at: spreads[last, *at])
+    found = find.extreme_spread(last)
+    assert (found.layer, found.head) == most
+    assert found.value == pytest.approx(spreads[last, *most])
+
+
+def test_layers_without_a_term_that_others_have(study, monkeypatch):
+    assert Findings(study("rotary")).layers_without("position") == []
+    find = Findings(study("rotary"))
+    monkeypatch.setitem(find._shards, "position", np.array([[0.0] * 4, [1.0] * 4, [0.0] * 4]))
+    assert find.layers_without("position") == [0, 2]
+
+
+def test_windows_of_the_layers_that_have_one(study):
+    assert Findings(study("window")).windows == {0: 7, 2: 7}
+    assert Findings(study("alibi_bias")).windows == {}
+    assert Findings(study("encoder")).windows == {}
+
+
+def test_how_much_longer_updates_are_before_a_norm(study):
+    assert Findings(study("softcap")).raw_ratio == pytest.approx(2, abs=0.01)
+    assert Findings(study("alibi_bias")).raw_ratio is None
+
+
+def test_magnitudes(find, points):
+    for layer in range(LAYERS):
+        values = [point["magnitude"] for point in points if point["layer"] == layer]
+        assert find.median_magnitude(layer) == pytest.approx(statistics.median(values))
+    medians = per_head(points, statistics.median, lambda p: p["magnitude"])
+    best = max(medians, key=medians.get)
+    found = find.strongest_update
+    assert ((found.layer, found.head), found.value) == (best, pytest.approx(medians[best]))
+
+
+def test_alignments(find, points):
+    values = [point["alignment"] for point in points]
+    assert find.opposing() == pytest.approx(sum(v < 0 for v in values) / len(values))
+    here = [point["alignment"] for point in points if point["layer"] == 1]
+    assert find.opposing(1) == pytest.approx(sum(v < 0 for v in here) / len(here))
+    shares = [(layer, find.opposing(layer)) for layer in range(LAYERS)]
+    ends = max(shares, key=lambda s: s[1]), min(shares, key=lambda s: s[1])
+    assert find.opposing_by_layer() == (ends if find.opposing() > 0.5 else ends[::-1])
+    means = per_head(points, statistics.mean, lambda p: p["alignment"])
+    for found, best in (
+        (find.most_opposing, min(means, key=means.get)),
+        (find.most_aligned, max(means, key=means.get)),
+    ):
+        assert ((found.layer, found.head), found.value) == (best, pytest.approx(means[best]))
+
+
+def test_updates_towards_the_first_token_are_compared_within_a_layer(find, points):
+    expected = {}
+    for layer in range(LAYERS):
+        here = [p for p in points if p["layer"] == layer and p["token"]]
+        first = [p["magnitude"] for p in here if p["largest_target"] == 0]
+        other = [p["magnitude"] for p in here if p["largest_target"] != 0]
+        if min(len(first), len(other)) >= FEWEST_POINTS:
+            expected[layer] = statistics.median(first), statistics.median(other)
+    found = find.first_token_updates
+    assert {each.layer for each in found} == set(expected)
+    for each in found:
+        assert (each.first_token, each.other) == pytest.approx(expected[each.layer])
+    ratios = [each.ratio for each in found]
+    assert ratios == sorted(ratios)
+    assert [each.contrast for each in found] == [max(r, 1 / r) for r in ratios]
+    assert ratios[0] == pytest.approx(min(first / other for first, other in expected.values()))
+
+
+def test_updates_of_a_head_are_compared_with_its_own(data, monkeypatch):
+    """Head 0 writes little and looks at the first token, head 1 writes much and hardly does: the
+    layer has shorter updates there, and yet each head writes longer ones when it looks there."""
+    few, many = FEWEST_POINTS, 4 * FEWEST_POINTS
+    head = np.repeat([0, 0, 1, 1, 2], [many, few, few, many, few])
+    target = np.repeat([0, 5, 0, 5, 0], [many, few, few, many, few])
+    magnitude = np.repeat([0.2, 0.1, 2.0, 1.0, 0.2], [many, few, few, many, few])
+    points = {
+        "head": np.append(head, 0),
+        "token": np.append(np.ones(len(head), int), 0),
+        "largest_target": np.append(target, 5),
+        "magnitude": np.append(magnitude, 9.0),  # of token 0, which is left out
+    }
+    nothing = {name: column[:0] for name, column in points.items()}
+    monkeypatch.setattr(
+        data, "updates", lambda layer: {"points": nothing if layer else points}, raising=False
+    )
+    fresh = Findings(data)
+    (layer,) = fresh.first_token_updates
+    assert (layer.layer, layer.head, layer.ratio) == (0, None, pytest.approx(0.2))
+    found = {each.label: each.ratio for each in fresh.first_token_updates_of_heads}
+    assert found == {"L0H0": pytest.approx(2), "L0H1": pytest.approx(2)}  # head 2: one kind only
+
+
+def test_sizes_of_orientations_and_how_they_go_with_length(find, points):
+    sizes = [abs(point["alignment"]) for point in points]
+    assert find.mean_size_of_orientation == pytest.approx(statistics.mean(sizes))
+    expected = []
+    for layer in range(LAYERS):
+        here = [p for p in points if p["layer"] == layer and p["token"]]
+        value = statistics.correlation(
+            *([p[name] for p in here] for name in ("alignment", "magnitude"))
+        )
+        expected.append(0 if abs(value) < 0.3 else 1 if value > 0 else -1)
+    assert find.length_with_orientation == expected
+
+
+def test_longer_updates_turn_one_way_or_the_other(data, monkeypatch):
+    rising = {"token": np.arange(5), "alignment": np.array([9, 0, 0.1, 0.3, 0.4])}
+    level = {"token": np.arange(5), "alignment": np.array([9, 0.2, 0.2, 0.2, 0.2])}
+    apart = {"token": np.arange(5), "alignment": np.array([9, -1, 1, 1, -1])}
+    falling = rising | {"alignment": -rising["alignment"]}
+    layers = [each | {"magnitude": np.arange(5.0)} for each in (rising, falling, level, apart)]
+    monkeypatch.setattr(data, "updates", lambda layer: {"points": layers[layer]}, raising=False)
+    monkeypatch.setattr(type(data), "layers", 4, raising=False)
+    assert Findings(data).length_with_orientation == [1, -1, 0, 0]
+
+
+@pytest.mark.parametrize("target", [0, 1])
+def test_a_kind_of_target_that_does_not_occur_is_not_compared(data, monkeypatch, target):
+    columns = {
+        "token": np.arange(40),
+        "head": np.zeros(40, int),
+        "largest_target": np.full(40, target),
+        "magnitude": np.ones(40),
+    }
+    fresh = Findings(data)
+    monkeypatch.setattr(data, "updates", lambda layer: {"points": columns}, raising=False)
+    assert fresh.first_token_updates == fresh.first_token_updates_of_heads == []

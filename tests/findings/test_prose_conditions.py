@@ -1,0 +1,307 @@
+"""What article 2 says of studies that differ: true sentences, whatever was measured.
+
+The article's own template is rendered with made studies; no picture is drawn.
+"""
+
+import html
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from report.datasets import store
+from report.findings.conditions import Against, Findings
+from report.pages import render
+from report.study.study import read_study
+from tests import made_conditions as made
+from tests import rendered
+from tests.commands import ROOT
+
+TEMPLATE = ROOT / "templates" / "articles" / "filler-tokens.md.j2"
+SMALL = (
+    {"name": "llama-5x32", "layers": 3, "heads": 32, "family": "llama", "seed": 1},
+    {"name": "qwen2-5x28", "layers": 3, "heads": 28, "family": "qwen2", "seed": 2},
+    {"name": "gemma3-6x8", "layers": 3, "heads": 8, "family": "gemma3_text", "seed": 3},
+)
+LARGE = (
+    {"name": "meta-llama/Llama-3.1-8B-Instruct", "layers": 3, "heads": 32, "source": "hub"},
+    {"name": "Qwen/Qwen2.5-Math-7B", "layers": 3, "heads": 28, "source": "hub"},
+    {"name": "google/gemma-3-4b-it", "layers": 3, "heads": 8, "source": "hub"},
+)
+LARGE = tuple(each | {"num_hidden_layers": 32, "parameters": 8_000_000_000} for each in LARGE)
+TINY = ({"layers": 1, "heads": 1}, {"name": "tiny-2", "layers": 1}, {"name": "tiny-3"})
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """A function from what studies of models are like to the article's text and its figures."""
+    rendered.words_only(monkeypatch)
+    # hundreds of small files, which other tests check against their schemas
+    monkeypatch.setattr(store, "check", lambda data, source: data)
+
+    def write(models=SMALL, asked=None, **options):
+        names = asked or [each.get("name", "tiny") for each in models]
+        study = read_study(TEMPLATE, models=names)
+        shutil.rmtree(tmp_path / "datasets", ignore_errors=True)
+        data = made.study(tmp_path / "datasets", models, **options)
+        render.render_article(study, data, tmp_path / "site_src")
+        text = (tmp_path / "site_src" / "articles" / "filler-tokens" / "index.md").read_text(
+            "utf-8"
+        )
+        figures = rendered.figures(text)
+        text = re.sub(rendered.CAPTION, r"\1", text)
+        text = re.sub(r"<[^>]*>", "", text)
+        return html.unescape(text), figures
+
+    return write
+
+
+def paragraphs(text):
+    prose = rendered.body(text).split("\n", 1)[1]
+    return [part.strip() for part in re.split(r"\n\s*\n", prose.strip())]
+
+
+EVERY = {
+    "small": (SMALL, {}),
+    "large": (LARGE, {}),
+    "tiny": (TINY, {}),
+    "one model": (SMALL[:1], {}),
+    "two models": (SMALL[:2], {}),
+    "one prompt": (SMALL, {"prompts": 1}),
+    "no sentence": (SMALL, {"conditions": ("none", "filler")}),
+    "scores alone": ([each | {"error": np.nan} for each in SMALL], {}),
+    "all but exact": ([each | {"error": 0.001, "moved": 0} for each in SMALL], {}),
+    "exact": ([each | {"error": 0.12} for each in SMALL], {}),
+    "poor": ([each | {"error": 0.7} for each in SMALL], {}),
+    "much taken": ([each | {"taken": [0.8, 0.4, 0.2]} for each in SMALL[:2]], {}),
+    "learned positions": ([each | {"terms": ["content"]} for each in SMALL], {}),
+    "merged": ([each | {"merged": True} for each in SMALL], {}),
+    "other lengths": ([each | {"lengths": {"sentence": 7}} for each in SMALL], {}),
+}
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_sentences_are_whole(written, kind):
+    models, options = EVERY[kind]
+    text, figures = written(models, **options)
+    for paragraph in paragraphs(text):
+        lines = paragraph.split("\n")
+        if lines[0].startswith("|"):
+            assert all(line.startswith("|") and line.endswith("|") for line in lines), paragraph
+            cells = {line.replace("<|begin|>", "").count("|") for line in lines}
+            assert len(cells) == 1, paragraph
+            continue
+        joined = paragraph.replace("\n", " ")
+        if not joined.startswith(("#", "- ", ">", "!!!", "[^")):
+            assert joined[-1] in ".:)", joined
+        assert not re.search(r" [.,;:)](?!\w)|[.,;:]{2}(?<!l\.,)|\S {2}", joined.lstrip("> ")), (
+            joined
+        )
+    prose = "\n".join(paragraphs(text))
+    assert not re.search(r"\b1 (layers|heads|tokens|questions)\b|\bNone\b(?!”)|\bnan\b", prose)
+    assert set(re.findall(r"\[\^(\w+)\](?!:)", prose)) == set(re.findall(r"\[\^(\w+)\]:", prose))
+    assert figures[0].startswith("filler_")
+    assert "{{" not in prose.replace("Think {{ 1 }} <i>well</i>.", "")  # that is the prompt
+
+
+def test_the_study_s_panels_are_all_there_and_in_its_order(written):
+    text, figures = written()
+    assert figures == [
+        "filler_lines",
+        "filler_lines_2",
+        "filler_effect_1",
+        "filler_effect_2",
+        "filler_effect_3",
+        "filler_against",
+        "filler_layers",
+    ]
+    assert "are missing here" not in text
+    assert "cannot be drawn here" not in text
+
+
+def test_panels_that_cannot_be_drawn_are_owned_up_to(written):
+    text, figures = written(TINY)
+    assert figures[:2] == ["filler_lines_2", "filler_effect_1"]
+    assert (
+        "The study’s panels cannot be drawn here: tiny has 1 head, so there is no head 20" in text
+    )
+    assert "tiny-2 has 4 heads, so there is no head 8" in text
+    assert "so there is no head 22" in text
+    few = [SMALL[0] | {"heads": 25}, SMALL[1] | {"layers": 2}]
+    text, figures = written(few)
+    assert "Some panels of the study are missing here: llama-5x32 has 25 heads, so there is" in text
+    assert "qwen2-5x28 has 2 layers measured, so there is no layer 3" in text
+    assert "shows it for two heads of the first layer" in text
+    assert "| not measured |" in text
+
+
+def test_small_models_say_what_they_stand_in_for(written):
+    asked = ["meta-llama/Llama-3.1-8B-Instruct or llama-5x32", "b/c or qwen2-5x28", "gemma3-6x8"]
+    text, _ = written(asked=asked)
+    assert "In the place of Llama-3.1-8B-Instruct stands [llama-5x32]" in text
+    assert ", with 1,234 parameters and in that of c stands [qwen2-" in text
+    assert "some of them were not on the machine that built this page" in text
+    assert "stands [gemma3-6x8]" not in text
+    assert "Some small models stand in" in text
+    assert "nothing here confirms or contradicts the study" in text
+
+
+def test_the_study_s_own_models_stand_for_themselves(written):
+    asked = [f"{each['name']} or {small['name']}" for each, small in zip(LARGE, SMALL, strict=True)]
+    text, _ = written(LARGE, asked)
+    assert "stand in" not in text
+    assert "confirms or contradicts" not in text
+    assert "Llama-3.1-8B-Instruct Layer 1 Head 20" not in text.split("##")[0]
+    assert "Only the first layers were measured, since that is where the study looks." in text
+    assert "| Layers measured | the first 3 of 32 |" in text
+
+
+def test_numbers_are_those_of_the_data(written, tmp_path):
+    models = [each | {"taken": 0.1 + n / 10} for n, each in enumerate(SMALL)]
+    text, _ = written(models)
+    for n, each in enumerate(models):
+        effects = made.open_study([tmp_path / "datasets" / f"{n}"]).models[0].layer_effects
+        at = (effects["condition"] == "filler") & (effects["rows"] == "mean")
+        value = 1 - effects["lambda"][at & (effects["layer"] == 0)][0]
+        row = next(line for line in text.split("\n") if line.startswith("| 1 |"))
+        said = row.split("|")[n + 2]
+        number = re.search(r"[\d.]+", said)[0]
+        rounded = 0.51 * 10.0 ** -len(number.partition(".")[2])
+        assert float(number) == pytest.approx(100 * value, abs=rounded)
+        assert value == pytest.approx(0.1 + n / 10, abs=0.06)
+        assert each["name"] in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "said", "not_said"),
+    [
+        ({"taken": 0.1}, "they find them dull", "even more than even attention"),
+        ({"taken": 0.7}, "even more than even attention would", "they find them dull"),
+        ({"error": 0.001}, "The reading is all but exact", "a poor one"),
+        ({"error": 0.1}, "The reading is a good one, then", "all but exact"),
+        ({"error": 0.8}, "The reading is a poor one, then", "a good one"),
+        ({"error": 0.3}, "The reading tells most of what happens", "a good one"),
+        ({"moved": 0.2}, "It does in every model: at most 1", "It does not do so clearly"),
+        ({"error": 0.3}, "as much of the output is left unexplained.", "is left unexplained,"),
+        ({"error": np.nan}, "as when they stand before the question.", "is left unexplained"),
+        ({"terms": ["content"]}, "the question now stands 9 tokens farther", "how far apart the"),
+        ({"merged": True}, "merged characters of two parts into one token, “*./”", "No token of"),
+        ({}, "No token of any prompt reaches over the border", "merged characters"),
+        ({}, "every head of every model agrees to the digits", "of tiny"),
+    ],
+)
+def test_sentences_go_by_the_numbers(written, changes, said, not_said):
+    text, _ = written([each | changes for each in SMALL])
+    assert said in text
+    assert not_said not in text
+
+
+def test_later_layers_are_compared_with_the_first(written):
+    rising = [each | {"taken": np.linspace(0.1, 0.6, each["layers"])} for each in SMALL]
+    falling = [each | {"taken": np.linspace(0.6, 0.1, each["layers"])} for each in SMALL[1:]]
+    text, _ = written([rising[0], *falling])
+    number = r"[\d.]+\s%"
+    assert re.search(
+        rf"In llama-5x32, the share goes from {number} in layer\s1, its lowest, to {number} "
+        r"in layer\s3",
+        text,
+    )
+    assert re.search(
+        rf"In gemma3-6x8, the share goes from {number} in layer\s1 to {number} in layer\s3, "
+        "the last one measured and its lowest",
+        text,
+    )
+    text, _ = written([each | {"taken": [0.5, 0.1, 0.3]} for each in SMALL])
+    assert re.search(
+        rf"In qwen2-5x28, the share goes from {number} in layer\s1 down to {number} in layer\s2, "
+        rf"its lowest, and then to {number} in layer\s3, the last one",
+        text,
+    )
+
+
+def test_the_most_that_a_head_gives_is_named_with_its_model_and_layer(written):
+    text, _ = written([SMALL[0], SMALL[1] | {"taken": [0.2, 0.2, 0.8]}, SMALL[2]])
+    assert re.search(r"that any head gives them is [89]\d\s%, in layer 3 of qwen2-5x28\.", text)
+
+
+def test_what_old_tokens_keep_is_explained_only_where_the_data_do(written, monkeypatch):
+    monkeypatch.setattr(Findings, "diluted", lambda *_: True)
+    text, _ = written()
+    assert "That is why Figure 1 has the old tokens keep " in text
+    monkeypatch.setattr(Findings, "diluted", lambda *_: False)
+    text, _ = written()
+    assert "That is why" not in text
+
+
+def test_heads_that_give_a_sentence_more_are_named_and_those_whose_slashes_look_higher(
+    written, monkeypatch
+):
+    places = [((1, 1, 1), 0.2, 0.4), ((0, 1, 27), 0.25, 0.5)]
+    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [(0, 1, 27)], []))
+    text, _ = written()
+    assert "head 1 of qwen2-5x28 40\u00a0% against 20\u00a0%; head 27 of llama-5x32 50" in text
+    assert "nevertheless higher in head 27 of llama-5x32: there they get more from each" in text
+    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [(0, 1, 27)], [(1, 1, 1)]))
+    text, _ = written()
+    assert "higher in head 27 of llama-5x32, and about as high in head 1 of qwen2-5x28: " in text
+    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [], [(1, 1, 1)]))
+    text, _ = written()
+    assert "the slashes are nevertheless about as high in head 1 of qwen2-5x28: there they" in text
+    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [], []))
+    text, _ = written()
+    assert "from each other" not in text
+
+
+def test_the_study_s_own_values_say_where_and_with_what_they_were_read(written):
+    text, _ = written()
+    assert "| Measured here: highest value, over the positions that all questions have |" in text
+    assert "| about 0.08 near position 60 |" in text
+    row = next(line for line in text.split("\n") if line.startswith("| Gemma, layer 1 head 8"))
+    assert re.search(r", gemma3-6x8, with (a sentence|meaningless tokens) \|$", row)
+    text, _ = written(prompts=1)
+    assert "| Measured here: highest value |" in text
+
+
+def test_figures_of_one_kind_are_named_together(written):
+    for models, said in (
+        (
+            SMALL,
+            "Figure 3, Figure 4 and Figure 5 show all heads that were measured, one model each.",
+        ),
+        (SMALL[:2], "Figure 3 and Figure 4 show all heads that were measured, one model each."),
+        (SMALL[:1], "Figure 2 shows all heads that were measured. Below each map"),
+    ):
+        text, _ = written(models)
+        assert said in text
+
+
+def test_kinds_that_do_not_move_alike_are_not_said_to(written):
+    text, _ = written([each | {"lengths": {"sentence": 7}} for each in SMALL])
+    assert "One column holds a small surprise" not in text
+    assert "All fillers have the same length" not in text
+
+
+def test_only_the_study_s_own_numbers_are_typed():
+    """No digit in the prose but layers, panels, and the table of what the study reported."""
+    folder = TEMPLATE.with_name("filler-tokens")
+    for path in folder.glob("*.md.j2"):
+        if path.name == "reported.md.j2":
+            continue
+        text = re.sub(r"\{[{%#].*?[#%}]\}", "", path.read_text("utf-8"), flags=re.DOTALL)
+        text = re.sub(
+            r"arXiv 2510\.01032|abs/2510\.01032|\(2021\)|[Ll]ayers?(?: |&nbsp;|\\u00a0)[12]\b",
+            "",
+            text,
+        )
+        text = re.sub(
+            r"1&nbsp;−&nbsp;λ|sum to 1|count from 1|head 20|0 if nothing|1 if all|be 0 in|than 1,",
+            "",
+            text,
+        )
+        assert not re.findall(r"\d", text), (path.name, re.findall(r".{20}\d.{20}", text))
+
+
+def test_front_matter_is_short():
+    header = TEMPLATE.read_text("utf-8").split("---\n")[1]
+    assert len(header.splitlines()) <= 15

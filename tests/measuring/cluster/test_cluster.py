@@ -1,0 +1,162 @@
+"""Measuring on a real Ray cluster whose workers and nodes die: nothing is lost, nothing twice."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from transformers import LlamaConfig
+
+from report.datasets import store
+from report.errors import ReportError
+from report.measuring.cluster.driver import on_cluster
+from report.measuring.cluster.workforce import Workforce
+from report.measuring.pieces import FOLDER
+from tests.commands import ROOT, contents, without_date
+from tests.conftest import byte_level_tokenizer
+from tests.measuring.cluster import trap
+from tests.measuring.cluster.conftest import until
+
+
+def datasets(folders):
+    return [without_date(contents(folder)) for folder in folders]
+
+
+@pytest.fixture
+def accidents(monkeypatch):
+    """A list of functions; the n-th is called when a worker has just been given the n-th piece."""
+    planned, original = [], Workforce.begin
+
+    def begin(self, member, attempt, task):
+        original(self, member, attempt, task)
+        accident = planned.pop(0) if planned else None
+        if accident:
+            accident(member)
+
+    monkeypatch.setattr(Workforce, "begin", begin)
+    return planned
+
+
+def test_workers_and_nodes_may_die_in_the_middle(
+    cluster, study, measured, project, accidents, capfd
+):
+    alone = datasets(measured(study(texts=64)).folders)
+    shutil.rmtree(project.site_src / "datasets")
+    nodes = {node.node_id: node for node in cluster.worker_nodes}
+
+    def kill(member):
+        os.kill(member.share.pid, signal.SIGKILL)
+
+    def remove(member):
+        cluster.remove_node(nodes[member.node])
+
+    accidents += [None, None, None, kill, None, remove]
+    capfd.readouterr()
+    with on_cluster(cluster.address) as run:
+        found = measured(study(), run)
+    cluster.add_node(num_cpus=1)
+    assert accidents == []
+    assert datasets(found.folders) == alone
+    for folder in found.folders:
+        manifest = store.read(folder / "manifest.json")
+        assert (manifest["corpus"]["texts"], manifest["corpus"]["left_out"]) == (40, 0)
+    counts = [step[1:] for step in found.steps if step[0] == "Measuring"]
+    assert counts == sorted(counts)
+    assert counts[-1] == (82, 82)
+    assert not contents(project.root / ".cache")
+    header, *workers, total = found.said
+    assert header.split()[:4] == ["worker", "device", "texts", "tokens"]
+    assert len(workers) >= 3  # two died, and what replaced them may have been one
+    assert sum(", lost" in line for line in workers) == 2
+    assert total.startswith("80 texts and ")
+    assert "; 2 tried again" in total
+    out, err = capfd.readouterr()
+    assert out + err == ""
+
+
+def test_a_driver_that_is_killed_leaves_what_is_finished(cluster, study, measured, project):
+    study(texts=2)
+    command = [sys.executable, "-m", "report", "measure", "--project", str(project.root)]
+    command += ["--ray", cluster.address]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    options = {"cwd": project.root, "env": environment, "text": True}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    driver = subprocess.Popen(command, **options, **pipes)
+    kept = project.root / FOLDER / "small"
+    until(lambda: len(list(kept.glob("*/*.json"))) >= 3 or driver.poll() is not None)
+    driver.kill()
+    out, _ = driver.communicate()
+    assert driver.returncode == -signal.SIGKILL, out
+    before = {path: path.read_bytes() for path in kept.glob("*/*.json")}
+    assert 3 <= len(before) < 40
+    again = subprocess.run(command, **options, **pipes, timeout=200)
+    assert again.returncode == 0, again.stdout
+    assert "Traceback" not in again.stdout
+    # what was kept is not measured again: 40 texts of two models less 2 texts a shard
+    assert f"\n{80 - 2 * len(before)} texts and " in again.stdout
+    resumed = sorted((project.site_src / "datasets" / "small").iterdir())
+    found = datasets(resumed)
+    assert not contents(project.root / ".cache")
+    shutil.rmtree(project.site_src / "datasets")
+    alone = measured(study(texts=64))
+    assert found == datasets(sorted(alone.folders))
+
+
+def test_bad_texts_are_tried_again_and_told_by_their_index(cluster, study, measured, project):
+    """One text that ends the process at once, one that makes numbers that are none."""
+    trap_model(project.root / "trap")
+    texts = ["The lamp", "By the window", "Is it lit?", "Ann asked", "But nobody did", "A lamp"]
+    (project.root / "texts.txt").write_text("\n".join(texts))
+    asked = study(models=["trap"], texts=2, retries=0)
+    with on_cluster(cluster.address) as run, pytest.raises(ReportError) as raised:
+        measured(asked, run)
+    said = str(raised.value)
+    assert said.startswith("2 texts of texts.txt could not be measured (text 1: ")
+    assert "is NaN or infinite" in said
+    assert "; text 4: the worker was lost (" in said
+    assert said.endswith("leave them out: `skip: [1, 4]` below `corpus:`")
+    assert len(contents(project.root / FOLDER)) == 1  # the shard of texts 2 and 3
+
+
+def trap_model(folder):
+    config = LlamaConfig(
+        vocab_size=320,
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=512,
+    )
+    model = trap.TrapForCausalLM(config)
+    model.save_pretrained(folder)
+    byte_level_tokenizer().save_pretrained(folder)
+    shutil.copy(trap.__file__, folder)
+    values = store.json.loads((folder / "config.json").read_text())
+    values |= {"auto_map": {"AutoModelForCausalLM": "trap.TrapForCausalLM"}}
+    (folder / "config.json").write_text(store.json.dumps(values))
+    return folder
+
+
+def test_a_model_that_is_not_there_is_one_sentence(cluster, study, measured, project):
+    asked = study(models=["model-1"], retries=1)
+    with on_cluster(cluster.address) as run, pytest.raises(ReportError) as raised:
+
+        def elsewhere(tasks, *others):
+            """The folder is on this machine alone."""
+            (task,) = tasks.values()
+            source = replace(task.source, folder=project.root / "not-there")
+            yield from run({0: replace(task, source=source)}, *others)
+
+        measured(asked, elsewhere)
+    assert "has no folder" in str(raised.value)
+    assert "put the model where all machines see it" in str(raised.value)
+
+
+def test_more_than_any_machine_has_is_refused(cluster, study, measured):
+    asked = study(models=["model-1"], num_cpus=3, num_gpus=1)
+    with on_cluster(cluster.address) as run, pytest.raises(ReportError) as raised:
+        measured(asked, run)
+    assert "a worker asks for 3 CPUs and 1 GPU, and the cluster has no room" in str(raised.value)

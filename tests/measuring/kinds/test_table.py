@@ -1,0 +1,141 @@
+"""Articles about a table, from front matter to a verified folder, on a tiny model."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from report import files
+from report.datasets import store
+from report.datasets.read.study import open_study
+from report.datasets.verify.table import verify_table
+from report.errors import ReportError
+from report.measuring import run
+from report.pages.policy import NAME, policy
+from report.project import project as project_in
+from report.site.check import check_site
+from report.study.study import read_study
+from tests.small import write_publication
+
+ARTICLE = """---
+title: Small
+date: 2026-01-02
+author: Ann
+summary: What it says.
+table: {table}
+columns: [{columns}]
+rows: {rows}
+cover: table_attention_map
+---
+{{{{ figure("table_attention_map") }}}}
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    return project_in(write_publication(tmp_path / "project"))
+
+
+@pytest.fixture
+def measured(project, falcon_folder):
+    """A function that measures an article about a table: (folder, whether the model was run)."""
+
+    def measured(table="seattle-weather", columns="temp_max, weather", rows=4, **keys):
+        article = project.articles / "small.md.j2"
+        article.write_text(ARTICLE.format(table=table, columns=columns, rows=rows))
+        study = read_study(article, **{"model": str(falcon_folder)} | keys)
+        [found] = run.datasets(study, project, lambda *steps: None)
+        return found.folder, found.ran
+
+    return measured
+
+
+def test_a_table_is_measured_once_and_says_where_it_is_from(measured):
+    folder, ran = measured()
+    assert ran
+    assert measured() == (folder, False)
+    data = open_study([folder])
+    verify_table(data)
+    manifest = data.manifest
+    assert (manifest["kind"], data.kind) == ("table", "table")
+    about = manifest["table"]
+    assert (about["name"], about["rows"]) == ("seattle-weather", 4)
+    assert about["columns"] == ["temp_max", "weather"]
+    assert about["tokens"] == {name: len(t.tokens) for name, t in data.renderings.items()}
+    assert manifest["passage"]["tokens"] == about["tokens"]["csv"] == data.length
+    assert manifest["command"].startswith("python -m report measure --study small --model path/to/")
+    written = {path.relative_to(folder).as_posix() for path in folder.rglob("*.json")}
+    assert set(manifest["files"]) == written - {"manifest.json"}
+    assert len(written) == 4 + data.layers * data.heads
+    whole = "".join(t.text for t in data.tokens if not t.special)
+    assert whole.split("\n")[:2] == ["temp_max,weather", "12.8,drizzle"]
+
+
+def test_other_rows_or_columns_are_another_measurement(measured):
+    keys = {measured(rows=4)[0].name, measured(rows=3)[0].name, measured(columns="weather")[0].name}
+    assert len(keys) == 3
+
+
+def test_a_built_site_with_a_table_is_checked_as_a_whole(measured, tmp_path):
+    folder, _ = measured()
+    site = tmp_path / "site"
+    copy = shutil.copytree(folder, site / "datasets" / "small" / folder.name)
+    head = f'<meta charset="utf-8"><meta http-equiv="{NAME}" content="{policy()}">'
+    (site / "index.html").write_text(f"<!doctype html>{head}<title>Home</title>")
+    counts = check_site(site)
+    assert counts["datasets"] == len(list(folder.rglob("*.json"))) - 1
+    path = copy / "class_shares.json"
+    content = json.loads(path.read_text("utf-8"))
+    values = content["tables"]["heads"]["columns"]["probability"]["values"]
+    values[0] += 5000
+    store.write(path, content)
+    manifest = json.loads((copy / "manifest.json").read_text("utf-8"))
+    manifest["files"]["class_shares.json"]["sha256"] = files.sha256(path)
+    store.write(copy / "manifest.json", store.sealed(manifest))
+    said = f"datasets/small/{folder.name}: rendering 'csv': the classes of layer 0 head 0 do not"
+    with pytest.raises(ReportError, match=re.escape(said)):
+        check_site(site)
+
+
+def test_shares_do_not_depend_on_what_else_is_measured(measured):
+    first = open_study([measured(rows=3)[0]])
+    shares = {t: first.shares(t, "csv") for t in first.targets}
+    probability = first.attention(1, 2).probability
+    for number, target in enumerate(first.targets):
+        member = first.classes[first.current] == number
+        found = (probability[first.current] * member).sum(1).mean()
+        np.testing.assert_allclose(shares[target][1, 2], found, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"table": "wether"}, "data set 'wether' is unknown; inside it are: airports"),
+        ({"table": "movies"}, "data set 'movies' is not inside vega_datasets and would have to be"),
+        (
+            {"columns": "rain"},
+            "data set 'seattle-weather' has no column 'rain'; it has: date, prec",
+        ),
+        (
+            {"rows": 1462},
+            "got 1462 rows; of data set 'seattle-weather', 2 to 1461 rows can be read",
+        ),
+        ({"rows": 30}, "written as JSON, the table has "),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_that_says_what_is_allowed(measured, project, asked, said):
+    with pytest.raises(ReportError, match=re.escape(said)) as caught:
+        measured(**asked)
+    if asked.get("rows") == 30:
+        assert str(caught.value).endswith(
+            "tokens, the model takes at most 512; ask for fewer rows or columns"
+        )
+    assert "\n" not in str(caught.value)
+    assert not list((project.site_src / "datasets" / "small").glob("*/manifest.json"))
+
+
+def test_fewer_than_two_rows_are_refused_where_they_are_asked_for(measured):
+    with pytest.raises(ReportError, match=r"small\.md\.j2, line 8: 'rows': .*\(got 1\)"):
+        measured(rows=1)

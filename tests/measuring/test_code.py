@@ -1,0 +1,179 @@
+"""Which code counts as measuring: all that runs, nothing else, and not how it is laid out."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from report.measuring import code
+from tests.commands import ROOT
+
+KINDS = ("passage", "conditions", "table")
+
+RUN = """
+import sys, tempfile
+from pathlib import Path
+from tests.small import CORPUS, SENTENCE
+from report.models.attention import self_check
+from report.models.load import load
+from report.measuring.kinds import kind
+from report.study.front_matter import FrontMatter
+front = {"title": "a", "date": "2026-01-01", "author": "a", "summary": "a"} | CHANGES
+wanted = FrontMatter(**front)
+kind = kind(wanted.kind)
+kind.corpus = lambda: CORPUS
+Path("passage.md").write_text(SENTENCE)
+inputs = kind.inputs(wanted)
+loaded = load.load_model("falcon-8x8")
+self_check.checked(loaded)
+if wanted.kind == "passage":
+    from report.measuring.pieces import Piece
+    piece = Piece(0, tuple(inputs.corpus), article=True)
+    measured, _ = kind.joined(inputs, *kind.measure_shard(loaded, inputs, piece, print, print))
+else:
+    measured, _ = kind.measure(loaded, inputs, lambda *_: None, print)
+try:
+    kind.write(Path(tempfile.mkdtemp()), measured, {}, None)
+except Exception as error:
+    assert "manifest" in str(error), error
+print(*(name for name in sys.modules if name.startswith("report.")))
+"""
+"""Measures like `measuring.measure`, and names the modules that this took."""
+
+CHANGES = {
+    "passage": {"passage": "passage.md"},
+    "table": {"table": "seattle-weather", "columns": ["date", "weather"], "rows": 3},
+    "conditions": {
+        "conditions": [
+            {"name": "none"},
+            {"name": "new", "before": "question", "text": "/", "times": 12},
+            {"name": "words", "before": "question", "kind": "sentence", "like": "new"},
+        ]
+    },
+}
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package's files, whose code may be changed."""
+    copy = tmp_path / "report"
+    ignored = shutil.ignore_patterns("embedded", "__pycache__")
+    return shutil.copytree(code.PACKAGE, copy, ignore=ignored)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_module_that_measures_counts(kind, tmp_path):
+    text = RUN.replace("CHANGES", repr(CHANGES[kind]))
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=250,
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = {name.removeprefix("report.") for name in done.stdout.splitlines()[-1].split()}
+    counted = {
+        file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for file in code.measuring_code(kind)
+    }
+    # what front matter needs to be read, and what gives inputs that are in the key themselves
+    others = ("study", "inputs.specs", "inputs.yaml_lines", "measuring.code", *code.INPUTS)
+    assert "models.attention.kernel" in loaded
+    packages = {
+        path.parent.relative_to(code.PACKAGE).as_posix().replace("/", ".")
+        for path in code.PACKAGE.rglob("__init__.py")
+    }
+    missing = {name for name in loaded - counted - packages if not name.startswith(others)}
+    assert missing == set()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_draws_reads_or_refuses_does_not_count(kind):
+    files = set(code.measuring_code(kind))
+    assert not any(file.startswith(("figures/", "web/", "findings/", "pages/")) for file in files)
+    others = {f"measuring/kinds/{other}.py" for other in KINDS if other != kind}
+    readers = {"datasets/read/study.py", "datasets/read/passage.py", "datasets/verify/attention.py"}
+    assert not files & (
+        others | readers | {"errors.py", "study/study.py", "pages/render.py", "measuring/plan.py"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("passage", "models/attention/own/falcon.py"),
+        ("passage", "measurements/targets.py"),
+        ("passage", "datasets/formats/attention.py"),
+        ("passage", "measuring/run.py"),
+        ("passage", "datasets/store.py"),
+        ("conditions", "measuring/kinds/conditions.py"),
+        ("conditions", "inputs/conditions.py"),
+        ("conditions", "inputs/fillers.py"),
+        ("table", "models/text/cells.py"),
+    ],
+)
+def test_a_statement_counts(package, kind, name):
+    before = code.measuring_code(kind, package)
+    with (package / name).open("a") as file:
+        file.write("\nCHANGED = 1\n")
+    after = code.measuring_code(kind, package)
+    assert {file for file in after if after[file] != before[file]} == {name}
+
+
+def test_a_module_that_is_new_counts_once_it_is_imported(package):
+    before = code.measuring_code("passage", package)
+    (package / "models" / "attention" / "extra.py").write_text("EXTRA = 1\n")
+    assert code.measuring_code("passage", package) == before
+    with (package / "models" / "attention" / "kernel.py").open("a") as file:
+        file.write("\nfrom report.models.attention.extra import EXTRA\n")
+    after = code.measuring_code("passage", package)
+    assert after.keys() - before.keys() == {"models/attention/extra.py"}
+
+
+def test_comments_docstrings_and_layout_do_not_count(package):
+    before = code.measuring_code("passage", package)
+    for path in package.rglob("*.py"):
+        laid_out_anew = ast.unparse(ast.parse(path.read_text()))  # no comment, other line breaks
+        path.write_text(f'"""Other words."""\n\n# a comment\n{laid_out_anew}\n')
+    assert code.measuring_code("passage", package) == before
+
+
+def test_a_docstring_taken_away_does_not_count(package):
+    path = package / "models" / "attention" / "kernel.py"
+    before = code.measuring_code("passage", package)
+    text = path.read_text()
+    path.write_text(text[text.index('"""', 3) + 3 :])
+    assert code.measuring_code("passage", package) == before
+
+
+def test_a_string_that_is_used_counts(package):
+    path = package / "models" / "find" / "weights.py"
+    before = code.measuring_code("passage", package)
+    path.write_text(path.read_text().replace('"model.safetensors"', '"other.safetensors"'))
+    assert code.measuring_code("passage", package) != before
+
+
+def test_a_schema_counts_and_its_layout_does_not(package):
+    path = package / "datasets" / "schemas" / "attention-3.json"
+    before = code.measuring_code("passage", package)
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=7))
+    assert code.measuring_code("passage", package) == before
+    path.write_text(path.read_text().replace('"object"', '"array"', 1))
+    assert code.measuring_code("passage", package) != before
+
+
+def test_files_that_are_no_code_of_measuring_do_not_count(package):
+    before = code.measuring_code("passage", package)
+    for name in ("figures/parts/theme.py", "web/site.css", "pages/render.py", "inputs/passages.py"):
+        with (package / name).open("a") as file:
+            file.write("\n\n")
+    (package / "figures" / "parts" / "theme.py").write_text("CHANGED = 1\n")
+    (package / "models" / "__pycache__").mkdir()
+    (package / "models" / "__pycache__" / "falcon.pyc").write_bytes(b"x")
+    assert code.measuring_code("passage", package) == before

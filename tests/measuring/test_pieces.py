@@ -1,0 +1,387 @@
+"""A corpus in shards: the same numbers in every bit, however it is divided; none twice."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from report.datasets import store
+from report.datasets.read.passage import StudyData
+from report.errors import ReportError
+from report.inputs.specs import ClusterSpec
+from report.measuring import frozen, kinds, run
+from report.measuring.pieces import FOLDER, Gathering, Kept, Piece, measure_piece
+from report.models.measure import passage as measure
+from report.project import project as project_in
+from report.study.study import read_study
+from tests.commands import contents, without_date
+from tests.small import write_publication
+
+WORDS = "The old lamp stood by the window. Is the lamp lit? asked Ann; nobody answered Ann".split()
+
+
+def texts(number, seed=1):
+    """Texts of 1 to 40 words, one of them too long for the tiny model and one empty."""
+    rng = random.Random(seed)
+    found = [" ".join(rng.choices(WORDS, k=rng.randint(2, 40))) for _ in range(number)]
+    return [*found[:-2], " ".join(WORDS * 60), ""]
+
+
+@pytest.fixture
+def project(tmp_path):
+    project = project_in(write_publication(tmp_path / "project"))
+    (project.root / "texts.txt").write_text("\n".join(texts(23)) + "\n")
+    return project
+
+
+@pytest.fixture
+def asked(project, falcon_folder):
+    """A function that gives the small article on many texts, with some of its keys replaced."""
+
+    def asked(**keys):
+        usual = {"model": str(falcon_folder), "passage": str(project.root / "passage.md")}
+        usual["corpus"] = {"file": str(project.root / "texts.txt")}
+        return read_study(project.articles / "small.md.j2", **usual | keys)
+
+    return asked
+
+
+@pytest.fixture
+def datasets(asked, project):
+    """Measures the small article, in shards of some texts; gives its folder."""
+
+    def datasets(size=64, **keys):
+        study = asked(cluster={"texts": size}, **keys)
+        [found] = run.datasets(study, project, lambda *_: None, force=keys.pop("force", False))
+        return found.folder
+
+    return datasets
+
+
+@pytest.fixture
+def task(asked, project):
+    """A function that gives the `Task` of the article, in shards of some texts."""
+
+    def task(size=64, **keys):
+        from report.measuring import plan
+
+        study = asked(cluster={"texts": size}, **keys)
+        inputs = run.read(study)
+        [one] = plan.plans(study, project, inputs)
+        return run._task(one, study, inputs, project)
+
+    return task
+
+
+def measured(task, loaded, order=None, split=False):
+    """The `Gathering` of a task all of whose pieces were measured, in some order."""
+    gathering = Gathering(task)
+    pieces = list(gathering.pieces(apart=order is not None))
+    if order is not None:
+        order.shuffle(pieces)
+    for piece in pieces:
+        for part in piece.halves() if split and len(piece.texts) > 1 else [piece]:
+            result = measure_piece(
+                loaded, gathering.kind, task.inputs, part, lambda *_: None, print
+            )
+            gathering.add(part, result)
+    return gathering
+
+
+def test_any_division_in_any_order_gives_the_same_sums_in_every_bit(task, loaded):
+    whole = measured(task(), loaded)
+    assert whole.tally.statistics.texts == 21
+    assert whole.tally.left_out == 2
+    assert whole.tally.statistics.difference_units.min() > 0
+    for size in (1, 5, 22):
+        one = task(size)
+        one.kept.remove()
+        other = measured(one, loaded, random.Random(size), split=size == 5)
+        assert (other.done, other.total) == (24, 24)
+        assert other.tally.statistics.rows == whole.tally.statistics.rows
+        assert (other.tally.tokens, other.tally.left_out) == (whole.tally.tokens, 2)
+        for name, sums in whole.tally.statistics.sums.items():
+            assert (other.tally.statistics.sums[name] == sums).all(), (size, name)
+
+
+def test_the_sums_are_those_of_plain_addition(task, loaded):
+    """Against float64 sums over the passages one by one, which round differently."""
+    from report.models.text.tokens import encode_texts
+
+    found = measured(task(4), loaded).tally.statistics
+    ids = encode_texts(loaded, [text for _, text in task().inputs.corpus]).token_ids
+    plain = [measure.measure_passage(loaded, each).statistics for each in ids.values()]
+    for name in ("itself_rows", "first_token_rows", "previous_token_rows"):
+        assert (getattr(found, name) == sum(getattr(each, name) for each in plain)).all()
+    expected = np.sum([each.difference_sum for each in plain], axis=0)
+    np.testing.assert_allclose(found.difference_sum, expected, rtol=1e-10)
+
+
+def test_datasets_are_the_same_bytes_however_large_shards_are(datasets, project):
+    first = contents(datasets(size=64))
+    run.shutil.rmtree(project.site_src / "datasets")
+    assert without_date(contents(datasets(size=3))) == without_date(first)
+    assert not contents(project.root / ".cache")  # nothing is kept of what is done
+
+
+def test_a_changed_size_of_shards_measures_nothing_again(datasets, monkeypatch):
+    folder = datasets(size=64)
+    monkeypatch.setattr(run, "measure", None)  # may not be called
+    assert datasets(size=3) == folder
+
+
+def test_the_manifest_tells_what_was_read(datasets):
+    found = StudyData(datasets()).manifest["corpus"]
+    assert (found["title"], found["texts"], found["left_out"]) == ("texts.txt", 21, 2)
+
+
+def test_a_changed_text_measures_again_and_says_why(asked, project, datasets):
+    datasets()
+    (project.root / "texts.txt").write_text("\n".join(texts(23, seed=2)))
+    [found] = run.datasets(asked(), project, lambda *_: None)
+    assert found.reasons == ["the corpus changed"]
+
+
+def stop_after(monkeypatch, pieces):
+    """Let measuring end with an error before a piece; returns the pieces that were measured."""
+    from report.measuring import pieces as shards
+
+    seen, original = [], shards.measure_piece
+
+    def measure_some(loaded, kind, inputs, piece, *others):
+        if len(seen) == pieces:
+            raise KeyboardInterrupt
+        seen.append(piece)
+        return original(loaded, kind, inputs, piece, *others)
+
+    monkeypatch.setattr(shards, "measure_piece", measure_some)
+    return seen
+
+
+def test_a_run_that_was_cut_short_goes_on_where_it_was(datasets, project, monkeypatch):
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        stop_after(patched, 3)
+        datasets(size=4)
+    assert len(contents(project.root / FOLDER)) == 3
+    seen = stop_after(monkeypatch, None)
+    resumed = contents(datasets(size=4))
+    assert [piece.shard for piece in seen] == [3, 4, 5]
+    assert seen[0].article
+    assert not contents(project.root / ".cache")
+    monkeypatch.undo()
+    run.shutil.rmtree(project.site_src / "datasets")
+    assert without_date(contents(datasets(size=64))) == without_date(resumed)
+
+
+def test_shards_that_are_there_count_once_and_the_passage_is_measured_all_the_same(
+    datasets, project, monkeypatch
+):
+    """Cut short after the last shard: nothing is left but what is measured once."""
+    from report.measuring.kinds import passage
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(passage, "joined", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        datasets(size=4)
+    seen = stop_after(monkeypatch, None)
+    found = StudyData(datasets(size=4)).manifest["corpus"]
+    assert seen == [Piece(None, article=True)]
+    assert (found["texts"], found["left_out"]) == (21, 2)
+
+
+def test_a_longer_corpus_takes_up_what_was_kept(datasets, project, monkeypatch):
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        stop_after(patched, 3)
+        datasets(size=4)
+    with (project.root / "texts.txt").open("a") as file:
+        file.write("One more text.\n")
+    seen = stop_after(monkeypatch, None)
+    datasets(size=4)
+    assert [piece.shard for piece in seen] == [3, 4, 5]
+
+
+@pytest.mark.parametrize("damage", ["{", '{"schema":"shard/1"}', ""])
+def test_a_damaged_shard_is_measured_again(task, loaded, damage):
+    one = task(8)
+    measured(one, loaded)
+    [path, *_] = sorted(one.kept.folder.iterdir())
+    whole = path.read_text()
+    path.write_text(damage)
+    assert sum(bool(piece.texts) for piece in Gathering(one).pieces()) == 1
+    measured(one, loaded)
+    assert path.read_text() == whole
+
+
+def test_other_weights_settings_or_code_have_other_shards(task):
+    one = task()
+    for part in ("model", "settings", "code", "libraries"):
+        other = Kept(one.kept.article.parents[2], "small", one.parts | {part: {"other": 1}})
+        assert other.folder != one.kept.folder
+    for part in ("passage", "corpus", "chat"):
+        other = Kept(one.kept.article.parents[2], "small", one.parts | {part: "other"})
+        assert other.folder == one.kept.folder
+
+
+def test_force_forgets_what_was_kept(asked, datasets, project, monkeypatch):
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        stop_after(patched, 3)
+        datasets(size=4)
+    seen = stop_after(monkeypatch, None)
+    study = asked(cluster={"texts": 4})
+    run.datasets(study, project, lambda *_: None, force=True)
+    assert [piece.shard for piece in seen] == [0, 1, 2, 3, 4, 5]
+
+
+def fail_on(monkeypatch, length):
+    """Let every text of so many tokens fail in its second layer."""
+    original = measure.TextRecorder.attention
+
+    def attention(self, layer, *others):
+        if layer == 1 and self.tokens == length:
+            raise ReportError(f"{length} tokens are too many for this test")
+        return original(self, layer, *others)
+
+    monkeypatch.setattr(measure.TextRecorder, "attention", attention)
+
+
+def test_bad_texts_are_named_and_the_others_kept(asked, datasets, project, loaded, monkeypatch):
+    from report.models.text.tokens import encode_texts
+
+    ids = encode_texts(loaded, texts(23)).token_ids
+    lengths = [len(each) for each in ids.values()]
+    index, length = next((i, n) for i, n in enumerate(lengths) if lengths.count(n) == 1 and i > 4)
+    with monkeypatch.context() as patched, pytest.raises(ReportError) as raised:
+        fail_on(patched, length)
+        datasets(size=4)
+    said = str(raised.value)
+    assert said.startswith(f"1 text of texts.txt could not be measured (text {index}: {length} tok")
+    assert said.endswith(f"or leave it out: `skip: [{index}]` below `corpus:`")
+    assert len(contents(project.root / FOLDER)) == 5  # all but the one with that text
+    seen = stop_after(monkeypatch, None)
+    corpus = {"file": str(project.root / "texts.txt"), "skip": [index]}
+    [found] = run.datasets(asked(cluster={"texts": 4}, corpus=corpus), project, lambda *_: None)
+    assert StudyData(found.folder).manifest["corpus"]["texts"] == 20
+    assert len(seen) >= 1
+
+
+def test_a_text_that_fails_leaves_nothing_in_the_sums(task, loaded, monkeypatch):
+    one = task(23)
+    lengths = {}
+    whole = measured(one, loaded)
+    one.kept.remove()
+    from report.models.text.tokens import encode_texts
+
+    ids = encode_texts(loaded, [text for _, text in one.inputs.corpus]).token_ids
+    lengths = [len(each) for each in ids.values()]
+    length = next(n for n in lengths if lengths.count(n) == 1)
+    alone = measure.measure_passage(loaded, ids[lengths.index(length)]).statistics
+    fail_on(monkeypatch, length)
+    failing = measured(one, loaded)
+    assert list(failing.failed) == [lengths.index(length)]
+    for name, sums in whole.tally.statistics.sums.items():
+        assert (failing.tally.statistics.sums[name] + alone.sums[name] == sums).all()
+    assert not one.kept.folder.exists()
+
+
+def test_a_text_cannot_count_twice(task, loaded):
+    one = task(8)
+    gathering = Gathering(one)
+    pieces = list(gathering.pieces(apart=True))
+    results = [
+        measure_piece(loaded, gathering.kind, one.inputs, piece, lambda *_: None, print)
+        for piece in pieces[:2]
+    ]
+    for piece, result in zip(pieces, results, strict=False):
+        gathering.add(piece, result)
+    with pytest.raises(AssertionError, match="what is measured once was measured twice"):
+        gathering.add(pieces[0], results[0])
+    with pytest.raises(KeyError):  # the shard is done
+        gathering.add(pieces[1], results[1])
+    with pytest.raises(AssertionError, match="texts are missing"):
+        gathering.finished()
+    first, _ = pieces[2].halves()
+    half = measure_piece(loaded, gathering.kind, one.inputs, first, lambda *_: None, print)
+    gathering.add(first, half)
+    with pytest.raises(AssertionError, match="a text was counted twice"):
+        gathering.add(first, half)
+
+
+def test_layer_by_layer_gives_the_same(datasets, project):
+    whole = contents(datasets(size=5))
+    run.shutil.rmtree(project.site_src / "datasets")
+    folder = datasets(size=5, layer_by_layer=True)
+    statistics = store.read(folder / "head_statistics.json")
+    assert store.dumps(statistics).encode() == whole["head_statistics.json"]
+
+
+def test_layer_by_layer_finds_the_text_that_fails(task, loaded, monkeypatch):
+    from report.models.load.load import load_model
+
+    one = task(23)
+    partly = load_model(one.source, **one.options | {"layer_by_layer": True}, announce=print)
+    from report.models.text.tokens import encode_texts
+
+    ids = encode_texts(loaded, [text for _, text in one.inputs.corpus]).token_ids
+    lengths = [len(each) for each in ids.values()]
+    length = next(n for n in lengths if lengths.count(n) == 1)
+    whole = measured(one, loaded)
+    one.kept.remove()
+    fail_on(monkeypatch, length)
+    found = measured(one, partly)
+    assert list(found.failed) == [lengths.index(length)]
+    assert found.tally.statistics.texts == whole.tally.statistics.texts - 1
+
+
+def test_only_articles_about_a_passage_have_a_corpus(project):
+    text = (project.articles / "small.md.j2").read_text()
+    (project.articles / "small.md.j2").write_text(
+        text.replace("---\n", "---\ntable: seattle-weather\ncorpus: texts.txt\n", 1)
+    )
+    with pytest.raises(ReportError, match="says `corpus`, which an article about a table does not"):
+        read_study(project.articles / "small.md.j2")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("corpus: {file: a.pdf}", r"line 2: 'file' of the corpus: the file 'a.pdf' must end in"),
+        ("corpus: {fil: a.txt}", r"line 2: unknown key 'fil' of the corpus; did you mean 'file'"),
+        ("corpus: {column: a}", r"line 2: the key 'file' is missing from the corpus"),
+        ("cluster: {cpus: 2}", r"line 2: unknown key 'cpus' of the cluster"),
+        ("cluster: {num_cpus: 0}", r"line 2: 'num_cpus' of the cluster: .*greater than 0"),
+    ],
+)
+def test_mistakes_in_front_matter_are_told_with_their_line(project, lines, message):
+    path = project.articles / "small.md.j2"
+    path.write_text(path.read_text().replace("---\n", f"---\n{lines}\n", 1))
+    with pytest.raises(ReportError, match=message):
+        read_study(path)
+
+
+def test_a_corpus_lies_below_the_publication(project, monkeypatch, tmp_path):
+    path = project.articles / "small.md.j2"
+    path.write_text(path.read_text().replace("---\n", "---\ncorpus: texts.txt\n", 1))
+    monkeypatch.chdir(tmp_path)
+    wanted = read_study(path).front_matter
+    assert wanted.corpus.file == str(project.root / "texts.txt")
+    assert wanted.cluster == ClusterSpec()
+
+
+def test_frozen_datasets_stand_in_for_a_corpus_that_is_not_here(asked, project, datasets):
+    frozen.freeze("small", [datasets()], project)
+    run.shutil.rmtree(project.site_src / "datasets")
+    (project.root / "texts.txt").unlink()
+    [found] = run.datasets(asked(), project, lambda *_: None)
+    assert found.state == "frozen"
+
+
+def test_an_unreadable_corpus_blames_its_line(asked, project):
+    study = asked(corpus={"file": str(project.root / "none.txt")})
+    study = replace(study, header=("title: Small", "corpus: none.txt"), replaced=())
+    with pytest.raises(ReportError, match=r"small\.md\.j2, line 3: the texts of .*none\.txt"):
+        run.datasets(study, project, lambda *_: None)
+
+
+def test_kinds_without_a_corpus_are_one_piece():
+    assert not hasattr(kinds.kind("table"), "measure_shard")
+    assert not hasattr(kinds.kind("conditions"), "measure_shard")

@@ -1,0 +1,323 @@
+"""From front matter to datasets: measured once, again when something changed, never by halves."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from report import files
+from report.datasets.read.passage import StudyData
+from report.errors import ReportError
+from report.inputs.passages import passage
+from report.measuring import plan, run
+from report.measuring.kinds import passage as passage_kind
+from report.models.find import known as known_models
+from report.models.find import names
+from report.project import project as project_in
+from report.study.study import read_study
+from tests.commands import ROOT, contents, without_date
+from tests.models.hub_server import Repository, hub_in_place
+from tests.small import CORPUS, write_publication
+
+PASSAGE = "--passage path/to/passage.md"
+WITHOUT_TORCH = """
+import sys
+hidden = ("torch", "transformers", "safetensors", "tokenizers", "huggingface_hub")
+sys.modules.update(dict.fromkeys(hidden))
+from report.measuring import run
+from report.measuring.kinds import passage
+from report.project import project
+from report.study.study import read_study
+from tests.small import CORPUS
+places = PLACES
+passage.corpus = lambda: CORPUS
+study = read_study(places["article"], model="someone/tiny", passage=places["passage"])
+print(run.datasets(study, project(places["root"]), print)[0].ran)
+"""
+"""Asks for the datasets of an article where nothing that measures is installed."""
+
+COMMIT = "c0ffee" * 6 + "c0de"
+
+
+@pytest.fixture(autouse=True)
+def short_corpus(monkeypatch):
+    monkeypatch.setattr(passage_kind, "corpus", lambda: CORPUS)
+
+
+@pytest.fixture
+def project(tmp_path):
+    return project_in(write_publication(tmp_path / "project"))
+
+
+@pytest.fixture
+def asked(project, falcon_folder):
+    """A function that gives the small article with some keys of its front matter replaced."""
+
+    def asked(**keys):
+        usual = {"model": str(falcon_folder), "passage": str(project.root / "passage.md")}
+        return read_study(project.articles / "small.md.j2", **usual | keys)
+
+    return asked
+
+
+@pytest.fixture
+def study(asked):
+    return asked()
+
+
+@pytest.fixture
+def datasets(study, project):
+    """Calls `measuring.datasets` for the small article; says what was measured."""
+
+    def datasets(study=study, **options):
+        steps = []
+        [found] = run.datasets(study, project, lambda *s: steps.append(s), **options)
+        return found.folder, found.ran, steps
+
+    return datasets
+
+
+def change_passage(study):
+    path = study.template.parents[2] / "passage.md"
+    path.write_text(path.read_text() + "And that was that.\n")
+
+
+def test_the_first_call_measures_and_the_second_reads(datasets, monkeypatch):
+    folder, ran, steps = datasets()
+    assert ran
+    assert folder.parent.name == "small"
+    measured = [(done, total) for what, done, total in steps if what == "Measuring"]
+    assert measured == [(1, 3), (2, 3), (3, 3)]  # the passage and two texts
+    assert {what: n == total for what, n, total in steps} == {"Measuring": True, "Writing": True}
+    monkeypatch.setattr(run, "measure", None)  # may not be called
+    assert datasets() == (folder, False, [])
+
+
+def test_the_manifest_says_where_the_numbers_are_from(datasets, study, falcon_folder):
+    folder, _, _ = datasets()
+    manifest = StudyData(folder).manifest
+    assert manifest["key"] == folder.name
+    assert manifest["model"]["name"] == falcon_folder.name
+    assert manifest["model"]["weights_sha256"] == files.sha256(falcon_folder / "model.safetensors")
+    assert manifest["passage"] == {"name": "passage", "tokens": StudyData(folder).length}
+    assert (manifest["corpus"]["texts"], manifest["corpus"]["left_out"]) == (2, 0)
+    assert manifest["self_check"]["layers_called"] == manifest["model"]["num_hidden_layers"] == 3
+    assert manifest["model"]["capabilities"]["terms"] == ["content", "bias", "position"]
+    command = (
+        f"python -m report measure --study small --model path/to/{falcon_folder.name} {PASSAGE}"
+    )
+    assert manifest["command"] == command
+    assert str(falcon_folder.parent) not in json.dumps(manifest)
+    written = {name for name in contents(folder) if name != "manifest.json"}
+    assert manifest["files"].keys() == written
+    assert len(written) == 2 + 3 * (1 + 4)
+    for name, facts in manifest["files"].items():
+        assert facts["sha256"] == files.sha256(folder / name)
+        assert facts["bytes"] == (folder / name).stat().st_size
+
+
+def test_forced_measurements_are_equal_byte_for_byte(datasets):
+    first, _, _ = datasets()
+    before = contents(first)
+    again, ran, _ = datasets(force=True)
+    assert (again, ran) == (first, True)
+    assert without_date(contents(again)) == without_date(before)
+
+
+def test_a_change_measures_again_and_only_the_newest_datasets_stay(datasets, study):
+    first, _, _ = datasets()
+    other = shutil.copytree(first, first.parents[1] / "another-article" / first.name)
+    left = shutil.copytree(first, first.with_name(f".{first.name}.0123.tmp"))
+    change_passage(study)
+    second, ran, _ = datasets()
+    assert ran
+    assert second != first
+    assert list(second.parent.iterdir()) == [second]
+    assert not left.exists()
+    assert other.exists()  # of another article
+
+
+def test_what_a_killed_build_left_goes_although_nothing_is_measured(datasets):
+    folder, _, _ = datasets()
+    left = shutil.copytree(folder, folder.with_name(".0123456789ab.0123.tmp"))
+    assert datasets()[1] is False
+    assert not left.exists()
+
+
+def test_an_error_while_writing_keeps_the_old_datasets_and_leaves_nothing(
+    datasets, study, monkeypatch
+):
+    folder, _, _ = datasets()
+    before = contents(folder.parent)
+    change_passage(study)
+
+    def fail(target, *_):
+        (target / "half").write_text("x")
+        raise ReportError("a number is not finite")
+
+    monkeypatch.setattr(passage_kind, "write", fail)
+    with pytest.raises(ReportError, match="not finite"):
+        datasets()
+    assert contents(folder.parent) == before
+
+
+def test_how_a_model_is_measured_is_done_and_recorded(datasets, asked):
+    study = asked(layers="0-1", dtype="bfloat16", device="cpu", alibi_factor=2.0)
+    folder, _, _ = datasets(study)
+    manifest = StudyData(folder).manifest
+    assert manifest["model"]["layers_measured"] == 2
+    assert manifest["model"]["dtype"] == "bfloat16"
+    assert manifest["model"]["alibi_factor"] == 2
+    assert manifest["self_check"]["layers_called"] == 2
+    assert manifest["command"].endswith(
+        f"{PASSAGE} --layers 0-1 --dtype bfloat16 --device cpu --alibi-factor 2.0"
+    )
+    assert sorted(path.name for path in (folder / "attention").iterdir()) == ["0", "1"]
+
+
+def test_one_layer_in_memory_at_a_time_gives_the_same_bytes(datasets, asked):
+    folder, _, _ = datasets()
+    before = contents(folder)
+    said = []
+    study = asked(layer_by_layer=True)
+    again, ran, _ = datasets(study, force=True, announce=said.append)
+    assert (again, ran) == (folder, True)
+    assert "one layer in memory at a time" in said[-1]
+    assert without_date(contents(again)) == without_date(before)
+
+
+def test_the_same_layers_said_otherwise_are_not_measured_again(datasets, asked):
+    said = []
+    folder, ran, _ = datasets(asked(layers="0-1"), announce=said.append)
+    assert ran
+    planned, total = re.fullmatch(
+        r"Reading ([\d.]+) of ([\d.]+) MB of weights: 2 layers\.", said[-1]
+    ).groups()
+    assert 0 < float(planned) < float(total)
+    assert datasets(asked(layers="2")) == (folder, False, [])
+    assert datasets(asked(layers="2", layer_by_layer=True)) == (folder, False, [])
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "preset", "layers", "command"),
+    [
+        (None, None, None, ""),
+        ("all", None, None, ""),
+        (None, "0-3", 4, " --layers 0-3"),
+        ("1", "0-3", 1, " --layers 0-0"),
+        ("all", "0-3", None, " --layers all"),
+    ],
+)
+def test_a_preset_says_the_layers_unless_the_article_does(
+    asked, monkeypatch, asked_for, preset, layers, command
+):
+    known = {"a/b": known_.Preset("B", "MIT", layers=preset)} if preset else {}
+    monkeypatch.setattr(known_models, "presets", lambda: known)
+    source = names.Source("a/b", "hub", revision=COMMIT)
+    study = asked(layers=asked_for)
+    settings = plan.measuring_settings(study.front_matter, source)
+    assert settings["layers"] == layers
+    said = run.command(study, source, ["--passage", "the-lamp"], settings)
+    wanted = f"python -m report measure --study small --model a/b@{COMMIT} --passage the-lamp"
+    assert said == wanted + command
+
+
+def test_a_command_runs_in_a_folder_that_its_paths_lead_from(
+    datasets, asked, project, falcon_folder, tmp_path, monkeypatch
+):
+    """What is printed of a folder and a file finds them again, with path/to where they are."""
+    odd = shutil.copy(project.root / "passage.md", project.root / "My Text.TXT")
+    folder, _, _ = datasets(asked(passage=str(odd)))
+    words = shlex.split(StudyData(folder).manifest["command"])
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "to").symlink_to(falcon_folder.parent)
+    monkeypatch.chdir(tmp_path)
+    model = words[words.index("--model") + 1]
+    assert names.find(model).folder == falcon_folder.resolve()
+    (tmp_path / "path" / "to").unlink()
+    (tmp_path / "path" / "to").symlink_to(project.root)
+    text = passage(words[words.index("--passage") + 1])
+    assert text.name == "My Text"
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path, falcon_folder):
+    with hub_in_place(monkeypatch, tmp_path / "home") as hub:
+        hub.repositories["someone/tiny"] = Repository({COMMIT: falcon_folder}, {"main": COMMIT})
+        yield hub
+
+
+def test_a_model_from_the_hub_is_recorded_and_then_needs_neither_network_nor_torch(
+    hub, datasets, asked, project
+):
+    said = []
+    study = asked(model="someone/tiny")
+    folder, ran, _ = datasets(study, announce=said.append)
+    assert ran
+    assert len(said) == 1
+    assert json.loads((project.root / "models.lock.json").read_text()) == {"someone/tiny": COMMIT}
+    manifest = StudyData(folder).manifest
+    assert (manifest["model"]["name"], manifest["model"]["source"]) == ("someone/tiny", "hub")
+    assert manifest["model"]["revision"] == COMMIT
+    assert f"--model someone/tiny@{COMMIT} " in manifest["command"]
+    hub.requests.clear()
+    assert datasets(study) == (folder, False, [])
+    assert hub.requests == []
+    places = {"article": study.template, "passage": study.front_matter.passage}
+    places = {name: str(place) for name, place in places.items()} | {"root": str(project.root)}
+    code = WITHOUT_TORCH.replace("PLACES", repr(places))
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+def test_a_preset_is_introduced_before_it_is_measured(hub, datasets, asked, monkeypatch):
+    known = known_.Preset("Tiny", "MIT", gated=True, layers="0-1", chat=True)
+    monkeypatch.setattr(known_models, "presets", lambda: {"someone/tiny": known})
+    said = []
+    folder, _, _ = datasets(asked(model="someone/tiny"), announce=said.append)
+    assert said[0] == (
+        "Tiny (MIT, to be accepted on its page): its first 2 layers (--layers all for all) will be "
+        "measured; --chat puts the passage into its chat template"
+    )
+    assert said[1].startswith("someone/tiny at c0ffeec: downloading ")
+    assert StudyData(folder).manifest["model"]["layers_measured"] == 2
+
+
+def test_memory_that_runs_out_while_measuring_says_what_to_reduce(datasets, monkeypatch):
+    from report.models.measure import passage as measure
+
+    def fail(*_, **__):
+        raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")
+
+    monkeypatch.setattr(measure, "measure_shard", fail)
+    with pytest.raises(ReportError, match=r"out of memory while measuring \d+ tokens: take"):
+        datasets()
+
+
+def test_a_chat_is_measured_with_the_model_s_own_marks(datasets, asked, tmp_path, falcon_folder):
+    chatty = shutil.copytree(falcon_folder, tmp_path / "chatty")
+    template = "{% for message in messages %}[{{ message.content | trim }}]{% endfor %}"
+    (chatty / "chat_template.jinja").write_text(template)
+    folder, _, _ = datasets(asked(model=str(chatty), chat=True))
+    text = "".join(token.text for token in StudyData(folder).tokens)
+    assert (text[0], text[-1]) == ("[", "]")
+    assert StudyData(folder).manifest["command"].endswith(" --chat")
+    assert datasets(asked(model=str(chatty)))[1]
+
+
+def test_texts_of_the_corpus_that_are_too_long_for_the_model_are_left_out_and_counted(
+    datasets, monkeypatch
+):
+    longer = replace(CORPUS[0], text=CORPUS[0].text * 200)
+    monkeypatch.setattr(passage_kind, "corpus", lambda: (*CORPUS, longer))
+    folder, _, _ = datasets()
+    found = StudyData(folder).manifest["corpus"]
+    assert (found["texts"], found["left_out"]) == (2, 1)
+    monkeypatch.setattr(passage_kind, "corpus", lambda: (longer,))
+    with pytest.raises(ReportError, match="every text of the corpus is longer than the model"):
+        datasets()

@@ -1,0 +1,303 @@
+"""The table of what measures again and what does not, each row through `measuring.datasets`.
+
+Every row changes one thing of a small publication that was measured; models are tiny and random.
+Rows that need another installation change what is recorded in its place, which is the same
+comparison.
+"""
+
+import json
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from report.measuring import code as measuring_code
+from report.measuring import key as keys
+from report.measuring import kinds, plan, run
+from report.measuring.kinds import passage as passage_kind
+from report.project import project as project_in
+from report.study.study import read_study
+from tests.small import CORPUS, write_publication
+
+
+@pytest.fixture(scope="module")
+def measured_once(falcon_folder, tmp_path_factory):
+    """A publication with its model inside, measured once, to be copied."""
+    root = write_publication(tmp_path_factory.mktemp("triggers") / "project")
+    shutil.copytree(falcon_folder, root / "tiny")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passage_kind, "corpus", lambda: CORPUS)
+        patch.chdir(root)
+        asked = Asked(root)
+        [found] = run.datasets(asked.study(), asked.project, lambda *_: None)
+    assert found.reasons == [plan.NEVER]
+    return root
+
+
+class Asked:
+    """A publication, and the options it is built with."""
+
+    def __init__(self, root):
+        self.root, self.project = root, project_in(root)
+        self.options = {"model": "tiny", "passage": "passage.md"}
+
+    def study(self):
+        return read_study(self.project.articles / "small.md.j2", **self.options)
+
+    def plan(self):
+        """The `Plan` of today."""
+        study = self.study()
+        inputs = kinds.kind(study.front_matter.kind).inputs(study.front_matter)
+        [found] = plan.plans(study, self.project, inputs)
+        return found
+
+    def edit(self, name, old, new):
+        path = self.root / name
+        text = path.read_text("utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), "utf-8")
+
+    def json(self, name, **values):
+        path = self.root / "tiny" / name
+        path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | values), "utf-8")
+
+
+@pytest.fixture
+def asked(measured_once, tmp_path, monkeypatch):
+    monkeypatch.setattr(passage_kind, "corpus", lambda: CORPUS)
+    root = shutil.copytree(measured_once, tmp_path / "project")
+    monkeypatch.chdir(root)
+    found = Asked(root)
+    found.patch = monkeypatch.setattr
+    return found
+
+
+def weights(asked, layer=0):
+    path = asked.root / "tiny" / "model.safetensors"
+    tensors = load_file(path)
+    name = f"transformer.h.{layer}.mlp.dense_4h_to_h.weight"
+    save_file(tensors | {name: tensors[name] + np.float32(1)}, path, {"format": "pt"})
+
+
+def code(asked, name, text):
+    """The code of a module changed, in a copy of the package."""
+    package = asked.root.parent / "report"
+    ignored = shutil.ignore_patterns("embedded", "__pycache__")
+    shutil.copytree(measuring_code.PACKAGE, package, ignore=ignored)
+    with (package / name).open("a") as file:
+        file.write(text)
+    found = measuring_code.measuring_code
+    asked.patch(keys, "measuring_code", lambda kind: found(kind, package))
+
+
+def library(asked, name):
+    found = keys.version
+    asked.patch(keys, "version", lambda each: "99.1" if each == name else found(each))
+
+
+def corpus(asked, **changes):
+    texts = (replace(CORPUS[0], **changes), *CORPUS[1:])
+    asked.patch(passage_kind, "corpus", lambda: texts)
+
+
+def dataset(asked, name, old, new):
+    """A dataset with something replaced, or ended there."""
+    (folder,) = asked.root.glob("site_src/datasets/*/*/")
+    text = (folder / name).read_text("utf-8")
+    assert old in text
+    changed = text.partition(old)[0] if new is None else text.replace(old, new, 1)
+    (folder / name).write_text(changed, "utf-8")
+
+
+def again(asked):
+    """The template is copied elsewhere in site_src, as a build that was cut off leaves it."""
+    (asked.root / "site_src" / "articles").mkdir()
+    (asked.root / "site_src" / "articles" / "small.md").write_text("half")
+
+
+TRIGGERS = {
+    "weights": (weights, "the weights of tiny changed"),
+    "tokenizer": (
+        lambda a: a.json("tokenizer.json", note=1),
+        "the tokenizer of tiny changed (tokenizer.json)",
+    ),
+    "how the tokenizer is used": (
+        lambda a: a.json("tokenizer_config.json", add_bos_token=True),
+        "the tokenizer of tiny changed (tokenizer_config.json)",
+    ),
+    "special tokens": (
+        lambda a: (a.root / "tiny" / "special_tokens_map.json").write_text("{}"),
+        "the tokenizer of tiny changed (special_tokens_map.json)",
+    ),
+    "chat template": (
+        lambda a: (a.root / "tiny" / "chat_template.jinja").write_text("x"),
+        "the chat template of tiny changed",
+    ),
+    "config": (
+        lambda a: a.json("config.json", layer_norm_epsilon=1e-4),
+        "the settings of tiny changed (config.json)",
+    ),
+    "code that the model brings": (
+        lambda a: (a.root / "tiny" / "modeling_tiny.py").write_text("x = 1"),
+        "the code of tiny changed (modeling_tiny.py)",
+    ),
+    "another model": (
+        lambda a: a.options.update(model=shutil.copytree("tiny", "small")),
+        "model: tiny → small",
+    ),
+    "words of the passage": (
+        lambda a: a.edit("passage.md", "hill", "roof"),
+        "the passage changed",
+    ),
+    "what the page says of the passage": (
+        lambda a: a.edit("passage.md", "The lamp", "---\ntitle: Lamp\n---\nThe lamp"),
+        "the passage changed",
+    ),
+    "words of the corpus": (lambda a: corpus(a, text="Other."), "the corpus changed"),
+    "chat": (lambda a: a.options.update(chat=True), "chat: no → yes"),
+    "layers": (lambda a: a.options.update(layers="0-1"), "layers: all → 2"),
+    "dtype": (lambda a: a.options.update(dtype="bfloat16"), "dtype: float32 → bfloat16"),
+    "device": (lambda a: a.options.update(device="cpu"), "device: auto → cpu"),
+    "how often ALiBi counts": (
+        lambda a: a.options.update(alibi_factor=2.0),
+        "alibi_factor: 1 → 2",
+    ),
+    "code that may run": (
+        lambda a: a.options.update(trust_remote_code="tiny"),
+        "trust_remote_code: none → tiny",
+    ),
+    "measuring code": (
+        lambda a: code(a, "models/attention/kernel.py", "\nX = 1\n"),
+        "the measuring code changed: models/attention/kernel.py",
+    ),
+    "transformers": (lambda a: library(a, "transformers"), "transformers {} → 99.1"),
+    "torch": (lambda a: library(a, "torch"), "torch {} → 99.1"),
+    "tokenizers": (lambda a: library(a, "tokenizers"), "tokenizers {} → 99.1"),
+    "numpy": (lambda a: library(a, "numpy"), "numpy {} → 99.1"),
+    "another kind of article": (
+        lambda a: a.edit(
+            "templates/articles/small.md.j2", "title:", "table: cars\ncolumns: [Name]\ntitle:"
+        ),
+        "the table changed",
+    ),
+    "datasets deleted": (
+        lambda a: shutil.rmtree(a.root / "site_src" / "datasets"),
+        plan.NEVER,
+    ),
+    "a number of a dataset": (
+        lambda a: dataset(a, "attention/1/2.json", '"layer":1', '"layer": 1'),
+        "attention/1/2.json is not the file that was measured",
+    ),
+    "a dataset cut off": (
+        lambda a: dataset(a, "updates/0.json", '"rows"', None),
+        "updates/0.json is not the file that was measured",
+    ),
+    "a dataset deleted": (
+        lambda a: next(a.root.glob("site_src/datasets/*/*/passage.json")).unlink(),
+        "passage.json is missing",
+    ),
+    "a number of the manifest": (
+        lambda a: dataset(a, "manifest.json", '"layers_called":3', '"layers_called":2'),
+        "manifest.json is not the one that was written",
+    ),
+    "the manifest cut off": (
+        lambda a: dataset(a, "manifest.json", '"versions"', None),
+        "manifest.json is damaged",
+    ),
+    "manifest deleted": (
+        lambda a: next(a.root.glob("site_src/datasets/*/*/manifest.json")).unlink(),
+        plan.NEVER,
+    ),
+}
+ARTICLE = "templates/articles/small.md.j2"
+NON_TRIGGERS = {
+    "nothing": lambda a: None,
+    "prose": lambda a: a.edit(ARTICLE, "{{ figure(", "Other words.\n\n{{ figure("),
+    "title": lambda a: a.edit(ARTICLE, "title: Small", "title: Large"),
+    "author": lambda a: a.edit(ARTICLE, "author: Ann", "author: Bob"),
+    "date": lambda a: a.edit(ARTICLE, "date: 2026-01-02", "date: 2026-01-03"),
+    "summary": lambda a: a.edit(ARTICLE, "summary: What", "summary: All that"),
+    "tags": lambda a: a.edit(ARTICLE, "title:", "tags: [lamps]\ntitle:"),
+    "cover": lambda a: a.edit(ARTICLE, "cover: update_magnitude", "cover: focus_by_layer"),
+    "another figure": lambda a: a.edit(
+        ARTICLE, "{{ figure(", '{{ figure("attention_map") }}\n{{ figure('
+    ),
+    "theme": lambda a: a.edit("mkdocs.yml", "Small", "Large\ntheme: readthedocs"),
+    "a page written by hand": lambda a: (a.root / "site_src" / "about.md").write_text("# About"),
+    "another article": lambda a: shutil.copy(
+        a.root / ARTICLE, a.root / "templates" / "articles" / "other.md.j2"
+    ),
+    "half a page of a build that was killed": again,
+    "white space around the passage": lambda a: a.edit("passage.md", "The lamp", "\n\n The lamp"),
+    "line ends of the passage": lambda a: (a.root / "passage.md").write_bytes(
+        (a.root / "passage.md").read_bytes().replace(b"\n", b"\r\n")
+    ),
+    "names of the corpus": lambda a: corpus(a, name="other", title="Other"),
+    "a model's card": lambda a: (a.root / "tiny" / "README.md").write_text("# Tiny"),
+    "how the model was trained": lambda a: (a.root / "tiny" / "training.json").write_text("{}"),
+    "how the model writes": lambda a: (a.root / "tiny" / "generation_config.json").write_text(
+        '{"temperature": 2}'
+    ),
+    "the folder the model is in": lambda a: a.options.update(
+        model=str(shutil.copytree("tiny", a.root.parent / "elsewhere" / "tiny"))
+    ),
+    "all layers said in words": lambda a: a.options.update(layers="all"),
+    "one layer at a time": lambda a: a.options.update(layer_by_layer=True),
+    "a comment in measuring code": lambda a: code(
+        a, "models/attention/kernel.py", "\n# A comment.\n"
+    ),
+    "a docstring in measuring code": lambda a: code(
+        a, "models/attention/kernel.py", '\n"""A string."""\n'
+    ),
+    "code of a figure": lambda a: code(a, "figures/parts/theme.py", "\nX = 1\n"),
+    "code of pages": lambda a: code(a, "pages/render.py", "\nX = 1\n"),
+    "style sheets": lambda a: code(a, "web/site.css", "\nbody { color: red }\n"),
+    "script": lambda a: code(a, "web/figures.js", "\nlet x = 1;\n"),
+    "code that reads datasets": lambda a: code(a, "datasets/read/passage.py", "\nX = 1\n"),
+    "code of another kind of article": lambda a: code(a, "measuring/kinds/table.py", "\nX = 1\n"),
+    "a drawing library": lambda a: library(a, "altair"),
+    "the library of chat templates": lambda a: library(a, "jinja2"),
+}
+
+
+@pytest.mark.parametrize("name", TRIGGERS)
+def test_it_is_measured_again_and_why(asked, name):
+    change, reason = TRIGGERS[name]
+    assert asked.plan().state == "unchanged"
+    before = keys.version(name) if "{}" in reason else ""
+    change(asked)
+    found = asked.plan()
+    assert found.state == "measure"
+    assert reason.format(before) in found.reasons, found.reasons
+    if name not in ("another kind of article",):
+        assert len(found.reasons) == 1
+
+
+@pytest.mark.parametrize("name", NON_TRIGGERS)
+def test_no_model_is_run(asked, monkeypatch, name):
+    NON_TRIGGERS[name](asked)
+    assert asked.plan().state == "unchanged"
+    monkeypatch.setattr(run, "measure", None)  # may not be called
+    [found] = run.datasets(asked.study(), asked.project, lambda *_: None)
+    assert (found.state, found.reasons) == ("unchanged", [])
+
+
+def test_what_is_to_be_measured_is_measured_and_then_not_again(asked):
+    for name in ("words of the passage", "layers", "weights"):
+        TRIGGERS[name][0](asked)
+        [found] = run.datasets(asked.study(), asked.project, lambda *_: None)
+        assert (found.state, found.reasons) == ("measured", [TRIGGERS[name][1]])
+        assert asked.plan().state == "unchanged"
+    [found] = run.datasets(asked.study(), asked.project, lambda *_: None, force=True)
+    assert (found.state, found.reasons) == ("measured", ["asked for by --force"])
+
+
+def test_of_the_first_layers_only_their_own_weights_count(asked):
+    asked.options["layers"] = "0-1"
+    run.datasets(asked.study(), asked.project, lambda *_: None)
+    weights(asked, layer=2)
+    assert asked.plan().state == "unchanged"
+    weights(asked, layer=1)
+    assert asked.plan().reasons == ["the weights of tiny changed"]

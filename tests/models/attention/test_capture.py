@@ -1,0 +1,298 @@
+"""Attaching measures what the model computes, by every route, and leaves no trace."""
+
+import pytest
+import torch
+from transformers import AttentionInterface
+
+from report import families
+from report.errors import ReportError
+from report.measurements import decomposition
+from report.measurements.decomposition import Scores
+from report.models.attention import structure as structures
+from report.models.attention.capture import attached
+from report.models.attention.modes import run_base
+from report.models.attention.structure import structure
+from tests.models.recording import (
+    DenseRecorder,
+    eager,
+    largest_difference,
+    plain,
+    probabilities,
+    relative_difference,
+    some_tokens,
+)
+from tests.models.remote_code import random_remote
+
+LENGTH = 20
+# One for each kind of route, mask, cap and sink; all families are in test_parity.py.
+KINDS = {
+    "llama/default": families.tiny,  # through the interface, keys shared, causal
+    "gemma3/multimodal": families.tiny,  # a wrapper; a sliding window in some layers
+    "gemma2": families.tiny,  # scores capped
+    "gpt_oss": families.tiny,  # sinks
+    "bert/encoder": families.tiny,  # every token sees every token
+    "modernbert": families.tiny,  # the same within a window
+    "falcon/alibi": families.tiny,  # a forward of ours
+    "xglm": families.tiny,  # spied on at its softmax
+    "remote": lambda _: random_remote(),  # spied on at its sdpa
+}
+
+
+@pytest.fixture(params=KINDS)
+def model(request):
+    return KINDS[request.param](request.param)
+
+
+@pytest.fixture
+def tokens():
+    return some_tokens(LENGTH)
+
+
+def outputs(model, token_ids):
+    return plain(model, token_ids)[0]
+
+
+def state(model):
+    config = model.config
+    inner = [getattr(config, name, None) for name in config.sub_configs]
+    modules = list(model.modules())
+    attention = type(structure(model)[0].attention)
+    return {
+        "training": [module.training for module in modules],
+        "hooks": [
+            (len(module._forward_hooks), len(module._forward_pre_hooks)) for module in modules
+        ],
+        "forwards": [vars(module).get("forward") for module in modules],
+        "implementations": [one._attn_implementation for one in (config, *inner) if one],
+        "registered": list(AttentionInterface._global_mapping),
+        "functions": {
+            name: value for name, value in attention.forward.__globals__.items() if "rotary" in name
+        },
+    }
+
+
+def test_the_output_with_measuring_equals_the_plain_one(model, tokens):
+    recorder = DenseRecorder()
+    with attached(model, recorder) as calls:
+        measured = outputs(model, tokens)
+    assert calls == list(range(len(structure(model))))
+    assert relative_difference(measured, outputs(model, tokens)) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["llama/default", "gemma3/text", "gpt_oss", "bert/encoder"])
+def test_probabilities_are_those_of_transformers(name, tokens):
+    model, recorder = families.tiny(name), DenseRecorder()
+    with attached(model, recorder):
+        run_base(model, tokens)
+    expected = plain(eager(families.tiny(name)), tokens, output_attentions=True).attentions
+    assert largest_difference(probabilities(recorder), [one[0] for one in expected]) <= 2e-5
+    assert probabilities(recorder)[0].amax(-1).mean() > 0.5  # worth comparing
+
+
+def test_the_model_is_as_before_afterwards(model, tokens):
+    before, expected = state(model), outputs(model, tokens)
+    recorder = DenseRecorder()
+    recorder.updates = lambda *_: None
+    with attached(model, recorder):
+        run_base(model, tokens)
+        assert state(model) != before
+    assert state(model) == before
+    assert torch.equal(outputs(model, tokens), expected)
+
+
+@pytest.mark.parametrize("failing_layer", [0, 2])
+def test_the_model_is_as_before_after_an_exception(model, tokens, failing_layer):
+    before, expected = state(model), outputs(model, tokens)
+
+    class Failing(DenseRecorder):
+        def attention(self, layer, factors, value):
+            if layer == failing_layer:
+                raise KeyboardInterrupt
+            return super().attention(layer, factors, value)
+
+    with pytest.raises(KeyboardInterrupt), attached(model, Failing()):
+        run_base(model, tokens)
+    assert state(model) == before
+    assert torch.equal(outputs(model, tokens), expected)
+
+
+def test_a_forward_that_another_library_put_on_the_instance_survives(tokens):
+    model = families.tiny("falcon/alibi")
+    module = structure(model)[1].attention
+    own = module.forward
+    module.forward = lambda *args, **kwargs: own(*args, **kwargs)
+    before = module.forward
+    with attached(model, DenseRecorder()):
+        run_base(model, tokens)
+    assert module.forward is before
+
+
+def test_a_model_in_training_is_measured_without_dropout_and_stays_in_training(tokens):
+    model = families.tiny("gpt2/default")
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.5
+    expected = outputs(model, tokens)
+    model.train()
+    model.transformer.h[1].eval()
+    before = state(model)
+    with attached(model, DenseRecorder()):
+        measured = outputs(model, tokens)
+    assert state(model) == before
+    assert relative_difference(measured, expected) < 1e-5
+
+
+def test_updates_hear_what_enters_and_leaves(model, tokens):
+    heard = {}
+
+    class Hearing(DenseRecorder):
+        def updates(self, layer, hidden_state, context, attention_output):
+            heard[layer] = hidden_state, context, attention_output
+
+    recorder = Hearing()
+    entering = []
+    hook = structure(model)[1].module.register_forward_pre_hook(
+        lambda _, args, kwargs: entering.append(args[0] if args else kwargs["hidden_states"]),
+        with_kwargs=True,
+    )
+    with attached(model, recorder):
+        run_base(model, tokens)
+    hook.remove()
+    assert sorted(heard) == list(range(len(structure(model))))
+    hidden_state, context, attention_output = heard[1]
+    assert torch.equal(hidden_state, entering[0][0])
+    part, factors, value = structure(model)[1], recorder.factors[1], recorder.values[1]
+    if value is not None:  # where the model computes its own context, nobody else knows it
+        expected = decomposition.probability(factors)
+        expected = expected @ value.repeat_interleave(part.heads // len(value), 0)
+        torch.testing.assert_close(context, expected)
+    joined = context.transpose(0, 1).flatten(1)
+    torch.testing.assert_close(part.output_projection(joined), attention_output)
+
+
+def test_only_the_layers_asked_for_are_measured(model, tokens):
+    recorder = DenseRecorder()
+    with attached(model, recorder, layers=[1]) as calls:
+        measured = outputs(model, tokens)
+    assert calls == [1]
+    assert len(recorder.factors) == 1
+    assert relative_difference(measured, outputs(model, tokens)) < 1e-5
+
+
+def test_without_factors_nothing_but_scores_is_looked_for(tokens):
+    model = families.tiny("qwen2/default")
+    recorder = DenseRecorder()
+    recorder.wants_factors = False
+    before = state(model)
+    with attached(model, recorder):
+        during = state(model)
+        run_base(model, tokens)
+    for kind in ("hooks", "forwards", "functions"):  # nothing that would cost time
+        assert during[kind] == before[kind]
+    assert all(factors.unrotated_query is None for factors in recorder.factors)
+    assert all(factors.query_bias is None for factors in recorder.factors)
+
+
+def test_biases_added_to_scores_are_measured_as_scores(tokens):
+    """As MPNet's attention would be if it went through the interface: one bias for every pair."""
+    model, recorder = families.tiny("llama/default"), DenseRecorder()
+    added = torch.randn(4, LENGTH, LENGTH)
+
+    def add(module, args, kwargs):
+        return args, kwargs | {"position_bias": added[None]}
+
+    for part in structure(model):
+        part.attention.register_forward_pre_hook(add, with_kwargs=True)
+    expected = outputs(model, tokens)
+    with attached(model, recorder):
+        measured = outputs(model, tokens)
+    assert all(isinstance(scores, Scores) for scores in recorder.factors)
+    assert relative_difference(measured, expected) < 1e-5
+
+
+@pytest.mark.parametrize("adding", [False, True])
+def test_float_masks_hide_and_add(tokens, adding):
+    model, recorder = families.tiny("llama/default"), DenseRecorder()
+    mask = torch.full((1, 1, LENGTH, LENGTH), torch.finfo(torch.float32).min).triu(1)
+    if adding:
+        mask = mask + 0.3 * torch.arange(LENGTH)
+
+    def give(module, args, kwargs):
+        return args, kwargs | {"attention_mask": mask}
+
+    for part in structure(model):
+        part.attention.register_forward_pre_hook(give, with_kwargs=True)
+    expected = outputs(model, tokens)
+    with attached(model, recorder):
+        measured = outputs(model, tokens)
+    assert relative_difference(measured, expected) < 1e-5
+    assert all((factors.position is not None) == adding for factors in recorder.factors)
+    assert all(factors.visible is None for factors in recorder.factors)
+
+
+def test_no_dense_mask_is_built_for_falcon(tokens):
+    model, masks = families.tiny("falcon/alibi"), []
+    structure(model)  # which runs the model as it is
+    model.transformer.h[0].register_forward_pre_hook(
+        lambda _, args, kwargs: masks.append(kwargs["attention_mask"]), with_kwargs=True
+    )
+    with attached(model, DenseRecorder()):
+        run_base(model, tokens)
+    assert masks == [None]
+
+
+def test_a_hidden_state_that_is_not_finite_is_named(tokens):
+    model, recorder = families.tiny("llama/default"), DenseRecorder()
+    recorder.updates = lambda *_: None
+    model.model.layers[0].mlp.down_proj.weight.data[3] = torch.inf
+    with (
+        pytest.raises(ReportError, match="layer 1, every head: the hidden state that enters"),
+        attached(model, recorder),
+    ):
+        run_base(model, tokens)
+
+
+@pytest.mark.parametrize("name", ["llama/default", "xglm", "remote"])
+def test_an_alibi_factor_is_refused_where_there_is_no_alibi_of_ours(name, tokens):
+    model = KINDS[name](name)
+    with (
+        pytest.raises(
+            ReportError, match=r"alibi_factor=2 is for .*\(bloom, falcon, mpt\), not for"
+        ),
+        attached(model, DenseRecorder(), alibi_factor=2),
+    ):
+        pass
+
+
+def test_a_layer_of_two_attentions_is_refused(tokens):
+    model = families.tiny("llama/default")
+    module = structure(model)[1].attention
+    own = type(module).forward
+
+    def twice(*args, **kwargs):
+        own(module, *args, **kwargs)
+        return own(module, *args, **kwargs)
+
+    module.forward = twice
+    with (
+        pytest.raises(ReportError, match="layer 1 computes more than one attention"),
+        attached(model, DenseRecorder()),
+    ):
+        run_base(model, tokens)
+
+
+def test_layers_of_different_numbers_of_heads_are_refused(tokens):
+    model = families.tiny("llama/default")
+    module = structure(model)[2].attention
+    module.q_proj, module.o_proj = torch.nn.Linear(64, 128), torch.nn.Linear(128, 64)
+    module.num_key_value_groups = 4
+    structure(model)[2].output_projection = module.o_proj
+    with (
+        pytest.raises(ReportError, match="layer 2 has 8 heads, layer 0 has 4; only models with as"),
+        attached(model, DenseRecorder()),
+    ):
+        run_base(model, tokens)
+
+
+def test_every_family_file_is_listed():
+    assert {"falcon", "bloom", "mpt"} == structures.OWN_FORWARDS.keys()

@@ -1,0 +1,263 @@
+"""The streaming kernel against attention written out."""
+
+import copy
+from dataclasses import replace
+
+import pytest
+import torch
+
+from report.errors import ReportError
+from report.measurements import decomposition
+from report.measurements.decomposition import Scores
+from report.measurements.visible import Visible
+from report.models.attention import kernel
+from report.models.attention.kernel import streaming_attention
+from tests.measurements import plain
+
+HEADS, LENGTH, SIZE = plain.HEADS, 70, plain.SIZE
+
+LONG = {
+    "biases": plain.biased(length=LENGTH),
+    "ALiBi": plain.with_alibi(length=LENGTH),
+    "ALiBi, shared keys": plain.with_alibi(length=LENGTH, key_heads=2),
+    "rotation, one key head": plain.with_rotation(length=LENGTH, key_heads=1),
+    "softcap": replace(plain.with_alibi(length=LENGTH), softcap=1.5),
+    "sink": replace(plain.biased(length=LENGTH, key_heads=2), sink=plain.drawer(5)(HEADS)),
+    "window": replace(
+        plain.with_rotation(length=LENGTH), visible=Visible.causal(LENGTH, window=20)
+    ),
+    "window of one": replace(plain.biased(length=LENGTH), visible=Visible.causal(LENGTH, window=1)),
+    "full square": replace(plain.biased(length=LENGTH, key_heads=2), visible=Visible.full(LENGTH)),
+    "chunks of 25": replace(
+        plain.biased(length=LENGTH),
+        visible=Visible(torch.arange(LENGTH) // 25 * 25, torch.arange(LENGTH)),
+    ),
+}
+"""Name -> Factors of 70 tokens, more than a block of rows; see tests/measurements/plain.py."""
+
+every_case = pytest.mark.parametrize("name", LONG)
+
+
+def value_of(factors, size=5):
+    return plain.drawer(9, factors.query.dtype)(len(factors.key), factors.length, size)
+
+
+class Seen:
+    """Puts the blocks that the kernel shows together again."""
+
+    def __init__(self, factors):
+        shape = factors.heads, factors.length, factors.length
+        self.score = torch.full(shape, torch.nan, dtype=torch.float64)
+        self.probability = torch.zeros(shape, dtype=torch.float64)
+        self.blocks = 0
+
+    def __call__(self, block):
+        where = (
+            block.heads,
+            block.rows,
+            slice(block.first_key, block.first_key + block.score.shape[-1]),
+        )
+        assert self.score[where].isnan().all()  # no cell twice
+        self.score[where] = block.score.double()
+        self.probability[where] = block.probability.double()
+        self.blocks += 1
+
+
+@every_case
+@pytest.mark.parametrize("rows", [1, 16, 64, 200])
+def test_context_and_probabilities_equal_attention_written_out(name, rows):
+    factors = LONG[name]
+    value, seen = value_of(factors), Seen(factors)
+    context = streaming_attention(factors, value, seen, rows=rows)
+    probability = decomposition.probability(factors)  # itself compared with plain loops
+    torch.testing.assert_close(seen.probability, probability)
+    shared = factors.heads // len(value)
+    torch.testing.assert_close(context, probability @ value.repeat_interleave(shared, 0))
+    score = decomposition.score(factors)
+    if factors.softcap is not None:
+        score = factors.softcap * torch.tanh(score / factors.softcap)
+    visible = factors.range().mask()
+    torch.testing.assert_close(seen.score[:, visible], score[:, visible])
+    hidden = seen.score[:, ~visible]
+    assert (hidden.isnan() | (hidden == torch.finfo(torch.float64).min)).all()
+
+
+@every_case
+@pytest.mark.parametrize("cells", [1, 40 * 70 * 2])
+def test_few_heads_at_a_time_give_the_same(name, cells, monkeypatch):
+    factors = LONG[name]
+    value, whole, parts = value_of(factors), Seen(factors), Seen(factors)
+    expected = streaming_attention(factors, value, whole, rows=40)
+    monkeypatch.setattr(kernel, "CELLS", cells)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    torch.testing.assert_close(streaming_attention(factors, value, parts, rows=40), expected)
+    torch.testing.assert_close(parts.probability, whole.probability)
+    assert parts.blocks > whole.blocks or len(factors.key) == 1
+
+
+def test_blocks_hold_no_target_that_none_of_their_rows_sees():
+    keys = {}
+    factors = LONG["window"]
+    streaming_attention(
+        factors,
+        value_of(factors),
+        lambda block: keys.update({block.start: (block.first_key, block.score.shape[2])}),
+        rows=30,
+    )
+    assert keys == {0: (0, 30), 30: (11, 49), 60: (41, 29)}
+
+
+def test_a_block_says_what_its_rows_see():
+    seen = {}
+    factors = LONG["window"]
+    streaming_attention(
+        factors, value_of(factors), lambda block: seen.update({block.start: block}), rows=64
+    )
+    assert seen[64].first.tolist() == list(range(45, 51))
+    assert seen[64].last.tolist() == list(range(64, 70))
+    assert (seen[64].heads, seen[64].rows) == (slice(0, HEADS), slice(64, 70))
+
+
+def test_without_an_observer_the_context_is_the_same():
+    factors = LONG["ALiBi"]
+    value = value_of(factors)
+    expected = streaming_attention(factors, value, lambda _: None)
+    assert torch.equal(streaming_attention(factors, value), expected)
+
+
+def test_scores_below_any_fixed_mask_value_are_still_ordered():
+    """Where every score is far below zero, a later token must not win through the mask."""
+    factors = plain.with_alibi(length=LENGTH)
+    single = {
+        name: value.float() for name, value in vars(factors).items() if torch.is_tensor(value)
+    }
+    shifted = replace(factors, **single | {"position": single["position"] - 1e6})
+    seen = Seen(shifted)
+    streaming_attention(shifted, value_of(shifted), seen)
+    assert not seen.probability[:, torch.ones(LENGTH, LENGTH).triu(1).bool()].any()
+    rows = seen.probability.sum(-1)
+    torch.testing.assert_close(rows, torch.ones_like(rows), rtol=0, atol=1e-6)
+
+
+def test_negligible_probabilities_are_zero_and_change_no_context():
+    """Those too small for the usual form of a float would make a CPU slow."""
+    factors = plain.with_alibi(length=LENGTH)
+    single = {
+        name: value.float() for name, value in vars(factors).items() if torch.is_tensor(value)
+    }
+    steep = replace(factors, **single | {"position": single["position"] * 10})
+    exact = decomposition.probability(steep)
+    assert ((exact > 0) & (exact < kernel.NEGLIGIBLE)).any()
+    value, seen = value_of(steep), Seen(steep)
+    context = streaming_attention(steep, value, seen)
+    assert not ((seen.probability > 0) & (seen.probability <= kernel.NEGLIGIBLE)).any()
+    torch.testing.assert_close(seen.probability, exact.double(), rtol=1e-4, atol=1e-29)
+    torch.testing.assert_close(context, exact @ value)
+
+
+@every_case
+def test_inputs_are_unchanged(name):
+    factors = LONG[name]
+    value = value_of(factors)
+    before, same_value = copy.deepcopy(factors), value.clone()
+    streaming_attention(factors, value, lambda _: None)
+    assert torch.equal(value, same_value)
+    for field, tensor in vars(factors).items():
+        assert not torch.is_tensor(tensor) or torch.equal(tensor, getattr(before, field))
+
+
+def halved(factors, dtype):
+    """The same factors, each rounded to half precision."""
+    tensors = {name: value for name, value in vars(factors).items() if torch.is_tensor(value)}
+    return replace(factors, **{name: value.to(dtype) for name, value in tensors.items()})
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", ["ALiBi", "sink", "softcap"])
+def test_half_precision_is_computed_in_float32(name, dtype):
+    """As exact as the rounded queries and keys allow: no score is rounded to 8 bits again."""
+    factors = halved(LONG[name], dtype)
+    value, seen = value_of(factors), Seen(factors)
+    context = streaming_attention(factors, value, seen)
+    exact = {field: part.double() for field, part in vars(factors).items() if torch.is_tensor(part)}
+    expected = decomposition.probability(replace(factors, **exact))
+    torch.testing.assert_close(seen.probability, expected, rtol=0, atol=1e-5)
+    assert context.dtype == dtype
+
+
+def test_scores_of_a_model_are_shown_without_a_context():
+    factors = LONG["window"]
+    mask = factors.visible.mask()
+    score = decomposition.score(factors).masked_fill(~mask, -torch.inf)
+    scores, seen = Scores(score.float(), factors.visible), Seen(factors)
+    assert streaming_attention(scores, None, seen, rows=16) is None
+    torch.testing.assert_close(
+        seen.probability, decomposition.probability(factors), rtol=0, atol=1e-6
+    )
+    torch.testing.assert_close(seen.score[:, mask], score[:, mask], rtol=1e-6, atol=1e-5)
+    assert scores.score.isneginf().any()  # the model's own scores are as they were
+
+
+def refused(factors, value, message):
+    with pytest.raises(ReportError, match=message):
+        streaming_attention(factors, value, lambda _: None, layer=5)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("heads", [[1], [0, 2]])
+def test_not_a_number_names_the_first_head_and_counts_the_others(bad, heads):
+    factors = plain.biased(length=LENGTH)
+    factors.query[heads, 66, 3] = bad
+    others = r" \(and 1 more heads\)" if len(heads) > 1 else ""
+    refused(
+        factors,
+        value_of(factors),
+        rf"layer 5, head {heads[0]}{others}: the attention score is NaN or infinite",
+    )
+
+
+def test_a_product_that_overflows_is_found_and_one_that_does_not_is_not():
+    single = plain.biased(length=LENGTH)
+    query, key = single.query.float() * 1e17, single.key.float() * 1e17
+    value = value_of(single).float()
+    streaming_attention(replace(single, query=query, key=key), value)
+    query[1, 9] *= 1e6
+    refused(
+        replace(single, query=query, key=key), value, "layer 5, head 1: the attention score is NaN"
+    )
+
+
+def test_a_shared_key_that_is_not_a_number_names_its_whole_group():
+    factors = plain.biased(length=LENGTH, key_heads=2)
+    factors.key[1, 3] = torch.nan
+    refused(factors, value_of(factors), r"layer 5, head 2 \(and 1 more heads\): the attention sc")
+
+
+def test_a_score_that_a_softcap_would_hide_is_found():
+    factors = replace(plain.biased(length=LENGTH), softcap=2.0)
+    factors.query[3, 5, 0] = torch.inf
+    refused(factors, value_of(factors), "layer 5, head 3: the attention score is NaN or infinite")
+
+
+def test_a_value_that_is_not_a_number_is_found_in_the_context():
+    factors = LONG["window"]
+    value = value_of(factors)
+    value[2, 9, 1] = torch.nan
+    refused(factors, value, "layer 5, head 2: the context is NaN or infinite")
+
+
+def test_half_precision_that_overflows_is_found():
+    factors = halved(plain.biased(length=LENGTH), torch.bfloat16)
+    factors.query[2] = factors.query[2] * 3e38
+    refused(factors, value_of(factors), "layer 5, head 2: the attention score is NaN or infinite")
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_a_model_s_own_score_that_is_not_a_number_is_found(bad):
+    score = plain.drawer(1, torch.float32)(3, LENGTH, LENGTH)
+    score[:, 0, 1:] = bad  # not visible, does not count
+    streaming_attention(Scores(score, Visible.causal(LENGTH)), None)
+    score[1, 68, 2] = bad
+    refused(
+        Scores(score, Visible.causal(LENGTH)), None, "layer 5, head 1: the attention score is NaN"
+    )

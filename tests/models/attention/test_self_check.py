@@ -1,0 +1,266 @@
+"""The self-check passes on a sound model, says what it measures, and stops on any fault."""
+
+import pytest
+import torch
+
+from report import families
+from report.errors import ReportError
+from report.measurements import decomposition
+from report.models.attention import rotation, self_check
+from report.models.attention.own import falcon
+from report.models.attention.self_check import LIMITS, capabilities, checked
+from report.models.attention.structure import LayerStructure, structure
+from tests.models.remote_code import random_remote
+
+EVERYTHING = "gemma2"  # the model with a norm after its attention, and a row constant
+BIASED = "qwen2/default"
+
+
+@pytest.mark.parametrize("name", [EVERYTHING, BIASED, "falcon/alibi", "gpt_oss", "bert/encoder"])
+def test_a_sound_model_passes_with_room_to_spare(name):
+    result = self_check.self_check(families.loaded(name))
+    assert (result["layers_called"], result["tokens"]) == (3, 16)
+    assert result["differences"].keys() == result["limits"].keys()
+    for what, difference in result["differences"].items():
+        assert 0 <= difference < result["limits"][what] / 2, what
+    assert result["differences"]["probability_from_terms"] > 1e-9  # float32, so never exact
+    assert result["differences"]["terms_sum_to_score"] > 1e-9
+
+
+def test_between_them_the_models_have_everything_that_is_checked():
+    seen = [self_check.self_check(families.loaded(name)) for name in (EVERYTHING, BIASED)]
+    assert {name for result in seen for name in result["differences"]} == LIMITS.keys()
+    assert "biases" not in seen[0]["differences"]
+    assert "updates_sum_to_norm" not in seen[1]["differences"]
+
+
+def test_the_check_is_the_same_every_time():
+    results = [self_check.self_check(families.loaded(BIASED)) for _ in range(2)]
+    assert results[0] == results[1]
+
+
+def test_a_model_is_checked_once_and_keeps_what_was_found(monkeypatch):
+    runs = []
+    original = self_check.self_check
+    monkeypatch.setattr(self_check, "self_check", lambda one: runs.append(1) or original(one))
+    loaded = families.loaded(BIASED)
+    assert capabilities(loaded) == checked(loaded)["capabilities"]
+    assert loaded.identity["capabilities"] == capabilities(loaded)
+    assert len(runs) == 1
+
+
+@pytest.mark.parametrize("what", LIMITS)
+def test_each_difference_has_a_limit_that_is_enforced(what, monkeypatch):
+    monkeypatch.setitem(LIMITS, what, -1.0)
+    message = rf"self-check failed: {what.replace('_', ' ')} is off by .*, allowed is -1"
+    with pytest.raises(ReportError, match=message):
+        self_check.self_check(families.loaded(BIASED if what == "biases" else EVERYTHING))
+
+
+def expect_failure(name, what):
+    with pytest.raises(ReportError, match=f"self-check failed: {what} is off by"):
+        self_check.self_check(families.loaded(name))
+
+
+def test_alibi_counted_twice_is_noticed(monkeypatch):
+    original = falcon.measured_forward
+    monkeypatch.setattr(
+        falcon,
+        "measured_forward",
+        lambda module, attention, alibi_factor: original(module, attention, 2 * alibi_factor),
+    )
+    expect_failure("falcon/alibi", "output")
+
+
+def test_the_factor_of_alibi_does_not_touch_the_check():
+    loaded = families.loaded("falcon/alibi")
+    loaded.identity["alibi_factor"] = 2
+    assert self_check.self_check(loaded) == self_check.self_check(families.loaded("falcon/alibi"))
+
+
+@pytest.mark.parametrize("name", ["falcon/alibi", BIASED, "bert/encoder"])
+def test_a_forgotten_term_is_noticed(name, monkeypatch):
+    monkeypatch.setattr(
+        decomposition, "bias", lambda factors: torch.zeros(factors.heads, factors.length)
+    )
+    expect_failure(name, "terms sum to score")
+
+
+def test_a_forgotten_rotation_is_noticed(monkeypatch):
+    monkeypatch.setattr(
+        decomposition,
+        "rotary_position",
+        lambda factors: torch.zeros(factors.heads, factors.length, factors.length),
+    )
+    expect_failure("llama/default", "terms sum to score")
+
+
+def test_biases_of_another_head_are_noticed(monkeypatch):
+    """No sum of terms would show them: what one term has too much, another has too little."""
+    original = falcon._biases
+    monkeypatch.setattr(
+        falcon, "_biases", lambda module: tuple(bias.roll(1, 0) for bias in original(module))
+    )
+    expect_failure("falcon/alibi", "biases")
+
+
+def test_projections_that_are_not_linear_are_noticed(monkeypatch):
+    """With a limit this lenient, biases before a norm would be taken for separable."""
+    monkeypatch.setattr(rotation, "LINEAR", 10.0)
+    expect_failure("phi/qk-layernorm", "biases")
+
+
+def test_a_wrong_order_of_heads_in_the_output_projection_is_noticed(monkeypatch):
+    original = LayerStructure.output_weight
+    monkeypatch.setattr(LayerStructure, "output_weight", lambda part: original(part).roll(8, 1))
+    expect_failure("llama/default", "updates sum to output")
+
+
+def test_a_wrong_length_of_updates_is_noticed(monkeypatch):
+    original = self_check.updates
+
+    def longer(*given):
+        found = original(*given)
+        found.magnitude.mul_(1.001)
+        return found
+
+    monkeypatch.setattr(self_check, "updates", longer)
+    expect_failure("llama/default", "update length")
+
+
+def test_a_norm_that_is_not_linear_in_a_token_is_noticed():
+    loaded = families.loaded("olmo2")
+    for layer in loaded.model.model.layers:
+        norm = torch.nn.LayerNorm(64)
+        torch.nn.init.normal_(norm.bias)
+        layer.post_attention_layernorm = norm
+    with pytest.raises(ReportError, match="updates sum to norm is off by"):
+        self_check.self_check(loaded)
+
+
+def test_large_scores_may_be_rounded_more():
+    """As Qwen's biases make them: hundreds, of which float32 keeps four digits after the point."""
+    loaded = families.loaded(BIASED)
+    for layer in loaded.model.model.layers:
+        for projection in (layer.self_attn.q_proj, layer.self_attn.k_proj):
+            projection.bias.data.mul_(40)
+    found = self_check.self_check(loaded)["differences"]["probability_from_terms"]
+    assert 1e-7 < found < LIMITS["probability_from_terms"]
+
+
+def test_numbers_that_are_not_numbers_fail():
+    with pytest.raises(ReportError, match="output is off by nan"):
+        self_check._require_within_limits({"output": float("nan")}, {"output": 1.0})
+
+
+def test_the_check_leaves_the_model_as_it_was():
+    loaded = families.loaded(BIASED)
+    loaded.model.train()
+    hooks = [len(module._forward_pre_hooks) for module in loaded.model.modules()]
+    self_check.self_check(loaded)
+    assert loaded.model.training
+    assert [len(module._forward_pre_hooks) for module in loaded.model.modules()] == hooks
+
+
+def test_a_short_context_takes_fewer_tokens():
+    loaded = families.loaded("gpt2/default")
+    loaded.identity["context"] = 9
+    assert self_check.self_check(loaded)["tokens"] == 9
+    loaded.identity["context"] = None
+    assert self_check.self_check(loaded)["tokens"] == 16
+
+
+@pytest.mark.parametrize("name", ["llama/bias", "falcon/alibi", "gemma2"])
+def test_half_precision_is_checked_with_limits_of_its_own(name):
+    loaded = families.loaded(name)
+    loaded.model.bfloat16()
+    result = self_check.self_check(loaded)
+    assert result["limits"]["output"] == self_check.HALF_PRECISION_LIMIT
+    assert result["limits"]["terms_sum_to_score"] == LIMITS["terms_sum_to_score"]
+
+
+# Route, terms, updates and whether there is the four-way split, from the formulas of each family.
+MEASURED = {
+    "falcon/alibi": ("own forward", ["content", "bias", "position"], "raw", False),
+    "falcon/alibi-no-bias": ("own forward", ["content", "position"], "raw", False),
+    "bloom": ("own forward", ["content", "bias", "position"], "raw", False),
+    "llama/default": ("interface", ["content", "position"], "raw", False),
+    "qwen2/default": ("interface", ["content", "bias", "position"], "raw", True),
+    "phi/qk-layernorm": ("interface", ["content", "position"], "raw", False),
+    "gemma2": ("interface", ["content", "position"], "effective", False),
+    "gemma3/multimodal": ("interface", ["content", "position"], "effective", False),
+    "gpt_oss": ("interface", ["content", "bias", "position", "row_constant"], "raw", True),
+    "glm4": ("interface", ["content", "bias", "position"], "effective", True),
+    "gpt2/default": ("interface", ["content", "bias"], "raw", False),
+    "bert/encoder": ("interface", ["content", "bias"], "raw", False),
+    "smollm3": ("interface", ["content", "position"], "raw", False),
+    "gptj": ("softmax", ["score"], "raw", False),
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_model_says_what_is_measured(name):
+    found = capabilities(families.loaded(name))
+    route, terms, updates, rotary_terms = MEASURED[name]
+    assert (found["route"], found["terms"]) == (route, terms)
+    assert (found["updates"], found["rotary_terms"]) == (updates, rotary_terms)
+    assert found["probabilities"] is True
+    missing = {"bias", "position"} - set(terms) if terms != ["score"] else {"terms"}
+    expected = missing | (set() if rotary_terms else {"rotary_terms"})
+    assert found["reasons"].keys() == expected
+
+
+def test_what_is_missing_has_a_reason():
+    assert capabilities(families.loaded("gptj"))["reasons"]["terms"] == self_check.SCORES_ONLY
+    reasons = capabilities(families.loaded("phi/qk-layernorm"))["reasons"]
+    assert reasons["bias"] == self_check.ENTANGLED
+    reasons = capabilities(families.loaded("gpt2/default"))["reasons"]
+    assert "positions are inside content" in reasons["position"]
+
+
+def remote(change):
+    loaded = families.loaded("gpt2/default")
+    loaded.model = random_remote()
+    change(loaded.model)
+    return loaded
+
+
+def test_code_of_a_checkpoints_own_shows_its_scores():
+    found = capabilities(remote(lambda model: None))
+    assert (found["route"], found["terms"], found["updates"]) == ("sdpa", ["score"], "raw")
+
+
+def test_updates_into_something_else_are_not_measured():
+    class Widening(torch.nn.Module):
+        """An attention that writes to twice the size, from which the layer takes a half."""
+
+        def __init__(self, mixer):
+            super().__init__()
+            self.mixer = mixer
+            mixer.wo = torch.nn.Linear(32, 64)
+
+        def forward(self, x):
+            return self.mixer(x)[..., :32]
+
+    def widen(model):
+        for block in model.blocks:
+            block.mixer = Widening(block.mixer)
+
+    loaded = remote(widen)
+    found = capabilities(loaded)
+    assert found["updates"] is None
+    assert found["reasons"]["updates"] == "its attention writes to something of another size"
+    assert not any(part.measures_updates for part in structure(loaded.model))
+
+
+def test_a_projection_of_more_than_the_contexts_has_no_updates_of_heads():
+    class Twice(torch.nn.Module):
+        def forward(self, x):
+            return torch.cat([x, x], -1)
+
+    loaded = families.loaded("llama/default")
+    for layer in loaded.model.model.layers:
+        layer.self_attn.o_proj = torch.nn.Sequential(Twice(), torch.nn.Linear(128, 64))
+    found = capabilities(loaded)
+    assert found["updates"] is None
+    assert "more than its heads' contexts" in found["reasons"]["updates"]

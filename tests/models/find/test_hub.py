@@ -1,0 +1,324 @@
+"""From the hub comes what is needed and nothing else, once, at one commit; else one sentence."""
+
+import json
+import shutil
+from functools import partial
+
+import pytest
+import torch
+from huggingface_hub import constants
+from safetensors.torch import load_file
+
+from report.errors import ReportError
+from report.models.attention.running import Run, run_texts
+from report.models.find import hub, names
+from report.models.find.weights import INDEX, SINGLE, first_layers
+from report.models.load.load import load_model
+from tests.conftest import byte_level_tokenizer, random_falcon
+from tests.models.hub_server import TOKEN, Repository, hub_in_place
+
+COMMIT, NEWER = "0123456789abcdef" * 2 + "01234567", "f" * 40
+NAME = "someone/tiny-falcon"
+
+
+@pytest.fixture(scope="module")
+def sharded(tmp_path_factory):
+    """The tiny Falcon with about one layer in a file, and files that nobody needs."""
+    folder = tmp_path_factory.mktemp("hub") / "sharded"
+    random_falcon().save_pretrained(folder, max_shard_size="50KB")
+    byte_level_tokenizer().save_pretrained(folder)
+    (folder / "README.md").write_text("# Tiny")
+    (folder / "pytorch_model.bin").write_bytes(b"pickle")
+    (folder / "original").mkdir()
+    (folder / "original" / "tokenizer.model").write_bytes(b"old")
+    return folder
+
+
+@pytest.fixture
+def server(sharded, tmp_path, monkeypatch):
+    """The stand-in with the tiny Falcon, in the place of the hub; an empty cache."""
+    with hub_in_place(monkeypatch, tmp_path / "home") as server:
+        server.repositories[NAME] = Repository({COMMIT: sharded}, {"main": COMMIT})
+        yield server
+
+
+def index_of(folder):
+    return json.loads((folder / INDEX).read_text())["weight_map"]
+
+
+def test_a_branch_is_resolved_to_its_commit(server):
+    assert hub.resolve(NAME) == COMMIT
+    server.repositories[NAME].commits[NEWER] = server.repositories[NAME].commits[COMMIT]
+    server.repositories[NAME].branches["refs/pr/1"] = NEWER
+    assert hub.resolve(NAME, "refs/pr/1") == NEWER
+    assert server.asked("GET", "/api/models/") == [
+        f"/api/models/{NAME}/revision/main",
+        f"/api/models/{NAME}/revision/refs/pr/1",
+    ]
+
+
+def test_only_the_shards_with_wanted_tensors_come_and_are_announced_first(server, sharded):
+    said = []
+    announced_at = []
+
+    def announce(text):
+        said.append(text)
+        announced_at.append(len(server.asked("GET", "/storage/")))
+
+    folder = hub.fetch_weights(NAME, COMMIT, partial(first_layers, count=1), announce=announce)
+    index = index_of(sharded)
+    wanted = first_layers(index, 1)
+    shards = sorted({index[name] for name in wanted})
+    assert 0 < len(shards) < len(set(index.values()))
+    settings = ["config.json", INDEX, "tokenizer.json", "tokenizer_config.json"]
+    assert server.downloaded() == sorted(settings + shards)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(settings + shards)
+    kept = index_of(folder)
+    assert set(wanted) <= set(kept)
+    assert set(kept.values()) == set(shards)
+    assert announced_at == [0]
+    size = sum((sharded / name).stat().st_size for name in shards)
+    assert (
+        f"(weights: {len(shards)} of {len(set(index.values()))} files, {size / 1e6:.1f} MB)"
+        in (said[0])
+    )
+    assert COMMIT[:7] in said[0]
+
+
+def test_the_second_time_nothing_is_asked(server):
+    first = hub.fetch_weights(NAME, COMMIT, partial(first_layers, count=1), announce=str)
+    server.requests.clear()
+    said = []
+    again = hub.fetch_weights(NAME, COMMIT, partial(first_layers, count=1), announce=said.append)
+    assert (again, server.requests, said) == (first, [], [])
+
+
+def test_more_layers_later_bring_only_what_is_lacking(server, sharded):
+    few = hub.fetch_weights(NAME, COMMIT, partial(first_layers, count=1), announce=str)
+    server.requests.clear()
+    said = []
+    everything = hub.fetch_weights(NAME, COMMIT, announce=said.append)
+    index = index_of(sharded)
+    assert everything != few
+    assert server.downloaded() == sorted(set(index.values()) - set(index_of(few).values()))
+    assert index_of(everything) == index
+    assert f"({len(set(index.values()))} of" not in said[0]
+    assert index_of(few) != index  # the folder of the few still says what it has
+
+
+def test_a_model_from_the_hub_is_the_one_that_was_put_there(server, sharded):
+    said = []
+    loaded = load_model(f"{NAME}@{COMMIT}", announce=said.append)
+    assert loaded.identity["name"] == NAME
+    assert loaded.identity["revision"] == COMMIT
+    assert loaded.identity["source"] == "hub"
+    expected = random_falcon().state_dict()
+    assert all(torch.equal(expected[k], v) for k, v in loaded.model.state_dict().items())
+    assert len(said) == 1
+
+
+def test_first_layers_from_the_hub_are_those_of_the_whole_model(server, falcon_folder):
+    loaded = load_model(f"{NAME}@{COMMIT}", layers=1, announce=str)
+    index = index_of(server.repositories[NAME].commits[COMMIT])
+    assert len(server.asked("GET", "/storage/")) < len(set(index.values()))
+    whole = load_model(falcon_folder)
+    whole.identity["layers_measured"] = 1
+    runs = [Run([0, *range(5, 40)])]
+    assert torch.equal(run_texts(loaded, runs)[0], run_texts(whole, runs)[0])
+
+
+def test_a_model_in_one_file_comes_whole(server, falcon_folder):
+    server.repositories["someone/single"] = Repository({COMMIT: falcon_folder}, {"main": COMMIT})
+    said = []
+    folder = hub.fetch_weights(
+        "someone/single", COMMIT, partial(first_layers, count=1), announce=said.append
+    )
+    assert "(weights: 1 of 1 files" in said[0]
+    original = load_file(falcon_folder / SINGLE)
+    assert all(torch.equal(original[k], v) for k, v in load_file(folder / SINGLE).items())
+
+
+@pytest.mark.parametrize(
+    ("authors", "said"),
+    [
+        ([], "convert them to safetensors in a local folder"),
+        (["somebody"], "convert them to safetensors in a local folder"),
+        (
+            ["somebody", hub.CONVERTER],
+            "the hub's converter offers safetensors: someone/old@refs/pr/2",
+        ),
+    ],
+)
+def test_weights_only_in_pickle_are_refused_before_anything_is_downloaded(
+    server, sharded, tmp_path, authors, said
+):
+    pickled = shutil.copytree(sharded, tmp_path / "pickled")
+    for path in pickled.glob("model*"):
+        path.unlink()
+    repository = Repository({COMMIT: pickled}, {"main": COMMIT}, pull_requests=authors)
+    server.repositories["someone/old"] = repository
+    with pytest.raises(ReportError) as refused:
+        hub.fetch_weights("someone/old", COMMIT)
+    assert str(refused.value).startswith(
+        "'someone/old' on the hub has weights only as pickle (pytorch_model.bin), which can run"
+    )
+    assert str(refused.value).endswith(said)
+    assert server.downloaded() == []
+
+
+def test_a_gated_model_says_what_to_do_and_comes_once_logged_in(server, tmp_path):
+    server.repositories[NAME].gated = True
+    said = (
+        rf"'{NAME}' is gated: accept its licence on https://huggingface\.co/{NAME}, log in with "
+        "`hf auth login`, and run the command again; or give a local folder"
+    )
+    with pytest.raises(ReportError, match=said):
+        hub.fetch_settings(NAME, COMMIT)
+    assert server.downloaded() == []
+    (tmp_path / "home" / "token").write_text(TOKEN)
+    assert (hub.fetch_settings(NAME, COMMIT) / "config.json").is_file()
+
+
+def test_a_model_that_is_not_there_is_unknown_with_the_nearest_ones(server):
+    with pytest.raises(ReportError) as refused:
+        hub.resolve("openai-comunity/gpt-2")
+    said = str(refused.value)
+    assert said.startswith("unknown model 'openai-comunity/gpt-2': there is no such folder here")
+    assert "Did you mean openai-community/gpt2" in said
+    assert "hf auth login" in said
+
+
+def test_a_revision_that_is_not_there(server):
+    with pytest.raises(ReportError, match=f"'{NAME}' on the hub has no revision 'maim'"):
+        hub.resolve(NAME, "maim")
+
+
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_a_hub_that_fails_is_named_with_its_answer(server, status):
+    server.failing = status
+    with pytest.raises(ReportError, match=f"the hub answered {status} for '{NAME}'; try again"):
+        hub.resolve(NAME)
+
+
+def test_a_token_that_is_refused(server):
+    server.failing = 403
+    with pytest.raises(ReportError, match=rf"the hub refuses '{NAME}' \(403\): log in"):
+        hub.resolve(NAME)
+
+
+def test_a_hub_out_of_reach_says_so_and_what_is_here_is_used(server, monkeypatch):
+    hub.fetch_settings(NAME, COMMIT)
+    nowhere = "http://127.0.0.1:9"
+    monkeypatch.setattr(constants, "ENDPOINT", nowhere)
+    monkeypatch.setattr(
+        constants,
+        "HUGGINGFACE_CO_URL_TEMPLATE",
+        nowhere + "/{repo_id}/resolve/{revision}/{filename}",
+    )
+    assert (hub.fetch_settings(NAME, COMMIT) / "config.json").is_file()
+    with pytest.raises(
+        ReportError, match=rf"'{NAME}' is not on this machine, and {nowhere} cannot"
+    ):
+        hub.fetch_weights(NAME, NEWER, announce=str)
+    with pytest.raises(
+        ReportError, match=rf"'{NAME}' is not on this machine, and {nowhere} cannot"
+    ):
+        hub.resolve(NAME)
+
+
+def test_what_other_tools_have_fetched_is_used_offline(server, monkeypatch):
+    for name in server.repositories[NAME].commits[COMMIT].iterdir():
+        if name.is_file():
+            hub.hf_hub_download(NAME, name.name, revision="main")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    server.requests.clear()
+    assert hub.resolve(NAME) == COMMIT
+    assert load_model(NAME, announce=str).identity["revision"] == COMMIT
+    assert server.requests == []
+    with pytest.raises(ReportError, match="HF_HUB_OFFLINE forbids asking the hub; unset it"):
+        hub.resolve("someone/else")
+
+
+def test_a_full_disk_while_downloading(server, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(hub, "hf_hub_download", full)
+    with pytest.raises(ReportError, match=f"cannot store '{NAME}' in .*: No space left on device"):
+        hub.fetch_settings(NAME, COMMIT)
+
+
+def test_a_cache_that_was_emptied_is_filled_again(server, tmp_path):
+    folder = hub.fetch_weights(NAME, COMMIT, announce=str)
+    shutil.rmtree(tmp_path / "home" / "hub")
+    assert hub.fetch_weights(NAME, COMMIT, announce=str) == folder
+    assert (folder / "config.json").is_file()
+
+
+def test_a_model_is_in_the_cache_once_the_shards_of_the_wanted_layers_are(server, sharded):
+    assert hub.cached_commit(NAME, layers=1) is None
+    hub.fetch_settings(NAME, COMMIT)
+    assert hub.cached_commit(NAME, COMMIT, layers=1) is None, "no weights yet"
+    hub.fetch_weights(NAME, COMMIT, partial(first_layers, count=1), announce=str)
+    server.requests.clear()
+    assert hub.cached_commit(NAME, COMMIT, layers=1) == COMMIT
+    assert hub.cached_commit(NAME, COMMIT) is None
+    assert hub.cached_commit(NAME, COMMIT, layers=3) is None
+    assert hub.cached_commit(NAME, layers=1) is None, "nobody has asked which commit main is"
+    assert server.requests == []
+    hub.fetch_weights(NAME, COMMIT, announce=str)
+    assert hub.cached_commit(NAME, COMMIT) == COMMIT
+
+
+def test_a_model_in_one_file_is_in_the_cache_once_that_is(server, falcon_folder):
+    server.repositories["someone/single"] = Repository({COMMIT: falcon_folder}, {"main": COMMIT})
+    hub.fetch_settings("someone/single", COMMIT)
+    assert hub.cached_commit("someone/single", COMMIT, layers=1) is None
+    hub.fetch_weights("someone/single", COMMIT, announce=str)
+    assert hub.cached_commit("someone/single", COMMIT, layers=1) == COMMIT
+
+
+def test_what_other_tools_have_fetched_is_in_the_cache_by_its_branch(server, sharded):
+    for path in sharded.iterdir():
+        if path.is_file():
+            hub.hf_hub_download(NAME, path.name, revision="main")
+    server.requests.clear()
+    assert hub.cached_commit(NAME) == COMMIT
+    assert names.find_first(f"{NAME} or falcon-8x8").revision == COMMIT
+    assert server.requests == []
+
+
+def test_alternatives_are_measured_from_the_cache_and_never_downloaded(server):
+    assert names.find_first(f"{NAME} or falcon-8x8").name == "falcon-8x8"
+    assert names.find_first(f"{NAME}@{COMMIT} or falcon-8x8", layers=1).name == "falcon-8x8"
+    assert server.requests == []
+    hub.fetch_weights(NAME, COMMIT, partial(first_layers, count=1), announce=str)
+    server.requests.clear()
+    found = names.find_first(f"{NAME}@{COMMIT} or falcon-8x8", layers=1)
+    assert (found.name, found.revision) == (NAME, COMMIT)
+    assert names.find_first(f"{NAME}@{COMMIT} or falcon-8x8", layers=2).name == "falcon-8x8"
+    assert server.requests == []
+    assert load_model(found, layers=1, announce=str).measured_layers == 1
+    assert server.downloaded() == []
+
+
+def test_code_comes_only_with_a_model_that_is_trusted(server, sharded, tmp_path):
+    with_code = shutil.copytree(sharded, tmp_path / "with-code")
+    (with_code / "modeling_own.py").write_text("")
+    server.repositories["someone/own"] = Repository({COMMIT: with_code}, {"main": COMMIT})
+    assert not (hub.fetch_settings("someone/own", COMMIT) / "modeling_own.py").exists()
+    assert (hub.fetch_settings("someone/own", COMMIT, code=True) / "modeling_own.py").is_file()
+
+
+def test_the_lock_file_pins_the_commit_of_the_first_time(server, tmp_path):
+    lock = tmp_path / names.LOCK
+    assert names.find(NAME, lock).revision == COMMIT
+    assert json.loads(lock.read_text()) == {NAME: COMMIT}
+    server.repositories[NAME].commits[NEWER] = server.repositories[NAME].commits[COMMIT]
+    server.repositories[NAME].branches["main"] = NEWER
+    server.requests.clear()
+    assert names.find(NAME, lock).revision == COMMIT
+    assert server.requests == []
+    assert names.find(f"{NAME}@main", lock).revision == NEWER
+    assert names.find(f"{NAME}@{'a' * 40}", lock).revision == "a" * 40
+    assert json.loads(lock.read_text()) == {NAME: COMMIT, f"{NAME}@main": NEWER}

@@ -1,0 +1,220 @@
+"""What a name stands for, and what is said of one that stands for nothing."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from report.errors import ReportError
+from report.models.find import hub, known, names
+from report.models.find.known import number_of_layers
+from report.models.load.classes import TEXT_PART
+from tests.commands import ROOT
+
+COMMIT = "a" * 40
+
+
+@pytest.fixture(autouse=True)
+def no_hub(monkeypatch):
+    """Any question to the hub fails the test that did not expect one."""
+
+    def asked(repository, revision="main"):
+        raise AssertionError(f"the hub was asked for {repository} at {revision}")
+
+    monkeypatch.setattr(hub, "resolve", asked)
+
+
+def test_an_embedded_model_is_found_by_its_name_and_by_nothing_like_it():
+    (name, *_) = known.embedded_models()
+    source = names.find(name)
+    assert (source.name, source.kind, source.revision) == (name, "embedded", None)
+    assert source.folder == known.EMBEDDED / name
+    assert source.command_name == name
+
+
+def test_of_alternatives_an_embedded_model_or_a_folder_goes_before_what_is_not_here(
+    falcon_folder, monkeypatch
+):
+    monkeypatch.setattr(hub, "cached_commit", lambda *_: None)
+    (embedded, *_) = known.embedded_models()
+    assert names.find_first(f"someone/large or {embedded}") == names.find(embedded)
+    assert names.find_first(f"a/b or c/d  or  {falcon_folder} or {embedded}").kind == "folder"
+    assert names.find_first(f"{embedded} or someone/large").name == embedded
+    assert names.find_first(embedded) == names.find(embedded)
+
+
+def test_a_model_in_the_cache_goes_before_those_after_it(tmp_path, monkeypatch):
+    asked = []
+
+    def cached(*arguments):
+        asked.append(arguments)
+        return COMMIT if arguments[0] == "someone/large" else None
+
+    monkeypatch.setattr(hub, "cached_commit", cached)
+    lock = tmp_path / names.LOCK
+    lock.write_text(json.dumps({"someone/large": "b" * 40}))
+    source = names.find_first("a/b@v1 or someone/large or falcon-8x8", lock, 4)
+    assert (source.name, source.kind, source.revision) == ("someone/large", "hub", COMMIT)
+    assert asked == [("a/b", "v1", 4), ("someone/large", "b" * 40, 4)]
+    assert json.loads(lock.read_text()) == {"someone/large": "b" * 40}, "nothing was resolved"
+
+
+@pytest.mark.parametrize(("layers", "needed"), [(None, 4), (2, 2), ("all", None)])
+def test_the_layers_that_a_preset_says_are_enough(monkeypatch, layers, needed):
+    asked = []
+    monkeypatch.setattr(hub, "cached_commit", lambda *arguments: asked.append(arguments))
+    names.find_first("meta-llama/Llama-3.1-8B-Instruct or falcon-8x8", layers=layers)
+    assert asked == [("meta-llama/Llama-3.1-8B-Instruct", "main", needed)]
+
+
+def test_where_none_of_the_alternatives_is_here_the_last_one_is_asked_for(monkeypatch):
+    monkeypatch.setattr(hub, "cached_commit", lambda *_: None)
+    with pytest.raises(AssertionError, match="the hub was asked for c/d at main"):
+        names.find_first("a/b or c/d")
+    with pytest.raises(ReportError, match="unknown model 'nothing'"):
+        names.find_first("a/b or nothing")
+
+
+def test_a_folder_is_called_by_its_own_name(falcon_folder, tmp_path, monkeypatch):
+    copy = shutil.copytree(falcon_folder, tmp_path / "a model")
+    monkeypatch.chdir(copy)
+    for name in (copy, str(copy), "."):
+        source = names.find(name)
+        assert (source.name, source.kind, source.folder) == ("a model", "folder", copy)
+    assert source.command_name == "a model"
+
+
+def test_a_folder_goes_before_the_hub(falcon_folder, tmp_path, monkeypatch):
+    shutil.copytree(falcon_folder, tmp_path / "openai-community" / "gpt2")
+    monkeypatch.chdir(tmp_path)
+    assert names.find("openai-community/gpt2").kind == "folder"
+
+
+def test_a_commit_in_the_name_needs_no_hub():
+    source = names.find(f"openai-community/gpt2@{COMMIT}")
+    assert (source.name, source.kind, source.folder) == ("openai-community/gpt2", "hub", None)
+    assert source.revision == COMMIT
+    assert source.command_name == f"openai-community/gpt2@{COMMIT}"
+
+
+def test_a_recorded_commit_needs_no_hub(tmp_path):
+    lock = tmp_path / names.LOCK
+    lock.write_text(json.dumps({"someone/tiny": COMMIT}))
+    assert names.find("someone/tiny", lock).revision == COMMIT
+
+
+def test_the_lock_keeps_what_it_had_in_order_and_is_as_before_when_the_hub_fails(
+    tmp_path, monkeypatch
+):
+    lock = tmp_path / names.LOCK
+    lock.write_text(json.dumps({"z/z": COMMIT}))
+    with pytest.raises(AssertionError):
+        names.find("a/a", lock)
+    assert json.loads(lock.read_text()) == {"z/z": COMMIT}
+    monkeypatch.setattr(hub, "resolve", lambda *_: "b" * 40)
+    names.find("a/a", lock)
+    assert lock.read_text() == json.dumps({"a/a": "b" * 40, "z/z": COMMIT}, indent=2) + "\n"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"a/b": "main"}', '{"a/b": 3}', "\xff"])
+def test_a_lock_file_that_is_none_is_refused(tmp_path, text):
+    lock = tmp_path / names.LOCK
+    lock.write_text(text, "latin-1")
+    with pytest.raises(
+        ReportError, match=r"models\.lock\.json is not a list of models and commits"
+    ):
+        names.find("someone/tiny", lock)
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("gpt2", "openai-community/gpt2"),
+        ("falcon-rw1b", "tiiuae/falcon-rw-1b"),
+        ("falcon8x8", "falcon-8x8"),
+        ("Pythia-410M", "EleutherAI/pythia-410m"),
+        ("Llama-3.1-8B-Instruct", "meta-llama/Llama-3.1-8B-Instruct"),
+    ],
+)
+def test_an_unknown_name_is_told_the_nearest_known_ones(name, nearest):
+    with pytest.raises(ReportError) as refused:
+        names.find(name)
+    said = str(refused.value)
+    assert said.startswith(f"unknown model '{name}': neither an embedded model (falcon-8x8")
+    assert "Did you mean" in said
+    assert nearest in said.split("Did you mean")[1]
+
+
+@pytest.mark.parametrize(
+    "name", ["zzzz", "a/b/c", "../tiny", "/nowhere/tiny", "a b/c", "@main", ""]
+)
+def test_what_can_be_no_name_is_refused_without_asking_the_hub(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ReportError, match=r"unknown model|has no config"):
+        names.find(name)
+
+
+def test_a_folder_without_config_is_told(tmp_path):
+    with pytest.raises(ReportError, match=r"has no config\.json; give the folder of a checkpoint"):
+        names.find(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("adapter_config.json", "an adapter, which has to be merged"),
+        ("it.gguf", "GGUF files, made"),
+    ],
+)
+def test_what_is_taken_for_a_checkpoint_is_called_by_its_name(file, told, tmp_path):
+    (tmp_path / file).touch()
+    with pytest.raises(ReportError, match=rf"has no config\.json, it holds {told}"):
+        names.find(tmp_path)
+
+
+def test_a_model_on_the_hub_is_no_folder():
+    with pytest.raises(
+        ReportError, match="is on the hub; give an embedded model or a local folder"
+    ):
+        names.model_folder(f"a/b@{COMMIT}")
+
+
+def test_every_preset_is_an_id_with_layers_that_can_be_read():
+    assert set(known.presets()) >= {
+        "tiiuae/falcon-rw-1b",
+        "bigscience/bloom-560m",
+        "openai-community/gpt2",
+        "EleutherAI/pythia-410m",
+        "meta-llama/Llama-3.1-8B-Instruct",
+        "Qwen/Qwen2.5-Math-7B",
+        "google/gemma-3-4b-it",
+    }
+    for name, preset in known.presets().items():
+        assert names.HUB_ID.fullmatch(name)
+        assert preset.title
+        assert preset.licence
+        assert preset.layers is None or number_of_layers(preset.layers) > 0
+
+
+def test_text_parts_name_classes_that_transformers_has():
+    import transformers
+
+    for wrapper, (alone, renamed) in TEXT_PART.items():
+        assert hasattr(transformers, wrapper)
+        assert hasattr(transformers, alone)
+        assert renamed
+
+
+def test_names_are_found_without_torch_and_without_the_hub_s_library(tmp_path):
+    (tmp_path / names.LOCK).write_text(json.dumps({"someone/tiny": COMMIT}))
+    hidden = "torch", "transformers", "huggingface_hub", "safetensors"
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({hidden!r})); "
+        "from report.models.find.names import find; "
+        f"print(find('someone/tiny', {str(tmp_path / names.LOCK)!r}).revision); find('a/b')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.strip() == COMMIT
+    assert "asking the hub for a/b needs the package 'huggingface_hub'" in done.stderr

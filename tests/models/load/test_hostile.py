@@ -1,0 +1,313 @@
+"""Files of models are data: none of them runs code, leads elsewhere, or takes all memory."""
+
+import json
+import os
+import pickle
+import shutil
+import struct
+import tracemalloc
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from report.errors import ReportError
+from report.models.find import names, weights
+from report.models.load import load
+from report.models.load.load import load_model
+from report.models.text.tokens import tokenize
+from tests.fuzz.damage import damaged_bytes, damaged_json
+from tests.fuzz.profile import examples
+from tests.fuzz.refusals import tried
+from tests.models.checkpoints import change_config, change_weights, refused
+
+
+class Bomb:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.path}",)
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "model.ckpt", "weights.pkl"])
+def test_pickles_are_refused_and_never_opened(folder, tmp_path, name):
+    ran = tmp_path / "ran"
+    content = pickle.dumps(Bomb(ran))
+    (folder / name).write_bytes(content)
+    load_model(folder)  # beside safetensors nobody looks at it
+    (folder / "model.safetensors").unlink()
+    refused(folder, rf"weights only as pickle \({name}\), which can run code when opened")
+    (folder / "model.safetensors").write_bytes(content)
+    refused(folder, "is not a safetensors file")
+    index = {"weight_map": {"a": name}}
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    refused(folder, "is not a safetensors file")
+    assert not ran.exists()
+
+
+@pytest.mark.parametrize("where", ["config.json", "tokenizer_config.json"])
+@pytest.mark.parametrize("known", [True, False])
+def test_code_that_a_model_brings_along_is_not_run(folder, tmp_path, where, known):
+    ran = tmp_path / "ran"
+    (folder / "own.py").write_text(f"open({str(ran)!r}, 'w')\nclass Own: pass\n")
+    path = folder / where
+    stated = json.loads(path.read_text())
+    loaders = ["AutoConfig", "AutoModel", "AutoModelForCausalLM"]
+    classes = dict.fromkeys(loaders, "own.Own")
+    if where == "tokenizer_config.json":
+        classes = {"AutoTokenizer": ["own.Own", "own.Own"]}
+        stated |= {} if known else {"tokenizer_class": "Own"}
+    elif not known:
+        stated["model_type"] = "own"
+    path.write_text(json.dumps(stated | {"auto_map": classes}))
+    loaded, said = tried(load_model, folder)
+    assert not ran.exists()
+    if where == "config.json" and not known:
+        assert "brings its own code (own.Own), which would run on this machine" in said
+    else:
+        assert loaded is None or type(loaded.tokenizer).__name__ != "Own"
+
+
+def test_trusting_one_model_does_not_run_the_code_of_another(folder):
+    classes = {"AutoModelForCausalLM": "someone/else--modeling.Evil"}
+    change_config(folder, model_type="own", auto_map=classes)
+    refused(
+        folder,
+        r"'copy' names code of another model \(someone/else--modeling\.Evil\), which is not tru",
+        trust_remote_code="copy",
+    )
+
+
+@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
+def test_kernels_from_the_hub_are_not_fetched(folder, key):
+    change_config(folder, **{key: "someone/kernel"})
+    refused(folder, rf"{key} is 'someone/kernel', code on the hub, which is not run")
+
+
+def outside(folder, name):
+    """A file of the folder that is a link to the same one elsewhere."""
+    elsewhere = folder.parent / "elsewhere"
+    elsewhere.mkdir(exist_ok=True)
+    shutil.move(folder / name, elsewhere / name)
+    return elsewhere / name
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
+)
+@pytest.mark.parametrize("way", ["absolute", "relative"])
+def test_a_link_that_leads_out_of_the_folder_is_refused(folder, name, way):
+    there = outside(folder, name)
+    (folder / name).symlink_to(there if way == "absolute" else Path("..") / "elsewhere" / name)
+    refused(folder, rf"model folder 'copy': {name} is a link that leads out of the folder")
+
+
+def test_folders_and_links_that_lead_out_of_the_folder_are_refused(folder, tmp_path):
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "secret.py").write_text("")
+    (folder / "code").symlink_to(tmp_path / "code")
+    refused(folder, "code is a link that leads out of the folder")
+    (folder / "code").unlink()
+    (folder / "code").mkdir()
+    (folder / "code" / "secret.py").symlink_to("/etc/passwd")
+    refused(folder, r"code/secret\.py is a link that leads out of the folder")
+    shutil.rmtree(folder / "code")
+    (folder / "circle").symlink_to("circle")
+    refused(folder, "circle is a link that leads out of the folder")
+
+
+def test_links_inside_the_folder_and_a_link_to_the_folder_are_followed(folder, tmp_path):
+    (folder / "model.safetensors").rename(folder / "weights")
+    (folder / "model.safetensors").symlink_to("weights")
+    (tmp_path / "link").symlink_to(folder)
+    assert load_model(tmp_path / "link").identity["name"] == "copy"
+
+
+def test_a_commit_in_the_cache_of_hugging_face_tools_is_links_to_its_blobs(folder, tmp_path):
+    repository = tmp_path / "hub" / "models--someone--tiny"
+    snapshot = repository / "snapshots" / ("5eed" * 10)
+    snapshot.mkdir(parents=True)
+    (repository / "blobs").mkdir()
+    for path in folder.iterdir():
+        path.rename(repository / "blobs" / f"blob-{path.name}")
+        (snapshot / path.name).symlink_to(Path("../../blobs") / f"blob-{path.name}")
+    load_model(snapshot)
+    (snapshot / "extra.json").symlink_to("../../../../elsewhere.json")
+    refused(snapshot, r"extra\.json is a link that leads out of the folder")
+
+
+@pytest.mark.parametrize(
+    "shard", ["../../x.safetensors", "/etc/passwd", "a/../../x", "sub/x.safetensors", "..", "x\0"]
+)
+def test_shards_elsewhere_are_refused(folder, shard):
+    (folder / "model.safetensors").unlink()
+    index = {"weight_map": {"a": shard}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    for options in ({}, {"layers": 1}):
+        refused(folder, "has no weight_map of tensors and files beside it", **options)
+
+
+@pytest.mark.parametrize("revision", ["..", "../copy", "/etc", "step-1/../../copy", ""])
+def test_revisions_elsewhere_are_refused(folder, revision):
+    runs = folder.parent / "runs"
+    shutil.copytree(folder, runs / "step-1")
+    with pytest.raises(ReportError):
+        names.find(f"{runs}@{revision}", ask=False)
+    assert names.find(f"{runs}@step-1").name == "runs@step-1"
+
+
+def header(path):
+    content = path.read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    return json.loads(content[8 : 8 + length]), content[8 + length :]
+
+
+def write_header(path, tensors, data):
+    text = tensors if isinstance(tensors, bytes) else json.dumps(tensors).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+HEADERS = {
+    "overlapping": lambda t: t | {"b": t["b"] | {"data_offsets": [0, 8]}},
+    "apart": lambda t: t | {"b": t["b"] | {"data_offsets": [12, 20], "shape": [2]}},
+    "turned round": lambda t: t | {"a": t["a"] | {"data_offsets": [8, 0]}},
+    "before the file": lambda t: t | {"a": t["a"] | {"data_offsets": [-8, 8]}},
+    "beyond the file": lambda t: t | {"b": t["b"] | {"data_offsets": [8, 10**15]}},
+    "of another shape": lambda t: t | {"a": t["a"] | {"shape": [10**12]}},
+    "of a negative shape": lambda t: t | {"a": t["a"] | {"shape": [-1, -2]}},
+    "of half a number": lambda t: t | {"a": t["a"] | {"shape": [1.5]}},
+    "of a text": lambda t: t | {"a": t["a"] | {"shape": "2"}},
+    "of nothing": lambda t: t | {"a": None},
+    "deep": lambda t: b"[" * 50_000,
+    "twice": lambda t: json.dumps(t).replace('"b"', '"a"').encode(),
+    "not text": lambda t: b"\xff" * 40,
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_headers_that_do_not_fit_their_file_are_refused(tmp_path, name):
+    path = tmp_path / "model.safetensors"
+    one = {"dtype": "F32", "shape": [2]}
+    tensors = {"a": one | {"data_offsets": [0, 8]}, "b": one | {"data_offsets": [8, 16]}}
+    write_header(path, tensors, bytes(16))
+    assert list(weights.read_header(path)) == ["a", "b"]
+    write_header(path, HEADERS[name](tensors), bytes(16))
+    with pytest.raises(ReportError, match=r"is not a safetensors file|is damaged"):
+        weights.read_header(path)
+
+
+@pytest.mark.parametrize("length", [0, 1, 2**31, 10**9, 2**63 - 1, 2**64 - 1])
+def test_a_header_of_any_length_takes_no_memory(folder, length):
+    path = folder / "model.safetensors"
+    path.write_bytes(struct.pack("<Q", length) + path.read_bytes()[8:])
+    tracemalloc.start()
+    try:
+        refused(folder, "is not a safetensors file")
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@examples(80)
+@given(st.data())
+def test_damaged_weights_are_refused_or_the_same(falcon_folder, tmp_path_factory, data):
+    whole = falcon_folder / "model.safetensors"
+    tensors, content = header(whole)
+    folder = tmp_path_factory.mktemp("damaged")
+    path = folder / "model.safetensors"
+    if data.draw(st.booleans()):
+        write_header(path, data.draw(damaged_json(tensors)).encode(), content)
+    else:
+        path.write_bytes(data.draw(damaged_bytes(whole.read_bytes()[:2000])) + content)
+    found, said = tried(weights.read_header, path)
+    if said is None:
+        spans = sorted(tensor["span"] for tensor in found.values())
+        assert all(end == begin for (_, end), (begin, _) in pairwise(spans))
+        assert spans[-1][1] == path.stat().st_size
+    shutil.rmtree(folder)
+
+
+SIZES = {
+    "num_hidden_layers": 10**12,
+    "num_attention_heads": 10**12,
+    "hidden_size": 10**15,
+    "vocab_size": 10**30,
+    "max_position_embeddings": 10**13,
+    "ffn_hidden_size": -(10**12),
+}
+
+
+@pytest.mark.parametrize("key", SIZES)
+@pytest.mark.parametrize("inside", [False, True])
+def test_sizes_that_no_model_has_are_refused_before_anything_is_built(folder, key, inside):
+    change_config(folder, **({"text_config": {key: SIZES[key]}} if inside else {key: SIZES[key]}))
+    refused(
+        folder, rf"'copy/config\.json': {key} is -?1e\+\d\d, and no model has more than [\d,]+;"
+    )
+    refused(folder, rf"{key} is", layers=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"num_hidden_layers": 4000}, "config.json says 4,000 layers, its weights have 3"),
+        ({"num_hidden_layers": 150}, r"lack 147\d tensors|weights of 'copy' lack"),
+        ({"hidden_size": 32_000}, r"is stored as \[.*\], config.json asks for \["),
+        ({"vocab_size": 9 * 10**7}, r"is stored as \[320, 32\], config.json asks for \[9"),
+    ],
+)
+def test_sizes_that_the_weights_do_not_have_are_refused_before_memory_is_asked_for(
+    folder, monkeypatch, change, said
+):
+    change_config(folder, **change)
+    monkeypatch.setattr(load, "from_pretrained", lambda *_, **__: pytest.fail("it was loaded"))
+    refused(folder, said)
+
+
+@examples(12)
+@given(st.data())
+def test_damaged_settings_are_one_sentence(falcon_folder, tmp_path_factory, data):
+    folder = shutil.copytree(falcon_folder, tmp_path_factory.mktemp("damaged") / "copy")
+    name = data.draw(st.sampled_from(["config.json", "tokenizer.json", "tokenizer_config.json"]))
+    content = (folder / name).read_bytes()
+    damaged = damaged_json(json.loads(content)).map(str.encode) | damaged_bytes(content)
+    (folder / name).write_bytes(data.draw(damaged))
+    loaded, said = tried(load_model, folder)
+    if said is None:
+        tried(tokenize, loaded, "The lamp on the hill was lit.")
+    shutil.rmtree(folder.parent)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+        "{{ messages.__init__.__globals__ }}",
+        "{% for i in range(10**9) %}{% endfor %}",
+        "{{ 1 / 0 }}",
+        "{{ messages[9].content }}",
+        "{% include '/etc/passwd' %}",
+        "{{ nothing() }}",
+    ],
+)
+def test_a_chat_template_reaches_nothing(loaded, template):
+    loaded.tokenizer.chat_template = template
+    found, said = tried(tokenize, loaded, "The lamp was lit.", chat=True)
+    assert said is not None or "root:" not in found.text
+    assert said is None or "chat template" in said or "passage" in said
+
+
+def test_numbers_that_are_none_are_never_drawn(folder, tmp_path):
+    name = "transformer.h.0.self_attention.query_key_value.weight"
+    change_weights(folder, lambda tensors: tensors | {name: tensors[name] * float("nan")})
+    loaded = load_model(folder)
+    from report.models.attention import self_check
+
+    _, said = tried(self_check.checked, loaded)
+    assert said is not None

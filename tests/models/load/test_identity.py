@@ -1,0 +1,90 @@
+"""What was loaded is identified exactly, and what it can take."""
+
+import hashlib
+import json
+
+import pytest
+import torch
+from transformers import (
+    PreTrainedTokenizerFast,
+)
+
+from report import families
+from report.models.load.load import load_model
+from tests.models.checkpoints import refused, save
+
+
+def test_identity_says_what_was_loaded(falcon_folder):
+    loaded = load_model(falcon_folder)
+    identity = loaded.identity
+    assert identity["name"] == "tiny-falcon"
+    assert identity["family"] == "falcon"
+    assert identity["revision"] is None
+    assert (identity["source"], identity["device"]) == ("folder", "cpu")
+    assert (identity["layers_measured"], identity["alibi_factor"]) == (3, 1)
+    weights = (falcon_folder / "model.safetensors").read_bytes()
+    assert loaded.weights_sha256 == hashlib.sha256(weights).hexdigest()
+    tokenizer = (falcon_folder / "tokenizer.json").read_bytes()
+    assert identity["tokenizer_sha256"] == hashlib.sha256(tokenizer).hexdigest()
+    numbers = ("num_hidden_layers", "num_attention_heads", "hidden_size", "head_dim", "context")
+    assert [identity[name] for name in numbers] == [3, 4, 32, 8, 512]
+    assert identity["vocabulary"] == 320
+    # tied embeddings are counted once
+    assert identity["parameters"] == sum(p.numel() for p in set(loaded.model.parameters()))
+    assert identity["special_tokens_added"] == ["<|begin_of_text|>"]
+    assert str(falcon_folder.parent) not in json.dumps(identity)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "step"),
+    [
+        ("training.json", '{"steps": 400}', 400),
+        ("trainer_state.json", '{"global_step": 1500, "epoch": 0.5}', 1500),
+        ("training.json", '{"steps": 0}', 0),
+        ("training.json", '{"steps": "many"}', None),
+        ("training.json", "[400]", None),
+        ("training.json", "not JSON", None),
+        ("other.json", '{"steps": 400}', None),
+    ],
+)
+def test_the_training_step_is_what_a_file_beside_the_weights_says(folder, name, text, step):
+    (folder / name).write_text(text)
+    assert load_model(folder).identity["training_step"] == step
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "context"),
+    [
+        ("roberta", {"max_position_embeddings": 66}, 64),
+        ("opt", {"max_position_embeddings": 64}, 64),
+        ("bert", {"max_position_embeddings": 64}, 64),
+        ("gpt2", {"n_positions": 48}, 48),
+        ("gptj", {"n_positions": 48}, 48),
+        ("mpt", {"max_seq_len": 40}, 40),
+        ("llama", {"max_position_embeddings": 128}, 128),
+        ("bloom", {}, None),
+    ],
+)
+def test_the_most_tokens_of_a_text_are_those_the_model_has_positions_for(
+    name, changes, context, tmp_path
+):
+    config = families.tiny(name).config
+    torch.manual_seed(0)
+    model = type(families.tiny(name))(type(config)(**config.to_dict() | changes)).eval()
+    loaded = load_model(save(model, tmp_path / "tiny"))
+    assert loaded.identity["context"] == context
+    if context:
+        with torch.no_grad():
+            loaded.model(torch.ones(1, context, dtype=torch.long) * 5, use_cache=False)
+
+
+def test_a_tokenizer_with_more_tokens_of_its_own_than_the_model_is_refused(tmp_path):
+    folder = save(families.tiny("llama"), tmp_path / "tiny", words=100)
+    refused(folder, "model 'tiny': the tokenizer has 100 tokens, the model 99; use the tokenizer")
+
+
+def test_tokens_added_to_a_tokenizer_may_exceed_the_model_while_nobody_uses_them(folder):
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+    tokenizer.add_tokens([f"<{number}>" for number in range(330 - len(tokenizer))])
+    tokenizer.save_pretrained(folder)
+    assert load_model(folder).identity["vocabulary"] == 320

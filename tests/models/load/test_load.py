@@ -1,0 +1,175 @@
+"""What is loaded is the checkpoint; what cannot be loaded says why."""
+
+import hashlib
+import json
+import shutil
+import socket
+from dataclasses import replace
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers.utils import logging
+
+from report import families
+from report.errors import ReportError
+from report.models.attention import running
+from report.models.load.load import load_model
+from tests.models.checkpoints import change_config, change_weights, refused, save
+
+
+def test_a_model_stored_in_bfloat16_is_measured_in_float32(folder):
+    change_weights(folder, lambda tensors: {k: v.bfloat16() for k, v in tensors.items()})
+    change_config(folder, dtype="bfloat16")
+    loaded = load_model(folder)
+    assert loaded.identity["dtype"] == "float32"
+    assert {parameter.dtype for parameter in loaded.model.parameters()} == {torch.float32}
+    assert not loaded.model.training
+
+
+def test_bfloat16_is_only_used_when_asked_for(falcon_folder):
+    loaded = load_model(falcon_folder, dtype="bfloat16")
+    assert loaded.identity["dtype"] == "bfloat16"
+    assert {parameter.dtype for parameter in loaded.model.parameters()} == {torch.bfloat16}
+    refused(falcon_folder, "dtype 'int8' is not known; choose float32 or bfloat16", dtype="int8")
+
+
+def test_weights_in_shards_are_loaded_and_counted_whole(folder):
+    expected = load_model(folder).model.state_dict()
+    load_model(folder).model.save_pretrained(folder / "shards", max_shard_size="40KB")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(folder / name, folder / "shards" / name)
+    shards = sorted((folder / "shards").glob("*.safetensors"))
+    assert len(shards) > 1
+    loaded = load_model(folder / "shards")
+    assert all(torch.equal(expected[k], v) for k, v in loaded.model.state_dict().items())
+    joined = b"".join(path.read_bytes() for path in shards)
+    assert loaded.weights_sha256 == hashlib.sha256(joined).hexdigest()
+    shards[1].unlink()
+    refused(folder / "shards", rf"lacks 1 of {len(shards)} weight files, the first is model-00002")
+
+
+def test_nothing_is_asked_of_the_network(falcon_folder, monkeypatch):
+    def no_network(*_, **__):
+        raise AssertionError("a connection was attempted")
+
+    monkeypatch.setattr(socket.socket, "connect", no_network)
+    monkeypatch.setattr(socket, "getaddrinfo", no_network)
+    load_model(falcon_folder)
+
+
+def test_loading_leaves_the_settings_of_transformers_alone(falcon_folder, capfd):
+    before = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    load_model(falcon_folder)
+    assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_folder_without_config_is_refused(folder):
+    (folder / "config.json").unlink()
+    refused(folder, r"has no config\.json; give the folder of a checkpoint")
+
+
+def test_a_config_that_is_no_config_is_refused(folder):
+    (folder / "config.json").write_text("{")
+    refused(folder, "'copy/config.json' is not JSON")
+    (folder / "config.json").write_text("[]")
+    refused(folder, "'copy/config.json' names no model_type; give a folder written by save_pretr")
+
+
+def test_a_config_that_transformers_refuses_is_refused_for_its_reason(folder):
+    change_config(folder, model_type="llama", hidden_size=64, num_attention_heads=5)
+    refused(folder, r"its config\.json cannot be loaded: The hidden size \(64\) is not a multiple")
+
+
+def test_a_folder_without_weights_is_refused(folder):
+    (folder / "model.safetensors").unlink()
+    refused(folder, "model folder 'copy' has no weights")
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt"])
+def test_weights_only_in_pickle_are_refused(folder, name):
+    (folder / "model.safetensors").rename(folder / name)
+    refused(folder, rf"has weights only as pickle \({name}\).*convert them to safetensors")
+
+
+def test_damaged_weights_are_refused(folder, falcon_folder):
+    (folder / "model.safetensors").write_bytes(b"not safetensors at all")
+    refused(folder, r"'copy/model\.safetensors' is not a safetensors file")
+    content = (falcon_folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(content[:-100])
+    refused(folder, r"'copy/model\.safetensors' is damaged: it has [\d,]+ bytes and should have")
+
+
+def test_missing_tensors_are_never_random(folder):
+    name = "transformer.h.1.mlp.dense_4h_to_h.weight"
+    change_weights(folder, lambda tensors: {k: v for k, v in tensors.items() if k != name})
+    refused(folder, rf"lack 1 tensors, the first is {name}")
+
+
+def test_tensors_of_another_shape_are_refused_without_a_path_of_this_machine(folder):
+    change_config(folder, ffn_hidden_size=64)
+    with pytest.raises(ReportError, match="model 'copy': its weights cannot be loaded: ") as error:
+        load_model(folder)
+    assert str(folder.parent) not in str(error.value)
+
+
+def test_what_a_model_makes_for_itself_is_not_missing(tmp_path):
+    folder = save(families.tiny("bert"), tmp_path / "tiny")
+    names = load_file(folder / "model.safetensors")
+    assert not any("position_ids" in name for name in names)
+    load_model(folder)
+    change_weights(
+        folder, lambda tensors: tensors | {"bert.embeddings.position_ids": torch.arange(64)[None]}
+    )
+    load_model(folder)
+
+
+def test_a_folder_without_tokenizer_is_refused(folder):
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / name).unlink()
+    refused(folder, "model folder 'copy' has no tokenizer; it needs tokenizer.json")
+
+
+def test_a_damaged_tokenizer_is_refused(folder):
+    (folder / "tokenizer.json").write_text('{"model": 3}')
+    refused(folder, "model 'copy': its tokenizer cannot be loaded")
+    (folder / "tokenizer.json").write_text('{"model": {"type": "Other"}}')
+    refused(folder, "its tokenizer cannot be loaded: 'added_tokens' is missing")
+
+
+@pytest.mark.parametrize("layers", [0, 4, 99, -1])
+def test_layers_that_are_not_there_are_refused(falcon_folder, layers):
+    refused(
+        falcon_folder,
+        rf"model 'tiny-falcon' has 3 layers \(0 to 2\), asked for were the first {layers}; ask for",
+        layers=layers,
+    )
+
+
+def test_of_first_layers_only_what_they_need_has_to_be_there(folder):
+    whole = load_model(folder)
+    checksum = whole.weights_sha256
+    whole.model.save_pretrained(folder, max_shard_size="50KB")
+    (folder / "model.safetensors").unlink()
+    shards = json.loads((folder / "model.safetensors.index.json").read_text())["weight_map"]
+    for name in {shards[name] for name in shards if name.startswith("transformer.h.2.")}:
+        (folder / name).unlink()
+    refused(folder, "model folder 'copy' lacks")
+    loaded = load_model(folder, layers=1)
+    assert (loaded.measured_layers, loaded.identity["num_hidden_layers"]) == (1, 3)
+    assert loaded.weights_sha256 != checksum
+    ids = list(range(1, 20))
+    runs = [running.Run(ids)]
+    expected = running.run_texts(
+        replace(whole, identity=whole.identity | {"layers_measured": 1}), runs
+    )
+    assert torch.equal(running.run_texts(loaded, runs)[0], expected[0])
+
+
+@pytest.mark.parametrize("part", [{"layers": 1}, {"layer_by_layer": True}])
+def test_packed_weights_are_never_read_as_if_they_were_the_weights(folder, part):
+    name = "transformer.h.0.self_attention.query_key_value.weight"
+    change_weights(folder, lambda tensors: tensors | {name: tensors[name].mul(99).char()})
+    change_config(folder, quantization_config={"quant_method": "bitsandbytes"})
+    refused(folder, r"'copy' is quantised \(bitsandbytes\), so it cannot be loaded in part", **part)

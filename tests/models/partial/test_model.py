@@ -1,0 +1,286 @@
+"""A model in part measures what the whole one does, bit for bit, and reads nothing else."""
+
+import copy
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from report import families
+from report.errors import ReportError
+from report.measurements import decomposition
+from report.models.attention.running import Run, run_texts
+from report.models.find.weights import first_layers
+from report.models.load.classes import TEXT_PART
+from report.models.load.load import LoadedModel
+from report.models.partial.model import open_partial
+from tests.models.recording import DenseRecorder
+
+VARIANTS = [
+    variant
+    for family in families.names()
+    if not families.read(family).get("unsupported")
+    for variant in families.variants(family)
+]
+TEXTS = [[5, 17, 3, 60, 5, 44, 8, 71, 20, 9, 33], [80, 2, 80, 41], [7, 7, 30, 12, 64, 25, 1, 50]]
+
+
+class Keeping(DenseRecorder):
+    """Keeps what it is told of updates too."""
+
+    def __init__(self):
+        super().__init__()
+        self.told = []
+
+    def updates(self, layer, *tensors):
+        """See report/models/attention/capture.py."""
+        self.told += [layer, *(tensor.clone() for tensor in tensors)]
+
+
+def saved(name, folder, dtype=None, shard="40KB", base=False):
+    """A tiny model of the zoo, written in shards and loaded again."""
+    model = families.tiny(name).to(dtype or torch.float32)
+    (model.base_model if base else model).save_pretrained(folder, max_shard_size=shard)
+    return type(model).from_pretrained(folder, dtype=torch.float32)
+
+
+def part_of(model, folder, **options):
+    """The same model in part."""
+    return open_partial(folder, type(model), copy.deepcopy(model.config), **options)
+
+
+def loaded(model, layers, folder=None, partial=None):
+    return LoadedModel(model, None, {"layers_measured": layers}, folder, partial)
+
+
+def measured(model, partial=None, texts=TEXTS, layers=2):
+    """Outputs of the last attention, and all that recorders were told, as one list of tensors."""
+    recorders = [Keeping() for _ in texts]
+    runs = [Run(text, recorder) for text, recorder in zip(texts, recorders, strict=True)]
+    outputs = run_texts(loaded(model, layers, partial=partial), [*runs, Run(texts[0])])
+    told = []
+    for recorder in recorders:
+        for factors in recorder.factors:
+            told += [decomposition.score(factors), decomposition.probability(factors)]
+            told += [term.values for term in decomposition.terms(factors)]
+        told += [one for one in recorder.told if isinstance(one, torch.Tensor)]
+    return outputs + told
+
+
+def require_equal(found, expected):
+    assert len(found) == len(expected) > 4
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == other.dtype
+        assert torch.equal(one.nan_to_num(), other.nan_to_num())
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "gemma3/multimodal"])
+def test_every_family_in_part_is_the_whole_bit_for_bit(name, tmp_path):
+    model = saved(name, tmp_path)
+    expected = measured(model)
+    for layer_by_layer in (False, True):
+        partial = part_of(model, tmp_path, layers=2, layer_by_layer=layer_by_layer)
+        require_equal(measured(partial.model, partial), expected)
+    # What is fetched from the hub for these layers, by names alone, is enough.
+    needed = [partial.stored.get(name) for name in (partial.table, *partial.names)]
+    fetched = first_layers(partial.checkpoint.files, 2)
+    assert {piece for one in needed if one for piece in one.names} <= set(fetched)
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize("layer_by_layer", [False, True])
+@pytest.mark.parametrize("name", ["gemma3/text", "falcon/alibi", "gpt2/default", "mixtral"])
+def test_one_layer_and_all_layers(name, layers, layer_by_layer, tmp_path):
+    model = saved(name, tmp_path)
+    partial = part_of(model, tmp_path, layers=layers, layer_by_layer=layer_by_layer)
+    found = measured(partial.model, partial, layers=layers)
+    require_equal(found, measured(model, layers=layers))
+
+
+@pytest.mark.parametrize("layer_by_layer", [False, True])
+def test_bfloat16_on_disk_is_float32_in_memory(layer_by_layer, tmp_path):
+    model = saved("llama/default", tmp_path, dtype=torch.bfloat16)
+    partial = part_of(model, tmp_path, layers=2, layer_by_layer=layer_by_layer)
+    require_equal(measured(partial.model, partial), measured(model))
+
+
+def test_weights_can_be_bfloat16_in_memory_too(tmp_path):
+    model = type(saved("llama/default", tmp_path)).from_pretrained(tmp_path, dtype=torch.bfloat16)
+    partial = part_of(model, tmp_path, layers=2, dtype=torch.bfloat16)
+    require_equal(measured(partial.model, partial), measured(model))
+
+
+@pytest.mark.parametrize("name", ["gpt2/default", "llama/default", "gpt_neox", "bert/encoder"])
+def test_a_checkpoint_saved_without_a_head(name, tmp_path):
+    model = saved(name, tmp_path, base=True)
+    partial = part_of(model, tmp_path, layers=2)
+    require_equal(measured(partial.model, partial), measured(model))
+
+
+def test_an_embedding_that_is_stored_as_the_head_it_shares(tmp_path):
+    saved("gpt2/default", tmp_path, shard="1GB")
+    path = tmp_path / "model.safetensors"
+    tensors = load_file(path)
+    tensors["lm_head.weight"] = tensors.pop("transformer.wte.weight")
+    save_file(tensors, path, metadata={"format": "pt"})
+    model = type(families.tiny("gpt2/default")).from_pretrained(tmp_path)
+    partial = part_of(model, tmp_path, layers=2)
+    require_equal(measured(partial.model, partial), measured(model))
+
+
+@pytest.mark.parametrize("layer_by_layer", [False, True])
+def test_the_text_part_of_a_model_that_takes_pictures(layer_by_layer, tmp_path):
+    whole = saved("gemma3/multimodal", tmp_path)
+    _, renamed = TEXT_PART[type(whole).__name__]
+    expected_class = families.tiny("gemma3/text").__class__
+    model = expected_class.from_pretrained(
+        tmp_path, config=copy.deepcopy(whole.config.text_config), key_mapping=renamed
+    )
+    partial = part_of(
+        model, tmp_path, layers=3, layer_by_layer=layer_by_layer, renamed=dict(renamed)
+    )
+    require_equal(measured(partial.model, partial, layers=3), measured(model, layers=3))
+
+
+def test_only_what_was_planned_is_read_and_other_shards_may_be_absent(tmp_path):
+    model = saved("llama/default", tmp_path, dtype=torch.bfloat16, shard="20KB")
+    expected = measured(model, texts=TEXTS[:1])
+    partial = part_of(model, tmp_path, layers=2)
+    sizes = {name: tensor.numel() * 2 for name, tensor in model.state_dict().items()}
+    rows = len(set(TEXTS[0])) * model.config.hidden_size * 2
+    attention = {name for name in sizes if "layers.1.self_attn." in name}
+    wanted = {name for name in sizes if "layers.0." in name} | attention
+    wanted.add("model.layers.1.input_layernorm.weight")
+    planned = partial.planned(TEXTS[0])
+    assert planned == {
+        "tensors": len(wanted) + 1,
+        "bytes": sum(sizes[name] for name in wanted) + rows,
+        "of": sum(sizes.values()),
+    }
+    files = partial.checkpoint.files
+    needed = {files[name] for name in wanted | {"model.embed_tokens.weight"}}
+    absent = set(files.values()) - needed
+    assert absent
+    for file in absent:
+        (tmp_path / file).unlink()
+    require_equal(measured(partial.model, partial, texts=TEXTS[:1]), expected)
+    # The text ran twice, with a recorder and without.
+    assert partial.checkpoint.bytes_read == planned["bytes"] + rows
+
+
+def test_weights_are_in_memory_while_they_are_needed_only(tmp_path):
+    model = saved("llama/default", tmp_path)
+    partial = part_of(model, tmp_path, layer_by_layer=True)
+    seen = []
+
+    class Looking(Keeping):
+        def attention(self, layer, factors, value):
+            real = [n for n, one in partial.model.named_parameters() if not one.is_meta]
+            seen.append((layer, {name.split(".")[2] for name in real}))
+            return super().attention(layer, factors, value)
+
+    runs = [Run(text, Looking()) for text in TEXTS]
+    run_texts(loaded(partial.model, 3, partial=partial), runs)
+    # Layer by layer, and of each layer text by text.
+    assert seen == [(layer, {str(layer)}) for layer in (0, 1, 2) for _ in TEXTS]
+    assert all(one.is_meta for one in partial.model.parameters())
+
+
+def test_a_model_runs_again_and_again(tmp_path):
+    model = saved("gpt2/default", tmp_path)
+    for layer_by_layer in (False, True):
+        partial = part_of(model, tmp_path, layers=2, layer_by_layer=layer_by_layer)
+        for texts in (TEXTS, TEXTS[1:]):
+            found = measured(partial.model, partial, texts=texts)
+            require_equal(found, measured(model, texts=texts))
+
+
+def test_progress_counts_texts(tmp_path):
+    model = saved("llama/default", tmp_path)
+    for layer_by_layer, expected in ((False, [1, 2, 3]), (True, [1, 2, 3])):
+        partial = part_of(model, tmp_path, layer_by_layer=layer_by_layer)
+        told = []
+        runs = [Run(text) for text in TEXTS]
+        run_texts(loaded(partial.model, 3, partial=partial), runs, lambda *n, t=told: t.append(n))
+        assert told == [(done, 3) for done in expected]
+
+
+@pytest.mark.parametrize("layer_by_layer", [False, True])
+def test_a_part_that_was_not_read_cannot_be_used(layer_by_layer, tmp_path):
+    model = saved("llama/default", tmp_path)
+    partial = part_of(model, tmp_path, layers=2, layer_by_layer=layer_by_layer)
+    measured(partial.model, partial)
+    ids = torch.tensor([TEXTS[0]])
+    with pytest.raises(ReportError, match=r"embed_tokens.weight' is needed but not in memory"):
+        partial.model(input_ids=ids)
+    layer = 0 if layer_by_layer else 1  # of layer 1, the attention is in memory
+    with (
+        partial.rows(TEXTS[0]),
+        pytest.raises(ReportError, match=rf"'model.layers.{layer}.*' is needed but not in memory"),
+    ):
+        partial.model(input_ids=ids)
+
+
+def test_a_token_that_is_not_in_the_text_is_an_error(tmp_path):
+    model = saved("llama/default", tmp_path)
+    partial = part_of(model, tmp_path, layers=1)
+    with partial.rows([4, 5, 6]), pytest.raises(ReportError, match="not in the text"):
+        partial.model(input_ids=torch.tensor([[4, 9]]))
+
+
+@pytest.mark.parametrize("layer_by_layer", [False, True])
+def test_a_wrapper_whose_first_part_reads_pictures_is_refused(layer_by_layer, tmp_path):
+    model = saved("gemma3/multimodal", tmp_path)
+    partial = part_of(model, tmp_path, layers=2, layer_by_layer=layer_by_layer)
+    with pytest.raises(ReportError, match=r"has other parts before .* load the whole model"):
+        measured(partial.model, partial)
+
+
+def change_shard(folder, name, change):
+    """Rewrite the shard that holds a tensor."""
+    index = json.loads((folder / "model.safetensors.index.json").read_text())
+    path = folder / index["weight_map"][name]
+    tensors = load_file(path)
+    change(tensors)
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+def test_a_missing_tensor_is_named_before_anything_is_read(tmp_path):
+    model = saved("llama/default", tmp_path)
+    name = "model.layers.0.mlp.up_proj.weight"
+    path = tmp_path / "model.safetensors.index.json"
+    index = json.loads(path.read_text())
+    del index["weight_map"][name]
+    path.write_text(json.dumps(index))
+    with pytest.raises(ReportError, match=f"lack the tensor '{name}'; nothing is filled in"):
+        part_of(model, tmp_path, layers=2)
+    part_of(model, tmp_path, layers=1)  # which does not need it
+
+
+def test_a_tensor_of_another_shape_is_named_before_anything_is_read(tmp_path):
+    model = saved("llama/default", tmp_path)
+    name = "model.layers.0.mlp.up_proj.weight"
+    change_shard(tmp_path, name, lambda all_: all_.update({name: torch.zeros(3, 3)}))
+    with pytest.raises(ReportError, match=f"hold '{name}' as .3, 3., the config asks for"):
+        part_of(model, tmp_path, layers=2)
+
+
+def test_nothing_is_left_when_a_run_fails(tmp_path):
+    model = saved("llama/default", tmp_path)
+    partial = part_of(model, tmp_path, layer_by_layer=True)
+
+    class Failing(Keeping):
+        def attention(self, layer, factors, value):
+            if layer == 1:
+                raise RuntimeError("no more")
+            return super().attention(layer, factors, value)
+
+    before = [dict(vars(module)) for module in partial.model.modules()]
+    hooks = [len(module._forward_pre_hooks) for module in partial.model.modules()]
+    with pytest.raises(RuntimeError, match="no more"):
+        run_texts(loaded(partial.model, 3, partial=partial), [Run(TEXTS[0], Failing())])
+    assert all(one.is_meta for one in partial.model.parameters())
+    assert [set(vars(module)) for module in partial.model.modules()] == [set(one) for one in before]
+    assert [len(module._forward_pre_hooks) for module in partial.model.modules()] == hooks
+    require_equal(measured(partial.model, partial, layers=3), measured(model, layers=3))

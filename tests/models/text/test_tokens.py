@@ -1,0 +1,248 @@
+"""Tokens in and out, exactly, for every kind of tokenizer."""
+
+import random
+from datetime import datetime
+from types import SimpleNamespace
+
+import pytest
+from transformers import PythonBackend
+
+from report.errors import ReportError
+from report.models.text.tokens import encode, tokenize
+from tests.conftest import BEGINNING
+from tests.models import tiny_tokenizers as kinds
+
+NASTY = [
+    'The lamp; "lit"?',
+    "  two spaces\n\nand lines\t",
+    "naïve — 灯 😀 שלום مرحبا",
+    "\x00\x07\x7f\xad\u200b",
+    "cafe\u0301 e\u0301 é ﬁnd ½ … Ⅳ ①",
+    "👨‍👩‍👧 🇫🇷 हिन्दी ZWJ\u200d",
+    "▁a ▁ Ġb ##c <0xE2> [x] @-@",
+    "\u0301 on its own",
+    "\r\n \u00a0 \u3000 \u2028 z ",
+]
+ALPHABET = [
+    *"The lamp\n\t,ABÀé灯😀שר▁#<>/[]|ﬁ…½\u0301\u200d\u00a0\x00\x07ĠĊ",
+    "e\u0301",
+    "##",
+    "  ",
+]
+
+
+def with_tokenizer(tokenizer, context=512):
+    """As much of a LoadedModel as tokenising takes."""
+    return SimpleNamespace(tokenizer=tokenizer, identity={"context": context})
+
+
+def joined(pieces):
+    """The text that the pieces give back."""
+    raw = [
+        bytes.fromhex(piece["bytes"]) if "bytes" in piece else piece["text"].encode()
+        for piece in pieces
+        if not piece["special"]
+    ]
+    return b"".join(raw).decode()
+
+
+def shown(tokenizer, text):
+    return [piece["text"] for piece in tokenize(with_tokenizer(tokenizer), text).pieces]
+
+
+@pytest.fixture(scope="module", params=kinds.KINDS, ids=lambda kind: kind.__name__)
+def tokenizer(request):
+    return request.param()
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_the_pieces_give_back_the_text(tokenizer, text):
+    for around in (f"a{text}b lamp", f"{text} the lamp", f"the lamp{text}"):
+        assert joined(tokenize(with_tokenizer(tokenizer), around).pieces) == around
+
+
+def test_the_pieces_give_back_random_texts(tokenizer):
+    rng = random.Random(20)
+    for _ in range(300):
+        text = "a" + "".join(rng.choice(ALPHABET) for _ in range(rng.randint(1, 12))) + " b"
+        assert joined(tokenize(with_tokenizer(tokenizer), text).pieces) == text
+
+
+def test_token_ids_are_those_of_the_tokenizer(tokenizer):
+    text = "The old lamp; who lit it?\n"
+    assert tokenize(with_tokenizer(tokenizer), text).token_ids == tokenizer(text)["input_ids"]
+    assert encode(with_tokenizer(tokenizer), text) == tokenizer(text)["input_ids"]
+
+
+def test_padding_and_truncation_of_the_file_are_ignored(tokenizer):
+    plain = encode(with_tokenizer(tokenizer), "The old lamp stood")
+    tokenizer.backend_tokenizer.enable_truncation(3)
+    tokenizer.backend_tokenizer.enable_padding(length=50)
+    assert encode(with_tokenizer(tokenizer), "The old lamp stood") == plain
+
+
+def test_the_beginning_of_text_token_comes_first_and_once(loaded):
+    tokenized = tokenize(loaded, "The old lamp")
+    assert tokenized.token_ids[0] == 0
+    assert 0 not in tokenized.token_ids[1:]
+    assert tokenized.pieces[0] == {"id": 0, "text": BEGINNING, "special": True}
+    assert tokenized.text == "The old lamp"
+
+
+@pytest.mark.parametrize(
+    ("kind", "special"),
+    [
+        (kinds.byte_level, []),
+        (kinds.llama3, ["<|begin_of_text|>"]),
+        (kinds.llama2, ["<s>"]),
+        (kinds.unigram, ["</s>"]),
+        (kinds.word_piece, ["[CLS]", "[SEP]"]),
+    ],
+)
+def test_special_tokens_are_those_that_were_added(kind, special):
+    pieces = tokenize(with_tokenizer(kind()), "The old lamp").pieces
+    assert [piece["text"] for piece in pieces if piece["special"]] == special
+
+
+def test_a_leading_space_belongs_to_its_token():
+    assert " lamp" in shown(kinds.byte_level(), "The lamp")
+    assert "The lamp".endswith(shown(kinds.gemma(), "The lamp")[-1])
+    assert shown(kinds.word_piece(), "The\n lamp ") == ["[CLS]", "The", "\n lamp ", "[SEP]"]
+
+
+@pytest.mark.parametrize("kind", [kinds.byte_level, kinds.gemma])
+def test_parts_of_a_character_are_marked_with_their_bytes(kind):
+    pieces = tokenize(with_tokenizer(kind()), "灯")
+    pieces = [piece for piece in pieces.pieces if not piece["special"]]
+    assert [piece["bytes"] for piece in pieces] == ["e7", "81", "af"]
+    assert {piece["text"] for piece in pieces} == {"\ufffd"}
+    assert not any("spelling" in piece for piece in pieces)
+
+
+def test_whole_characters_have_no_bytes():
+    pieces = tokenize(with_tokenizer(kinds.byte_level()), "The café").pieces
+    assert not any("bytes" in piece for piece in pieces)
+
+
+def test_the_space_that_sentencepiece_puts_first_is_not_in_the_text():
+    pieces = tokenize(with_tokenizer(kinds.llama2()), "灯 lamp").pieces
+    assert pieces[1] == {"id": pieces[1]["id"], "text": "", "special": False, "spelling": " "}
+    assert [piece.get("bytes") for piece in pieces[2:5]] == ["e7", "81", "af"]
+
+
+def test_a_spelling_is_kept_where_the_vocabulary_has_other_letters():
+    pieces = tokenize(with_tokenizer(kinds.word_piece()), "The CAFÉ 灯 lamp").pieces[1:-1]
+    told = [(piece["text"], piece.get("spelling")) for piece in pieces]
+    assert told == [("The", "the"), (" CAFÉ", "cafe"), (" 灯", "[UNK]"), (" lamp", None)]
+
+
+def test_a_character_read_as_several_tokens_is_shown_once():
+    pieces = tokenize(with_tokenizer(kinds.unigram()), "a … b").pieces
+    dots = [piece for piece in pieces if piece.get("spelling") == "."]
+    assert [piece["text"] for piece in dots] == ["…", "", ""]
+
+
+def test_an_accent_that_is_dropped_stays_with_its_letter():
+    assert shown(kinds.word_piece(), "cafe\u0301 lamp")[1:-1] == ["cafe\u0301", " lamp"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "special"),
+    [
+        (kinds.byte_level, "<|endoftext|>"),
+        (kinds.llama3, "<|begin_of_text|>"),
+        (kinds.llama3, "<|eot_id|>"),
+        (kinds.llama2, "<s>"),
+        (kinds.gemma, "</s>"),
+        (kinds.word_piece, "[SEP]"),
+        (kinds.word_piece, "[UNK]"),
+    ],
+)
+def test_a_special_token_spelled_in_the_text_is_text(kind, special):
+    tokenizer = kind()
+    text = f"The {special} lamp"
+    pieces = tokenize(with_tokenizer(tokenizer), text).pieces
+    plain = [piece for piece in pieces if not piece["special"]]
+    assert joined(pieces) == text
+    specials = {tokenizer.convert_tokens_to_ids(special)} - {tokenizer.unk_token_id}
+    assert specials.isdisjoint(piece["id"] for piece in plain)
+
+
+def test_text_that_cannot_but_be_a_special_token_is_refused():
+    with pytest.raises(ReportError, match="contains '<s>', which the model's tokenizer cannot"):
+        encode(with_tokenizer(kinds.unigram()), "The <s> lamp")
+
+
+@pytest.mark.parametrize("text", ["", "  \n "])
+def test_an_empty_passage_is_refused(loaded, text):
+    with pytest.raises(ReportError, match="the passage is empty"):
+        encode(loaded, text)
+
+
+def test_a_passage_of_one_token_is_refused(loaded):
+    with pytest.raises(ReportError, match="the passage has 1 token; give a text of at least 2"):
+        encode(loaded, "z")
+
+
+def test_a_passage_longer_than_the_model_allows_is_refused(loaded):
+    with pytest.raises(ReportError, match="has 601 tokens, the model takes at most 512"):
+        encode(loaded, "z" * 600)
+    assert len(encode(with_tokenizer(loaded.tokenizer, context=None), "z" * 600)) == 601
+
+
+def test_a_tokenizer_without_offsets_is_refused():
+    with pytest.raises(ReportError, match=r"is a PythonBackend, which .* tokenizer\.json"):
+        encode(with_tokenizer(PythonBackend.__new__(PythonBackend)), "The lamp")
+
+
+def test_a_chat_has_one_beginning_and_its_special_tokens():
+    tokenizer = kinds.llama3()
+    chat = tokenize(with_tokenizer(tokenizer), " The lamp\n", chat=True)
+    assert chat.token_ids == tokenizer.apply_chat_template(
+        [{"role": "user", "content": " The lamp\n"}], return_dict=False
+    )
+    assert chat.token_ids.count(tokenizer.bos_token_id) == 1
+    assert [piece["text"] for piece in chat.pieces if piece["special"]] == [
+        "<|begin_of_text|>",
+        "<|start_header_id|>",
+        "<|end_header_id|>",
+        "<|eot_id|>",
+    ]
+    assert joined(chat.pieces) == "user\n\nThe lamp"
+
+
+def test_the_chat_of_a_passage_leaves_the_next_passage_alone():
+    tokenizer = kinds.llama3()
+    before = encode(with_tokenizer(tokenizer), "The <|eot_id|> lamp")
+    encode(with_tokenizer(tokenizer), "The lamp", chat=True)
+    assert encode(with_tokenizer(tokenizer), "The <|eot_id|> lamp") == before
+
+
+def test_a_chat_without_a_template_is_refused():
+    with pytest.raises(ReportError, match="has no chat template; leave the option chat out"):
+        encode(with_tokenizer(kinds.llama2()), "The lamp", chat=True)
+
+
+def test_a_passage_that_would_end_the_chat_is_refused():
+    with pytest.raises(ReportError, match=r"contains '<\|eot_id\|>', a special token"):
+        encode(with_tokenizer(kinds.llama3()), "The <|eot_id|> lamp", chat=True)
+
+
+@pytest.mark.parametrize(
+    "template", ["{{ raise_exception('tools only') }}", "{{ messages[0].tools[0].name }}"]
+)
+def test_a_template_that_takes_no_plain_message_is_refused(template):
+    tokenizer = kinds.llama3()
+    tokenizer.chat_template = template
+    with pytest.raises(ReportError, match="does not take a single message of the user"):
+        encode(with_tokenizer(tokenizer), "The lamp", chat=True)
+
+
+def test_a_chat_is_the_same_on_every_day():
+    tokenizer = kinds.llama3()
+    tokenizer.chat_template = (
+        "{% set now = strftime_now('%d %B %Y') %}It is {{ now }} ({{ strftime_now('%Y-%m-%d') }})."
+    )
+    chat = tokenize(with_tokenizer(tokenizer), "The lamp", chat=True)
+    assert chat.text == "It is 26 July 2024 (2024-07-26)."
+    assert f"{datetime.now():%Y-%m-%d}" not in chat.text

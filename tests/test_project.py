@@ -1,0 +1,84 @@
+"""Two builds of a project at once: the second waits and says so, and both succeed."""
+
+import threading
+
+import pytest
+
+from report.project import Project, only_build
+from tests.small import write_publication
+from tests.test_killed import children, made, write_two
+
+WAITING = "Another build of this project is running; waiting until it ends."
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(write_publication(tmp_path / "project"))
+
+
+def test_the_second_waits_says_so_and_goes_on(project):
+    said, waits, ended = [], threading.Event(), threading.Event()
+
+    def announce(sentence):
+        said.append(sentence)
+        waits.set()
+
+    def second():
+        with only_build(project, announce):
+            ended.set()
+
+    thread = threading.Thread(target=second)
+    with only_build(project, said.append):
+        thread.start()
+        assert waits.wait(60)
+        assert not ended.is_set()
+    thread.join(60)
+    assert ended.is_set()
+    assert said == [WAITING]
+
+
+def test_an_error_lets_the_next_one_in_and_other_projects_never_wait(project, tmp_path):
+    with pytest.raises(ZeroDivisionError), only_build(project, print):
+        raise ZeroDivisionError
+    other = Project(write_publication(tmp_path / "other"))
+    with only_build(project, pytest.fail), only_build(other, pytest.fail):
+        pass
+
+
+def test_what_a_killed_build_left_is_removed_and_nothing_else(project):
+    left = [".site.0123abcd.tmp/index.html", "site_src/articles/.small.md.0123abcd.tmp"]
+    kept = [".venv/.cache.tmp", "site_src/.well-known/x.tmp", "site_src/notes.0123abcd.tmp"]
+    for name in [*left, *kept]:
+        (project.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (project.root / name).write_text("x")
+    with only_build(project, print):
+        assert not any((project.root / name).exists() for name in left)
+        assert all((project.root / name).exists() for name in kept)
+
+
+@pytest.mark.timeout(900)  # the machine may be busy
+def test_two_builds_at_once_make_what_one_makes(falcon_folder, tmp_path):
+    def build(run, project, codes):
+        options = ("--model", falcon_folder, "--passage", project / "passage.md")
+        done = run("site", "--project", project, *options, moment=None, after=None)
+        codes.append(done["code"])
+
+    alone, shared, codes = tmp_path / "alone", tmp_path / "shared", []
+    write_two(alone)
+    write_two(shared)
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    with (
+        children(tmp_path / "a", falcon_folder) as first,
+        children(tmp_path / "b", falcon_folder) as second,
+    ):
+        build(first, alone, codes)
+        both = [
+            threading.Thread(target=build, args=(run, shared, codes)) for run in (first, second)
+        ]
+        for thread in both:
+            thread.start()
+        for thread in both:
+            thread.join()
+    assert codes == [0, 0, 0]
+    assert made(shared) == made(alone)
