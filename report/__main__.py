@@ -173,9 +173,9 @@ def publish(
     root: Root = HERE,
 ):
     """Push a built site to a branch of a git remote, e.g. for GitHub Pages."""
-    from report.site.push import publish
+    from report.site.push import push
 
-    done = publish(
+    done = push(
         folder or root / "site", root, remote, branch, site_url=site_url, domain=domain, fresh=fresh
     )
     state = "is now at" if done.changed else "has this site already, at"

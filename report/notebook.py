@@ -84,7 +84,7 @@ class Measurements:
 
     def __init__(self, data):
         self.data = data
-        """`StudyData`: the datasets, as figures see them."""
+        """`PassageData`: the datasets, as figures see them."""
 
     @property
     def names(self):

@@ -13,7 +13,7 @@ CAPTION = r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</fi
 NEEDS_A_LIVE_FIGURE = re.compile(
     r"\b(Point at|[Cc]lick|[Cc]hoose a|Move|[Tt]ooltip|[Ss]liders?|[Ss]witch|arrow keys)\b"
 )
-"""Words of sentences that are not true of a picture; see `Article.live` and a figure's `use`."""
+"""Words that are not true of a picture; see `ArticleFigures.live` and a figure's `use`."""
 
 
 class NoChart:

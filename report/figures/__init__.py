@@ -36,7 +36,7 @@ and perhaps
                                          ("line", "dash" or "span"), light and dark (colours)
     boxes(data) -> list                  a `_grid.Box` for each, instead of ASPECT and PHONE_ASPECT
 
-`data` is what the article hands over: a `report.datasets.read.passage.StudyData`, for grids of the
-filler study `_received.Panels`. `state` are values of controls, e.g. layer=3: indices from 0, even
+`data` is what the article hands over: a `report.datasets.read.passage.PassageData`, for grids of
+the filler study `_received.Panels`. `state` are values of controls, e.g. layer=3: indices from 0, even
 where `Control.offset` lets a reader count from 1.
 """

@@ -74,7 +74,7 @@ def known_model(source, layers, before):
 
     before: the same of earlier datasets
     """
-    if source.kind == "hub":
+    if source.origin == "hub":
         return {"hub": source.name, "revision": source.revision or before["revision"]}
     if source.folder is None:
         return before

@@ -81,7 +81,7 @@ def measuring_settings(wanted, source):
 
 def preset_of(source):
     """The `names.Preset` of a model, or None."""
-    return known.presets().get(source.name) if source.kind == "hub" else None
+    return known.presets().get(source.name) if source.origin == "hub" else None
 
 
 def missing_package():
@@ -143,7 +143,7 @@ class _Planner:
         with self.study.blaming(*MODELS):
             source = names.find_first(name, lock, wanted.layers, self.ask)
         settings = measuring_settings(wanted, source)
-        if source.kind == "hub" and source.revision is None:
+        if source.origin == "hub" and source.revision is None:
             return Plan("measure", source.name, None, source, {}, settings, [NEVER])
         with self.study.blaming("corpus"):
             given = kinds.kind(self.kind).parts(self.inputs)

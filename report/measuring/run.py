@@ -174,7 +174,7 @@ def command(study, source, words, settings):
 def named_anywhere(source):
     """What a command calls a model: of a folder, those of this machine are left out."""
     model = source.command_name
-    return f"{kinds.SOMEWHERE}/{model}" if source.kind == "folder" else model
+    return f"{kinds.SOMEWHERE}/{model}" if source.origin == "folder" else model
 
 
 def _versions(libraries):

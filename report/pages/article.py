@@ -82,7 +82,7 @@ class Panel:
         return address
 
 
-class Article:
+class ArticleFigures:
     """Collects the figures of one article while its template is rendered, and numbers them."""
 
     def __init__(self, study, data):

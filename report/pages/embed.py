@@ -10,7 +10,7 @@ from report.pages.templates import environment
 
 
 def write_embed_pages(article, site_src):
-    """Write `embed/<article>/<figure>.html` below `site_src` for every figure of an `Article`.
+    """Write `embed/<article>/<figure>.html` below `site_src` for every figure of an article.
 
     Pages of figures that the article no longer has are removed.
     """

@@ -26,7 +26,7 @@ from report.figures.build.still import (
     write_pictures,
 )
 from report.pages import filters, model_cards
-from report.pages.article import Article, figure_for, reason_left_out
+from report.pages.article import ArticleFigures, figure_for, reason_left_out
 from report.pages.embed import write_embed_pages
 from report.pages.glossary import glossary
 from report.pages.provenance import NAME, provenance
@@ -67,9 +67,9 @@ def render_article(study, data, site_src, frozen=(), url=""):
     raises: ReportError naming the template and the line
     """
     context = {"data": data, "model": data.models[0].manifest["model"], **findings.of(data)}
-    counting = Article(study, data)
+    counting = ArticleFigures(study, data)
     _render(study, counting, context)
-    article = Article(study, data)
+    article = ArticleFigures(study, data)
     article.announced = [placed.name for placed in counting.placed]
     names = {one.manifest["model"]["name"] for one in data.models}
     content = filters.unbroken(_render(study, article, context), names)
@@ -121,7 +121,7 @@ def _remove_undrawn(folder, article, covers):
 def render_lists(pages, datas, site_src, feed=False):
     """Write the home page, the archive, the tags, the models and the glossary.
 
-    pages: list of `Page`, newest first; datas: list of `StudyData`, one a page
+    pages: list of `Page`, newest first; datas: list of `PassageData`, one a page
     feed: whether there is a feed to link to
     """
     tags = Counter(tag for page in pages for tag in page.tags)

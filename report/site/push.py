@@ -51,7 +51,7 @@ class Published:
     """Where to, without a password."""
 
 
-def publish(folder, project, remote="origin", branch="gh-pages", *, site_url="", domain="", **how):
+def push(folder, project, remote="origin", branch="gh-pages", *, site_url="", domain="", **how):
     """Push a built site to a branch of a git remote as one commit.
 
     folder: of the built site; project: the folder that knows the remote's name

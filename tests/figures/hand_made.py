@@ -11,7 +11,7 @@ import numpy as np
 from report.datasets import store
 from report.datasets.formats import attention, head_statistics, passage, updates
 from report.datasets.formats.visible import Visible
-from report.datasets.read.passage import PassageModels, StudyData
+from report.datasets.read.passage import PassageData, PassageModels
 
 LENGTH, LAYERS, HEADS = 24, 3, 4
 TEXTS = [" lamp", ",", " <b>bold</b>", "\n", " “", "Ann", " \u202e"]
@@ -55,7 +55,7 @@ KINDS = {
 
 
 def study(folder, kind="alibi_bias"):
-    """`StudyData` over datasets of a kind of `KINDS`, written into `folder`."""
+    """`PassageData` over datasets of a kind of `KINDS`, written into `folder`."""
     rng, kind = np.random.default_rng(5), KINDS[kind]
     store.write(folder / "passage.json", encoded_passage(kind))
     for layer in range(LAYERS):
@@ -73,7 +73,7 @@ def study(folder, kind="alibi_bias"):
     sources = {name: statistics(rng) for name in ("passage", "corpus")}
     store.write(folder / "head_statistics.json", head_statistics.encode(sources))
     store.write(folder / "manifest.json", manifest(kind))
-    return StudyData(folder)
+    return PassageData(folder)
 
 
 def several(folder, kinds=("alibi_bias", "window"), labels=("step100", "step2000")):

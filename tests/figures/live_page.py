@@ -9,7 +9,7 @@ from playwright.sync_api import TimeoutError as NotYet
 from report import files
 from report.datasets import store
 from report.figures.build import vega
-from report.pages.article import Article
+from report.pages.article import ArticleFigures
 from report.pages.assets import write_assets
 from report.pages.embed import write_embed_pages
 from report.pages.policy import policy
@@ -58,7 +58,7 @@ HAND = SimpleNamespace(
 
 def write(site, data):
     """Write the page, its specifications and the script below `site`; the datasets lie there."""
-    article = Article(HAND, data)
+    article = ArticleFigures(HAND, data)
     article.announced = list(ORDER)
     figures = "".join(article.figure(name) for name in ORDER)
     _write(site, article, f"{article.passage()}{figures}")
@@ -66,7 +66,7 @@ def write(site, data):
 
 def write_grids(site, study):
     """The same with the grids of a study of conditions."""
-    article = Article(HAND, study)
+    article = ArticleFigures(HAND, study)
     article.announced = list(GRIDS)
     figures = (article.figure(name, data=hand_conditions.panels(study, name)) for name in GRIDS)
     _write(site, article, "".join(figures))
@@ -74,7 +74,7 @@ def write_grids(site, study):
 
 def write_table(site, data):
     """The same with the figures of a table, below its text."""
-    article = Article(HAND, data)
+    article = ArticleFigures(HAND, data)
     article.announced = list(OF_TABLES)
     text = environment().get_template("_table_text.html.j2").render(text=data.first, data=data)
     _write(site, article, text + "".join(article.figure(name) for name in OF_TABLES))
@@ -82,14 +82,14 @@ def write_table(site, data):
 
 def write_sweep(site, data):
     """The same with the figures of a sweep."""
-    article = Article(HAND, data)
+    article = ArticleFigures(HAND, data)
     article.announced = list(OF_SWEEPS)
     _write(site, article, "".join(article.figure(name) for name in OF_SWEEPS))
 
 
 def write_models(site, data):
     """The same with a figure that has a switch between models, and those that show all of them."""
-    article = Article(HAND, data)
+    article = ArticleFigures(HAND, data)
     article.announced = ["attention_map", *OF_MODELS]
     _write(site, article, "".join(article.figure(name) for name in article.announced))
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from report.datasets.formats.visible import Visible
-from report.datasets.read.passage import StudyData
+from report.datasets.read.passage import PassageData
 from report.figures import attention_map
 from report.figures.build import still
 from report.figures.parts import map, theme
@@ -96,7 +96,7 @@ def test_alt_text_tells_the_shape_of_what_is_seen(study):
     ],
 )
 def test_an_encoder_with_windows_says_how_far_it_sees(study, windows, said):
-    data = StudyData(study("encoder").path)
+    data = PassageData(study("encoder").path)
     data.windows = windows
     assert said in attention_map.caption(data)
     places = np.arange(20)

@@ -7,7 +7,7 @@ import pytest
 
 from report.datasets import store
 from report.figures.build import vega
-from report.pages.article import Article
+from report.pages.article import ArticleFigures
 from tests.figures import live_page
 from tests.figures.live_page import go_live, ink, until
 from tests.serving import served
@@ -65,7 +65,7 @@ def test_all_models_at_once_come_alive(page, address):
 
 
 def test_specifications_name_each_other_and_their_own_sliders(models):
-    article = Article(SimpleNamespace(name="hand"), models)
+    article = ArticleFigures(SimpleNamespace(name="hand"), models)
     article.announced = ["attention_map"]
     html = article.figure("attention_map", model="step2000", layer=2)
     (placed,) = article.placed
@@ -83,7 +83,7 @@ def test_specifications_name_each_other_and_their_own_sliders(models):
 
 
 def test_rows_of_a_figure_without_a_dataset_are_written_for_every_state(models):
-    article = Article(SimpleNamespace(name="hand"), models)
+    article = ArticleFigures(SimpleNamespace(name="hand"), models)
     article.announced = ["first_token_over_models"]
     article.figure("first_token_over_models")
     (placed,) = article.placed

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from report import text
 from report.datasets import store
 from report.datasets.formats import passage
-from report.datasets.read.passage import StudyData
+from report.datasets.read.passage import PassageData
 from report.figures import attention_map
 from report.figures.build import still
 from report.pages import filters
@@ -229,7 +229,7 @@ def with_texts(data, texts):
     )
     told = passage.encode(SimpleNamespace(**about), pieces)
     store.write(data.path / "passage.json", told)
-    return StudyData(data.path), told
+    return PassageData(data.path), told
 
 
 @examples(60)

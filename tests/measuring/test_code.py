@@ -85,10 +85,8 @@ def test_every_module_that_measures_counts(kind, tmp_path):
     # what front matter needs to be read, and what gives inputs that are in the key themselves
     others = ("study", "inputs.specs", "inputs.yaml_lines", "measuring.code", *code.INPUTS)
     assert "models.attention.kernel" in loaded
-    packages = {
-        path.parent.relative_to(code.PACKAGE).as_posix().replace("/", ".")
-        for path in code.PACKAGE.rglob("__init__.py")
-    }
+    folders = (path.parent.relative_to(code.PACKAGE) for path in code.PACKAGE.rglob("__init__.py"))
+    packages = {folder.as_posix().replace("/", ".") for folder in folders}
     missing = {name for name in loaded - counted - packages if not name.startswith(others)}
     assert missing == set()
 
@@ -99,9 +97,8 @@ def test_what_draws_reads_or_refuses_does_not_count(kind):
     assert not any(file.startswith(("figures/", "web/", "findings/", "pages/")) for file in files)
     others = {f"measuring/kinds/{other}.py" for other in KINDS if other != kind}
     readers = {"datasets/read/study.py", "datasets/read/passage.py", "datasets/verify/attention.py"}
-    assert not files & (
-        others | readers | {"errors.py", "study/study.py", "pages/render.py", "measuring/plan.py"}
-    )
+    after = {"errors.py", "study/study.py", "pages/render.py", "measuring/plan.py"}
+    assert not files & (others | readers | after)
 
 
 @pytest.mark.parametrize(

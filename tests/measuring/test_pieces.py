@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from report.datasets import store
-from report.datasets.read.passage import StudyData
+from report.datasets.read.passage import PassageData
 from report.errors import ReportError
 from report.inputs.specs import ClusterSpec
 from report.measuring import frozen, kinds, run
@@ -132,7 +132,7 @@ def test_a_changed_size_of_shards_measures_nothing_again(datasets, monkeypatch):
 
 
 def test_the_manifest_tells_what_was_read(datasets):
-    found = StudyData(datasets()).manifest["corpus"]
+    found = PassageData(datasets()).manifest["corpus"]
     assert (found["title"], found["texts"], found["left_out"]) == ("texts.txt", 21, 2)
 
 
@@ -184,7 +184,7 @@ def test_shards_that_are_there_count_once_and_the_passage_is_measured_all_the_sa
         patched.setattr(passage, "joined", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         datasets(size=4)
     seen = stop_after(monkeypatch, None)
-    found = StudyData(datasets(size=4)).manifest["corpus"]
+    found = PassageData(datasets(size=4)).manifest["corpus"]
     assert seen == [Piece(None, article=True)]
     assert (found["texts"], found["left_out"]) == (21, 2)
 
@@ -260,7 +260,7 @@ def test_bad_texts_are_named_and_the_others_kept(asked, datasets, project, loade
     seen = stop_after(monkeypatch, None)
     corpus = {"file": str(project.root / "texts.txt"), "skip": [index]}
     [found] = run.datasets(asked(cluster={"texts": 4}, corpus=corpus), project, lambda *_: None)
-    assert StudyData(found.folder).manifest["corpus"]["texts"] == 20
+    assert PassageData(found.folder).manifest["corpus"]["texts"] == 20
     assert len(seen) >= 1
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from report import files
-from report.datasets.read.passage import StudyData
+from report.datasets.read.passage import PassageData
 from report.errors import ReportError
 from report.inputs.passages import passage
 from report.measuring import plan, run
@@ -100,11 +100,11 @@ def test_the_first_call_measures_and_the_second_reads(datasets, monkeypatch):
 
 def test_the_manifest_says_where_the_numbers_are_from(datasets, study, falcon_folder):
     folder, _, _ = datasets()
-    manifest = StudyData(folder).manifest
+    manifest = PassageData(folder).manifest
     assert manifest["key"] == folder.name
     assert manifest["model"]["name"] == falcon_folder.name
     assert manifest["model"]["weights_sha256"] == files.sha256(falcon_folder / "model.safetensors")
-    assert manifest["passage"] == {"name": "passage", "tokens": StudyData(folder).length}
+    assert manifest["passage"] == {"name": "passage", "tokens": PassageData(folder).length}
     assert (manifest["corpus"]["texts"], manifest["corpus"]["left_out"]) == (2, 0)
     assert manifest["self_check"]["layers_called"] == manifest["model"]["num_hidden_layers"] == 3
     assert manifest["model"]["capabilities"]["terms"] == ["content", "bias", "position"]
@@ -169,7 +169,7 @@ def test_an_error_while_writing_keeps_the_old_datasets_and_leaves_nothing(
 def test_how_a_model_is_measured_is_done_and_recorded(datasets, asked):
     study = asked(layers="0-1", dtype="bfloat16", device="cpu", alibi_factor=2.0)
     folder, _, _ = datasets(study)
-    manifest = StudyData(folder).manifest
+    manifest = PassageData(folder).manifest
     assert manifest["model"]["layers_measured"] == 2
     assert manifest["model"]["dtype"] == "bfloat16"
     assert manifest["model"]["alibi_factor"] == 2
@@ -216,7 +216,7 @@ def test_the_same_layers_said_otherwise_are_not_measured_again(datasets, asked):
 def test_a_preset_says_the_layers_unless_the_article_does(
     asked, monkeypatch, asked_for, preset, layers, command
 ):
-    known = {"a/b": known_.Preset("B", "MIT", layers=preset)} if preset else {}
+    known = {"a/b": known_models.Preset("B", "MIT", layers=preset)} if preset else {}
     monkeypatch.setattr(known_models, "presets", lambda: known)
     source = names.Source("a/b", "hub", revision=COMMIT)
     study = asked(layers=asked_for)
@@ -233,7 +233,7 @@ def test_a_command_runs_in_a_folder_that_its_paths_lead_from(
     """What is printed of a folder and a file finds them again, with path/to where they are."""
     odd = shutil.copy(project.root / "passage.md", project.root / "My Text.TXT")
     folder, _, _ = datasets(asked(passage=str(odd)))
-    words = shlex.split(StudyData(folder).manifest["command"])
+    words = shlex.split(PassageData(folder).manifest["command"])
     (tmp_path / "path").mkdir()
     (tmp_path / "path" / "to").symlink_to(falcon_folder.parent)
     monkeypatch.chdir(tmp_path)
@@ -261,7 +261,7 @@ def test_a_model_from_the_hub_is_recorded_and_then_needs_neither_network_nor_tor
     assert ran
     assert len(said) == 1
     assert json.loads((project.root / "models.lock.json").read_text()) == {"someone/tiny": COMMIT}
-    manifest = StudyData(folder).manifest
+    manifest = PassageData(folder).manifest
     assert (manifest["model"]["name"], manifest["model"]["source"]) == ("someone/tiny", "hub")
     assert manifest["model"]["revision"] == COMMIT
     assert f"--model someone/tiny@{COMMIT} " in manifest["command"]
@@ -276,7 +276,7 @@ def test_a_model_from_the_hub_is_recorded_and_then_needs_neither_network_nor_tor
 
 
 def test_a_preset_is_introduced_before_it_is_measured(hub, datasets, asked, monkeypatch):
-    known = known_.Preset("Tiny", "MIT", gated=True, layers="0-1", chat=True)
+    known = known_models.Preset("Tiny", "MIT", gated=True, layers="0-1", chat=True)
     monkeypatch.setattr(known_models, "presets", lambda: {"someone/tiny": known})
     said = []
     folder, _, _ = datasets(asked(model="someone/tiny"), announce=said.append)
@@ -285,7 +285,7 @@ def test_a_preset_is_introduced_before_it_is_measured(hub, datasets, asked, monk
         "measured; --chat puts the passage into its chat template"
     )
     assert said[1].startswith("someone/tiny at c0ffeec: downloading ")
-    assert StudyData(folder).manifest["model"]["layers_measured"] == 2
+    assert PassageData(folder).manifest["model"]["layers_measured"] == 2
 
 
 def test_memory_that_runs_out_while_measuring_says_what_to_reduce(datasets, monkeypatch):
@@ -304,9 +304,9 @@ def test_a_chat_is_measured_with_the_model_s_own_marks(datasets, asked, tmp_path
     template = "{% for message in messages %}[{{ message.content | trim }}]{% endfor %}"
     (chatty / "chat_template.jinja").write_text(template)
     folder, _, _ = datasets(asked(model=str(chatty), chat=True))
-    text = "".join(token.text for token in StudyData(folder).tokens)
+    text = "".join(token.text for token in PassageData(folder).tokens)
     assert (text[0], text[-1]) == ("[", "]")
-    assert StudyData(folder).manifest["command"].endswith(" --chat")
+    assert PassageData(folder).manifest["command"].endswith(" --chat")
     assert datasets(asked(model=str(chatty)))[1]
 
 
@@ -316,7 +316,7 @@ def test_texts_of_the_corpus_that_are_too_long_for_the_model_are_left_out_and_co
     longer = replace(CORPUS[0], text=CORPUS[0].text * 200)
     monkeypatch.setattr(passage_kind, "corpus", lambda: (*CORPUS, longer))
     folder, _, _ = datasets()
-    found = StudyData(folder).manifest["corpus"]
+    found = PassageData(folder).manifest["corpus"]
     assert (found["texts"], found["left_out"]) == (2, 1)
     monkeypatch.setattr(passage_kind, "corpus", lambda: (longer,))
     with pytest.raises(ReportError, match="every text of the corpus is longer than the model"):

@@ -21,6 +21,9 @@ from report.project import project as project_in
 from report.study.study import read_study
 from tests.small import CORPUS, write_publication
 
+KERNEL = "models/attention/kernel.py"
+"""A module that measures."""
+
 
 @pytest.fixture(scope="module")
 def measured_once(falcon_folder, tmp_path_factory):
@@ -169,7 +172,7 @@ TRIGGERS = {
         "trust_remote_code: none → tiny",
     ),
     "measuring code": (
-        lambda a: code(a, "models/attention/kernel.py", "\nX = 1\n"),
+        lambda a: code(a, KERNEL, "\nX = 1\n"),
         "the measuring code changed: models/attention/kernel.py",
     ),
     "transformers": (lambda a: library(a, "transformers"), "transformers {} → 99.1"),
@@ -245,12 +248,8 @@ NON_TRIGGERS = {
     ),
     "all layers said in words": lambda a: a.options.update(layers="all"),
     "one layer at a time": lambda a: a.options.update(layer_by_layer=True),
-    "a comment in measuring code": lambda a: code(
-        a, "models/attention/kernel.py", "\n# A comment.\n"
-    ),
-    "a docstring in measuring code": lambda a: code(
-        a, "models/attention/kernel.py", '\n"""A string."""\n'
-    ),
+    "a comment in measuring code": lambda a: code(a, KERNEL, "\n# A comment.\n"),
+    "a docstring in measuring code": lambda a: code(a, KERNEL, '\n"""A string."""\n'),
     "code of a figure": lambda a: code(a, "figures/parts/theme.py", "\nX = 1\n"),
     "code of pages": lambda a: code(a, "pages/render.py", "\nX = 1\n"),
     "style sheets": lambda a: code(a, "web/site.css", "\nbody { color: red }\n"),

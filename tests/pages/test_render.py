@@ -10,7 +10,7 @@ from report.errors import ReportError
 from report.figures import attending_to_itself, update_alignment, update_magnitude
 from report.figures.build import still
 from report.pages import render as pages
-from report.pages.article import Article
+from report.pages.article import ArticleFigures
 from report.study.study import read_study
 from tests.commands import ROOT
 from tests.figures import hand_made
@@ -314,7 +314,7 @@ def test_the_passage_breaks_where_a_token_does(data):
         for i, (text, label) in enumerate(texts.items())
     ]
     shown = SimpleNamespace(tokens=tokens, passage={"language": "en"})
-    html = str(Article(SimpleNamespace(name="a"), shown).passage())
+    html = str(ArticleFigures(SimpleNamespace(name="a"), shown).passage())
     chips = re.findall(r"<span [^>]*>(.*?)</span>", html)
     assert chips == ["↵<br>", "↵<br>When", "↵", " lamp"]
     assert html.count("<br>") == 2
@@ -327,7 +327,7 @@ def test_hostile_tokens_stay_text_in_the_passage(data):
         for i, text in enumerate(hostile)
     ]
     shown = SimpleNamespace(tokens=tokens, passage={"language": "en"})
-    html = str(Article(SimpleNamespace(name="a"), shown).passage())
+    html = str(ArticleFigures(SimpleNamespace(name="a"), shown).passage())
     assert "<img" not in html
     assert html.count("</div>") == 1
     assert html.count("<span ") == len(hostile)

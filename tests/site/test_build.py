@@ -9,8 +9,7 @@ import pytest
 
 from report.errors import ReportError, UsageError
 from report.pages.policy import NAME, policy
-from report.site import push as publishing
-from report.site.push import publish
+from report.site.push import push
 from tests.commands import contents, report
 
 ADDRESS = "https://you.github.io/repo/"
@@ -113,7 +112,7 @@ def log(bare, branch="gh-pages", what="%an <%ae> %s"):
 
 
 def test_the_branch_gets_the_site_byte_for_byte(site, project, bare):
-    done = publish(site, project)
+    done = push(site, project)
     assert arrived(bare) == contents(site) | {".nojekyll": b""}
     assert log(bare) == [f"Ann <ann@example.org> Publish {ADDRESS}"]
     assert (done.changed, done.commit) == (True, git(bare, "rev-parse", "gh-pages"))
@@ -121,13 +120,13 @@ def test_the_branch_gets_the_site_byte_for_byte(site, project, bare):
 
 
 def test_a_second_time_only_a_change_is_a_commit_on_top(site, project, bare):
-    first = publish(site, project)
-    again = publish(site, project)
+    first = push(site, project)
+    again = push(site, project)
     assert (again.changed, again.commit) == (False, first.commit)
     (site / "a" / "index.html").unlink()
     (site / "a").rmdir()
     written(site, {"index.html": FILES["index.html"].replace("a/", "b/"), "b/index.html": ""})
-    third = publish(site, project)
+    third = push(site, project)
     assert third.changed
     assert git(bare, "rev-parse", "gh-pages^") == first.commit
     assert "a/index.html" not in arrived(bare)
@@ -135,20 +134,20 @@ def test_a_second_time_only_a_change_is_a_commit_on_top(site, project, bare):
 
 
 def test_fresh_leaves_one_commit(site, project, bare):
-    publish(site, project)
+    push(site, project)
     written(site, {"new.txt": "new"})
-    publish(site, project)
+    push(site, project)
     assert len(log(bare)) == 2
-    publish(site, project, fresh=True)
+    push(site, project, fresh=True)
     assert len(log(bare)) == 1
     assert arrived(bare)["new.txt"] == b"new"
 
 
 def test_nothing_of_the_project_is_touched(site, project):
     before = contents(project)
-    publish(site, project)
+    push(site, project)
     written(site, {"new.txt": "new"})
-    publish(site, project, fresh=True)
+    push(site, project, fresh=True)
     (site / "new.txt").unlink()
     assert contents(project) == before  # .git with index, objects and refs included
     assert set(git(project, "status", "--short", "-z").split("\0")) >= {"A  staged"}
@@ -160,7 +159,7 @@ def test_it_works_inside_a_hook_of_git(site, project, bare, monkeypatch):
     monkeypatch.setenv("GIT_WORK_TREE", str(project))
     monkeypatch.setenv("GIT_INDEX_FILE", str(project / ".git" / "index"))
     before = contents(project)
-    publish(site, project)
+    push(site, project)
     assert contents(project) == before
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
         monkeypatch.delenv(name)
@@ -171,7 +170,7 @@ def test_it_works_inside_a_hook_of_git(site, project, bare, monkeypatch):
 def test_a_remote_may_be_a_path_or_an_address_and_the_project_no_repository(tmp_path, bare, named):
     folder = tmp_path / "elsewhere"
     site = written(folder / "site", FILES)
-    publish(site, folder, {"path": bare, "relative": "../remote.git", "url": bare.as_uri()}[named])
+    push(site, folder, {"path": bare, "relative": "../remote.git", "url": bare.as_uri()}[named])
     assert arrived(bare) == contents(site) | {".nojekyll": b""}
     assert log(bare) == [f"report publish <publish@localhost> Publish {ADDRESS}"]
 
@@ -179,14 +178,14 @@ def test_a_remote_may_be_a_path_or_an_address_and_the_project_no_repository(tmp_
 def test_history_is_kept_over_a_protocol_that_fetches_one_commit_only(site, project, bare):
     for text in "abc":
         written(site, {"text.txt": text})
-        publish(site, project, bare.as_uri())
+        push(site, project, bare.as_uri())
     assert len(log(bare)) == 3
 
 
 def test_other_branches_stay_and_another_branch_can_be_named(site, project, bare):
     git(project, "push", "-q", "origin", "main")
     head = git(bare, "rev-parse", "main")
-    publish(site, project, branch="pages", fresh=True)
+    push(site, project, branch="pages", fresh=True)
     assert git(bare, "rev-parse", "main") == head
     assert arrived(bare, "pages")["index.html"] == FILES["index.html"].encode()
 
@@ -195,12 +194,12 @@ def test_a_branch_that_holds_no_site_is_not_overwritten(site, project, bare):
     git(project, "push", "-q", "origin", "main")
     for fresh in (False, True):
         with pytest.raises(ReportError, match=r"branch main of .* holds no site .*committed"):
-            publish(site, project, branch="main", fresh=fresh)
+            push(site, project, branch="main", fresh=fresh)
     assert arrived(bare, "main") == {"committed": b"before"}
 
 
 def test_what_was_pushed_meanwhile_is_not_overwritten(site, project, bare, monkeypatch):
-    publish(site, project)
+    push(site, project)
     tree, tip = publishing._Git.tree, git(bare, "rev-parse", "gh-pages")
     number = itertools.count()  # two equal commits of one second would be one
 
@@ -219,32 +218,32 @@ def test_what_was_pushed_meanwhile_is_not_overwritten(site, project, bare, monke
     written(site, {"new.txt": "new"})
     for fresh in (False, True):
         with pytest.raises(ReportError, match="changed meanwhile; run the command again"):
-            publish(site, project, fresh=fresh)
+            push(site, project, fresh=fresh)
     assert log(bare)[0] == "Bob <b@example.org> Another's, 1"
 
 
 def test_a_domain_is_written_and_stays_until_another_comes(project, bare):
     domain = {"index.html": '<link rel="canonical" href="https://plots.example.org/">'}
     site = written(project / "site", domain)
-    publish(site, project, domain="plots.example.org")
+    push(site, project, domain="plots.example.org")
     assert arrived(bare)["CNAME"] == b"plots.example.org\n"
     written(site, {"new.txt": "new"})
-    publish(site, project)
+    push(site, project)
     assert arrived(bare)["CNAME"] == b"plots.example.org\n"
     written(site, {"CNAME": "other.example.org"})
-    publish(site, project)
+    push(site, project)
     assert arrived(bare)["CNAME"] == b"other.example.org"
 
 
 @pytest.mark.parametrize("domain", ["https://example.org", "Example.org", "localhost", "a..b", "-"])
 def test_what_is_no_domain_is_refused(site, project, domain):
     with pytest.raises(UsageError, match=r"DOMAIN: .* e\.g\. plots\.example\.org"):
-        publish(site, project, domain=domain)
+        push(site, project, domain=domain)
 
 
 def refused(bare, message, *arguments, **options):
     with pytest.raises(ReportError, match=message):
-        publish(*arguments, **options)
+        push(*arguments, **options)
     assert git(bare, "for-each-ref") == ""
 
 
@@ -256,7 +255,7 @@ def test_a_site_for_another_address_is_refused(site, project, bare):
         r"not for the domain plots\.example\.org; build it with .*=https://plots\.example\.org/"
     )
     refused(bare, message, site, project, domain="plots.example.org")
-    publish(site, project, site_url=ADDRESS.rstrip("/"))
+    push(site, project, site_url=ADDRESS.rstrip("/"))
 
 
 def test_a_site_without_an_address_is_refused(site, project, bare):
@@ -274,34 +273,34 @@ def test_a_site_that_is_not_built_or_not_sound_is_refused(site, project, bare):
 @pytest.mark.parametrize("branch", ["", "a b", "../x", "-d", "a..b", "x.lock"])
 def test_what_is_no_branch_is_refused(site, project, branch):
     with pytest.raises(UsageError, match=r"BRANCH: .* is no name of a branch; e\.g\. gh-pages"):
-        publish(site, project, branch=branch)
+        push(site, project, branch=branch)
 
 
 def test_without_git_it_says_so(site, project, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ReportError, match="publishing needs git, which is not installed"):
-        publish(site, project)
+        push(site, project)
 
 
 def test_an_unknown_remote_is_refused_with_those_there_are(site, project, tmp_path):
     with pytest.raises(ReportError, match=r"no git remote 'upstream'; known here: origin\."):
-        publish(site, project, "upstream")
+        push(site, project, "upstream")
     with pytest.raises(ReportError, match=r"no git remote 'origin'; known here: none\."):
-        publish(site, tmp_path)
+        push(site, tmp_path)
     with pytest.raises(UsageError, match="REMOTE: '--upload-pack=touch:x' is neither"):
-        publish(site, project, "--upload-pack=touch:x")
+        push(site, project, "--upload-pack=touch:x")
 
 
 @pytest.mark.parametrize("remote", ["/no/such/repository.git", "file:///no/such.git"])
 def test_a_remote_that_is_not_there_is_named(site, project, remote):
     with pytest.raises(ReportError, match=r"such.*: it cannot be reached, does not exist, or asks"):
-        publish(site, project, remote)
+        push(site, project, remote)
 
 
 def test_passwords_in_addresses_are_not_shown(site, project):
     address = "http://ann:secret@127.0.0.1:1/repo.git"
     with pytest.raises(ReportError) as raised:
-        publish(site, project, address)
+        push(site, project, address)
     assert "secret" not in str(raised.value)
     assert "http://127.0.0.1:1/repo.git" in str(raised.value)
 

@@ -50,6 +50,6 @@ class Measured:
     @property
     def capabilities(self):
         """What could be measured of this model, dict: "route", "terms", "probabilities",
-        "updates" ("raw", "effective" or None, see `StudyData.updates`), "rotary_terms", "reasons"
+        "updates" ("raw", "effective" or None, see `PassageData.updates`), "rotary_terms", "reasons"
         (of what is missing)."""
         return self.manifest["model"]["capabilities"]

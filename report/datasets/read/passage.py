@@ -11,11 +11,11 @@ from report.text import isolated
 
 
 def opened(paths, labels=()):
-    """`StudyData` of an article about one model, `PassageModels` of one that compares several.
+    """`PassageData` of an article about one model, `PassageModels` of one that compares several.
 
     paths: folders, one a model; labels: what to call each, None: by its name
     """
-    models = [StudyData(path) for path in paths]
+    models = [PassageData(path) for path in paths]
     return models[0] if len(models) == 1 else PassageModels(models, labels)
 
 
@@ -33,7 +33,7 @@ class Token:
     """True for a token that the tokenizer added, such as the beginning of text."""
 
 
-class StudyData(Measured):
+class PassageData(Measured):
     """All datasets under one folder `site_src/datasets/<article>/<key>`."""
 
     kind = "passage"
@@ -94,7 +94,7 @@ class StudyData(Measured):
         """`Visible`: the targets that each current token may attend to in one head."""
         return self.attention(layer, head).visible
 
-    @functools.lru_cache(maxsize=64)  # noqa: B019 (one StudyData an article, as long as the build)
+    @functools.lru_cache(maxsize=64)  # noqa: B019 (one PassageData an article, as long as the build)
     def attention(self, layer, head):
         """The `DecodedAttention` of one head.
 
@@ -136,7 +136,7 @@ class PassageModels:
 
     def __init__(self, models, labels=()):
         self.models = models
-        """list of `StudyData`, in the order of the front matter."""
+        """list of `PassageData`, in the order of the front matter."""
         labels = labels or [None] * len(models)
         own = [label or model.label for label, model in zip(labels, models, strict=True)]
         self.labels = _told_apart(own)
@@ -146,7 +146,7 @@ class PassageModels:
 
     @property
     def by_name(self):
-        """dict of name to `StudyData`."""
+        """dict of name to `PassageData`."""
         return dict(zip(self.names, self.models, strict=True))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from report.datasets.formats import columnar, renderings
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
-from report.datasets.read.passage import StudyData
+from report.datasets.read.passage import PassageData
 from report.errors import ReportError
 
 
@@ -15,7 +15,7 @@ def opened(paths):
     return TableData(*paths)
 
 
-class TableData(StudyData):
+class TableData(PassageData):
     """All datasets under one folder; the passage and its attention are of the first rendering."""
 
     kind = "table"

@@ -4,7 +4,7 @@ from report.datasets.formats import attention, fields, head_statistics, passage,
 from report.datasets.write.folder import Folder
 
 
-def write_datasets(folder, measured, provenance, progress=None):
+def write_passage(folder, measured, provenance, progress=None):
     """Write every dataset of an article into an empty folder; the manifest comes last.
 
     measured: `report.measuring.kinds.passage.Measured`

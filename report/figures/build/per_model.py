@@ -103,7 +103,7 @@ class PerModel:
         return self.module.left_out(model) if hasattr(self.module, "left_out") else ""
 
     def _drawable(self, data):
-        """(name, `StudyData`) of the models that have what it shows, at least one."""
+        """(name, `PassageData`) of the models that have what it shows, at least one."""
         found = [(name, one) for name, one in data.by_name.items() if not self._reason(one)]
         if not found:
             raise ReportError(self._reason(data.models[0]))

@@ -111,9 +111,9 @@ def _here(source):
     """
     from report.models.find import names
 
-    if source.kind == "embedded":
+    if source.origin == "embedded":
         return names.find(source.name)
-    if source.kind == "folder" and not (Path(source.folder) / "config.json").is_file():
+    if source.origin == "folder" and not (Path(source.folder) / "config.json").is_file():
         raise ReportError(
             f"the worker on {socket.gethostname()} has no folder {source.folder}; put the model "
             "where all machines see it under the same path, or name one on the hub"

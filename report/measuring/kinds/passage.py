@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from report.datasets.write.passage import write_datasets as write  # noqa: F401 (a kind has it)
+from report.datasets.write.passage import write_passage as write  # noqa: F401 (a kind has it)
 from report.errors import ReportError
 from report.inputs import corpora, rows
 from report.inputs.passages import SUFFIXES, corpus, passage
@@ -39,7 +39,7 @@ class OfPassage:
 
 @dataclass(frozen=True)
 class Measured:
-    """What `write_datasets` turns into files."""
+    """What `write_passage` turns into files."""
 
     passage: object
     """`Passage`: name, title, source, licence, text."""

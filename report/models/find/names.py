@@ -26,7 +26,7 @@ class Source:
 
     name: str
     """What pages call it: its embedded name, its folder's name, or its id on the hub."""
-    kind: str
+    origin: str
     """"embedded", "folder" or "hub"."""
     folder: Path | None = None
     """Where its files are; None on the hub."""
@@ -36,7 +36,7 @@ class Source:
     @property
     def command_name(self):
         """The name that finds the same model again, without the folders of this machine."""
-        return f"{self.name}@{self.revision}" if self.kind == "hub" else self.name
+        return f"{self.name}@{self.revision}" if self.origin == "hub" else self.name
 
 
 def find(name, lock=None, ask=True):

@@ -38,7 +38,7 @@ def identity(source, folder, model, tokenizer):
     config = text_config(model)
     return {
         "name": source.name,
-        "source": source.kind,
+        "source": source.origin,
         "revision": source.revision,
         "family": model.config.model_type,
         "tokenizer_sha256": files.sha256(*tokenizer_files(folder)),

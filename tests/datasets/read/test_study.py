@@ -4,7 +4,7 @@ import pytest
 
 from report.datasets import store
 from report.datasets.formats import attention, packing
-from report.datasets.read.passage import StudyData
+from report.datasets.read.passage import PassageData
 from report.errors import ReportError
 from tests.figures import hand_made
 
@@ -39,7 +39,7 @@ def test_a_term_counts_even_if_the_first_layers_lack_it(study):
         shard = store.read(path)
         del shard["terms"]["position"]
         store.write(path, shard)
-    assert StudyData(data.path).terms == {"content": "cell", "position": "cell"}
+    assert PassageData(data.path).terms == {"content": "cell", "position": "cell"}
 
 
 def test_terms_are_whole_scores_if_some_layer_tells_no_more(study):
@@ -49,7 +49,7 @@ def test_terms_are_whole_scores_if_some_layer_tells_no_more(study):
         shard = store.read(path)
         shard["terms"] = {"score": shard["terms"]["content"]}
         store.write(path, shard)
-    assert StudyData(data.path).terms == {"score": "cell"}
+    assert PassageData(data.path).terms == {"score": "cell"}
 
 
 def test_layers_are_those_that_were_measured(study):
@@ -57,7 +57,7 @@ def test_layers_are_those_that_were_measured(study):
     manifest = store.read(data.path / "manifest.json")
     manifest["model"] |= {"num_hidden_layers": 32, "layers_measured": 2}
     store.write(data.path / "manifest.json", manifest)
-    assert StudyData(data.path).layers == 2
+    assert PassageData(data.path).layers == 2
 
 
 def test_a_raw_update_is_read_beside_the_effective_one(study):

@@ -8,8 +8,8 @@ import pytest
 
 from report import families
 from report.datasets.formats import rounding
-from report.datasets.read.passage import StudyData
-from report.datasets.write.passage import write_datasets
+from report.datasets.read.passage import PassageData
+from report.datasets.write.passage import write_passage
 from report.errors import ReportError
 from report.models.measure.passage import measure_corpus, measure_passage
 from tests.figures import hand_made
@@ -31,7 +31,7 @@ EXPECTED = {
 
 
 def of(measurement, corpus):
-    """What `write_datasets` takes, of a measurement and corpus statistics."""
+    """What `write_passage` takes, of a measurement and corpus statistics."""
     text = {"name": "hand", "title": "", "source": "", "licence": "", "language": ""}
     pieces = [{"id": i, "text": f" {i}"} for i in measurement.token_ids]
     return SimpleNamespace(
@@ -41,7 +41,7 @@ def of(measurement, corpus):
 
 @pytest.fixture(scope="module", params=EXPECTED)
 def written(request, tmp_path_factory):
-    """(family, PassageMeasurement, StudyData) of a tiny random model."""
+    """(family, PassageMeasurement, PassageData) of a tiny random model."""
     loaded = families.loaded(request.param, seed=3)
     rng = np.random.default_rng(0)
     ids = rng.integers(1, 40, LENGTH).tolist()
@@ -54,8 +54,8 @@ def written(request, tmp_path_factory):
         "layers_measured": len(measurement.factors),
     }
     folder = tmp_path_factory.mktemp("datasets")
-    write_datasets(folder, measured, provenance)
-    return request.param, measurement, StudyData(folder)
+    write_passage(folder, measured, provenance)
+    return request.param, measurement, PassageData(folder)
 
 
 def test_the_reader_tells_what_the_model_has(written):
@@ -112,9 +112,9 @@ def test_a_model_without_updates_has_no_files_of_them(tmp_path):
     loaded = families.loaded("llama")
     measurement = replace(measure_passage(loaded, [1, 2, 3, 4]), magnitude=None, alignment=None)
     measured = of(measurement, measurement.statistics)
-    write_datasets(tmp_path, measured, hand_made.manifest(hand_made.KINDS["no_updates"]))
+    write_passage(tmp_path, measured, hand_made.manifest(hand_made.KINDS["no_updates"]))
     assert not (tmp_path / "updates").exists()
-    data = StudyData(tmp_path)
+    data = PassageData(tmp_path)
     assert not [name for name in data.manifest["files"] if name.startswith("updates")]
     with pytest.raises(ReportError, match="updates of this model cannot be measured; leave"):
         data.updates(0)

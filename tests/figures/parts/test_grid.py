@@ -7,7 +7,7 @@ import pytest
 
 from report.figures.build import still
 from report.figures.parts import choices, grid, received
-from report.pages.article import Article, figure_module
+from report.pages.article import ArticleFigures, figure_module
 from tests.figures import hand_conditions
 from tests.figures.live_page import GRIDS, ORDER
 
@@ -51,7 +51,7 @@ def test_titles_follow_sliders_as_a_reader_sees_them():
 
 @pytest.fixture
 def article(conditions):
-    return Article(SimpleNamespace(name="hand"), conditions)
+    return ArticleFigures(SimpleNamespace(name="hand"), conditions)
 
 
 def placed(article, name):
@@ -99,7 +99,7 @@ def test_sliders_show_what_readers_count_and_hold_indices(article):
 
 def test_a_grid_is_linked_with_no_other_figure(article, data):
     assert "data-link " not in placed(article, "filler_effect")
-    both = Article(SimpleNamespace(name="hand"), data)
+    both = ArticleFigures(SimpleNamespace(name="hand"), data)
     both.announced = ["attention_map", "filler_effect", "attention_breakdown"]
     assert "Same layer and head in Figures 1 and 3" in both.figure("attention_map")
 
