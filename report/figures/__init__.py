@@ -37,6 +37,6 @@ and perhaps
     boxes(data) -> list                  a `_grid.Box` for each, instead of ASPECT and PHONE_ASPECT
 
 `data` is what the article hands over: a `report.datasets.read.passage.PassageData`, for grids of
-the filler study `_received.Panels`. `state` are values of controls, e.g. layer=3: indices from 0, even
-where `Control.offset` lets a reader count from 1.
+the filler study `parts.received.Panels`. `state` are values of controls, e.g. layer=3: indices from
+0, even where `Control.offset` lets a reader count from 1.
 """

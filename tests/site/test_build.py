@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import report.site.push as publishing
 from report.errors import ReportError, UsageError
 from report.pages.policy import NAME, policy
 from report.site.push import push
