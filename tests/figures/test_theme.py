@@ -2,11 +2,11 @@
 
 import itertools
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from report import assets
 from report.figures import (
     _classes,
     _css,
@@ -81,8 +81,6 @@ RAMPS = {
     "rank": _theme.RANK_RAMP,
     "effect": filler_effect.HEAT_RAMP,
 }
-WEB = Path(__file__).parents[2] / "report" / "web"
-
 every_shade = pytest.mark.parametrize("shade", ["light", "dark"])
 every_eye = pytest.mark.parametrize("deficiency", DEFICIENCIES)
 every_set = pytest.mark.parametrize("together", TOGETHER)
@@ -199,9 +197,10 @@ def test_bars_behind_lines_can_be_seen(shade):
         assert contrast("#" + bytes(bar.astype(np.uint8)).hex(), paper) >= (2.5 if dark else 1.6)
 
 
-@pytest.mark.parametrize("sheet", ["figures.css", "site.css"])
+@pytest.mark.parametrize("sheet", ["figure/figures.css", "page/site.css"])
 def test_style_sheets_have_no_size_and_no_colour_of_their_own_for_figures(sheet):
-    text = (WEB / sheet).read_text("utf-8")
+    parts = [part for part in (sheet, *assets.TOGETHER[sheet]) if part != "page/print.css"]
+    text = "".join((assets.WEB / part).read_text("utf-8") for part in parts)
     sizes = re.findall(r"(?:font-size|[^-]font): ([^;]+);", text)
     assert sizes
     for size in sizes:
