@@ -50,16 +50,26 @@ export class Chart {
     return compiled(new URL(this.element.dataset.spec, location.href));
   }
 
+  // What a state needs: its dataset file, the file's address, and what its tokens read (true where
+  // the figure needs no tokens).
+  async fetched(state) {
+    const { url, tokens: labels } = this.report.data;
+    const at = (path) => new URL(path, this.figure.datasets);
+    const address = at(url.replace(/{(\w+)}/g, (_, name) => state[name])).href;
+    const [file, tokens] = await Promise.all([
+      loadJson(address),
+      labels === null || loadTokens(at(labels ?? "passage.json")),
+    ]);
+    return { address, file, tokens };
+  }
+
+  // Draws the data of a state, or puts them into the chart that is there.
   async show(state) {
     loadLibrary().catch(() => {}); // while data are on their way; `draw` tells if it fails
     const spec = await loadSpec(this.specAddress, state);
     this.report = spec.usermeta.report;
-    const { url, decode, datasets, tokens: labels } = this.report.data;
-    const address = url.replace(/{(\w+)}/g, (_, name) => state[name]);
-    const [file, tokens] = await Promise.all([
-      loadJson(new URL(address, this.figure.datasets).href),
-      labels === null || loadTokens(new URL(labels ?? "passage.json", this.figure.datasets)),
-    ]);
+    const { decode, datasets } = this.report.data;
+    const { address, file, tokens } = await this.fetched(state);
     if (!this.element.isConnected) return;
     const shown = decoders[decode](file, tokens, state, this.report);
     this.changeTo(state.model);
@@ -74,7 +84,7 @@ export class Chart {
     else for (const name of datasets) this.view.data(name, rows[name] ?? []);
     if (!this.view) return;
     this.shown = shown;
-    if (this.dataLink) this.dataLink.href = new URL(address, this.figure.datasets).href;
+    if (this.dataLink) this.dataLink.href = address;
     this.entitle();
     this.signals({ ...values, ...this.marks });
     this.markTitle();
