@@ -125,8 +125,8 @@ export class Figure {
     return input && shownValue(input);
   }
 
-  // Called when the figure is needed: draws it, over its still picture. Its sliders can be moved from
-  // now on, and are obeyed once there is a chart.
+  // Called when the figure is needed: draws it, over its still picture. Its sliders can be moved
+  // from now on, and are obeyed once there is a chart.
   start() {
     if (this.started) return;
     this.started = true;
