@@ -17,8 +17,8 @@ A figure module has a docstring that says what it shows, and
 
 of which all but `chart` and `rows` may be left out (see `_plain`). Its rows are then written into
 files, one a state. Where a dataset has what is shown, `chart` ends in `_theme.frame` instead, which
-names the dataset and the decoder in `report/web`, and `rows` gives a dict, what fills each named
-dataset. It may also have
+names the dataset and the decoder in `report/web/data`, and `rows` gives a dict, what fills each
+named dataset. It may also have
 
     left_out(data) -> str                why it cannot be drawn of a model, "" if it can
     OF_MODELS = True                     it shows all models of an article at once: `data` is then

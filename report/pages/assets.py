@@ -1,6 +1,7 @@
 """The files that every page needs: script, style sheets, the chart library, published schemas."""
 
 import json
+import posixpath
 import re
 from pathlib import Path
 
@@ -14,16 +15,34 @@ from report.figures.build.vega import VEGA_LITE
 from report.pages.glossary import glossary
 
 WEB = Path(__file__).parents[1] / "web"
+"""What is published below `assets/`, in the same folders."""
+
+OF_FIGURES = (
+    "figure/controls.css",
+    "figure/panels.css",
+    "figure/tooltip.css",
+    "reader/passage.css",
+    "reader/marks.css",
+    "page/print.css",
+)
+"""The styles of figures beside `figure/figures.css`."""
 
 TOGETHER = {
-    "site.css": ("figures.css", "print.css"),
-    "figures.css": ("print.css",),  # for the page of a figure alone
-    "start.js": ("cards.js",),
+    "page/site.css": (
+        "page/article.css",
+        "page/lists.css",
+        "page/hover_cards.css",
+        "figure/figures.css",
+        *OF_FIGURES,
+    ),
+    "figure/figures.css": OF_FIGURES,  # for the page of a figure alone
+    "page/start.js": ("page/hover_cards.js", "page/printing.js"),
+    "tools/toolbar.css": ("tools/menu.css", "tools/table_view.css", "tools/full_screen.css"),
 }
 """What is sent as one file, as every further one keeps a reader waiting."""
 
-START = WEB / "start.js"
-"""The script that pages load; it brings the others."""
+FIGURES = "figure/figures.js"
+"""The script that brings figures to life; `page/start.js` fetches it."""
 
 COMMENTS = {
     ".js": re.compile(r"^[ \t]*//.*\n|^[ \t]+|^\n", re.MULTILINE),
@@ -31,8 +50,8 @@ COMMENTS = {
 }
 """By the ending of a file's name."""
 
-IMPORTED = re.compile(r"""^(?:import|export)\b[^;"']*["']\./([\w.-]+)["']""", re.MULTILINE)
-"""An import of a neighbouring script; one inside a function, `import(...)`, may wait."""
+IMPORTED = re.compile(r"""^(?:import|export)\b[^;"'(]*["'](\.[\w./-]+)["']""", re.MULTILINE)
+"""An import of another script; a later one, `import(...)`, may wait."""
 
 HOLDS = "https://cdn.jsdelivr.net/npm/"
 """How the wheel addresses what it holds; nothing is fetched from there."""
@@ -45,33 +64,46 @@ WITH_VEGA = {
 
 
 def write_assets(site_src):
-    """Write script, styles and the chart library to `site_src/assets`, schemas to `schemas`."""
+    """Write scripts, styles and the chart library to `site_src/assets`, schemas to `schemas`."""
+    assets = site_src / "assets"
     parts = {name for names in TOGETHER.values() for name in names} - TOGETHER.keys()
-    sent = [path for path in sorted(WEB.iterdir()) if path.is_file() and path.name not in parts]
-    for path in sent:
-        text = "".join(map(_source, (path.name, *TOGETHER.get(path.name, ()))))
-        text = without_comments(path.suffix, _told(text))
-        files.write_text(site_src / "assets" / path.name, text)
-    files.write_text(site_src / "assets" / "vega.js", _chart_library())
+    sent = sorted(sources() - parts)
+    for name in sent:
+        text = "".join(map(_source, (name, *TOGETHER.get(name, ()))))
+        text = without_comments(Path(name).suffix, _told(text))
+        files.write_text(assets / name, text)
+    files.write_text(assets / "vega.js", _chart_library())
     words = {term.anchor: {"name": term.name, "text": term.text} for term in glossary().values()}
-    files.write_text(site_src / "assets" / "glossary.json", store.dumps(words))
-    written = {path.name for path in sent} | {"vega.js"}
-    found = site_src / "assets"  # perhaps of an older version
-    files.remove_others([*found.glob("*.js"), *found.glob("*.css"), *found.glob("*.txt")], written)
+    files.write_text(assets / "glossary.json", store.dumps(words))
+    _remove_others(assets, {*sent, "vega.js"})
     for path in sorted(store.SCHEMAS.glob("*.json")):
         files.write_bytes(site_src / "schemas" / path.name, path.read_bytes())
     schemas = {path.name for path in store.SCHEMAS.glob("*.json")}
     files.remove_others((site_src / "schemas").glob("*.json"), schemas)
 
 
+def sources():
+    """The files below `web`, set of paths as they are written in addresses."""
+    return {path.relative_to(WEB).as_posix() for path in WEB.rglob("*") if path.is_file()}
+
+
+def _remove_others(assets, written):
+    """Remove what an older version has written there: scripts, styles and licences."""
+    for folder in {"", *map(posixpath.dirname, sources())}:
+        there = assets / folder
+        kept = {posixpath.basename(name) for name in written if posixpath.dirname(name) == folder}
+        paths = [path for ending in ("js", "css", "txt") for path in there.glob(f"*.{ending}")]
+        files.remove_others(paths, kept)
+
+
 def _source(name):
     """The text of a file; the figures' style sheet with the colours and sizes that it uses."""
-    return (css.css() if name == "figures.css" else "") + (WEB / name).read_text("utf-8")
+    return (css.css() if name == "figure/figures.css" else "") + (WEB / name).read_text("utf-8")
 
 
 def _told(script):
     """A first script, told what the others are: so a page asks for all of them at once."""
-    listed = f"const MODULES = {json.dumps(sorted(modules('figures.js')))};"
+    listed = f"const MODULES = {json.dumps(sorted(modules(FIGURES)))};"
     return script.replace("const MODULES = [];", listed)
 
 
@@ -85,13 +117,19 @@ def without_comments(suffix, text):
 
 
 def modules(name):
-    """The scripts that one needs before it runs, set of file names: what it and they import."""
-    found, todo = {START.name}, {name}
+    """A script and all that it needs before it runs, set of paths below `web`."""
+    needed, todo = set(), {name}
     while todo:
-        one = todo.pop()
-        found.add(one)
-        todo |= set(IMPORTED.findall((WEB / one).read_text("utf-8"))) - found
-    return found - {START.name}
+        script = todo.pop()
+        needed.add(script)
+        todo |= imported(script) - needed
+    return needed
+
+
+def imported(script):
+    """The scripts that one imports at its beginning, set of paths below `web`."""
+    paths = IMPORTED.findall((WEB / script).read_text("utf-8"))
+    return {posixpath.normpath(posixpath.join(posixpath.dirname(script), path)) for path in paths}
 
 
 def _chart_library():

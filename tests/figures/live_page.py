@@ -109,8 +109,8 @@ def _write(site, article, body):
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{policy()}">
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="../../assets/figures.css">
-<script type="module" src="../../assets/start.js"></script>
+<link rel="stylesheet" href="../../assets/figure/figures.css">
+<script type="module" src="../../assets/page/start.js"></script>
 <style>html {{ font-size: 125% }} body {{ max-width: 720px; font-family: sans-serif }}</style>
 <body class="md-typeset" data-md-color-scheme="default">{body}"""
     files.write_text(site / "articles" / "hand" / "index.html", page)

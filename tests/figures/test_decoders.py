@@ -14,7 +14,7 @@ from tests.figures import hand_conditions, hand_made, live_page
 pytestmark = pytest.mark.browser
 
 DECODE = """async ([decode, file, tokens, state, report]) => {
-    const { decoders } = await import('/assets/decoders.js');
+    const { decoders } = await import('/assets/data/decoders.js');
     const shown = decoders[decode](file, tokens, state, report);
     return { datasets: shown.datasets, signals: shown.signals ?? null }; }"""
 
@@ -97,7 +97,7 @@ def test_every_cell_has_the_numbers_that_python_gives(page, address, study, kind
         assert told == (head == 2) or (kind, layer) == ("window", 0)
         cells = page.evaluate(
             """async file => {
-            const { decoders } = await import('/assets/decoders.js');
+            const { decoders } = await import('/assets/data/decoders.js');
             const { map, cell } = decoders.attention_map(file, Array(file.tokens).fill(''));
             const targets = Array.from({ length: map.size }, (_, n) => n);
             return targets.map(i => targets.map(j => map.sees(i, j) ? cell(i, j) : null)); }""",
@@ -127,7 +127,7 @@ def test_the_picture_of_the_map_has_the_colours_that_python_gives(page, address,
     ramp = ["#101010", "#ff0000", "#00ff80"]
     pixels, signals = page.evaluate(
         """async ([file, ramp]) => {
-        const { decoders } = await import('/assets/decoders.js');
+        const { decoders } = await import('/assets/data/decoders.js');
         const shown = decoders.attention_map(file, Array(file.tokens).fill(''));
         return [[...shown.picture(ramp)], shown.signals]; }""",
         [json.loads((data.path / "attention/2/2.json").read_text("utf-8")), ramp],
@@ -143,7 +143,7 @@ def test_packed_integers_are_read_as_python_writes_them(page, address):
     page.goto(address)
     numbers = [*range(-6000, 6000, 7), 0, 1, -1, 10**6, -(10**6)]
     read = page.evaluate(
-        "text => import('/assets/shard.js').then(({ unpack }) => [...unpack(text)])",
+        "text => import('/assets/data/shard.js').then(({ unpack }) => [...unpack(text)])",
         packing.pack(numbers),
     )
     assert read == numbers
@@ -159,7 +159,7 @@ def test_what_is_not_known_stays_unknown_whatever_its_step(page, address):
         },
     }
     found = page.evaluate(
-        """table => import('/assets/decoders.js').then(({ decoders }) =>
+        """table => import('/assets/data/decoders.js').then(({ decoders }) =>
             decoders.tables({tables: {points: table}}, ['a', 'b']).datasets.points)""",
         table,
     )

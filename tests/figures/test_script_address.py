@@ -6,7 +6,7 @@ from tests.figures.live_page import first_tooltip, go_live, ink, ink_at_rest, un
 
 pytestmark = pytest.mark.browser
 
-PARSED = """hash => import('/assets/address.js').then(({parsed}) => {
+PARSED = """hash => import('/assets/reader/address.js').then(({parsed}) => {
     const found = parsed(hash); return found && [found.id, Object.fromEntries(found.values)]; })"""
 VALUE = "document.querySelector('#fig-{} input[name={}]').value"
 COUNT = "history.length"
@@ -58,7 +58,8 @@ def test_what_is_written_is_read_again(page, address):
     page.goto(address)
     values = {"layer": 2, "target": "a, b = c: d%#é", "singled": "1+2"}
     written = page.evaluate(
-        "values => import('/assets/address.js').then(m => m.fragment('fig-3', values))", values
+        "values => import('/assets/reader/address.js').then(m => m.fragment('fig-3', values))",
+        values,
     )
     assert page.evaluate(PARSED, written) == ["fig-3", {k: str(v) for k, v in values.items()}]
 

@@ -142,7 +142,7 @@ def test_an_outline_is_no_token(page, address, kind):
     page.goto(address)
     go_live(page, 1)
     heard = page.evaluate(  # what Vega tells of a line: the data of its first point
-        """kind => import(new URL('../../assets/items.js', location)).then(({ items }) => {
+        """kind => import(new URL('../../assets/reader/items.js', location)).then(({ items }) => {
         const heard = {};
         const view = {addEventListener: (type, act) => heard[type] = act};
         const canvasBox = document.querySelector('.live-figure__chart');

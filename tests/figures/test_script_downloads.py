@@ -92,7 +92,7 @@ HOSTILE += ["\u202e", "{{ 7*7 }}", "", " =1", "1", "null", "🙂"]
 def test_csv_runs_no_formula_and_loses_no_text(page, address):
     page.goto(address)
     text = page.evaluate(
-        """async texts => { const { csv } = await import('/assets/csv.js');
+        """async texts => { const { csv } = await import('/assets/tools/csv.js');
         const rows = texts.map((text, n) => ({ text, n: n - 1.5 }));
         return csv([{ panel: '', name: 'hostile', columns: ['text', 'n'], rows }]); }""",
         HOSTILE,

@@ -32,7 +32,7 @@ EXPRESSIONS = (
 
 BOTH = """async ([assets, specification]) => {
     const vega = await import(`${assets}vega.js`);
-    const {compiledBy} = await import(`${assets}expressions.js`);
+    const {compiledBy} = await import(`${assets}figure/expressions.js`);
     const {View, parse, expressionInterpreter: theirs} = vega;
     const drawn = async expr => {
         const parsed = parse(structuredClone(specification), {}, {ast: true});

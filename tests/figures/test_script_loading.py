@@ -30,7 +30,7 @@ def fetched(asked, *parts):
 
 def test_only_the_first_script_comes_before_a_figure_is_needed(page, address, asked):
     open_above_the_figures(page, address)
-    assert [path for path in asked if path.endswith(".js")] == ["assets/start.js"]
+    assert [path for path in asked if path.endswith(".js")] == ["assets/page/start.js"]
     assert fetched(asked, "datasets/", ".json") == []
     assert page.locator("#fig-1 input").first.is_disabled()
 
@@ -50,7 +50,7 @@ def test_a_token_that_was_pointed_at_before_the_scripts_came_is_marked(page, add
     open_above_the_figures(page, address)
     page.locator(".token").nth(3).hover()
     until(page, "document.querySelector(\".token--marked[data-token='3']\") !== null")
-    assert fetched(asked, "assets/marks.js")
+    assert fetched(asked, "assets/reader/marks.js")
     assert not fetched(asked, "assets/vega.js", "datasets/")
 
 

@@ -191,7 +191,7 @@ def test_markers_follow_the_size_of_the_chart(page, address):
 
 
 STAMPED = """async () => {
-    const { mapPicture } = await import('/assets/map.js');
+    const { mapPicture } = await import('/assets/figure/map_picture.js');
     const markers = [[0, 0], [50, 20], [50, 22], [99, 99]].map(([current_token, target_token], n) =>
         ({current_token, target_token, kind: n === 2 ? 'above' : 'below'}));
     const picture = () => new Uint8ClampedArray(100 * 100 * 4).fill(255);

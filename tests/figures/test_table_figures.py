@@ -175,7 +175,7 @@ def test_every_cell_of_the_map_tells_its_class(page, tables, tmp_path, kind):
     file = json.loads((data.path / "attention/1/1.json").read_text("utf-8"))
     cells = page.evaluate(
         """async ([file, report]) => {
-        const { decoders } = await import('/assets/decoders.js');
+        const { decoders } = await import('/assets/data/decoders.js');
         const labels = Array(file.tokens).fill('');
         const { map, cell } = decoders.table_attention_map(file, labels, {}, report);
         const targets = Array.from({ length: map.size }, (_, n) => n);

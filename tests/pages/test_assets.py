@@ -1,6 +1,9 @@
 """The files that every page loads."""
 
+import json
+import posixpath
 import re
+from pathlib import Path
 
 import pytest
 
@@ -15,17 +18,80 @@ def written(tmp_path_factory):
 
 
 def test_the_first_script_lists_all_that_the_others_import(written):
-    listed = set(re.findall(r'"([\w.-]+\.js)"', re.search(
-        r"const MODULES = .*$", (written / "early.js").read_text("utf-8"), re.MULTILINE
-    )[0]))  # fmt: skip
-    assert {"figures.js", "marks.js", "decoders.js", "shard.js", "drawing.js"} <= listed
-    assert "start.js" not in listed
+    early = (written / "page" / "early.js").read_text("utf-8")
+    listed = set(json.loads(re.search(r"const MODULES = (\[.*?\]);", early)[1]))
+    assert {"figure/figures.js", "reader/marks.js", "data/shard.js"} <= listed
+    assert "page/start.js" not in listed
     for name in listed:
         text = (written / name).read_text("utf-8")
-        imported = set(
-            re.findall(r'^(?:import|export)[^;]*?from "\./([\w.-]+)"', text, re.MULTILINE)
+        for path in re.findall(r'^(?:import|export)[^;]*?from "([^"]+)"', text, re.MULTILINE):
+            assert (written / name).parent.joinpath(path).resolve() in {
+                (written / other).resolve() for other in listed
+            }, (name, path)
+
+
+def scripts():
+    """dict of each script's path below `web` to its text."""
+    names = sorted(name for name in assets.sources() if name.endswith(".js"))
+    return {name: (assets.WEB / name).read_text("utf-8") for name in names}
+
+
+def imports(name, text):
+    """The paths below `web` that a script imports, at its beginning or later."""
+    paths = re.findall(r'(?:from |import\(|^import )"(\.[^"]+)"', text, re.MULTILINE)
+    return [posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) for path in paths]
+
+
+MAY_IMPORT = {
+    "page": {"figure", "tools"},
+    "tools": {"figure", "reader", "data"},
+    "figure": {"reader", "data"},
+    "reader": set(),
+    "data": set(),
+}
+"""Folders of scripts: those that each may import from, beside itself."""
+
+
+def test_folders_of_scripts_import_in_one_direction():
+    arrows = set()
+    for name, text in scripts().items():
+        for other in imports(name, text):
+            assert other == "vega.js" or other in scripts(), (name, other)
+            if other != "vega.js":
+                arrows.add((name.split("/")[0], other.split("/")[0]))
+    allowed = {(one, other) for one, others in MAY_IMPORT.items() for other in {one, *others}}
+    assert arrows <= allowed
+    assert len(arrows) > 8
+
+
+def test_all_that_a_script_exports_is_imported():
+    texts = scripts()
+    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.rglob("*.py"))
+    for name, text in texts.items():
+        users = [other for user, other in texts.items() if name in imports(user, other)]
+        users += [tests] * (f"assets/{name}" in tests)
+        exported = re.findall(
+            r"^export (?:async )?(?:function|const|class) (\w+)", text, re.MULTILINE
         )
-        assert imported <= listed | {"start.js"}, name
+        for word in exported:
+            assert any(re.search(rf"\b{word}\b", user) for user in users), f"{name}: {word}"
+
+
+def test_what_is_sent_as_one_file_is_there():
+    for name, parts in assets.TOGETHER.items():
+        assert {name, *parts} <= assets.sources()
+
+
+def test_files_of_an_older_version_are_removed(tmp_path):
+    old = [tmp_path / "assets" / name for name in ("start.js", "figure/old.css", "tools/menu.css")]
+    kept = [tmp_path / "assets" / name for name in ("card.png", "own/own.js", "figure/notes.md")]
+    for path in (*old, *kept):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x", "utf-8")
+    assets.write_assets(tmp_path)
+    assert not [path for path in old if path.exists()]
+    assert all(path.exists() for path in kept)
+    assert (tmp_path / "assets" / "vega.LICENSE.txt").exists()
 
 
 def test_the_library_has_what_draws_and_not_the_compiler(written):
@@ -39,7 +105,7 @@ def test_the_library_has_what_draws_and_not_the_compiler(written):
 
 @pytest.mark.parametrize("suffix", [".js", ".css"])
 def test_scripts_and_styles_come_without_their_comments(written, suffix):
-    for path in written.glob(f"*{suffix}"):
+    for path in written.rglob(f"*{suffix}"):
         if path.name == "vega.js":
             continue
         lines = path.read_text("utf-8").splitlines()

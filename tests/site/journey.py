@@ -23,10 +23,10 @@ def travel(page, search):
     until(page, "navigator.clipboard.readText().then(text => text.startsWith('@misc{'))")
     term = page.locator("a.term").first
     term.hover()
-    page.locator(".card-tip").wait_for()
+    page.locator(".hover-card").wait_for()
     reference = page.locator("a.figure-ref").first
     reference.hover()
-    page.locator(".card-tip img").wait_for()
+    page.locator(".hover-card img").wait_for()
     page.pdf()  # as "Print" does
     follow(page, "a.term", "glossary/")
     follow(page, "a.figure-ref", "articles/")

@@ -123,9 +123,9 @@ def test_what_a_reader_opens_over_a_page(visit, scheme, width):
         page.keyboard.press("Tab")  # by keys, as what has the focus shows it only then
         term.focus()
         with suppress(NotYet):
-            page.wait_for_selector("#card-tip", state="visible", timeout=2000)
+            page.wait_for_selector("#hover-card", state="visible", timeout=2000)
             break
-    assert page.is_visible("#card-tip")
+    assert page.is_visible("#hover-card")
     assert worst(page) == [], "what a term means"
 
 

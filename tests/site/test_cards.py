@@ -9,13 +9,13 @@ from tests.figures.live_page import until
 
 pytestmark = pytest.mark.browser
 
-CARD = "document.querySelector('.card-tip:not([hidden])')"
+CARD = "document.querySelector('.hover-card:not([hidden])')"
 TERM = "a.term[href$='#score']"
 
 
 def card(page):
     until(page, f"{CARD} !== null")
-    return page.locator(".card-tip")
+    return page.locator(".hover-card")
 
 
 def gone(page):
@@ -149,11 +149,11 @@ def test_nothing_is_fetched_for_cards_before_a_reader_asks(visit):
     page = visit()
     page.wait_for_load_state("networkidle")
     names = "performance.getEntriesByType('resource').map(each => each.name.split('/').at(-1))"
-    for name in ("card.js", "preview.js", "glossary.json"):
+    for name in ("hover_card.js", "figure_preview.js", "glossary.json"):
         assert name not in page.evaluate(names)
     page.mouse.move(*center(page, page.locator(TERM).first))
     card(page)
-    assert {"card.js", "glossary.json"} <= set(page.evaluate(names))
+    assert {"hover_card.js", "glossary.json"} <= set(page.evaluate(names))
 
 
 def test_a_finger_gets_no_preview(visit):

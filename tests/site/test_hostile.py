@@ -314,7 +314,7 @@ def test_previews_and_pins_show_text(visit, built):
     page = visit("glossary/")
     page.wait_for_load_state("networkidle")
     page.locator("a.figure-ref").first.hover()
-    page.locator(".card-tip img").wait_for()
+    page.locator(".hover-card img").wait_for()
     page = visit()
     go_live(page, 1)
     long = built.labels.index(hostile.LONG)

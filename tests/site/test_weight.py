@@ -35,7 +35,7 @@ def size(built, path):
 
 def test_an_article_opens_with_its_text_and_what_the_window_shows(opened, built):
     _, asked = opened
-    weights = {path: size(built, path) for path in set(asked) | {"assets/start.js"}}
+    weights = {path: size(built, path) for path in set(asked) | {"assets/page/start.js"}}
     for path in ("assets/stylesheets", "assets/javascripts"):  # as for a first visit
         for file in (built.folder / path).glob("*.min.*s"):
             weights[f"{path}/{file.name}"] = size(built, f"{path}/{file.name}")

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
+from report.pages import assets
 from tests import violations
 from tests.commands import contents, report
 from tests.figures.live_page import go_live, ink, until
@@ -30,7 +31,10 @@ OWN = (
 )
 """What this project wrote itself: the same bytes whoever publishes them."""
 
-SCRIPTS = re.compile(r"assets/[a-z-]+\.(js|css|txt)")
+FOLDERS = sorted({name.split("/")[0] for name in assets.sources() if "/" in name})
+"""Of `assets/`, beside those of the theme."""
+
+SCRIPTS = re.compile(rf"assets/((?:{'|'.join(FOLDERS)})/\w+|vega(?:\.LICENSE)?)\.(js|css|txt)")
 
 
 class _Article(HTMLParser):

@@ -1,4 +1,4 @@
-"""The look of the figures as custom properties of a style sheet: written before `figures.css`."""
+"""The look of the figures as custom properties, written before `web/figure/figures.css`."""
 
 from report.figures.parts import target_classes, theme
 

@@ -2,7 +2,6 @@
 
 import itertools
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from report.figures import filler_effect, heads_at_step, magnitude_by_position, renderings_compared
 from report.figures.build import css
 from report.figures.parts import received, target_classes, ternary, theme
+from report.pages import assets
 
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear light
 DEFICIENCIES = {
@@ -73,8 +73,6 @@ RAMPS = {
     "rank": theme.RANK_RAMP,
     "effect": filler_effect.HEAT_RAMP,
 }
-WEB = Path(__file__).parents[3] / "report" / "web"
-
 every_shade = pytest.mark.parametrize("shade", ["light", "dark"])
 every_eye = pytest.mark.parametrize("deficiency", DEFICIENCIES)
 every_set = pytest.mark.parametrize("together", TOGETHER)
@@ -191,9 +189,10 @@ def test_bars_behind_lines_can_be_seen(shade):
         assert contrast("#" + bytes(bar.astype(np.uint8)).hex(), paper) >= (2.5 if dark else 1.6)
 
 
-@pytest.mark.parametrize("sheet", ["figures.css", "site.css"])
+@pytest.mark.parametrize("sheet", ["figure/figures.css", "page/site.css"])
 def test_style_sheets_have_no_size_and_no_colour_of_their_own_for_figures(sheet):
-    text = (WEB / sheet).read_text("utf-8")
+    parts = [part for part in (sheet, *assets.TOGETHER[sheet]) if part != "page/print.css"]
+    text = "".join((assets.WEB / part).read_text("utf-8") for part in parts)
     sizes = re.findall(r"(?:font-size|[^-]font): ([^;]+);", text)
     assert sizes
     for size in sizes:

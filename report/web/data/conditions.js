@@ -1,0 +1,108 @@
+// What a study of conditions measured (received/1 and effects.json), as rows of charts and as lines
+// of tooltips. The twins of `rows` in report/figures/parts/received.py and of `cells` in
+// filler_effect.py. Positions, layers and heads are indices from 0.
+
+import { known, records } from "./records.js";
+
+// How many decimals say all that a file knows.
+const digits = (step) => Math.ceil(-Math.log10(step) - 1e-9);
+const sum = (one, other) => (one === null || other === null ? null : one + other);
+
+// texts: conditions.json; lines: [{condition, label}]; cut: whether positions are those of the
+// first condition, so that what others add is left out
+export function received(file, texts, reduction, { lines, cut }) {
+  const shown = lines.map(({ condition, label }) => {
+    const text = texts.conditions.find((each) => each.name === condition);
+    const { mean, standard_error } = file.conditions[condition][reduction];
+    const places = cut ? text.positions : mean.map((_, place) => place);
+    const value = (steps, place) => (place < 0 ? null : known(steps[place], file.step));
+    const rows = places.map((place, position) => {
+      const [weight, error] = [mean, standard_error].map((steps) => value(steps, place));
+      const [low, high] = [sum(weight, error === null ? null : -error), sum(weight, error)];
+      return { condition, position, mean: weight, standard_error: error, low, high };
+    });
+    return { label, text, places, rows };
+  });
+  return {
+    datasets: { lines: shown.flatMap(({ rows }) => rows) },
+    points: {
+      positions: Math.max(...shown.map(({ rows }) => rows.length)),
+      tell: (position) => told(position, shown, texts, cut, digits(file.step)),
+      mark: (position) => marked(position, shown.at(-1).text, cut),
+    },
+  };
+}
+
+// The tooltip of a position: its token in the first prompt, and the weight in each condition.
+function told(position, shown, texts, cut, decimals) {
+  const here = shown.filter(({ rows }) => rows[position]?.mean != null);
+  if (!here.length) return null;
+  const tokens = here.map(({ text, places }) => text.tokens[places[position]]);
+  const same = tokens.every((token) => token === tokens[0]);
+  const shorter = "none, the first prompt is shorter";
+  const quoted = (token) => (token === undefined ? shorter : `“${token}”`);
+  const lines = { position };
+  if (same) lines.token = quoted(tokens[0]);
+  else here.forEach(({ label }, n) => (lines[`token, ${label}`] = quoted(tokens[n])));
+  for (const { label, rows } of here) {
+    const { mean, standard_error: error } = rows[position];
+    lines[label] = spread(mean, error, decimals);
+  }
+  const { text, places } = here[0];
+  if (texts.prompts > 1) lines["±"] = `one standard error, ${count(text.counts[places[position]])}`;
+  const added = shown.at(-1).text.segments.find(({ name }) => name === shown.at(-1).text.added);
+  if (!cut && added) {
+    lines["in the filler"] = position >= added.first && position <= added.last ? "yes" : "no";
+  }
+  return lines;
+}
+
+const count = (prompts) => (prompts === 1 ? "1 prompt has it" : `${prompts} prompts`);
+
+function spread(mean, error, decimals) {
+  const fixed = (value) => value.toFixed(decimals).replace("-", "−");
+  return error === null ? fixed(mean) : `${fixed(mean)} ± ${fixed(error)}`;
+}
+
+// The same token in panels of both kinds: where it is in the prompt that has all, and where in the
+// first condition; -1 where it is not.
+function marked(position, text, cut) {
+  if (!cut) return { position, original: text.positions.indexOf(position) };
+  return { position: text.positions[position] ?? -1, original: position };
+}
+
+// file: effects.json; names: {column: what a reader calls it}; counted_from: the number of the
+// first layer and the first head where a reader sees them
+export function effects(file, texts, reduction, { condition, names, counted_from }) {
+  const table = file.tables.effects;
+  const cells = records(table)
+    .filter((row) => row.condition === condition && row.rows === reduction)
+    .map((row) => ({
+      layer: row.layer,
+      head: row.head,
+      taken: row.lambda === null ? null : 1 - row.lambda,
+      taken_error: row.lambda_error,
+      total_variation: row.total_variation,
+      total_variation_error: row.total_variation_error,
+    }));
+  const find = ([layer, head]) => cells.find((each) => each.layer === layer && each.head === head);
+  const decimals = digits(table.columns.lambda.step);
+  return {
+    datasets: { cells },
+    points: {
+      layers: 1 + Math.max(...cells.map(({ layer }) => layer)),
+      heads: 1 + Math.max(...cells.map(({ head }) => head)),
+      tell: (item) => {
+        const cell = find(item);
+        if (!cell) return null;
+        const lines = { layer: cell.layer + counted_from, head: cell.head + counted_from };
+        for (const [name, called] of Object.entries(names)) {
+          const error = cell[`${name}_error`];
+          lines[called] = cell[name] === null ? "not known" : spread(cell[name], error, decimals);
+        }
+        if (texts.prompts > 1) lines["±"] = `one standard error, ${count(texts.prompts)}`;
+        return lines;
+      },
+    },
+  };
+}

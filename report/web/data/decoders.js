@@ -1,0 +1,167 @@
+// From dataset files to the rows of a chart. Pure functions, the twins of `rows()` in
+// report/figures: tests compare the two number by number.
+//
+// `decode` in a figure's usermeta.report.data names one of them. It is called with the file, the
+// labels of the tokens, the values of the controls and usermeta.report, and returns
+//   datasets  {name: rows} for the chart
+//   signals   params of the chart to set (optional)
+// and for the attention map also its picture and a look-up of single cells; where report.points
+// says how a chart is pointed at, `points`, see positions.js and heads.js.
+//
+// attention_map        markers {current_token, target_token, kind}; edge {column, row, order}: the
+//                      corners of the cells at which a sliding window begins
+// table_attention_map  the same, the kind of a marker being the class of its target; report.classes
+//                      names them, report.places holds [role, row, column] of each token
+// attention_breakdown  points: a target a row, by `sort_idx`; report.axes names two or three terms;
+//                      each as it is under its name, and less its smallest value in the row as
+//                      height_<term> (two) or, divided by the sum of them, share_<term> (three)
+// bias_vs_position     report.lines names the terms; report.by "target": targets {token, token_text,
+//                      <term>...}; "distance": distances {distance, pairs, <term>...}; means removed
+// received             lines {condition, position, mean, standard_error, low, high}: report.lines names
+//                      the conditions; report.cut: only positions of the first one
+// effects              cells {layer, head, and each measure with its error}: report.condition
+// tables               every table of a table/1 file
+
+import * as conditions from "./conditions.js";
+import { byDistance, byTarget } from "./profiles.js";
+import { labelled, rows } from "./records.js";
+import { attention } from "./shard.js";
+import { targetClass } from "./token_classes.js";
+
+export const decoders = {
+  attention_map: (shard, tokens) => {
+    const map = attention(shard);
+    const scores = map.scores();
+    const [low, high] = scoreRange(scores);
+    const markers = [];
+    shard.marker_count.forEach((count, i) => {
+      for (let k = 0; k < count; k++) {
+        const j = map.target(i, k);
+        markers.push({ current_token: i, target_token: j, kind: kind(i, j) });
+      }
+    });
+    return {
+      datasets: { markers, edge: edge(map), cursor: [] },
+      signals: { score_low: low, score_high: high },
+      picture: (ramp) => raster(map, scores, low, high, ramp),
+      cell: (i, j) => cell(map, tokens, i, j),
+      map,
+    };
+  },
+
+  table_attention_map: (shard, tokens, state, { classes, places }) => {
+    const shown = decoders.attention_map(shard, tokens);
+    const named = (i, j) => classes[targetClass(places, i, j)];
+    for (const marker of shown.datasets.markers) {
+      marker.kind = named(marker.current_token, marker.target_token);
+    }
+    return { ...shown, cell: (i, j) => ({ ...shown.cell(i, j), class: named(i, j) }) };
+  },
+
+  attention_breakdown: (shard, tokens, { sort_idx: k }, { axes }) => {
+    const map = attention(shard);
+    const terms = axes.map((name) => map.terms[name] ?? (() => 0));
+    const points = [];
+    for (let i = 0; i < map.size; i++) {
+      const j = map.target(i, k);
+      if (j < 0) continue;
+      const shifted = terms.map((term) => term(i, j) - smallest(map, term, i));
+      const total = shifted.reduce((sum, value) => sum + value, 0);
+      if (total <= 0) continue;
+      const point = {
+        current_token: i, current_text: tokens[i],
+        target_token: j, target_text: tokens[j],
+        distance: i - j, probability: map.probability(i, j),
+      };
+      axes.forEach((name, n) => (point[name] = terms[n](i, j)));
+      axes.forEach((name, n) => {
+        if (axes.length === 2) point[`height_${name}`] = shifted[n];
+        else point[`share_${name}`] = shifted[n] / total;
+      });
+      points.push(point);
+    }
+    return { datasets: { points } };
+  },
+
+  bias_vs_position: (shard, tokens, state, { by, lines }) => {
+    const map = attention(shard);
+    if (by === "distance") return { datasets: { distances: rows(byDistance(map, lines)) } };
+    const token = tokens.map((_, n) => n);
+    return { datasets: { targets: rows({ token, token_text: tokens, ...byTarget(map, lines) }) } };
+  },
+
+  received: (file, texts, { reduction }, report) =>
+    conditions.received(file, texts, reduction, report),
+
+  effects: (file, texts, { reduction }, report) =>
+    conditions.effects(file, texts, reduction, report),
+
+  tables: (file, tokens) => ({
+    datasets: Object.fromEntries(
+      Object.entries(file.tables).map(([name, table]) => [name, labelled(table, tokens)]),
+    ),
+  }),
+};
+
+export function kind(current, target) {
+  if (target === current) return "the token itself";
+  return target === 0 ? "the first token" : "another token";
+}
+
+function edge({ first }) {
+  if (first.every((target) => target === 0)) return [];
+  const corners = first.flatMap((column, i) => [[column, i], [column, i + 1]]);
+  return corners.map(([column, row], order) => ({ column, row, order }));
+}
+
+function smallest({ first, last }, term, i) {
+  let low = Infinity;
+  for (let j = first[i]; j <= last[i]; j++) low = Math.min(low, term(i, j));
+  return low;
+}
+
+function cell(map, tokens, i, j) {
+  const { terms, score, capped, probability, backward } = map;
+  const values = Object.fromEntries(Object.entries(terms).map(([n, term]) => [n, term(i, j)]));
+  return {
+    current_token: i, current_text: tokens[i], target_token: j, target_text: tokens[j],
+    distance: i - j, backward, score: capped(i, j), probability: probability(i, j), terms: values,
+    uncapped: map.shard.softcap ? score(i, j) : undefined,
+  };
+}
+
+// The scores of the first and the last colour: two quantiles of at most 2048 cells, for speed.
+function scoreRange(scores) {
+  const stride = Math.ceil(scores.length / 2048);
+  const sample = new Float64Array(Math.ceil(scores.length / stride));
+  for (let n = 0; n < sample.length; n++) sample[n] = scores[n * stride];
+  sample.sort();
+  const [low, high] = [0.02, 0.98].map((part) => sample[Math.trunc(part * (sample.length - 1))]);
+  return [low, Math.max(high, low + 1e-6)];
+}
+
+// One pixel a cell, RGBA, transparent where nothing is visible.
+function raster({ size, first, last }, scores, low, high, ramp) {
+  const shades = colours(Array.from({ length: 256 }, (_, n) => shade(ramp, n / 255)));
+  const pixels = new Uint32Array(size * size);
+  const part = 255 / (high - low);
+  for (let i = 0, n = 0; i < size; i++) {
+    for (let j = first[i]; j <= last[i]; j++, n++) {
+      const at = (scores[n] - low) * part + 0.5;
+      pixels[i * size + j] = shades[at < 0 ? 0 : at > 255 ? 255 : at | 0];
+    }
+  }
+  return new Uint8ClampedArray(pixels.buffer);
+}
+
+// Four bytes each, to be written at once.
+const colours = (list) => new Uint32Array(Uint8ClampedArray.from(list.flat()).buffer);
+
+function shade(ramp, part) {
+  const at = part * (ramp.length - 1);
+  const low = Math.min(Math.floor(at), ramp.length - 2);
+  const [from, to] = [ramp[low], ramp[low + 1]].map((colour) =>
+    [1, 3, 5].map((n) => parseInt(colour.slice(n, n + 2), 16)),
+  );
+  return [...from.map((value, n) => Math.floor(value + (to[n] - value) * (at - low) + 0.5)), 255];
+}

@@ -1,0 +1,46 @@
+// Files that figures need: fetched once, kept as parsed JSON, and no more of them than can be
+// shown.
+
+const cache = new Map(); // url -> promise of parsed JSON, the one used last at the end
+const KEPT = 64;
+
+export function loadJson(url) {
+  let answer = cache.get(url);
+  cache.delete(url);
+  if (!answer) {
+    answer = fetch(url).then((response) => {
+      if (!response.ok) throw new Error(`${shortName(url)} answered ${response.status}`);
+      return response.json();
+    });
+    answer.catch(() => cache.delete(url)); // a failure may be tried again
+  }
+  cache.set(url, answer);
+  if (cache.size > KEPT) cache.delete(cache.keys().next().value);
+  return answer;
+}
+
+const shortName = (url) => new URL(url).pathname.split("/").slice(-4).join("/");
+
+// What to show for each token of a passage/1 file; any other file that says what tokens are read
+// comes as it is.
+export const loadTokens = (url) =>
+  loadJson(url.href).then((file) =>
+    file.schema === "passage/1" ? file.tokens.map((token) => token.label ?? token.text) : file,
+  );
+
+// One run at a time, at most one waiting: a drag over many values loads only what it can show.
+export function latest(run) {
+  let busy = false;
+  let again = false;
+  return async () => {
+    again = true;
+    if (busy) return;
+    busy = true;
+    await null; // several sliders that are set at once are one change
+    while (again) {
+      again = false;
+      await run();
+    }
+    busy = false;
+  };
+}

@@ -1,0 +1,245 @@
+// One chart: a figure has one, or several panels. It fetches its data, has them decoded and drawn,
+// and follows the palette, the size of its box and what a reader marks.
+
+import { decoders } from "../data/decoders.js";
+import { latest, loadJson, loadTokens } from "../data/loading.js";
+import { cells } from "../reader/cells.js";
+import { heads } from "../reader/heads.js";
+import { items } from "../reader/items.js";
+import { limit, marked, markSignals, pins } from "../reader/marks.js";
+import { positions } from "../reader/positions.js";
+import { walk } from "../reader/walk.js";
+import { draw, loadLibrary } from "./drawing.js";
+import { told } from "./expressions.js";
+import { mapPicture } from "./map_picture.js";
+import { loadSpec } from "./models.js";
+import { hasSingles, headsOf, Singles, singlesStore } from "./singles.js";
+import { keepTooltipInside } from "./tooltip.js";
+
+export class Chart {
+  constructor(figure, box, dataLink) {
+    this.figure = figure;
+    this.element = box;
+    this.canvasBox = box.querySelector(".live-figure__chart");
+    this.title = box.parentElement.querySelector(".live-figure__title");
+    this.dataLink = dataLink;
+  }
+
+  async embed(spec, datasets, values) {
+    const view = await draw(this.canvasBox, spec, datasets, values);
+    if (!this.element.isConnected) {
+      view.finalize(); // the reader has gone to another page
+      return;
+    }
+    this.view = view;
+    this.params = new Set(spec.signals.map((each) => each.name));
+    this.singles = hasSingles(spec) ? new Singles(view, spec, () => this.readSingles()) : null;
+    if (datasets.map) this.watchSize();
+    keepTooltipInside(view);
+    this.hideTip = this.watch();
+  }
+
+  // Listens to pointer, fingers and keys; returns a function that takes the tooltip away.
+  watch() {
+    const of = this.report.ramp ? cells : { positions, heads }[this.report.points] ?? items;
+    this.kind = of(this);
+    return walk(this, this.canvasBox, this.kind);
+  }
+
+  get specAddress() {
+    return compiled(new URL(this.element.dataset.spec, location.href));
+  }
+
+  // What a state needs: its dataset file, the file's address, and what its tokens read (true where
+  // the figure needs no tokens).
+  async fetched(state) {
+    const { url, tokens: labels } = this.report.data;
+    const at = (path) => new URL(path, this.figure.datasets);
+    const address = at(url.replace(/{(\w+)}/g, (_, name) => state[name])).href;
+    const [file, tokens] = await Promise.all([
+      loadJson(address),
+      labels === null || loadTokens(at(labels ?? "passage.json")),
+    ]);
+    return { address, file, tokens };
+  }
+
+  // Draws the data of a state, or puts them into the chart that is there.
+  async show(state) {
+    loadLibrary().catch(() => {}); // while data are on their way; `draw` tells if it fails
+    const spec = await loadSpec(this.specAddress, state);
+    this.report = spec.usermeta.report;
+    const { decode, datasets } = this.report.data;
+    const { address, file, tokens } = await this.fetched(state);
+    if (!this.element.isConnected) return;
+    const shown = decoders[decode](file, tokens, state, this.report);
+    this.changeTo(state.model);
+    if (Array.isArray(tokens)) this.labels = tokens;
+    limit(reach(shown.datasets, this.labels));
+    const before = this.view && shade();
+    const painted = this.painted(shown);
+    const rows = { ...shown.datasets, ...painted.datasets };
+    const values = { ...state, ...shown.signals, ...painted.signals, ...this.marks };
+    const chosen = hasSingles(spec) ? singlesStore(spec, this.figure.picks.singled) : {};
+    if (!this.view) await this.embed(spec, { ...rows, ...chosen }, values);
+    else for (const name of datasets) this.view.data(name, rows[name] ?? []);
+    if (!this.view) return;
+    this.shown = shown;
+    if (this.dataLink) this.dataLink.href = address;
+    this.entitle();
+    this.signals({ ...values, ...this.marks });
+    this.markTitle();
+    this.drawPicks();
+    this.kind.refresh?.();
+    // a new chart has only now a size; or the reader has changed the palette meanwhile
+    if (shade() !== before) this.repainted();
+    await this.view.runAsync();
+  }
+
+  // Another model's specification needs a chart of its own.
+  changeTo(model) {
+    if (this.view && this.drawn !== model) {
+      this.view.finalize();
+      this.view = null;
+      this.canvasBox = emptied(this.canvasBox);
+    }
+    this.drawn = model;
+  }
+
+  // Whose heads it shows, where a page has those of several models.
+  get model() {
+    return this.report?.model ?? this.figure.state.model;
+  }
+
+  // A title that names the values of sliders follows them.
+  entitle() {
+    const { title } = this.report;
+    const value = (whole, name) => this.figure.shownValue(name) ?? whole;
+    if (title) this.title.textContent = title.replace(/{(\w+)}/g, value);
+    const name = this.title?.textContent || this.figure.name || "Chart";
+    if (this.help) this.canvasBox.setAttribute("aria-label", `${name}; ${this.help}`);
+  }
+
+  // Sets params; those that the chart does not have are left out. Returns whether any has changed.
+  signals(values) {
+    const known = Object.entries(values).filter(([name]) => this.params.has(name));
+    const changed = known.filter(([name, value]) => this.view.signal(name) !== value);
+    for (const [name, value] of changed) this.view.signal(name, value);
+    return changed.length > 0;
+  }
+
+  // What a reader marks, as params of the chart.
+  get marks() {
+    return markSignals(this.model);
+  }
+
+  mark() {
+    if (!this.view || !this.shown || !this.figure.inSight) return;
+    if (this.signals(this.marks)) this.view.runAsync();
+    this.markTitle();
+  }
+
+  // The title of a panel that shows one head.
+  markTitle() {
+    const { place = this.figure.head, points } = this.report;
+    const named = place && points === "positions";
+    if (named) markHead(this.title, "live-figure__title", { ...place, model: this.model });
+  }
+
+  // What is chosen in the chart, as far as there is such a thing in these data.
+  drawPicks() {
+    this.kind.restore?.();
+    if (!this.singles) return;
+    const there = new Set(this.shown.datasets.points.map(({ head }) => head));
+    const heads = headsOf(this.figure.picks.singled).filter((head) => there.has(head));
+    if (heads.length) this.figure.picks.singled = heads.join("+");
+    else delete this.figure.picks.singled;
+    this.singles.heads = heads;
+  }
+
+  readSingles() {
+    const singled = this.singles.heads.join("+") || undefined;
+    if (!this.shown || singled === this.figure.picks.singled) return;
+    this.figure.pick({ singled });
+    this.figure.changed();
+  }
+
+  // Everything that depends on the palette: datasets and params of the chart.
+  painted(shown) {
+    const { ink, paper, ramp, kinds } = this.report;
+    const signals = { ink: ink[shade()] };
+    if (!shown.picture) return { signals };
+    const dark = shade() === "dark";
+    const looks = Object.entries(kinds).map(([kind, [shape, ...colours]]) => [
+      kind,
+      shape,
+      colours[Number(dark)],
+    ]);
+    const place = this.view && { width: this.view.width(), height: this.view.height() };
+    const image = mapPicture(shown, ramp[shade()], looks, paper[shade()], place);
+    return { signals, datasets: { map: [{ image }], markers: [] } };
+  }
+
+  // Puts what depends on the palette, and on the size of a map, into the chart; returns its view.
+  repainted() {
+    const { signals, datasets = {} } = this.painted(this.shown);
+    this.signals(signals);
+    for (const [name, rows] of Object.entries(datasets)) this.view.data(name, rows);
+    return this.view;
+  }
+
+  repaint() {
+    if (this.view && this.shown) this.repainted().run(); // at once: the printer does not wait
+  }
+
+  // A map is drawn anew when its plot has got another size.
+  watchSize() {
+    const { view } = this;
+    const sized = latest(async () => {
+      await view.runAsync();
+      if (this.view === view && this.shown) await this.repainted().runAsync();
+    });
+    for (const name of ["width", "height"]) view.addSignalListener(name, sized);
+  }
+
+  // The lines of an item's tooltip, {name: value}.
+  told(item) {
+    return told(item.tooltip);
+  }
+
+  say(text) {
+    this.figure.say(text);
+  }
+}
+
+// The specification as Vega draws it, which the build has made of a chart's Vega-Lite.
+const compiled = (address) => address.href.replace(/\.json$/, ".vega.json");
+
+// An empty box in the place of a chart's, without what listened to the chart that was in it.
+function emptied(box) {
+  const fresh = box.cloneNode(false);
+  box.replaceWith(fresh);
+  return fresh;
+}
+
+// How many tokens, layers and heads there are, as far as a chart's data say.
+function reach({ heads }, labels) {
+  const count = (name) => heads && 1 + Math.max(...heads.map((each) => each[name]));
+  return { token: labels?.length, layer: count("layer"), head: count("head") };
+}
+
+// Says of an element whether the head that it stands for is marked or pinned.
+export function markHead(element, name, head) {
+  const is = (of) => ["layer", "head", "model"].every((part) => of[part] === head[part]);
+  element.classList.toggle(`${name}--marked`, is(marked()));
+  element.classList.toggle(`${name}--pinned`, is(pins()));
+}
+
+// --- The palette: the page's own on a screen, light colours on paper ----------------------------
+
+let printing = false;
+
+const shade = () =>
+  !printing && document.body.dataset.mdColorScheme === "slate" ? "dark" : "light";
+
+// Whether charts are for paper from now on; they are to be repainted.
+export const forPaper = (now) => (printing = now);

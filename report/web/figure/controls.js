@@ -1,0 +1,58 @@
+// The controls of a figure: sliders and switches, which are inputs of HTML. Here: what an input
+// stands for, what a reader reads of it, and what the controls do besides setting the figure.
+
+import * as address from "../reader/address.js";
+import { isTouch, point, unpoint } from "../reader/marks.js";
+
+// The param of the specification that an input sets.
+export const param = (input) => input.dataset.param ?? input.name;
+export const valueOf = (input) => (input.type === "range" ? Number(input.value) : input.value);
+
+// What a reader reads of a slider's value. It may have a name; and readers may count from 1 where
+// values are indices from 0.
+export function shownValue({ value, min, dataset }) {
+  if (dataset.labels) return JSON.parse(dataset.labels)[value - min];
+  return String(Number(value) + Number(dataset.offset ?? 0));
+}
+
+// Writes a slider's value beside it.
+export function showValue(input) {
+  if (input.type !== "range") return;
+  const output = input.parentElement.querySelector("output");
+  if (output) output.textContent = shownValue(input);
+  const label = input.parentElement.querySelector("span")?.textContent.trim() ?? input.name;
+  input.setAttribute("aria-valuetext", `${label} ${shownValue(input)}`);
+}
+
+// Calls back with {param: value} whenever a reader has set an input.
+export function watchInputs(inputs, set) {
+  for (const input of inputs) {
+    const changed = () => set({ [param(input)]: valueOf(input) });
+    input.addEventListener("input", changed);
+    if (input.type === "radio") input.addEventListener("change", changed);
+    showValue(input);
+  }
+}
+
+// A slider that was dragged is settled when it is let go. One that is moved by keys is settled
+// after a pause: otherwise every step of a held key would be an entry of the history.
+export function watchSettling(element) {
+  let keyed = false;
+  element.addEventListener("keydown", () => (keyed = true));
+  element.addEventListener("pointerdown", () => (keyed = false));
+  element.addEventListener("change", ({ target }) => {
+    if (!keyed || target.type === "radio") address.settle();
+  });
+}
+
+// The controls of a figure that shows one head stand for that head: who points at them marks it.
+export function watchPointing(figure) {
+  const { controls } = figure;
+  const on = (type, act) => controls.addEventListener(type, act);
+  const mark = () => figure.head && point(figure.head);
+  on("pointerover", (event) => isTouch(event) || mark());
+  on("pointerleave", () => controls.matches(":focus-within") || unpoint());
+  on("focusin", mark);
+  on("input", mark);
+  on("focusout", unpoint);
+}

@@ -1,0 +1,200 @@
+// One figure of a page: its element, its controls and its charts. It has a state, the values of its
+// controls; shows it; and says it as an address. All that is particular to a figure is in its
+// specification (usermeta.report) and in the decoder that this names.
+
+import { latest } from "../data/loading.js";
+import * as address from "../reader/address.js";
+import { pinsInAddress } from "../reader/marks.js";
+import { Chart, markHead } from "./chart.js";
+import {
+  param, shownValue, showValue, valueOf, watchInputs, watchPointing, watchSettling,
+} from "./controls.js";
+import { fitSliders, freeSliders } from "./models.js";
+
+export const figures = new Map(); // <figure> element -> Figure, of this page
+
+const PICKS = ["cell", "singled"]; // what can be chosen in charts
+
+export class Figure {
+  constructor(element) {
+    this.element = element;
+    this.datasets = new URL(withSlash(element.dataset.datasets), location.href);
+    this.inputs = [...element.querySelectorAll("input[name]")];
+    this.link = element.querySelector("input[data-link]");
+    this.live = element.querySelector(".live-figure__live");
+    this.controls = element.querySelector(".live-figure__controls");
+    this.name = element.querySelector("figcaption strong")?.textContent.replace(/\.$/, "");
+    const dataLinks = element.querySelectorAll("a[data-link-data]");
+    this.charts = [...element.querySelectorAll("[data-spec]")].map(
+      (box, number) => new Chart(this, box, dataLinks[number]),
+    );
+    this.update = latest(() => this.show());
+    this.picks = {}; // what is chosen in the chart itself, as its address says it
+    watchInputs(this.inputs, (values) => this.set(values));
+    watchSettling(element);
+    watchPointing(this);
+    this.link?.addEventListener("change", () => linkAll(this));
+  }
+
+  get state() {
+    const chosen = this.inputs.filter((input) => input.type === "range" || input.checked);
+    return Object.fromEntries(chosen.map((input) => [param(input), valueOf(input)]));
+  }
+
+  // All that the figure's address says.
+  get values() {
+    return { ...this.state, ...this.picks, ...pinsInAddress() };
+  }
+
+  // The part of the address after the page's own: #fig-1:layer=2,head=5.
+  fragment() {
+    return address.fragment(this.element.id, this.values);
+  }
+
+  // The whole address of what it shows, to share.
+  address() {
+    return new URL(this.fragment(), location.href).href;
+  }
+
+  // Whether an input can be set to a value: a slider to any whole number, a switch to those it has.
+  offers(name, value) {
+    const fits = (input) =>
+      input.type === "range" ? /^-?\d+$/.test(value) : input.value === String(value);
+    return this.inputs.some((input) => param(input) === name && fits(input));
+  }
+
+  // Values out of reach are clamped, unknown ones dropped.
+  set(values, spread = true) {
+    if (values.model) freeSliders(this);
+    const before = this.fragment();
+    for (const input of this.inputs) {
+      const value = values[param(input)];
+      if (value === undefined || !this.offers(param(input), value)) continue;
+      if (input.type === "range") input.value = value;
+      else input.checked = input.value === String(value);
+      showValue(input);
+    }
+    const changed = this.fragment() !== before;
+    if (this.started && (spread || changed)) this.update();
+    // it is not yet near the window, but may be printed
+    else if (changed) this.start();
+    if (!spread) return;
+    if (this.link?.checked) spreadLinked(this);
+    address.write(() => this.fragment());
+  }
+
+  // Sets what an address says; what the address does not name is not chosen in the chart either.
+  restore(values) {
+    const picks = Object.fromEntries(PICKS.map((name) => [name, values[name]]));
+    this.pick(picks);
+    this.set(values, false);
+  }
+
+  // values: {name: text}, or undefined for what is not chosen
+  pick(values) {
+    const picks = Object.entries({ ...this.picks, ...values });
+    this.picks = Object.fromEntries(picks.filter(([, value]) => value !== undefined));
+    for (const chart of this.charts.filter((each) => each.shown)) {
+      chart.drawPicks();
+      if (chart.kind.restore) chart.view?.runAsync();
+    }
+  }
+
+  // Sets values by a press in the chart, which is a step of its own in the history.
+  choose(values) {
+    this.set(values);
+    address.settle();
+  }
+
+  // Another thing has been chosen in the chart itself, which is such a step too.
+  changed() {
+    address.write(() => this.fragment());
+    address.settle();
+  }
+
+  // The head that it shows, null if it is no figure of one head.
+  get head() {
+    const { layer, head } = this.state;
+    const { model } = this.charts[0] ?? {};
+    return layer === undefined || head === undefined ? null : { layer, head, model };
+  }
+
+  // What a reader reads of a slider's value, undefined if there is no such slider.
+  shownValue(name) {
+    const input = this.inputs.find((each) => each.type === "range" && param(each) === name);
+    return input && shownValue(input);
+  }
+
+  // Called when the figure is needed: draws it, over its still picture. Its sliders can be moved
+  // from now on, and are obeyed once there is a chart.
+  start() {
+    if (this.started) return;
+    this.started = true;
+    this.enable(true);
+    this.update();
+  }
+
+  // Draws what the controls say. `figureshown` or `figurefailed` tells how that ended.
+  async show() {
+    try {
+      await fitSliders(this, this.charts[0].specAddress);
+      this.inputs.forEach(showValue);
+      const state = this.state;
+      await Promise.all(this.charts.map((chart) => chart.show(state)));
+      if (!this.charts.every((chart) => chart.view)) return;
+      this.succeed();
+      this.shows = state;
+      this.element.dispatchEvent(new Event("figureshown"));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  // Marks in its charts and at its controls what a reader marks anywhere.
+  mark() {
+    this.charts.forEach((chart) => chart.mark());
+    if (this.head) markHead(this.controls, "live-figure__controls", this.head);
+  }
+
+  succeed() {
+    this.element.classList.add("live-figure--live");
+    if (this.element.classList.contains("live-figure--failed")) this.say("");
+    this.element.classList.remove("live-figure--failed");
+    this.enable(true);
+  }
+
+  enable(yes) {
+    this.element.querySelectorAll("input, fieldset").forEach((each) => (each.disabled = !yes));
+  }
+
+  // Before the first success the still picture simply stays; later the outdated chart is dimmed.
+  fail(error) {
+    console.warn(error);
+    this.element.classList.add("live-figure--failed");
+    const drawn = this.charts.every((chart) => chart.shown);
+    if (!drawn) this.enable(false);
+    const still = drawn ? "" : " The still picture stays.";
+    this.say(`This figure could not be loaded (${error.message}).${still}`);
+    this.element.dispatchEvent(new Event("figurefailed"));
+  }
+
+  say(text) {
+    if (this.live) this.live.textContent = text;
+  }
+}
+
+const withSlash = (path) => (path.endsWith("/") ? path : `${path}/`);
+
+// --- Linked sliders: figures that show the same layer and head --------------------------------
+
+const linked = () => [...figures.values()].filter((figure) => figure.link);
+
+function linkAll(source) {
+  linked().forEach((figure) => (figure.link.checked = source.link.checked));
+  if (source.link.checked) spreadLinked(source);
+}
+
+function spreadLinked(source) {
+  const { layer, head } = source.state;
+  for (const figure of linked()) if (figure !== source) figure.set({ layer, head }, false);
+}

@@ -1,0 +1,103 @@
+// Brings the figures of a page to life, and tells all of them what concerns all: marks, the
+// palette, paper, another page.
+//
+// A page is <figure class="live-figure" data-datasets> elements, in each a box with data-spec for
+// every chart, and perhaps a <div class="passage"> whose tokens mark themselves in the figures.
+
+import { clearMarks, isTouch, onMark, setPins, unpoint } from "../reader/marks.js";
+import { watchPassage } from "../reader/passage.js";
+import { onLabels } from "../reader/pins.js";
+import { forPaper } from "./chart.js";
+import { Figure, figures } from "./figure.js";
+import { restore } from "./history.js";
+
+const charts = () => [...figures.values()].flatMap((figure) => figure.charts);
+
+// Marks are drawn in figures that can be seen, or nearly; the others have them when they come near.
+const sight = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const figure = figures.get(target);
+      if (!figure) continue;
+      figure.inSight = isIntersecting;
+      figure.mark();
+    }
+  },
+  { rootMargin: "100% 0px" },
+);
+
+let path; // of the page whose figures these are
+let whenNear, forget, equip; // see start.js
+
+function page() {
+  for (const [element, figure] of figures) {
+    if (element.isConnected) continue; // left behind by instant navigation
+    forget(element);
+    sight.unobserve(element);
+    figure.charts.forEach((chart) => chart.view?.finalize());
+    figures.delete(element);
+  }
+  path = location.pathname;
+  setPins({});
+  unpoint();
+  for (const element of document.querySelectorAll(".live-figure[data-datasets]")) {
+    if (figures.has(element)) continue;
+    const figure = new Figure(element);
+    figures.set(element, figure);
+    const shown = () => equip(figure).catch(console.warn);
+    element.addEventListener("figureshown", shown, { once: true });
+    whenNear(element, () => figures.get(element)?.start());
+    sight.observe(element);
+  }
+  document.querySelectorAll(".passage").forEach(watchPassage);
+  restore();
+}
+
+// Back and forward, and links; not if they lead to a page that instant navigation is still loading.
+function arrive() {
+  if (location.pathname === path) restore();
+}
+
+function repaint() {
+  for (const chart of charts()) chart.repaint();
+}
+
+function print(now) {
+  forPaper(now);
+  repaint();
+}
+
+new MutationObserver(repaint).observe(document.body, { attributeFilter: ["data-md-color-scheme"] });
+addEventListener("popstate", arrive);
+addEventListener("hashchange", arrive);
+addEventListener("beforeprint", () => print(true));
+addEventListener("afterprint", () => print(false));
+addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  clearMarks();
+  for (const chart of charts()) {
+    chart.hideTip?.(event);
+    if (chart.singles) chart.singles.heads = []; // Vega itself forgets only what was clicked
+  }
+});
+addEventListener(
+  "pointerdown",
+  (event) => {
+    // a tooltip that a tap brought stays until the finger comes down somewhere else
+    for (const chart of isTouch(event) ? charts() : []) chart.hideTip?.(event);
+  },
+  true,
+);
+
+onMark(() => figures.forEach((figure) => figure.mark()));
+onLabels(() => charts().find(({ labels }) => labels)?.labels);
+
+// Called once by start.js, which gives what it has:
+//   whenNear(element, act)  runs `act` once the element is needed; forget(element): no more
+//   equip(figure)           gives the figure its toolbar
+export function begin(given) {
+  ({ whenNear, forget, equip } = given);
+  // Material for MkDocs announces every page, the first one included; elsewhere there is only one.
+  if (window.document$) window.document$.subscribe(page);
+  else page();
+}

@@ -1,0 +1,116 @@
+// The first script of a page, and a small one. It brings the others when a reader needs them, so
+// that opening an article costs its text and the pictures in the window, no more.
+//
+// A figure is needed as soon as a good part of it is in the window. Once the reader has begun to
+// scroll, it is needed while it is still some way off; where the address names it, at once. A
+// passage is needed when somebody points at it. What the reader did before the other scripts came
+// is done again once they are here: a token that is pointed at, a button that was pressed.
+
+// Fetched side by side; early.js or embed.js lists them.
+const MODULES = window.scriptsOfFigures ?? [];
+const USED = ".live-figure, .passage, .figure-ref";
+const PRESSED = "button, summary, .token";
+const PART = "64px"; // of a figure in the window, so that the edge of one is none
+const AHEAD = "400px";
+
+const root = new URL("..", import.meta.url); // the folder that all assets are in
+const waiting = new Map(); // element -> what to do when it is needed
+const missed = new Map(); // type of event -> the last one that nobody heard
+let others;
+
+const observer = (rootMargin) =>
+  new IntersectionObserver(
+    (entries) => entries.filter((each) => each.isIntersecting).forEach(({ target }) => meet(target)),
+    { rootMargin },
+  );
+const seen = observer(`-${PART} 0px`);
+const near = observer(AHEAD);
+let watched = [seen];
+
+// Runs `act` once when `element`, a figure, is needed.
+function whenNear(element, act) {
+  const before = waiting.get(element);
+  waiting.set(element, () => [before?.(), act()]);
+  watched.forEach((each) => each.observe(element));
+}
+
+function forget(element) {
+  waiting.delete(element);
+  [seen, near].forEach((each) => each.unobserve(element));
+}
+
+function meet(element) {
+  const act = waiting.get(element);
+  forget(element);
+  act?.();
+}
+
+function preload(name) {
+  const { href } = new URL(name, root);
+  if (document.head.querySelector(`link[href="${href}"]`)) return;
+  document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href }));
+}
+
+function load() {
+  if (others) return;
+  MODULES.forEach(preload);
+  others = import("../figure/figures.js").then((figures) => {
+    figures.begin({ whenNear, forget, equip });
+    repeat();
+  });
+}
+
+// Gives a figure that has been drawn its toolbar.
+const equip = (figure) => import("../tools/toolbar.js").then((toolbar) => toolbar.equip(figure));
+
+function loadWithCharts() {
+  preload("vega.js");
+  load();
+}
+
+function miss(event) {
+  if (!event.isTrusted || !event.target.closest?.(USED)) return;
+  const pressed = ["click", "keydown"].includes(event.type);
+  if (!pressed || event.target.closest(PRESSED)) missed.set(event.type, event);
+  load();
+}
+
+const MISSED = ["pointerover", "focusin", "click", "keydown"];
+
+function repeat() {
+  MISSED.forEach((type) => removeEventListener(type, miss, true));
+  for (const event of missed.values()) {
+    if (event.target.isConnected) event.target.dispatchEvent(new event.constructor(event.type, event));
+  }
+}
+
+function page() {
+  window.watchPictures?.();
+  for (const element of waiting.keys()) if (!element.isConnected) forget(element);
+  if (others) return; // figures.js looks for itself
+  const figures = [...document.querySelectorAll(".live-figure[data-datasets]")];
+  const [, named] = /^#(fig-\d+)/.exec(location.hash) ?? [];
+  if (figures.some(({ id }) => id === named)) loadWithCharts();
+  else if (location.hash.includes("=") && figures.length) load();
+  for (const figure of figures) whenNear(figure, loadWithCharts);
+  if (!figures.length) loadWide();
+}
+
+// Tables, which in an article are further down than its beginning.
+const loadWide = () => import("./wide_tables.js").catch(console.warn);
+
+addEventListener("keydown", loadWide, { once: true, capture: true });
+addEventListener(
+  "scroll",
+  () => {
+    loadWide();
+    watched = [seen, near];
+    for (const element of waiting.keys()) near.observe(element);
+  },
+  { once: true, capture: true, passive: true },
+);
+MISSED.forEach((type) => addEventListener(type, miss, true));
+
+// Material for MkDocs announces every page, the first one included; elsewhere there is only one.
+if (window.document$) window.document$.subscribe(page);
+else page();

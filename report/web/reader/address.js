@@ -1,0 +1,83 @@
+// The address of what a reader sees: #fig-1:layer=2,head=5. Every settled change is an entry of the
+// browser's history. What lies between, as in a drag, replaces the entry that the change began
+// with.
+
+const PAUSE = 150; // ms without a change, after which the address follows
+const SETTLED = 1000; // ms after which the next change is another step back
+
+let pending = null; // what will give the next fragment
+let waiting; // timer until it is written
+let settling; // timer until the newest entry is settled
+let open = false; // whether the newest entry may still be replaced
+let written = () => {};
+
+// `listener` is called when the address has been written.
+export function onWritten(listener) {
+  written = listener;
+}
+
+export function fragment(id, values) {
+  const pairs = Object.entries(values).map((pair) => pair.map(encoded).join("="));
+  return pairs.length ? `#${id}:${pairs.join(",")}` : `#${id}`;
+}
+
+// {id, values} of a fragment, null if it is none of ours. Whatever has no such form is dropped;
+// values are texts, and nothing is known yet about whether they make sense.
+export function parsed(hash) {
+  const [, id, rest] = /^#([\w-]+)(?::|%3A)(.*)$/is.exec(hash) ?? [];
+  if (!id) return null;
+  const plain = rest.includes("=") ? rest : decoded(rest); // some programs encode whole links
+  const apart = plain.includes(",") ? "," : /%2C/i;
+  const pairs = plain.split(apart).map((pair) => pair.split("=").map(decoded));
+  const known = pairs.filter(([name, value, more]) => name && value && more === undefined);
+  return known.length ? { id, values: new Map(known) } : null;
+}
+
+// What will be in the address once the reader pauses; `give` returns the fragment then.
+export function write(give) {
+  pending = give;
+  clearTimeout(waiting);
+  waiting = setTimeout(flush, PAUSE);
+}
+
+// The change is done: the next one is a step of its own.
+export function settle() {
+  flush();
+  open = false;
+}
+
+// Nothing is written any more of what has been left.
+export function forget() {
+  clearTimeout(waiting);
+  pending = null;
+  open = false;
+}
+
+function flush() {
+  clearTimeout(waiting);
+  const hash = pending?.();
+  pending = null;
+  if (!hash) return;
+  if (hash !== location.hash) {
+    // the page's own state (Material keeps scroll offsets there) stays as it is
+    if (open) history.replaceState(history.state, "", hash);
+    else history.pushState(history.state, "", hash);
+    open = true;
+  }
+  clearTimeout(settling);
+  settling = setTimeout(() => (open = false), SETTLED);
+  written();
+}
+
+// Which entry of the history is shown; browsers that cannot tell entries apart tell addresses.
+export const entry = () => window.navigation?.currentEntry?.key ?? location.href;
+
+const encoded = (text) => encodeURIComponent(text).replaceAll("%2B", "+");
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,109 @@
+// The cells of an attention map, which is one picture: they are looked up here. A stop is a cell,
+// [current token, target token]. The current token is marked in all figures. A pinned cell is
+// outlined, and its current token is pinned.
+
+import { pin, pins, point, unpin, unpoint } from "./marks.js";
+import { clamp, PAGE } from "./walk.js";
+
+export function cells(chart) {
+  const { view, figure } = chart;
+  const map = () => chart.shown.map;
+  const scale = (name) => view.scale(name);
+  let pointed = null;
+
+  return {
+    help:
+      "arrow keys, Page Up, Page Down, Home and End move over its cells, Enter pins one, " +
+      "Escape leaves",
+    hit: (x, y) => {
+      const [i, j] = [Math.floor(scale("y").invert(y)), Math.floor(scale("x").invert(x))];
+      return map().sees(i, j) ? [i, j] : null;
+    },
+    next: (at, key) => step(key, at ?? chosen(figure), map()),
+    place: ([i, j]) => [scale("x")(j + 1), scale("y")(i + 1)],
+    same: (one, other) => one.join() === other.join(),
+    tell: ([i, j]) => describe(chart.shown.cell(i, j), chart.report.terms),
+    show: (at) => {
+      pointed = at;
+      draw(chart, pointed).runAsync();
+      if (at) point({ token: at[0] });
+      else unpoint();
+    },
+    choose: (at) => {
+      const again = chosen(figure)?.join() === at.join();
+      figure.picks = again ? {} : { cell: at.join("+") };
+      if (again) unpin(["token"], figure);
+      else if (pins().token !== at[0]) pin({ token: at[0] }, figure);
+      else figure.changed();
+      draw(chart, pointed).runAsync();
+    },
+    // what the address says, as far as this map has it
+    restore: () => {
+      const at = chosen(figure) && nearest(...chosen(figure), map());
+      figure.picks = at && pins().token === at[0] ? { cell: at.join("+") } : {};
+      draw(chart, pointed);
+    },
+  };
+}
+
+// The pinned cell: it stands as long as its current token does.
+function chosen(figure) {
+  const [, i, j] = /^(\d{1,9})\+(\d{1,9})$/.exec(figure.picks.cell) ?? [];
+  return i === undefined ? null : [Number(i), Number(j)];
+}
+
+// Returns the view, which is to be run.
+function draw({ view, figure }, pointed) {
+  const row = (at, pinned) => ({ current_token: at[0], target_token: at[1], pinned });
+  const pinned = chosen(figure);
+  const rows = [pinned && row(pinned, true), pointed && row(pointed, false)];
+  return view.data("cursor", rows.filter(Boolean));
+}
+
+// The cell of a map that is nearest to a place: in its row, or the last one.
+function nearest(row, column, { size, first, last }) {
+  const i = clamp(row, 0, size - 1);
+  return [i, clamp(column, first[i], last[i])];
+}
+
+// The cell that a key leads to, or undefined for other keys. At first: the beginning of the last
+// row. A row that does not see the target is entered at the nearest one that it sees.
+function step(key, at, map) {
+  const { size, first, last } = map;
+  const [i, j] = nearest(...(at ?? [size - 1, 0]), map);
+  const to = (row) => nearest(row, j, map);
+  return {
+    ArrowUp: to(i - 1),
+    ArrowDown: to(i + 1),
+    PageUp: to(i - PAGE),
+    PageDown: to(i + PAGE),
+    ArrowLeft: [i, Math.max(j - 1, first[i])],
+    ArrowRight: [i, Math.min(j + 1, last[i])],
+    Home: [i, first[i]],
+    End: [i, last[i]],
+  }[key];
+}
+
+const fixed = (value, digits) => value.toFixed(digits).replace("-", "−");
+
+// What a tooltip says of a cell; names: {term: what a reader calls it}.
+function describe(cell, names) {
+  const token = (index, text) => `${index}  “${text}”`;
+  const digits = cell.probability < 0.01 ? 1 : 2; // such scores are kept less exactly
+  const known = Object.entries(cell.terms).filter(([name]) => names[name]);
+  return {
+    "current token": token(cell.current_token, cell.current_text),
+    "target token": token(cell.target_token, cell.target_text),
+    ...(cell.class ? { "what it is": cell.class } : {}),
+    [apart(cell)]: Math.abs(cell.distance),
+    score: fixed(cell.score, digits),
+    ...(cell.uncapped === undefined ? {} : { "score before the cap": fixed(cell.uncapped, digits) }),
+    probability: fixed(cell.probability, 3),
+    ...Object.fromEntries(known.map(([n, value]) => [`${names[n]} term`, fixed(value, digits)])),
+  };
+}
+
+function apart({ distance, backward }) {
+  if (backward) return "tokens in the past";
+  return distance < 0 ? "tokens after" : "tokens before";
+}

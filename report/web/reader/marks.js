@@ -1,0 +1,115 @@
+// What a reader marks in the passage and in all figures: one token, one head, one position of a
+// prompt. Pointing, by mouse or keyboard, marks for as long as it lasts. A click, Enter or a tap
+// pins until it is done once more. Escape clears all.
+
+const NAMES = ["token", "layer", "head", "position", "original"];
+const NONE = Object.fromEntries(NAMES.map((name) => [name, -1])); // -1: none
+const HEAD = ["layer", "head"];
+
+let pointed = NONE;
+let pinned = NONE;
+const listeners = new Set();
+const followers = new Set();
+let finger = false; // whether what pressed last was a finger
+
+export const isTouch = (event) => event.pointerType === "touch";
+export const byFinger = () => finger;
+
+addEventListener("pointerdown", (event) => (finger = isTouch(event)), true);
+addEventListener("click", (event) => {
+  // charts look for themselves; what sets a figure must not unmark what it is set for
+  const own = ".token, .live-figure__chart, .live-figure__controls, a, button, input, label";
+  if (finger && !event.target.closest?.(own)) clearMarks();
+});
+
+// `listener` is called when a mark has changed.
+export const onMark = (listener) => listeners.add(listener);
+
+// `follower` is called when a reader has pinned or unpinned, with the figure where that was done.
+export const onPin = (follower) => followers.add(follower);
+
+export const marked = () => pointed;
+export const pins = () => pinned;
+
+// Params of a chart. model: of its heads, where a page has several; others' heads are not marked.
+export function markSignals(model) {
+  const of = (prefix, marks) =>
+    NAMES.map((name) => {
+      const other = HEAD.includes(name) && marks.model !== model;
+      return [`${prefix}_${name}`, other ? -1 : marks[name]];
+    });
+  return Object.fromEntries([...of("marked", pointed), ...of("pinned", pinned)]);
+}
+
+// values: what is pointed at, all of it, e.g. {token: 3} or {layer: 1, head: 2}
+export function point(values) {
+  const next = { ...NONE, ...values };
+  if (same(next, pointed)) return;
+  pointed = next;
+  tell();
+}
+
+export const unpoint = () => point({});
+
+// Pins, or, where just that is pinned, no longer.
+export function pin(values, figure) {
+  if (!Object.keys(values).length) return;
+  const again = Object.entries(values).every(([name, value]) => pinned[name] === value);
+  if (again) unpin(Object.keys(values), figure);
+  else change({ ...pinned, ...values }, figure);
+}
+
+export function unpin(names, figure) {
+  const none = Object.fromEntries(names.map((name) => [name, NONE[name]]));
+  if (byFinger()) pointed = NONE; // a finger that takes a pin away points at nothing
+  change({ ...pinned, ...none }, figure);
+}
+
+function change(next, figure) {
+  if (same(next, pinned)) return;
+  pinned = next;
+  tell();
+  for (const follower of followers) follower(figure);
+}
+
+export function clearMarks() {
+  pointed = NONE;
+  const had = !same(pinned, NONE);
+  pinned = NONE;
+  tell();
+  if (had) for (const follower of followers) follower();
+}
+
+// --- In an address: pinned_token=17 -----------------------------------------------------------
+
+export const pinsInAddress = () =>
+  Object.fromEntries(
+    NAMES.filter((name) => pinned[name] >= 0).map((name) => [`pinned_${name}`, pinned[name]]),
+  );
+
+// values: dict that may have such entries, as texts; what it lacks is not pinned
+export function setPins(values) {
+  const index = (text) => (/^\d{1,9}$/.test(text) ? Number(text) : -1);
+  const next = Object.fromEntries(NAMES.map((name) => [name, index(values[`pinned_${name}`])]));
+  if (next.layer < 0 || next.head < 0) next.layer = next.head = -1;
+  if (next.head >= 0) next.model = values.model; // of the figure whose address it is
+  if (same(next, pinned)) return;
+  pinned = next;
+  tell();
+}
+
+// Clamps what is pinned to what there is; counts: dict of name to how many there are
+export function limit(counts) {
+  const within = (name) => Math.min(pinned[name], (counts[name] ?? Infinity) - 1);
+  const next = { ...pinned, ...Object.fromEntries(NAMES.map((name) => [name, within(name)])) };
+  if (same(next, pinned)) return;
+  pinned = next;
+  tell();
+}
+
+const same = (one, other) =>
+  one.model === other.model && NAMES.every((name) => one[name] === other[name]);
+
+function tell() {
+  for (const listener of listeners) listener();
+}

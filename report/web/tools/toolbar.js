@@ -1,0 +1,150 @@
+// A figure's toolbar: a row of buttons below its charts. The Tab key stops at it once, and arrow
+// keys lead from button to button. What a button needs is loaded when it is first pressed.
+
+import { toggleFull, watchFull } from "./full_screen.js";
+
+// Strokes in a box of 24 by 24.
+const ICONS = {
+  table: "M4 5h16v14H4z M4 10h16 M10 10v9",
+  link: "M10 14a4 4 0 0 0 6 .4l3-3a4 4 0 0 0-5.7-5.7l-1.2 1.2 M14 10a4 4 0 0 0-6-.4l-3 3a4 4 0 0 0 5.7 5.7l1.2-1.2",
+  full: "M4 9V4h5 M20 9V4h-5 M4 15v5h5 M20 15v5h-5",
+  leave: "M9 4v5H4 M15 4v5h5 M9 20v-5H4 M15 20v-5h5",
+  more: "M12 4v11 M7.5 10.5 12 15l4.5-4.5 M5 20h14",
+};
+
+// Its styles come with it and not with the page, so that no reader waits for them.
+const styles = fetch(new URL("toolbar.css", import.meta.url)).then(async (response) => {
+  if (!response.ok) throw new Error(`toolbar.css answered ${response.status}`);
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(await response.text());
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+});
+
+export async function equip(figure) {
+  await styles;
+  const place = figure.element.querySelector(".live-figure__tools");
+  if (!place || place.firstChild) return;
+  const number = figure.element.querySelector(".live-figure__number").textContent.trim();
+  const status = make("span", { className: "live-figure__said" });
+  status.setAttribute("role", "status");
+  const say = (text) => {
+    status.textContent = text;
+    clearTimeout(say.later);
+    say.later = setTimeout(() => (status.textContent = ""), 6000);
+  };
+  const trying = (act) => () => act().catch((error) => {
+    console.warn(error);
+    say(`That did not work (${error.message}).`);
+  });
+
+  const sharing = { number, say, copy: (text, done) => copy(text, done, place, say) };
+  const link = iconButton("link", "Copy a link to this state");
+  link.addEventListener("click", trying(() => sharing.copy(figure.address(), "Link copied")));
+
+  const bar = make("div", { className: "live-figure__toolbar" });
+  bar.setAttribute("role", "toolbar");
+  bar.setAttribute("aria-label", `${number} Tools`.replace(".", ":"));
+  const [table, full] = [tableButton(figure, trying), fullButton(figure, trying)];
+  bar.append(table, link, full, menuButton(figure, trying, sharing));
+  walk(bar);
+  place.append(status, bar);
+}
+
+// trying, here and below: makes of an act a listener, which tells the reader if the act fails.
+function tableButton(figure, trying) {
+  let follow;
+  const table = iconButton("table", "Show the numbers as a table");
+  table.setAttribute("aria-pressed", "false");
+  table.addEventListener("click", trying(async () => {
+    const { toggleTables, refreshTables } = await import("./table_view.js");
+    const before = table.getBoundingClientRect().top;
+    const shows = toggleTables(figure);
+    // a table may be lower than the charts: the button stays where it was pressed
+    scrollBy({ top: table.getBoundingClientRect().top - before, behavior: "instant" });
+    table.setAttribute("aria-pressed", String(shows));
+    rename(table, shows ? "Show the chart" : "Show the numbers as a table");
+    follow ??= () => refreshTables(figure);
+    figure.element.addEventListener("figureshown", follow); // once: it is the same listener
+  }));
+  return table;
+}
+
+function fullButton(figure, trying) {
+  const full = iconButton("full", "Full screen");
+  full.addEventListener("click", trying(() => toggleFull(figure.element)));
+  watchFull(figure.element, (on) => {
+    full.replaceChildren(icon(on ? "leave" : "full"));
+    rename(full, on ? "Leave full screen" : "Full screen");
+  });
+  return full;
+}
+
+function menuButton(figure, trying, sharing) {
+  const more = iconButton("more", "Download and embed");
+  more.setAttribute("aria-expanded", "false");
+  more.addEventListener("click", trying(async () => {
+    const { toggleMenu } = await import("./menu.js");
+    toggleMenu(figure, more, sharing);
+  }));
+  return more;
+}
+
+// Copies text; where no page may write to the clipboard, shows it to be copied by hand.
+async function copy(text, done, place, say) {
+  const { copied } = await import("./sharing.js");
+  place.querySelector(".live-figure__byhand")?.remove();
+  if (await copied(text)) return say(done);
+  const field = make("input", { className: "live-figure__byhand", readOnly: true, value: text });
+  field.setAttribute("aria-label", "To be copied by hand");
+  place.prepend(field);
+  field.focus();
+  field.select();
+  field.addEventListener("blur", () => field.remove());
+  say("Press Ctrl+C to copy");
+}
+
+// One button can be reached by Tab; arrow keys, Home and End lead to the others.
+function walk(bar) {
+  const buttons = [...bar.children];
+  const choose = (one) => buttons.forEach((each) => (each.tabIndex = each === one ? 0 : -1));
+  choose(buttons[0]);
+  bar.addEventListener("focusin", ({ target }) => buttons.includes(target) && choose(target));
+  bar.addEventListener("keydown", (event) => {
+    const at = buttons.indexOf(event.target);
+    if (at < 0) return;
+    const last = buttons.length - 1;
+    const next = {
+      ArrowRight: at === last ? 0 : at + 1,
+      ArrowLeft: at === 0 ? last : at - 1,
+      Home: 0,
+      End: last,
+    }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    buttons[next].focus();
+  });
+}
+
+function iconButton(name, label) {
+  const button = make("button", { type: "button", className: "live-figure__tool" });
+  button.append(icon(name));
+  rename(button, label);
+  return button;
+}
+
+function rename(button, label) {
+  button.setAttribute("aria-label", label);
+  button.dataset.tip = label;
+}
+
+function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+const make = (name, properties) => Object.assign(document.createElement(name), properties);
