@@ -66,7 +66,7 @@ def test_folders_of_scripts_import_in_one_direction():
 
 def test_all_that_a_script_exports_is_imported():
     texts = scripts()
-    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.rglob("*.py"))
+    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parents[1].rglob("*.py"))
     for name, text in texts.items():
         users = [other for user, other in texts.items() if name in imports(user, other)]
         users += [tests] * (f"assets/{name}" in tests)
