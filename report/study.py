@@ -30,7 +30,7 @@ from report.models.names import number_of_layers
 from report.passage_spec import PassageSpec, kind_of
 from report.text import xml_text
 from report.words import isolated
-from report.yaml_lines import line_of, parse
+from report.yaml_lines import blocks, line_of, parse
 
 MARK = "---"
 
@@ -98,7 +98,7 @@ class FrontMatter(BaseModel):
         Annotated[Named, Tag("name")] | Annotated[PassageSpec, Tag("row")], Discriminator(kind_of)
     ] = "the-lamp-on-the-hill"
     """Name of a passage that ships with the project, a text file, a text of several lines as it
-    is, or a row of data."""
+    is, or a text or a row of data spelt out. In an article, lines below `|` or `>` are a text."""
     corpus: Annotated[CorpusSpec | None, BeforeValidator(named_or_spelt_out)] = None
     """Many texts for the statistics of heads: a file of them; default: the short texts that ship
     with the project."""
@@ -275,6 +275,8 @@ def read_study(path, **replaced):
     header = lines[1 : ends[1]]
     body = "\n" * (ends[1] + 1) + "\n".join(lines[ends[1] + 1 :])
     values = parse(header, path)
+    if "passage" in blocks(header):  # lines below `|` are a text, however few: never a name
+        values["passage"] = {"text": values["passage"]}
     own = next((kind for kind in KINDS if values.get(kind)), "passage")
     several = own == "passage" and (values.get("models") or values.get("revisions"))
     replaced = {
