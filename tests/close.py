@@ -12,14 +12,23 @@ def require_close(found, expected, summed, size=None, dtype=None, what=""):
 
     summed: how many terms are added up on the way to each number, of all sums together
     size: the sum of the terms' sizes; default: the largest number expected, and at least 1
-    dtype: of torch, in which `found` was computed; default: torch's own, float64 in `in_float64`
+    dtype: of torch, in which it was computed; default: that of a tensor `found`; of an array
+        torch's own, which is float64 in `in_float64`
     what: said if it fails
     """
-    found, expected = (np.asarray(values, np.float64) for values in (found, expected))
+    if dtype is None:
+        dtype = found.dtype if torch.is_tensor(found) else torch.get_default_dtype()
+    found, expected = (_array(values) for values in (found, expected))
     if size is None:
         size = max(1.0, np.nanmax(np.abs(expected), initial=0.0))
-    most = tolerance(summed, size, dtype or torch.get_default_dtype())
+    most = tolerance(summed, size, dtype)
     np.testing.assert_allclose(found, expected, rtol=0, atol=most, err_msg=what)
+
+
+def _array(values):
+    """Of a tensor or anything that numpy knows: float64, whatever needs a gradient or not."""
+    values = values.detach().cpu().double() if torch.is_tensor(values) else values
+    return np.asarray(values, np.float64)
 
 
 def order_is_right(order, values, summed, size=1.0, dtype=None):

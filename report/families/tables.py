@@ -83,9 +83,9 @@ def parity(family=None):
         yield from _paragraph(f"{quantity}: {meaning}.")
     yield from _paragraph(
         "Largest difference over all layers, heads and tokens, in float64, relative to the largest "
-        "value where that is above 1; of probabilities, to the largest score. The same was compared "
-        "in float32, in which models are measured. What rounding explains follows from the sizes "
-        "of a model."
+        "value where that is above 1; of probabilities, to the largest score. The same was "
+        "compared in float32, in which models are measured. What rounding explains follows from "
+        "the sizes of a model."
     )
     _require_none(failed)
     yield f"All {number} models are within rounding, in float64 and in float32."

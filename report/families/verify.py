@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from contextlib import nullcontext
-from functools import cache
 from dataclasses import replace
+from functools import cache
 
 import torch
 
