@@ -78,7 +78,7 @@ def _differences(name, seed):
         worst.note("split", *pair)
     for index, layer in enumerate(truth):
         part = structure(loaded.model)[index]
-        largest = _largest_score(passage.factors[index], layer)
+        largest = _largest_score(layer)
         worst.note("prob.", recorder.probabilities[index], layer.probability, largest)
         _compare_scores(worst, passage, index, layer)
         if passage.magnitude is not None:
@@ -127,7 +127,7 @@ class _Recorder:
 
 def _compare_scores(worst, passage, index, layer):
     """The measured terms and probabilities of each head of a layer against the eager ones."""
-    largest = _largest_score(passage.factors[index], layer)
+    largest = _largest_score(layer)
     for head in range(len(layer.probability)):
         factors = passage.factors[index].head(head)
         probability = torch.as_tensor(passage.probability(index, head))
@@ -153,9 +153,9 @@ def _compare_scores(worst, passage, index, layer):
             worst.note("split", total[seen], score[seen])
 
 
-def _largest_score(factors, layer):
-    """Of what enters the softmax of a layer, where a target is visible."""
-    return layer.score[:, :, :TOKENS][:, factors.range().mask()].abs().max()
+def _largest_score(layer):
+    """Of what enters the softmax of a layer, where the eager code sees a target."""
+    return layer.score[:, :, :TOKENS][layer.probability > 0].abs().max()
 
 
 def _softmax(total, seen, factors):
