@@ -1,10 +1,15 @@
 """What a reader waits for and fetches, measured in headless Chromium; see pages.py."""
 
-import shutil
 import statistics
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1]))  # a program's own folder is all that is there
+
+from tests import browsers
 
 LINE = {"latency": 40, "downloadThroughput": 10e6 / 8, "uploadThroughput": 10e6 / 8}
 """10 Mbit/s and 40 ms."""
@@ -110,15 +115,15 @@ class Read:
 
 @contextmanager
 def browser():
-    """Debian's Chromium without a window."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        executable = shutil.which("chromium") or shutil.which("chromium-browser")
-        options = {"executable_path": executable, "args": ["--no-sandbox", "--disable-gpu"]}
-        chromium = playwright.chromium.launch(**options)
+    """The Chromium of the tests, without a window; the program ends where it is missing."""
+    with browsers.or_stopped(), browsers.chromium() as chromium:
         yield chromium
-        chromium.close()
+
+
+def require_browser():
+    """End the program at once, not after all sites are built, where no browser is installed."""
+    with browsers.or_stopped():
+        browsers.path_of(browsers.CHROMIUM)
 
 
 @contextmanager

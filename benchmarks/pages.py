@@ -208,6 +208,7 @@ def main():
         help="other tools instead, by a Python that has them",
     )
     options = parser.parse_args()
+    reading.require_browser()
     if options.peers:
         page_peers.compare(options.peers, say, options.quick)
     else:

@@ -1,7 +1,6 @@
 """Tiny random models, made on the spot: no test downloads anything. And one browser for all."""
 
 import os
-import shutil
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers import FalconConfig, FalconForCausalLM, PreTrainedTokenizerFast
 
 from report.models.load.load import load_model
+from tests import browsers
 from tests.commands import ROOT
 from tests.fuzz import profile  # noqa: F401 (how random inputs are drawn, in all tests)
 from tests.serving import served
@@ -31,10 +31,6 @@ one file is not among the last."""
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: one thread each
     torch.set_num_threads(1)
-
-CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser")
-"""Commands, the best first: the same browser without a window opens a page in a third of the
-processor time, as it does not load its own window's pages beside ours."""
 
 BEGINNING = "<|begin_of_text|>"
 TEXT = 'The old lamp stood by the window. "Is the lamp lit?" asked Ann; nobody answered Ann.'
@@ -152,14 +148,5 @@ def token_ids():
 @pytest.fixture(scope="session")
 def browser():
     """Debian's Chromium; where it is missing, browser tests fail and are never skipped."""
-    from playwright.sync_api import sync_playwright
-
-    executable = next(filter(None, map(shutil.which, CHROMIUMS)), None)
-    if executable is None:
-        pytest.fail("no command 'chromium' for the browser tests; run `make browser`", False)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=executable, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
+    with browsers.or_failed(), browsers.chromium() as chromium:
+        yield chromium

@@ -8,7 +8,6 @@ import base64
 import itertools
 import json
 import re
-import shutil
 import subprocess
 import time
 from contextlib import contextmanager
@@ -16,6 +15,8 @@ from pathlib import Path
 
 import pytest
 import websocket
+
+from tests import browsers
 
 PATIENCE = 60
 """Seconds that anything may take on a busy machine."""
@@ -48,9 +49,8 @@ KEYS = {
 @contextmanager
 def started(profile):
     """A running headless `Firefox` with an empty profile in a folder."""
-    executable = shutil.which("firefox-esr") or shutil.which("firefox")
-    if executable is None:
-        pytest.fail("no command 'firefox-esr' for the browser tests; run `make browser`", False)
+    with browsers.or_failed():
+        executable = browsers.path_of(browsers.FIREFOX)
     lines = [f"user_pref({json.dumps(k)}, {json.dumps(v)});" for k, v in PREFERENCES.items()]
     (profile / "user.js").write_text("\n".join(lines), "utf-8")
     log = profile / "log.txt"

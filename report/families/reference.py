@@ -13,10 +13,10 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from report.errors import ReportError
+from report.measurements.precision import summed_by, tolerance
 from report.models.attention.structure import structure
 
 SOFTMAX = (torch.nn.functional.softmax, torch.softmax, torch.Tensor.softmax)
-SAME = 1e-5
 
 
 @dataclass
@@ -62,7 +62,8 @@ def reference(model, token_ids, alibi_twice=False):
         for layer, part in zip(layers, structure(model), strict=True):
             _watch(layer, part, undo)
         output, scores = eager_pass(model, token_ids, alibi_twice, output_attentions=True)
-    if (output.logits[0] - plain).abs().max() > SAME * plain.abs().max().clamp(min=1):
+    summed, size = summed_by([model], len(token_ids)), plain.abs().max().clamp(min=1)
+    if (output.logits[0] - plain).abs().max() > tolerance(summed, size, plain.dtype):
         raise ReportError("transformers' eager pass differs from its plain one; no reference")
     if not len(layers) == len(scores) == len(output.attentions):
         raise ReportError(

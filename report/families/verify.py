@@ -1,21 +1,26 @@
 """Whether what is measured on a family's tiny random model is what transformers computes."""
 
 from collections import defaultdict
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import cache
 
 import torch
 
 from report import families
+from report.families.double import in_float64
 from report.families.reference import plain_logits, reference
 from report.families.split import split_pairs
 from report.measurements import decomposition
 from report.measurements.decomposition import Scores
+from report.measurements.precision import summed_by, tolerance
 from report.models.attention.capture import attached
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.structure import structure
 from report.models.measure.passage import measure_passage
 
-LIMIT = 2e-5
+DTYPES = (torch.float64, torch.float32)
+"""In float64 measuring is proved; float32, in which it is used, is let to round."""
 TOKENS = 24
 """More than the windows, and than the length from which long contexts are rotated differently."""
 ROWS = 10
@@ -36,16 +41,28 @@ QUANTITIES = {
     "output": "logits while everything is measured against those of the model as it comes",
 }
 """What is compared with what. Each is the largest difference over all layers, heads and tokens,
-relative to the largest value where that is above 1."""
+relative to the largest value where that is above 1; of probabilities, to the largest score."""
 
 
-def differences(name, seed=0):
+@cache
+def limit(name, dtype=torch.float64):
+    """The largest of `differences` that rounding explains, from the sizes of the model."""
+    return tolerance(summed_by([families.tiny(name)], TOKENS), dtype=dtype)
+
+
+def differences(name, seed=0, dtype=torch.float64):
     """How far measurements of a tiny model are from what transformers computes.
 
     name: of a variant, "falcon/alibi"
+    dtype: of `DTYPES`, in which everything is computed
     returns: dict of the names in QUANTITIES to float; without those that cannot be measured
     raises: ReportError if the model cannot be measured at all
     """
+    with in_float64() if dtype == torch.float64 else nullcontext():
+        return _differences(name, seed)
+
+
+def _differences(name, seed):
     generator = torch.Generator().manual_seed(seed)
     token_ids = torch.randint(3, 99, (TOKENS,), generator=generator).tolist()
     twice = families.read(name.partition("/")[0]).get("counts_alibi_twice", False)
@@ -61,7 +78,8 @@ def differences(name, seed=0):
         worst.note("split", *pair)
     for index, layer in enumerate(truth):
         part = structure(loaded.model)[index]
-        worst.note("prob.", recorder.probabilities[index], layer.probability)
+        largest = _largest_score(layer)
+        worst.note("prob.", recorder.probabilities[index], layer.probability, largest)
         _compare_scores(worst, passage, index, layer)
         if passage.magnitude is not None:
             _compare_updates(worst, passage, index, layer, part, recorder.contexts[index])
@@ -74,11 +92,12 @@ class _Worst:
     def __init__(self):
         self.differences = defaultdict(float)
 
-    def note(self, quantity, measured, expected):
-        """Compare two tensors of one shape."""
+    def note(self, quantity, measured, expected, size=None):
+        """Compare two tensors of one shape; `size`: what counts, if not the largest of them."""
         assert measured.shape == expected.shape, (quantity, measured.shape, expected.shape)
         difference = (measured.double() - expected.double()).abs().max()
-        relative = float(difference / expected.abs().max().clamp(min=1))
+        size = expected.abs().max() if size is None else size
+        relative = float(difference / max(float(size), 1.0))
         before = self.differences[quantity]
         # NaN is larger than anything, and stays
         self.differences[quantity] = before if before != before or before > relative else relative
@@ -108,17 +127,18 @@ class _Recorder:
 
 def _compare_scores(worst, passage, index, layer):
     """The measured terms and probabilities of each head of a layer against the eager ones."""
+    largest = _largest_score(layer)
     for head in range(len(layer.probability)):
         factors = passage.factors[index].head(head)
         probability = torch.as_tensor(passage.probability(index, head))
-        worst.note("prob.", probability, layer.probability[head])
+        worst.note("prob.", probability, layer.probability[head], largest)
         terms = [
             replace(term, values=torch.as_tensor(term.values))
             for term in passage.terms(index, head)
         ]
         total = sum(term.matrix() for term in terms)
         seen = factors.range().mask()
-        worst.note("terms", _softmax(total, seen, factors), layer.probability[head])
+        worst.note("terms", _softmax(total, seen, factors), layer.probability[head], largest)
         if not isinstance(factors, Scores) and "row_constant" not in [t.name for t in terms]:
             total = total + decomposition.row_constant(factors)[0, :, None]
         total, score = _capped(total, factors), layer.score[head]
@@ -131,6 +151,11 @@ def _compare_scores(worst, passage, index, layer):
             if factors.sink is not None:
                 total = total - factors.sink
             worst.note("split", total[seen], score[seen])
+
+
+def _largest_score(layer):
+    """Of what enters the softmax of a layer, where the eager code sees a target."""
+    return layer.score[:, :, :TOKENS][layer.probability > 0].abs().max()
 
 
 def _softmax(total, seen, factors):

@@ -96,6 +96,16 @@ def parse(header, path):
     return values
 
 
+def blocks(header):
+    """The keys whose values are lines below `|` or `>`, with any sign after it; a set.
+
+    header: lines of front matter that `parse` has read
+    """
+    node = yaml.compose("\n".join(header))
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    return {key.value for key, value in pairs if getattr(value, "style", None) in ("|", ">")}
+
+
 def line_of(header, loc):
     """The line of the file in which a value stands, or the innermost of what it is a part of.
 

@@ -92,7 +92,7 @@ class FrontMatter(BaseModel):
         Annotated[Named, Tag("name")] | Annotated[PassageSpec, Tag("row")], Discriminator(kind_of)
     ] = "the-lamp-on-the-hill"
     """Name of a passage that ships with the project, a text file, a text of several lines as it
-    is, or a row of data."""
+    is, or a text or a row of data spelt out. In an article, lines below `|` or `>` are a text."""
     corpus: Annotated[CorpusSpec | None, BeforeValidator(named_or_spelt_out)] = None
     """Many texts for the statistics of heads: a file of them; default: the short texts that ship
     with the project."""

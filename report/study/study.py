@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from report.errors import ReportError
-from report.inputs.yaml_lines import line_of, parse
+from report.inputs.yaml_lines import blocks, line_of, parse
 from report.study.front_matter import FILES, KINDS, FrontMatter
 from report.study.mistakes import explain
 
@@ -101,6 +101,8 @@ def read_study(path, **replaced):
     header = lines[1 : ends[1]]
     body = "\n" * (ends[1] + 1) + "\n".join(lines[ends[1] + 1 :])
     values = parse(header, path)
+    if "passage" in blocks(header):  # lines below `|` are a text, however few: never a name
+        values["passage"] = {"text": values["passage"]}
     own = next((kind for kind in KINDS if values.get(kind)), "passage")
     several = own == "passage" and (values.get("models") or values.get("revisions"))
     replaced = {

@@ -8,6 +8,7 @@ import torch
 from report.measurements.class_shares import ClassShares, even_shares
 from report.measurements.visible import Visible
 from report.models.attention.kernel import streaming_attention
+from tests.close import require_close
 from tests.measurements.plain import HEADS, LENGTH, biased, drawer
 
 NUMBER = 3
@@ -46,8 +47,8 @@ def test_means_equal_a_plain_loop_whatever_the_blocks(window, rows):
         for target in range(LENGTH):
             kind = classes()[place][target]
             expected[:, kind] += probabilities(factors, visible)[:, row, target] / len(ROWS)
-    torch.testing.assert_close(shares.mean(), expected, atol=1e-6, rtol=0)
-    torch.testing.assert_close(shares.mean().sum(1), torch.ones(HEADS).double(), atol=1e-6, rtol=0)
+    require_close(shares.mean(), expected, LENGTH)
+    require_close(shares.mean().sum(1), torch.ones(HEADS), LENGTH)
 
 
 @pytest.mark.parametrize("window", [None, 4])

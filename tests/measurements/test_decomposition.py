@@ -9,6 +9,7 @@ import torch
 from report.measurements import decomposition
 from report.measurements.decomposition import Factors, Scores, Term
 from report.measurements.visible import Visible
+from tests.close import require_close
 from tests.measurements import plain
 
 BY_HAND = Factors(
@@ -171,6 +172,7 @@ def test_one_head_is_what_it_is_among_all(name):
     factors = plain.CASES[name]
     tensors = {name: value for name, value in vars(factors).items() if torch.is_tensor(value)}
     narrow = replace(factors, **{name: value.float() for name, value in tensors.items()})
+    rounded = {"summed": 2 * plain.SIZE, "dtype": torch.float32}  # what goes into the products
     everything = decomposition.terms(factors)
     probability = decomposition.probability(factors)
     for head in range(factors.heads):
@@ -178,10 +180,9 @@ def test_one_head_is_what_it_is_among_all(name):
         assert alone.query.dtype == alone.key.dtype == torch.float64
         for term, expected in zip(decomposition.terms(alone), everything, strict=True):
             assert (term.name, term.per) == (expected.name, expected.per)
-            torch.testing.assert_close(term.values[0], expected.values[head], rtol=1e-5, atol=1e-5)
-        torch.testing.assert_close(
-            decomposition.probability(alone)[0], probability[head], rtol=1e-5, atol=1e-6
-        )
+            require_close(term.values[0], expected.values[head], **rounded)
+        size = max(1.0, decomposition.score(alone).abs().max())
+        require_close(decomposition.probability(alone)[0], probability[head], size=size, **rounded)
 
 
 @every_case

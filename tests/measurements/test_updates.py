@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from report.measurements.updates import HeadUpdate
+from tests.close import require_close
 from tests.measurements import plain
 
 
@@ -73,7 +74,7 @@ def test_alignment_never_leaves_its_range():
     context = torch.rand(1, 500, 8, generator=torch.Generator().manual_seed(1))
     _, alignment = HeadUpdate.of_projection(weight, 1).magnitude_and_alignment(context, context[0])
     assert alignment.max() <= 1
-    torch.testing.assert_close(alignment, torch.ones(1, 500))
+    require_close(alignment, torch.ones(1, 500), summed=3 * 8)  # a product and two lengths
 
 
 @pytest.mark.parametrize("scale", [2.5, torch.tensor([0.5, 1.0, 2.0, 3.0])])

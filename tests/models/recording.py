@@ -7,8 +7,10 @@ import torch
 
 from report.measurements import decomposition
 from report.measurements.decomposition import Scores
+from report.measurements.precision import summed_by
 from report.models.attention.capture import attached
 from report.models.attention.kernel import streaming_attention
+from tests.close import require_close
 
 
 class DenseRecorder:
@@ -131,17 +133,41 @@ def probabilities(recorder):
     return [decomposition.probability(factors) for factors in recorder.factors]
 
 
-def require_terms_sum_to_scores(recorder, tolerance=1e-5):
+def largest_score(recorder):
+    """Of all layers and heads: an error of a score is as large a relative one of a probability."""
+    return max(
+        float(decomposition.score(factors)[:, factors.range().mask()].abs().max())
+        for factors in recorder.factors
+    )
+
+
+def require_same(model, found, expected, size=None):
+    """Fail unless tensors are equal up to what rounding makes of a pass through the model.
+
+    found, expected: tensors or arrays, or lists of one a layer
+    size: as of `tests.close.require_close`; of probabilities, the largest score
+    """
+    if torch.is_tensor(found):
+        found, expected = [found], [expected]
+    for one, other in zip(found, expected, strict=True):
+        require_close(one, other, summed_by([model], max(one.shape)), size)
+
+
+def require_terms_sum_to_scores(recorder):
     """Content, bias, position and the row constant add up to the score wherever a target is seen,
     and so does the four-way split where there is one."""
     for factors in recorder.factors:
+        summed = 6 * factors.query.shape[-1]  # the score, and at most four parts, one of two pairs
         score = decomposition.score(factors)
         names = [term.name for term in decomposition.terms(factors)]
         total = sum(term.matrix() for term in decomposition.terms(factors))
         if "row_constant" not in names:
             total = total + decomposition.row_constant(factors)[..., None]
         seen = factors.range().mask()
-        assert (total - score)[:, seen].abs().max() <= tolerance
+        parts = [term.matrix() for term in decomposition.terms(factors)]
         split = decomposition.rotary_terms(factors)
+        parts += [] if split is None else split.values()
+        size = max(float(part[:, seen].abs().max()) for part in (score, *parts))
+        require_close(total[:, seen], score[:, seen], summed, size)
         if split is not None:
-            assert (sum(split.values()) - score)[:, seen].abs().max() <= tolerance
+            require_close(sum(split.values())[:, seen], score[:, seen], summed, size)

@@ -1,6 +1,7 @@
 """What can be wrong in front matter: told with file, line and key, before any model runs."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -131,6 +132,7 @@ def test_what_the_command_line_names_is_blamed_on_it(files):
         ("own.txt", "A text of my own.", "own"),
         ('{text: "Its own text."}', "Its own text.", "A text of the author’s"),
         ("|\n  Two lines.\n  Of text.", "Two lines.\nOf text.", "A text of the author’s"),
+        ('"Two lines.\\nOf text."', "Two lines.\nOf text.", "A text of the author’s"),
         ("{file: rows.csv, column: text}", "A lamp, lit.", "Row 0 of rows.csv"),
         ("{file: rows.csv}", "text: A lamp, lit.\nstars: 5", "Row 0 of rows.csv"),
         ("{file: rows.tsv, columns: [stars, text]}", "stars: 5\ntext: A lamp, lit.", None),
@@ -151,6 +153,50 @@ def test_a_passage_is_a_file_a_text_or_a_row(files, value, text, title):
     named = value == "own.txt"
     words = kind("passage").words(read(study))
     assert words == (["--passage", "path/to/own.txt"] if named else [])
+
+
+BLOCKS = [f"{style}{chomping}" for style in "|>" for chomping in ("", "-", "+", "2", "2-", "+2")]
+"""What a text may stand below in YAML: with or without the last line break, indented by so much."""
+
+
+@pytest.mark.parametrize("mark", BLOCKS)
+@pytest.mark.parametrize("line", ["A lamp, lit.", "the-lamp-on-the-hill", "own.txt", "3"])
+def test_one_line_below_a_block_mark_is_a_text_even_if_it_could_be_a_name(files, mark, line):
+    study = read_study(write(files, GOOD.replace("tags: [one]", f"passage: {mark}\n  {line}")))
+    found = read(study).passage
+    assert (found.text, found.title) == (line, "A text of the author’s")
+    assert kind("passage").words(read(study)) == []
+
+
+@pytest.mark.parametrize("mark", BLOCKS)
+def test_several_lines_below_a_block_mark_are_a_text_as_yaml_reads_it(files, mark):
+    lines = f"passage: {mark}\n  A lamp,\n  lit.\n"
+    found = read(read_study(write(files, GOOD.replace("tags: [one]", lines)))).passage
+    assert found.text == ("A lamp,\nlit." if mark.startswith("|") else "A lamp, lit.")
+
+
+@pytest.mark.parametrize("written", ["{}", '"{}"', "'{}'", "\n  {}", "\n  '{}'"])
+@pytest.mark.parametrize(
+    ("name", "text"), [("the-lamp-on-the-hill", None), ("own.txt", "A text of my own.")]
+)
+def test_a_plain_or_quoted_passage_is_a_name(files, written, name, text):
+    lines = f"passage: {written.format(name)}"
+    found = read(read_study(write(files, GOOD.replace("tags: [one]", lines)))).passage
+    assert found.name == Path(name).stem
+    assert text is None or found.text == text
+
+
+@pytest.mark.parametrize("mark", BLOCKS)
+def test_nothing_below_a_block_mark_is_told_with_its_line(tmp_path, mark):
+    found = refused(write(tmp_path, GOOD.replace("tags: [one]", f"passage: {mark}\nmodel: a")))
+    assert found.startswith(f"{tmp_path / 'a.md.j2'}, line 6: 'text' of the passage: "), found
+
+
+def test_a_passage_of_the_command_line_is_a_name_unless_it_has_several_lines(files):
+    path = write(files, GOOD.replace("tags: [one]", "passage: |\n  own.txt"))
+    assert read(read_study(path, passage="the-lamp-on-the-hill")).passage.title != "own"
+    assert read(read_study(path, passage="A lamp,\nlit.")).passage.text == "A lamp,\nlit."
+    assert "unknown passage 'A lamp, lit.'" in refused(path, passage="A lamp, lit.")
 
 
 def test_revisions_are_folders_of_a_model_or_named_on_the_hub(files, tmp_path):

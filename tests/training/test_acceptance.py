@@ -10,6 +10,7 @@ from torch.overrides import TorchFunctionMode
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from report.errors import ReportError
+from report.measurements.precision import summed_by, tolerance
 from report.training.acceptance import PROMPTS, PROMPTS_SEED, acceptance, write_acceptance
 from report.training.problems import prompt
 from report.training.recipe import RECIPES, training_batch
@@ -60,6 +61,18 @@ def best_fractions(model, texts):
     return [np.concatenate(hits, -1).mean(-1).max() for hits in (first, previous)]
 
 
+KEPT = 0.5e-4
+"""Half of the last digit that an acceptance test keeps."""
+
+LARGEST_LOGIT = 10
+"""Those of the tiny model are smaller, and so are its scores."""
+
+
+def near(value, model, size=LARGEST_LOGIT):
+    """Equal to what `value` is computed as a second way, but for rounding."""
+    return pytest.approx(value, rel=0, abs=KEPT + tolerance(summed_by([model], 129), size))
+
+
 @pytest.fixture
 def result(trained, books_folder, short_corpus):
     """Everything measured, on the tiny model."""
@@ -78,8 +91,8 @@ def test_the_held_out_numbers_are_those_of_an_independent_computation(result, pl
             model(torch.tensor([w]), labels=torch.tensor([w])).loss.item() * (len(w) - 1)
             for w in windows
         )
-    assert part["validation_loss"] == pytest.approx(loss / len(held_out), abs=2e-4)
-    assert part["trigram_loss"] == pytest.approx(trigram_loss(training, held_out, 290, 0), abs=1e-4)
+    assert part["validation_loss"] == near(loss / len(held_out), model, LARGEST_LOGIT)
+    assert part["trigram_loss"] == pytest.approx(trigram_loss(training, held_out, 290, 0), abs=KEPT)
     first, previous = best_fractions(model, windows)
     # One near tie may fall the other way.
     assert part["first_token"]["value"] == pytest.approx(first, abs=1.5 / len(held_out))
@@ -92,8 +105,9 @@ def test_the_corpus_numbers_are_those_of_an_independent_computation(result, plai
     first, previous = best_fractions(model, texts)
     assert result["corpus"]["texts"] == 2
     assert result["corpus"]["tokens"] == sum(map(len, texts))
-    assert result["corpus"]["first_token"]["value"] == pytest.approx(first, abs=1e-4)
-    assert result["corpus"]["previous_token"]["value"] == pytest.approx(previous, abs=1e-4)
+    rows = sum(len(text) - 1 for text in texts)  # and again, one near tie may fall the other way
+    assert result["corpus"]["first_token"]["value"] == pytest.approx(first, abs=1.5 / rows)
+    assert result["corpus"]["previous_token"]["value"] == pytest.approx(previous, abs=1.5 / rows)
 
 
 def test_induction_is_that_of_an_independent_computation(result, plain):
@@ -107,8 +121,8 @@ def test_induction_is_that_of_an_independent_computation(result, plain):
             [probability[:, :, i, i - part["length"] + 1] for i in range(65, 129)],
         )
     per_head = np.mean(scores, axis=(0, 1))
-    assert part["value"] == pytest.approx(per_head.max(), abs=1e-4)
-    assert per_head[part["layer"], part["head"]] == per_head.max()
+    assert part["value"] == near(per_head.max(), model)
+    assert per_head[part["layer"], part["head"]] == near(per_head.max(), model)
 
 
 def test_the_loss_on_prompts_is_that_of_an_independent_computation(result, plain):
@@ -121,7 +135,7 @@ def test_the_loss_on_prompts_is_that_of_an_independent_computation(result, plain
             probability = model(ids).logits[0].double().softmax(-1)
         losses += [-probability[i, ids[0, i + 1]].log().item() for i in range(31)]
     assert result["prompts"]["tokens"] == len(losses)
-    assert result["prompts"]["loss"] == pytest.approx(np.mean(losses), abs=1e-4)
+    assert result["prompts"]["loss"] == near(np.mean(losses), model, LARGEST_LOGIT)
 
 
 def test_prompts_that_are_measured_are_none_that_were_trained_on():

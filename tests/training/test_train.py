@@ -94,7 +94,8 @@ def test_the_weights_are_those_of_a_loop_written_out(trained, books_folder):
         adamw.step()
     expected = model.state_dict()
     for name, tensor in weights(trained).items():
-        assert torch.allclose(tensor.float(), expected[name], atol=1e-4, rtol=0.02), name
+        # the same steps on the same machine, so the same bits
+        assert torch.equal(tensor, expected[name].to(tensor.dtype)), name
 
 
 def test_a_run_learns(books_folder, tmp_path):

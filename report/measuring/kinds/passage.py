@@ -57,7 +57,7 @@ def inputs(wanted):
     named = wanted.passage
     if not isinstance(named, str):
         return Inputs(rows.specified(named), texts, "", wanted.chat)
-    if "\n" in named:  # it is the text itself
+    if "\n" in named:  # of several lines, so no name, but the text itself
         return Inputs(rows.own_text(named), texts, "", wanted.chat)
     return Inputs(passage(named), texts, named, wanted.chat)
 

@@ -17,9 +17,15 @@ from dataclasses import dataclass
 
 import torch
 
+from report.measurements.precision import tolerance
+
 LINEAR = 1e-3
 """Projections further from linear than this, relatively, have a norm after them; with one it is
 nearly 1, so half precision, which rounds by more than this, may have 16 times its rounding."""
+
+INPUTS = 2**14
+"""Of a projection, at most: what a query is summed of. A rotation turns the first pair of numbers
+by a whole radian a token, and so changes more than rounding does."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +152,7 @@ def _rows_alike(*values):
 
 
 def _close(one, other):
-    return _relative(one, other) <= max(1e-5, 4 * torch.finfo(one.dtype).eps)
+    return _relative(one, other) <= max(tolerance(INPUTS), 4 * torch.finfo(one.dtype).eps)
 
 
 def _relative(one, other, floor=0.0):

@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from report.errors import ReportError
 from report.measurements.decomposition import Factors, Scores, score
+from report.measurements.precision import tolerance
 from report.measurements.visible import Visible
 
 HIDDEN = 9000.0
@@ -100,14 +101,16 @@ def with_added(factors, mask, value):
 def _by_target(added, hidden):
     """A function of the target, [T], that is `added` [T, T] up to constants of rows; or None.
 
-    What neighbouring targets differ by in one row, they must differ by in every row.
+    What neighbouring targets differ by in one row, they must differ by in every row, but for the
+    rounding of each, which adds up from target to target.
     """
     steps = added.diagonal()[1:] - added.diagonal(-1)
     position = torch.cat([added[0, :1], steps]).cumsum(0)
     rest = added - position
     largest = rest.masked_fill(hidden, -torch.inf).amax(1)
     smallest = rest.masked_fill(hidden, torch.inf).amin(1)
-    return position if (largest - smallest).max() <= 1e-6 * added.abs().max() else None
+    rounding = tolerance(len(added), added.abs().max())
+    return position if (largest - smallest).max() <= rounding else None
 
 
 def seen_targets(scores):

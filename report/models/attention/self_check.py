@@ -8,6 +8,7 @@ import torch
 from report.errors import ReportError
 from report.measurements import decomposition
 from report.measurements.decomposition import Factors
+from report.measurements.precision import summed_by, tolerance
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.running import Run, run_texts
 from report.models.attention.structure import route_of
@@ -15,22 +16,23 @@ from report.models.attention.updates import updates
 
 TOKENS = 16
 SEED = 20261120
-LIMITS = {
-    "rows_sum_to_one": 1e-5,
-    "biases": 1e-5,
-    "terms_sum_to_score": 1e-5,
-    "probability_from_terms": 2e-5,
-    "updates_sum_to_output": 1e-5,
-    "updates_sum_to_norm": 1e-5,
-    "update_length": 1e-5,
-    "output": 1e-4,
+SUMMED = {
+    "rows_sum_to_one": ("tokens",),
+    "biases": ("hidden",),
+    "terms_sum_to_score": ("head", "head"),
+    "probability_from_terms": ("head", "head", "tokens"),
+    "updates_sum_to_output": ("context",),
+    "updates_sum_to_norm": ("context", "hidden"),
+    "update_length": ("context", "hidden"),
+    "output": ("model",),
 }
-"""Largest difference allowed, in float32; see `self_check` for what each is relative to."""
+"""What is summed over on the way to each difference: the tokens, the dimensions of the hidden
+state, of a head's query (once in the score, once in the terms) or of all heads' contexts, or
+everything in the measured layers. What rounding makes of it is the largest difference allowed."""
 OF_THE_MODEL = ("biases", "updates_sum_to_output", "updates_sum_to_norm", "output")
 """Those that depend on the precision in which the model itself computes."""
 HALF_PRECISION_LIMIT = 0.1
-SIZE = 64.0
-"""Rounding of scores, and so of probabilities, grows with them; the limit is for this size."""
+"""Of a model in half precision, which rounds every number on the way by up to 0.004."""
 
 SCORES_ONLY = "its attention modules show no more than their scores"
 ENTANGLED = "a norm comes after the biases of queries and keys: they are inside content"
@@ -58,9 +60,9 @@ def self_check(loaded):
         biases: twice the hidden state, less once, against once less none (the biases), relative
             to the largest query or key; and the biases of a family's file against the latter
         terms_sum_to_score: the sum of the terms and the row constant, capped, against the score,
-            relative to the largest score where that is above 1
+            relative to the largest score or term where that is above 1
         probability_from_terms: softmax of the sum of the terms, against the probability used for
-            the context, per SIZE of the largest score where that is above 1
+            the context, likewise relative to the largest score or term
         updates_sum_to_output: sum of the heads' updates + bias against the output of the
             projection, relative to its largest value
         updates_sum_to_norm: the same of effective updates against the output of the norm after it
@@ -76,7 +78,9 @@ def self_check(loaded):
     checking = Checking(loaded.structure)
     plain, measured = run_texts(loaded, [Run(token_ids), Run(token_ids, checking)])
     differences = checking.differences | {"output": _difference(measured, plain, 0.0)}
-    limits = {name: _limit(name, plain.dtype) for name in LIMITS if name in differences}
+    measured_layers = [part.module for part in checking.structure[: len(checking.layers)]]
+    sizes = checking.sizes | {"tokens": length, "model": summed_by(measured_layers, length)}
+    limits = {name: limit(name, sizes, plain.dtype) for name in SUMMED if name in differences}
     _require_within_limits(differences, limits)
     return {
         "tokens": length,
@@ -88,9 +92,16 @@ def self_check(loaded):
     }
 
 
-def _limit(name, dtype):
-    half = name in OF_THE_MODEL and dtype.itemsize < 4
-    return HALF_PRECISION_LIMIT if half else LIMITS[name]
+def limit(name, sizes, dtype):
+    """The largest difference that rounding explains.
+
+    name: of the difference, as in `SUMMED`
+    sizes: dict of what `SUMMED` names to how many there are
+    dtype: in which the model computes; everything else is computed in torch's default, float32
+    """
+    if name in OF_THE_MODEL and dtype.itemsize < 4:
+        return HALF_PRECISION_LIMIT
+    return tolerance(sum(sizes[what] for what in SUMMED[name]), dtype=torch.get_default_dtype())
 
 
 def _require_within_limits(differences, limits):
@@ -116,10 +127,13 @@ class Checking:
         self.updates_seen = None
         self.reasons = {}
         self.context_shape = None
+        self.sizes = {"head": 1}
 
     def attention(self, layer, factors, value):
         """See report/models/attention/capture.py."""
         self.layers.append(layer)
+        weight = self.structure[layer].output_weight()
+        self.sizes |= {"hidden": weight.shape[0], "context": weight.shape[1]}
         blocks = []
         context = streaming_attention(factors, value, blocks.append, layer)
         self._note(_score_differences(_wide(factors), blocks))
@@ -130,6 +144,7 @@ class Checking:
         names = [term.name for term in decomposition.terms(factors)]
         self.terms += [name for name in names if name not in self.terms]
         if isinstance(factors, Factors):
+            self.sizes["head"] = factors.query.shape[-1]
             self.rotary_terms |= decomposition.rotary_terms(factors) is not None
         return context
 
@@ -206,11 +221,12 @@ def _score_differences(factors, blocks):
     from_terms, sink_share = _softmax(_capped(kept, factors), visible, factors.sink)
     rows = probability.sum(-1) + sink_share
     total = _capped(kept + row_constant, factors)
-    off, largest = _difference(from_terms, probability), float(score[:, visible].abs().max())
+    parts = [score, *(term.matrix() for term in terms)]
+    size = max(1.0, *(float(part[:, visible].abs().max()) for part in parts))
     return {
         "rows_sum_to_one": _difference(rows, torch.ones_like(rows)),
-        "terms_sum_to_score": _difference(total[:, visible], score[:, visible], 1.0),
-        "probability_from_terms": off / max(1.0, largest / SIZE),
+        "terms_sum_to_score": _difference(total[:, visible], score[:, visible]) / size,
+        "probability_from_terms": _difference(from_terms, probability) / size,
     }
 
 

@@ -140,8 +140,9 @@ class PassageRecorder:
         self.layers_with_updates += 1
         for name, values in vars(found).items():
             if values is not None:
-                table = self.updates_found.setdefault(name, np.zeros(self.shape, np.float32))
-                table[layer] = values.cpu()
+                values = values.cpu().numpy()
+                table = self.updates_found.setdefault(name, np.zeros(self.shape, values.dtype))
+                table[layer] = values
 
     def measurement(self):
         """Everything collected, once the passage has been run."""

@@ -15,13 +15,15 @@ from report.models.attention.structure import structure
 from tests.models.recording import (
     DenseRecorder,
     eager,
-    largest_difference,
+    largest_score,
     plain,
     probabilities,
-    relative_difference,
+    require_same,
     some_tokens,
 )
 from tests.models.remote_code import random_remote
+
+pytestmark = pytest.mark.usefixtures("double")
 
 LENGTH = 20
 # One for each kind of route, mask, cap and sink; all families are in test_parity.py.
@@ -76,7 +78,7 @@ def test_the_output_with_measuring_equals_the_plain_one(model, tokens):
     with attached(model, recorder) as calls:
         measured = outputs(model, tokens)
     assert calls == list(range(len(structure(model))))
-    assert relative_difference(measured, outputs(model, tokens)) < 1e-5
+    require_same(model, measured, outputs(model, tokens))
 
 
 @pytest.mark.parametrize("name", ["llama/default", "gemma3/text", "gpt_oss", "bert/encoder"])
@@ -85,7 +87,8 @@ def test_probabilities_are_those_of_transformers(name, tokens):
     with attached(model, recorder):
         run_base(model, tokens)
     expected = plain(eager(families.tiny(name)), tokens, output_attentions=True).attentions
-    assert largest_difference(probabilities(recorder), [one[0] for one in expected]) <= 2e-5
+    expected = [one[0] for one in expected]
+    require_same(model, probabilities(recorder), expected, largest_score(recorder))
     assert probabilities(recorder)[0].amax(-1).mean() > 0.5  # worth comparing
 
 
@@ -139,7 +142,7 @@ def test_a_model_in_training_is_measured_without_dropout_and_stays_in_training(t
     with attached(model, DenseRecorder()):
         measured = outputs(model, tokens)
     assert state(model) == before
-    assert relative_difference(measured, expected) < 1e-5
+    require_same(model, measured, expected)
 
 
 def test_updates_hear_what_enters_and_leaves(model, tokens):
@@ -176,7 +179,7 @@ def test_only_the_layers_asked_for_are_measured(model, tokens):
         measured = outputs(model, tokens)
     assert calls == [1]
     assert len(recorder.factors) == 1
-    assert relative_difference(measured, outputs(model, tokens)) < 1e-5
+    require_same(model, measured, outputs(model, tokens))
 
 
 def test_without_factors_nothing_but_scores_is_looked_for(tokens):
@@ -207,7 +210,7 @@ def test_biases_added_to_scores_are_measured_as_scores(tokens):
     with attached(model, recorder):
         measured = outputs(model, tokens)
     assert all(isinstance(scores, Scores) for scores in recorder.factors)
-    assert relative_difference(measured, expected) < 1e-5
+    require_same(model, measured, expected)
 
 
 @pytest.mark.parametrize("adding", [False, True])
@@ -225,7 +228,7 @@ def test_float_masks_hide_and_add(tokens, adding):
     expected = outputs(model, tokens)
     with attached(model, recorder):
         measured = outputs(model, tokens)
-    assert relative_difference(measured, expected) < 1e-5
+    require_same(model, measured, expected)
     assert all((factors.position is not None) == adding for factors in recorder.factors)
     assert all(factors.visible is None for factors in recorder.factors)
 

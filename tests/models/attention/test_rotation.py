@@ -14,6 +14,8 @@ from report.models.attention.structure import structure
 from tests.models.recording import DenseRecorder, some_tokens
 from tests.models.remote_code import random_remote
 
+pytestmark = pytest.mark.usefixtures("double")
+
 LENGTH = 20
 # The module whose output is the unrotated query, and key; positions are rotary in all of them.
 PROJECTIONS = {
@@ -146,7 +148,7 @@ def test_rotated_biases_depend_on_the_distance_alone(name):
         split = decomposition.rotary_terms(factors)
         for diagonal in range(0, -LENGTH, -1):
             along = split["distance"].diagonal(diagonal, 1, 2)
-            torch.testing.assert_close(along, along[:, :1].expand_as(along), atol=1e-5, rtol=0)
+            torch.testing.assert_close(along, along[:, :1].expand_as(along))
 
 
 def test_layers_without_rotation_have_no_position():

@@ -7,8 +7,10 @@ from report import families
 from report.errors import ReportError
 from report.models.attention.running import Run, require_all_called, run_texts
 from report.models.attention.structure import structure
-from tests.models.recording import DenseRecorder, plain, some_tokens
+from tests.models.recording import DenseRecorder, plain, require_same, some_tokens
 from tests.models.remote_code import random_remote
+
+pytestmark = pytest.mark.usefixtures("double")
 
 
 def counted(module):
@@ -41,7 +43,7 @@ def test_measured_and_plain_come_out_alike():
     loaded, recorder = families.loaded("gemma3/multimodal"), DenseRecorder()
     tokens = some_tokens(20)
     plain_output, measured = run_texts(loaded, [Run(tokens), Run(tokens, recorder)])
-    torch.testing.assert_close(plain_output, measured, atol=1e-5, rtol=1e-4)
+    require_same(loaded.model, measured, plain_output)
     assert len(recorder.factors) == 3
 
 

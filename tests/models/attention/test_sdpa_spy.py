@@ -13,13 +13,14 @@ from report.measurements.decomposition import Factors, Scores
 from report.models.attention import sdpa_spy
 from report.models.attention.capture import attached
 from report.models.attention.structure import route_of
+from tests.close import require_close
 from tests.models.recording import (
     DenseRecorder,
-    largest_difference,
+    largest_score,
     plain,
     probabilities,
     recorded,
-    relative_difference,
+    require_same,
     some_tokens,
 )
 from tests.models.remote_code import random_remote
@@ -116,17 +117,20 @@ def test_a_call_becomes_factors(key, arguments, position, mask):
         assert factors.position is None
     else:
         found = factors.position - factors.position[:, :1]
-        torch.testing.assert_close(found, position - position[:, :1], atol=1e-5, rtol=0)
+        added = arguments["attn_mask"]
+        largest = added.expand(1, HEADS, LENGTH, LENGTH)[0][:, mask].abs().max()
+        require_close(found, position - position[:, :1], LENGTH, largest)
     expected = functional.scaled_dot_product_attention(QUERY, key, value, **arguments)
-    torch.testing.assert_close(context, expected, atol=2e-6, rtol=0)
+    size = largest_score(recorder)
+    require_close(context, expected, SIZE + LENGTH, size * value.abs().max())
     truth = probability_of(QUERY, key, **arguments)
-    assert largest_difference(probabilities(recorder), [truth]) <= 2e-6
+    require_close(probabilities(recorder)[0], truth, SIZE + LENGTH, size)
     assert truth.amax(2).mean() > 0.5
 
 
 def test_alibi_is_the_mask_itself_where_it_is_a_function_of_the_target():
     _, recorder = spied(QUERY, ALL_KEYS, ALL_KEYS, attn_mask=hidden(ALIBI + 1)[None])
-    torch.testing.assert_close(recorder.factors[0].position, ALIBI[:, 0] + 1, atol=1e-6, rtol=0)
+    require_close(recorder.factors[0].position, ALIBI[:, 0] + 1, summed=2)
 
 
 @pytest.mark.parametrize(
@@ -140,10 +144,10 @@ def test_a_mask_that_adds_anything_else_leaves_the_scores_in_one_piece(added):
     assert isinstance(scores, Scores)
     assert recorder.values == [None]
     truth = probability_of(QUERY, ALL_KEYS, attn_mask=added[None])
-    assert largest_difference(probabilities(recorder), [truth]) <= 2e-6
+    require_close(probabilities(recorder)[0], truth, SIZE + LENGTH, largest_score(recorder))
     seen = scores.visible.mask()
     expected = QUERY[0] @ ALL_KEYS[0].transpose(1, 2) / SIZE**0.5 + added
-    assert (scores.score - expected)[:, seen].abs().max() <= 1e-5
+    require_close(scores.score[:, seen], expected[:, seen], SIZE + 1)
     expected = functional.scaled_dot_product_attention(QUERY, ALL_KEYS, ALL_KEYS, added[None])
     assert torch.equal(context, expected)
 
@@ -165,8 +169,9 @@ def test_other_functions_and_those_that_the_recorder_calls_are_left_alone():
 
     forward = sdpa_spy.measured_forward(Caller(), attention)
     found = forward(QUERY, ALL_KEYS, ALL_KEYS, is_causal=True)
+    largest = (QUERY @ ALL_KEYS.transpose(2, 3)).abs().max() * ALL_KEYS.abs().max()
     dense = functional.scaled_dot_product_attention(QUERY, ALL_KEYS, ALL_KEYS, is_causal=True)
-    torch.testing.assert_close(found, dense + dense.softmax(-1))
+    require_close(found, dense + dense.softmax(-1), SIZE + LENGTH, 2 * largest)
 
 
 def test_the_spy_is_gone_after_an_exception():
@@ -206,19 +211,21 @@ def test_a_broken_score_hides_nothing_so_that_its_head_can_be_named(broken):
     assert sdpa_spy.seen_targets(scores).mask().all()
 
 
+@pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("name", families.variants("falcon"))
 def test_falcon_by_its_own_sdpa_path(name):
     """The same factors as those of its own forward but for the biases, which cannot be told."""
     model, token_ids = families.tiny(name, seed=2), some_tokens(40)
     logits, recorder = recorded(model, token_ids, sdpa_spy.measured_forward)
-    assert relative_difference(logits, plain(model, token_ids).logits[0]) <= 2e-6
+    require_same(model, logits, plain(model, token_ids).logits[0])
     assert {type(factors) for factors in recorder.factors} == {Factors}
     with_alibi = [factors.position is not None for factors in recorder.factors]
     assert with_alibi == [model.config.alibi] * 3
     forward = DenseRecorder()
     with torch.no_grad(), attached(model, forward):
         model(torch.tensor([token_ids]), use_cache=False)
-    assert largest_difference(probabilities(recorder), probabilities(forward)) <= 5e-6
+    found, expected = probabilities(recorder), probabilities(forward)
+    require_same(model, found, expected, largest_score(recorder))
 
 
 @pytest.mark.parametrize("window", [None, 7])
@@ -232,7 +239,7 @@ def test_remote_code_is_reached_by_this_route_without_being_asked(alibi, window)
     with torch.no_grad(), attached(model, recorder) as calls:
         found = model(torch.tensor([token_ids])).last_hidden_state
     assert calls == [0, 1, 2], "one call a layer, and not the one after the layers"
-    assert relative_difference(found, expected) <= 1e-13
+    require_same(model, found, expected)
     assert torch.equal(plain(model, token_ids).last_hidden_state, expected)
     for factors in recorder.factors:
         # rotated in a way that nobody knows, scores are left in one piece

@@ -15,10 +15,11 @@ from report.models.attention.structure import route_of
 from tests.models.recording import (
     DenseRecorder,
     eager,
-    largest_difference,
+    largest_score,
     plain,
     probabilities,
     recorded,
+    require_same,
     some_tokens,
 )
 from tests.models.remote_code import random_remote
@@ -137,6 +138,7 @@ def test_masks_that_differ_from_head_to_head_are_refused():
         spied(lambda given: given.softmax(-1), scores)
 
 
+@pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("family", OWN_SOFTMAX)
 def test_families_with_a_softmax_of_their_own(family):
     model, token_ids = families.tiny(family, seed=1), some_tokens(40)
@@ -148,11 +150,12 @@ def test_families_with_a_softmax_of_their_own(family):
     assert calls == [0, 1, 2]
     assert torch.equal(logits, expected.logits)
     attentions = [attention[0] for attention in expected.attentions]
-    assert largest_difference(probabilities(recorder), attentions) <= 1e-7
+    require_same(model, probabilities(recorder), attentions, largest_score(recorder))
     windows = [int(factors.range().mask()[39].sum()) for factors in recorder.factors]
     assert windows == ([40, 7, 40] if family == "gpt_neo" else [40] * 3)
 
 
+@pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("name", ANY_EAGER)
 def test_any_eager_model(name):
     """Also one of experts, whose router has a softmax of its own, and an encoder."""
@@ -160,11 +163,12 @@ def test_any_eager_model(name):
     expected = plain(model, token_ids, output_attentions=True)
     _, recorder = measured(model, token_ids)
     attentions = [attention[0] for attention in expected.attentions]
-    assert largest_difference(probabilities(recorder), attentions) <= 1e-7
+    require_same(model, probabilities(recorder), attentions, largest_score(recorder))
     if name == "bert":
         assert recorder.factors[0].range().mask().all()
 
 
+@pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("window", [None, 7])
 @pytest.mark.parametrize("alibi", [False, True])
 def test_remote_code_is_reached_by_this_route_without_being_asked(alibi, window):
@@ -180,4 +184,5 @@ def test_remote_code_is_reached_by_this_route_without_being_asked(alibi, window)
         other(torch.tensor([token_ids]))
     assert calls == [0, 1, 2]
     assert {type(factors) for factors in recorder.factors} == {Scores}
-    assert largest_difference(probabilities(recorder), probabilities(by_sdpa)) <= 5e-6
+    found, expected = probabilities(recorder), probabilities(by_sdpa)
+    require_same(model, found, expected, largest_score(recorder))

@@ -10,6 +10,8 @@ from report.models.attention.structure import require_layers, route_of, structur
 from tests.models.recording import plain, some_tokens
 from tests.models.remote_code import random_remote
 
+pytestmark = pytest.mark.usefixtures("double")
+
 
 @pytest.mark.parametrize("name", ["llama/default", "gpt2/default", "bert/encoder", "falcon/alibi"])
 def test_the_output_weight_is_what_the_projection_multiplies_by(name):

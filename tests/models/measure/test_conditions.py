@@ -8,13 +8,14 @@ from report import families
 from report.errors import ReportError
 from report.inputs.conditions import Condition, Segment, question_prompt, with_filler
 from report.measurements import decomposition
+from report.measurements.precision import summed_by, tolerance
 from report.measurements.received import REDUCTIONS
 from report.models.attention.capture import attached
 from report.models.attention.running import Run, run_texts
 from report.models.load.load import load_model
 from report.models.measure.conditions import measure_conditions, recorders_of
 from report.models.text.segments import SegmentedText, segmented
-from tests.models.recording import DenseRecorder, plain
+from tests.models.recording import DenseRecorder, largest_score, plain, require_same
 
 QUESTIONS = ["Is the lamp lit?", "Who asked Ann, 灯 or 😀?", "asked"]
 
@@ -50,7 +51,12 @@ def compared(name, first=False, change=None):
     recorders = recorders_of(loaded, [by_hand(*spans), by_hand(*filled)])
     run_texts(loaded, [Run(each.text.token_ids, each) for each in recorders])
     left, variation, error = np.moveaxis(recorders[1].compared, 1, -1)
-    return {"left": left, "variation": variation, "error": error}
+    return {"left": left, "variation": variation, "error": error, "zero": rounding(loaded)}
+
+
+def rounding(loaded):
+    """What counts as nothing on 22 tokens of a tiny model, whose scores are below 100."""
+    return tolerance(summed_by([loaded.model], 22), 100, torch.get_default_dtype())
 
 
 def without_positions(model):
@@ -59,7 +65,7 @@ def without_positions(model):
 
 
 def dense(loaded, token_ids):
-    """float64 [layer][head, T, T], and the contexts and values, from everything kept."""
+    """float64 [layer][head, T, T], the values, and the largest score, from everything kept."""
     recorder = DenseRecorder()
     with attached(loaded.model, recorder):
         plain(loaded.model, token_ids)
@@ -68,7 +74,8 @@ def dense(loaded, token_ids):
         torch.cat([decomposition.probability(each.head(h)) for h in range(each.heads)])
         for each in factors
     ]
-    return np.stack(probability), [value.double().numpy() for value in recorder.values]
+    values = [value.double().numpy() for value in recorder.values]
+    return np.stack(probability), values, largest_score(recorder)
 
 
 def test_everything_is_what_plain_loops_find(loaded):
@@ -76,7 +83,10 @@ def test_everything_is_what_plain_loops_find(loaded):
     found = measure_conditions(loaded, [conditions])
     assert [each.name for each in found] == ["none", "slashes", "words"]
     one, two = (segmented(loaded, each.segments) for each in (none, slashes))
-    (old, old_value), (new, new_value) = (dense(loaded, each.token_ids) for each in (one, two))
+    (old, old_value, score), (new, new_value, new_score) = (
+        dense(loaded, each.token_ids) for each in (one, two)
+    )
+    score = max(score, new_score)
     for statistics, probability in ((found[0], old), (found[1], new)):
         length = probability.shape[-1]
         expected = {
@@ -86,7 +96,8 @@ def test_everything_is_what_plain_loops_find(loaded):
         }
         for place, name in enumerate(REDUCTIONS):
             values = np.moveaxis(expected[name], 0, -1)
-            np.testing.assert_allclose(statistics.received.mean[place], values, atol=2e-6)
+            # means of probabilities, or their sums over all rows by their number
+            require_same(loaded.model, [statistics.received.mean[place]], [values], score)
         assert statistics.prompts == 1
         assert statistics.crossings == []
     filler, shift = list(two.span("filler")), len(two.span("filler"))
@@ -97,6 +108,7 @@ def test_everything_is_what_plain_loops_find(loaded):
     assert found[0].compared is None
     rows = range(before, len(one.token_ids))
     expected = np.zeros((3, 2, *old.shape[:2]))
+    ratio = 1.0  # of a value to a context, to which what is left unexplained is relative
     for layer, head in np.ndindex(*old.shape[:2]):
         values = []
         for row in rows:
@@ -107,10 +119,12 @@ def test_everything_is_what_plain_loops_find(loaded):
             old_context = old[layer, head, row] @ old_value[layer][head]
             bias = pattern[filler] @ new_value[layer][head][filler]
             error = context - left * old_context - bias
+            longest = np.linalg.norm(new_value[layer][head], axis=1).max()
+            ratio = max(ratio, longest / np.linalg.norm(context))
             values.append([left, moved, np.linalg.norm(error) / np.linalg.norm(context)])
         expected[:, 0, layer, head] = np.mean(values, 0)
         expected[:, 1, layer, head] = values[-1]
-    np.testing.assert_allclose(found[1].compared.mean, expected, atol=2e-5)
+    require_same(loaded.model, [found[1].compared.mean], [expected], score * ratio)
 
 
 def test_prompts_are_averaged_position_by_position(loaded):
@@ -169,22 +183,25 @@ def test_a_model_in_part_is_measured_as_the_whole(falcon_folder, options):
         assert one.positions == other.positions
 
 
+@pytest.mark.usefixtures("double")
 def test_nothing_learned_about_positions_makes_the_first_layer_affine():
     found = compared("gpt2", change=without_positions)
     assert found["left"][0].min() < 0.9
-    assert found["error"][0].max() < 1e-5
-    assert found["variation"][0].max() < 1e-5
+    assert found["error"][0].max() < found["zero"]
+    assert found["variation"][0].max() < found["zero"]
     assert found["error"][1:].max() > 0.01, "later layers read what the first one changed"
 
 
+@pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("name", ["bloom", "falcon/alibi-no-bias", "llama", "qwen2", "gpt_neox"])
 def test_a_filler_before_everything_leaves_first_layers_affine_where_distances_count(name):
     found = compared(name, first=True)
     assert found["left"][0].min() < 0.9
-    assert found["error"][0].max() < 1e-4
-    assert found["variation"][0].max() < 1e-4
+    assert found["error"][0].max() < found["zero"]
+    assert found["variation"][0].max() < found["zero"]
 
 
+@pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("name", ["bloom", "llama", "qwen2", "gpt2"])
 def test_a_filler_in_the_middle_changes_distances_or_positions(name):
     found = compared(name)
@@ -192,6 +209,7 @@ def test_a_filler_in_the_middle_changes_distances_or_positions(name):
     assert found["variation"][0].max() > 0.01
 
 
+@pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("name", ["bloom", "llama", "qwen2", "gpt2", "gemma3/text"])
 def test_what_a_filler_says_cannot_move_the_rest_of_a_first_layer(name):
     """Only its length can: a first layer's tokens have read nothing yet."""
@@ -202,7 +220,7 @@ def test_what_a_filler_says_cannot_move_the_rest_of_a_first_layer(name):
     recorders = recorders_of(loaded, [by_hand(*spans), *texts])
     run_texts(loaded, [Run(each.text.token_ids, each) for each in recorders])
     slash, words = (each.compared for each in recorders[1:])
-    assert np.abs(slash[1, :, 0] - words[1, :, 0]).max() < 1e-5
+    assert np.abs(slash[1, :, 0] - words[1, :, 0]).max() < rounding(loaded)
     assert np.abs(slash[0, 0, 0] - words[0, 0, 0]).max() > 0.01, "what it takes does depend on it"
     assert np.abs(slash[1, :, 1:] - words[1, :, 1:]).max() > 0.01, "and so do later layers"
 
@@ -214,13 +232,14 @@ def test_scores_alone_give_no_affine_error():
     assert (found["left"] < 1).all()
 
 
+@pytest.mark.usefixtures("double")
 def test_a_window_that_the_filler_has_left_shows_no_effect_of_it():
     """Gemma's first layers see seven tokens; the question has nine, and only distances count."""
     found = compared("gemma3/text")
     assert (found["left"][0, :, 0] < 1).all()
     assert (found["left"][0, :, 1] == 1).all()
-    assert found["variation"][0, :, 1].max() < 1e-5
-    assert found["error"][0, :, 1].max() < 1e-4
+    assert found["variation"][0, :, 1].max() < found["zero"]
+    assert found["error"][0, :, 1].max() < found["zero"]
 
 
 def test_a_condition_without_a_new_segment_is_not_compared(loaded):

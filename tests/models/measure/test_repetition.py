@@ -12,12 +12,16 @@ from transformers import (
 )
 
 from report.measurements.induction import repeated_sequence, unrepeated_sequence
+from report.measurements.precision import summed_by, tolerance
+from report.models.attention.capture import attached
 from report.models.load.load import load_model
 from report.models.measure.loss import mean_loss, predicts, text_loss
 from report.models.measure.passage import measure_corpus
 from report.models.measure.repetition import SEQUENCES, repetition, span
+from tests.close import require_close
 from tests.conftest import byte_level_tokenizer
 from tests.models.checkpoints import save
+from tests.models.recording import DenseRecorder, largest_score, plain
 
 WORDS = 150
 
@@ -83,6 +87,22 @@ def run(eager):
     return run
 
 
+@pytest.fixture(scope="module")
+def rounding(loaded):
+    """What rounding explains of a probability of the model, which is off as its scores are."""
+    recorder = DenseRecorder()
+    ids = drawn(repeated_sequence, 0)
+    with attached(loaded.model, recorder):
+        plain(loaded.model, [int(each) for each in ids])
+    return tolerance(summed_by([loaded.model], len(ids)), largest_score(recorder))
+
+
+def require_loss(model, found, expected, logits):
+    """Fail unless a loss is right but for what rounding makes of logits, and of their sum."""
+    summed = summed_by([model], len(logits)) + logits.shape[-1]
+    require_close(found, expected, summed, max(1.0, float(logits.abs().max())))
+
+
 def drawn(make, seed):
     return make(np.arange(1, len(byte_level_tokenizer())), 64, 0, seed)
 
@@ -90,7 +110,7 @@ def drawn(make, seed):
 @pytest.mark.parametrize(
     ("name", "make"), [("induction", repeated_sequence), ("unrepeated", unrepeated_sequence)]
 )
-def test_scores_are_loops_over_the_attentions_of_transformers(found, run, name, make):
+def test_scores_are_loops_over_the_attentions_of_transformers(found, run, rounding, name, make):
     assert found.length == 64
     assert getattr(found, name).shape == (SEQUENCES, 2, 4)
     for seed in range(SEQUENCES):
@@ -101,17 +121,17 @@ def test_scores_are_loops_over_the_attentions_of_transformers(found, run, name, 
                 for current in range(65, 129):  # its earlier occurrence, and the token after that
                     total += attentions[layer, head, current, current - 64 + 1]
                 score = getattr(found, name)[seed, layer, head]
-                assert score == pytest.approx(total / 64, abs=1e-5)
+                assert abs(score - total / 64) <= rounding
 
 
-def test_previous_tokens_are_a_loop_over_the_attentions_of_transformers(found, run):
+def test_previous_tokens_are_a_loop_over_the_attentions_of_transformers(found, run, rounding):
     for seed in range(SEQUENCES):
         attentions, _ = run(drawn(repeated_sequence, seed))
         expected = sum(attentions[:, :, current, current - 1] for current in range(2, 129)) / 127
-        np.testing.assert_allclose(found.previous_token[seed], expected, atol=1e-5)
+        np.testing.assert_allclose(found.previous_token[seed], expected, rtol=0, atol=rounding)
 
 
-def test_losses_are_over_the_same_tokens_said_first_said_again_and_said_once(found, run):
+def test_losses_are_over_the_same_tokens_said_first_said_again_and_said_once(found, run, eager):
     for seed in range(SEQUENCES):
         repeated, once = (drawn(make, seed) for make in (repeated_sequence, unrepeated_sequence))
         for ids, places, loss in (
@@ -121,28 +141,32 @@ def test_losses_are_over_the_same_tokens_said_first_said_again_and_said_once(fou
         ):
             logits = run(ids)[1].log_softmax(-1)
             expected = np.mean([-logits[place - 1, ids[place]].item() for place in places])
-            assert loss[seed] == pytest.approx(expected, abs=1e-4)
+            require_loss(eager, loss[seed], expected, logits)
         assert [repeated[place] for place in range(2, 65)] == list(repeated[66:129])
 
 
-def test_previous_tokens_of_a_corpus_are_those_of_transformers(loaded, run):
+def test_previous_tokens_of_a_corpus_are_those_of_transformers(loaded, run, rounding):
+    """But for rows whose two largest probabilities are equal up to rounding, nearly none."""
     texts = [[0, *np.random.default_rng(n).integers(1, 320, 20 + n).tolist()] for n in range(3)]
-    hits = []
+    hits, undecided = 0, 0
     for text in texts:
-        target = run(text)[0].argmax(-1)
-        hits += [target[:, :, place] == place - 1 for place in range(1, len(text))]
+        attentions = run(text)[0][:, :, 1:]
+        hits = hits + (attentions.argmax(-1) == np.arange(len(text) - 1)).sum(-1)
+        second, first = np.moveaxis(np.sort(attentions, -1)[..., -2:], -1, 0)
+        undecided = undecided + (first - second <= 2 * rounding).sum(-1)
     statistics = measure_corpus(loaded, texts)
-    np.testing.assert_allclose(statistics.previous_token, np.mean(hits, axis=0))
+    assert undecided.sum() < 0.01 * statistics.rows * undecided.size
+    assert (np.abs(statistics.previous_token_rows - hits) <= undecided).all()
 
 
 def test_the_loss_of_texts_is_that_of_transformers(loaded, eager):
     texts = [[0, 5, 9, 200, 5], [0, 31, 7]]
     with torch.no_grad():
         losses = [eager(torch.tensor([t]), labels=torch.tensor([t])).loss.item() for t in texts]
-    assert text_loss(loaded.model, texts[0]) == pytest.approx(4 * losses[0], abs=1e-4)
-    assert mean_loss(loaded.model, texts) == pytest.approx(
-        (4 * losses[0] + 2 * losses[1]) / 6, abs=1e-4
-    )
+    logits = plain(eager, texts[0]).logits[0].log_softmax(-1)
+    require_loss(eager, text_loss(loaded.model, texts[0]) / 4, losses[0], logits)
+    mean = (4 * losses[0] + 2 * losses[1]) / 6
+    require_loss(eager, mean_loss(loaded.model, texts), mean, logits)
 
 
 def test_a_model_for_short_texts_reads_shorter_spans(loaded, monkeypatch):
@@ -176,10 +200,10 @@ def test_an_encoder_has_scores_and_no_loss(tmp_path):
     assert (found.induction > 0).all()
 
 
-def test_part_of_a_model_has_scores_and_no_loss(llama_folder, found):
+def test_part_of_a_model_has_scores_and_no_loss(llama_folder, found, rounding):
     part = repetition(load_model(llama_folder, layers=1))
     assert part.loss_first is None
-    np.testing.assert_allclose(part.induction, found.induction[:, :1], atol=1e-6)
+    np.testing.assert_allclose(part.induction, found.induction[:, :1], rtol=0, atol=rounding)
 
 
 def test_a_model_of_few_tokens_reads_shorter_spans(tmp_path):

@@ -11,6 +11,8 @@ from report.inputs.tables import renderings, table
 from report.models.load.load import load_model
 from report.models.measure.table import measure_table
 from report.models.text.cells import table_text
+from tests.close import require_close
+from tests.models.recording import largest_score, require_same
 from tests.site import tiny_models
 
 
@@ -52,7 +54,7 @@ def attentions(eager, text):
 def test_shares_are_the_mean_over_tokens_of_cells_of_what_transformers_attends(
     eager, measured, number
 ):
-    texts, _, shares = measured
+    texts, passage, shares = measured
     text, found = texts[number], shares[number]
     given = attentions(eager, text)
     layers, heads = given.shape[:2]
@@ -64,9 +66,9 @@ def test_shares_are_the_mean_over_tokens_of_cells_of_what_transformers_attends(
             kind = list(CLASSES).index(class_of(text.places, i, j))
             expected[..., kind] += given[:, :, i, j] / len(wanted)
             even[kind] += 1 / (i + 1) / len(wanted)
-    np.testing.assert_allclose(found.probability, expected, atol=1e-5)
-    np.testing.assert_allclose(found.even, np.tile(even, (layers, 1)), atol=1e-9)
-    np.testing.assert_allclose(found.probability.sum(-1), 1, atol=1e-6)
+    require_same(eager, [found.probability], [expected], largest_score(passage))
+    require_close(found.even, np.tile(even, (layers, 1)), len(wanted), dtype=torch.float64)
+    require_same(eager, [found.probability.sum(-1)], [np.ones((layers, heads))])
     assert (found.probability[..., :6] > 0).all()
 
 
@@ -86,7 +88,8 @@ def test_the_first_text_is_measured_as_a_passage_too(eager, measured):
     texts, passage, _ = measured
     given = attentions(eager, texts[0])
     for layer, head in np.ndindex(given.shape[:2]):
-        np.testing.assert_allclose(passage.probability(layer, head), given[layer, head], atol=1e-5)
+        found = passage.probability(layer, head)
+        require_same(eager, [found], [given[layer, head]], largest_score(passage))
 
 
 def test_a_table_of_one_row_has_no_token_to_measure(folder):

@@ -10,16 +10,19 @@ from report.measurements import decomposition
 from report.models.attention.capture import attached
 from report.models.attention.own import bloom
 from tests.models.recording import (
-    largest_difference,
+    largest_score,
     plain,
     probabilities,
     recorded,
     relative_difference,
+    require_same,
     require_terms_sum_to_scores,
     some_tokens,
     through_kernel,
     with_doubled,
 )
+
+pytestmark = pytest.mark.usefixtures("double")
 
 VARIANTS = {
     "4 heads": {"hidden_size": 32, "n_head": 4},
@@ -56,9 +59,9 @@ def test_probabilities_and_logits_equal_those_of_transformers(model, length):
     logits, recorder = measured(model, token_ids)
     output = plain(model, token_ids, output_attentions=True)
     expected = [attention[0] for attention in output.attentions]
-    assert largest_difference(probabilities(recorder), expected) <= 5e-6
-    assert relative_difference(logits, output.logits[0]) <= 2e-6
-    require_terms_sum_to_scores(recorder, 2e-5)
+    require_same(model, probabilities(recorder), expected, largest_score(recorder))
+    require_same(model, logits, output.logits[0])
+    require_terms_sum_to_scores(recorder)
 
 
 def test_terms_of_the_first_layer_equal_loops(model):
@@ -69,7 +72,7 @@ def test_terms_of_the_first_layer_equal_loops(model):
     content, bias, position = (term.matrix().tril() for term in found)
     truth = first_layer(model, token_ids)
     for name, term in {"content": content, "bias": bias, "position": position}.items():
-        assert largest_difference([term], [truth[name]]) <= 1e-5, name
+        require_same(model, term, truth[name])
         assert np.abs(truth[name]).max() > 0.5, name
 
 
@@ -117,7 +120,7 @@ def test_dropout_is_left_as_it_is_in_transformers(model):
     expected = plain(model, token_ids).logits[0]
     torch.manual_seed(3)
     logits, _ = measured(model, token_ids)
-    assert relative_difference(logits, expected) <= 2e-6
+    require_same(model, logits, expected)
     model.eval()
     assert (logits - plain(model, token_ids).logits[0]).abs().max() > 0.1
 
@@ -128,14 +131,14 @@ def test_a_factor_multiplies_alibi_in_the_forward_pass(model):
     once, twice = measured(model, token_ids), measured(model, token_ids, alibi_factor=2)
     assert torch.equal(twice[1].factors[0].position, 2 * once[1].factors[0].position)
     expected = with_doubled(model, token_ids, "alibi")
-    assert relative_difference(twice[0], expected) <= 2e-6
+    require_same(model, twice[0], expected)
     assert relative_difference(once[0], expected) > 1e-2
 
 
 def test_texts_longer_than_a_block_of_the_kernel(model):
     token_ids = some_tokens(150)
     found, expected = through_kernel(model, token_ids), plain(model, token_ids).logits[0]
-    assert relative_difference(found, expected) <= 5e-6
+    require_same(model, found, expected)
 
 
 def test_the_model_is_as_before_after_an_exception(model):

@@ -11,11 +11,12 @@ from report.families import randomise
 from report.measurements import decomposition
 from report.models.attention.own import mpt
 from tests.models.recording import (
-    largest_difference,
+    largest_score,
     plain,
     probabilities,
     recorded,
     relative_difference,
+    require_same,
     require_terms_sum_to_scores,
     some_tokens,
     through_kernel,
@@ -52,6 +53,7 @@ def model(request):
     return random_mpt(**request.param)
 
 
+@pytest.mark.usefixtures("double")
 @pytest.mark.parametrize("length", [2, 31, 160])
 def test_probabilities_and_logits_equal_those_of_transformers(model, length):
     """Also for a text of all 160 tokens that the model takes."""
@@ -59,18 +61,19 @@ def test_probabilities_and_logits_equal_those_of_transformers(model, length):
     logits, recorder = measured(model, token_ids)
     output = plain(model, token_ids, output_attentions=True)
     expected = [attention[0] for attention in output.attentions]
-    assert largest_difference(probabilities(recorder), expected) <= 5e-6
-    assert relative_difference(logits, output.logits[0]) <= 2e-6
-    require_terms_sum_to_scores(recorder, 2e-5)
+    require_same(model, probabilities(recorder), expected, largest_score(recorder))
+    require_same(model, logits, output.logits[0])
+    require_terms_sum_to_scores(recorder)
 
 
+@pytest.mark.usefixtures("double")
 def test_terms_of_the_first_layer_equal_loops(model):
     token_ids = some_tokens(20)
     _, recorder = measured(model, token_ids)
     found = decomposition.terms(recorder.factors[0])
     assert [term.name for term in found] == ["content", "position"]
     for term, truth in zip(found, first_layer(model, token_ids), strict=True):
-        assert largest_difference([term.matrix().tril()], [truth]) <= 1e-5, term.name
+        require_same(model, term.matrix().tril(), truth)
         assert np.abs(truth).max() > 0.5, term.name
 
 
@@ -104,13 +107,14 @@ def slope(head, heads):
     return 2.0 ** (-8 * (order[head] + 1) / powers)
 
 
+@pytest.mark.usefixtures("double")
 def test_a_factor_multiplies_alibi_in_the_forward_pass(model):
     """As a model would whose slopes are twice as steep."""
     token_ids = some_tokens(24)
     once, twice = measured(model, token_ids), measured(model, token_ids, alibi_factor=2)
     assert torch.equal(twice[1].factors[0].position, 2 * once[1].factors[0].position)
     expected = with_doubled(model, token_ids, "position_bias")
-    assert relative_difference(twice[0], expected) <= 2e-6
+    require_same(model, twice[0], expected)
     assert relative_difference(once[0], expected) > 1e-2
 
 
@@ -126,7 +130,8 @@ def test_alibi_stays_in_float32_where_the_weights_are_bfloat16(model):
     assert logits.dtype == torch.bfloat16
 
 
+@pytest.mark.usefixtures("double")
 def test_texts_longer_than_a_block_of_the_kernel(model):
     token_ids = some_tokens(150)
     found, expected = through_kernel(model, token_ids), plain(model, token_ids).logits[0]
-    assert relative_difference(found, expected) <= 5e-6
+    require_same(model, found, expected)

@@ -1,0 +1,88 @@
+"""Run as a program: parity with the instructions and threads that its environment allows.
+
+    python -m tests.models.on_this_processor THREADS
+
+Prints JSON: the instructions that torch then uses, the number of threads, and per dtype the largest
+difference as a fraction of what rounding explains.
+"""
+
+import json
+import sys
+from contextlib import nullcontext
+
+import numpy as np
+import torch
+from report.models.attention.capture import attached
+from report.models.attention.kernel import streaming_attention
+
+from report.families import verify
+from report.families.double import in_float64
+from report.measurements.decomposition import Factors
+from report.measurements.precision import summed_by, tolerance
+from tests.conftest import random_falcon
+from tests.models.falcon_reference import reference
+from tests.models.recording import (
+    DenseRecorder,
+    largest_difference,
+    largest_score,
+    plain,
+    probabilities,
+    some_tokens,
+)
+
+MODELS = ("llama/default", "falcon/alibi")
+"""One through the attention interface, with rotation, and one by a forward of ours, with ALiBi."""
+
+HEADS, TOKENS, SIZE = 4, 700, 64
+"""Enough for torch to divide the work of a product, a softmax and a sum among threads."""
+
+
+def against_transformers(dtype):
+    """Of each model, the largest difference from transformers' own code: list of float."""
+    found = []
+    for name in MODELS:
+        worst = max(verify.differences(name, dtype=dtype).values())
+        found.append(worst / verify.limit(name, dtype))
+    return found
+
+
+def against_loops(dtype):
+    """The same of a Falcon from loops in float64 that know no torch."""
+    with in_float64() if dtype == torch.float64 else nullcontext():
+        model, token_ids, recorder = random_falcon(), some_tokens(27), DenseRecorder()
+        with attached(model, recorder):
+            plain(model, token_ids)
+        truth = [[head.probability for head in row] for row in reference(model, token_ids).layers]
+        off = largest_difference(probabilities(recorder), truth)
+        return off / tolerance(summed_by([model], 27), largest_score(recorder), dtype)
+
+
+def of_the_kernel(dtype):
+    """The same of a context, from numpy in float64."""
+    draw = np.random.default_rng(0).normal
+    query, key, value = (draw(size=(HEADS, TOKENS, SIZE)) for _ in range(3))
+    score = query @ key.swapaxes(1, 2)
+    score[:, ~np.tri(TOKENS, dtype=bool)] = -np.inf
+    weight = np.exp(score - score.max(-1, keepdims=True))
+    expected = weight / weight.sum(-1, keepdims=True) @ value
+    parts = [torch.as_tensor(part, dtype=dtype) for part in (query, key, value)]
+    factors = Factors(*parts[:2], None, None, None, 1.0)
+    off = np.abs(streaming_attention(factors, parts[2]).double().numpy() - expected).max()
+    size = np.abs(score[np.isfinite(score)]).max() * np.abs(value).max()
+    return off / tolerance(SIZE + 2 * TOKENS, size, dtype)
+
+
+def main():
+    torch.set_num_threads(int(sys.argv[1]))
+    ratios = {
+        str(dtype).removeprefix("torch."): max(
+            *against_transformers(dtype), against_loops(dtype), of_the_kernel(dtype)
+        )
+        for dtype in verify.DTYPES
+    }
+    used = torch.backends.cpu.get_cpu_capability(), torch.get_num_threads()
+    print(json.dumps({"capability": used[0].lower(), "threads": used[1], "ratios": ratios}))
+
+
+if __name__ == "__main__":
+    main()

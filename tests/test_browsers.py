@@ -1,0 +1,88 @@
+"""Browsers are found in one place, and a missing one is one sentence."""
+
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests import browsers, firefox
+from tests.commands import ROOT
+
+PROGRAMS = {
+    "pages": ["pages.py", "--quick"],
+    "peers": ["pages.py", "--peers"],
+    "one page of a peer": ["page_peers.py", "open", "bertviz head_view", "page.html"],
+}
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Nothing but the commands that the test makes: a function of their names."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    def make(*names):
+        for name in names:
+            (tmp_path / name).write_text("#!/bin/sh\n")
+            (tmp_path / name).chmod(0o755)
+        return tmp_path
+
+    return make
+
+
+@pytest.mark.parametrize("commands", [browsers.CHROMIUM, browsers.FIREFOX])
+def test_any_command_of_a_browser_will_do_and_the_first_is_taken(installed, commands):
+    for command in reversed(commands):
+        folder = installed(command)
+        assert Path(browsers.path_of(commands)) == folder / command
+
+
+@pytest.mark.parametrize("commands", [browsers.CHROMIUM, browsers.FIREFOX])
+def test_a_missing_browser_is_one_sentence(installed, commands):
+    with pytest.raises(browsers.MissingBrowserError) as missing:
+        browsers.path_of(commands)
+    said = str(missing.value)
+    assert "\n" not in said
+    assert said.endswith("; run `make browser`")
+    assert commands[0] in said
+
+
+def test_a_test_fails_without_a_traceback(installed, tmp_path):
+    wanted = "'chromium-headless-shell'", browsers.or_failed(), browsers.chromium()
+    for command, *contexts in (wanted, ("'firefox-esr'", firefox.started(tmp_path))):
+        with pytest.raises(pytest.fail.Exception) as failed, ExitStack() as stack:
+            for context in contexts:
+                stack.enter_context(context)
+        assert command in failed.value.msg
+        assert failed.value.msg.endswith("; run `make browser`")
+        assert failed.value.pytrace is False
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_benchmark_ends_with_one_sentence(name, tmp_path):
+    """At once: sites that take minutes to build would be for nothing."""
+    program, *arguments = PROGRAMS[name]
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / program, *arguments],
+        env={"PATH": str(tmp_path), "HOME": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        "no command 'chromium-headless-shell' or 'chromium' or 'chromium-browser' to open pages "
+        "with; run `make browser`"
+    ]
+
+
+def test_nothing_else_looks_for_a_browser_or_starts_one():
+    """Two ways to find one had drifted apart: benchmarks did not know the tests' browser."""
+    paths = [path for part in ("tests", "benchmarks") for path in (ROOT / part).rglob("*.py")]
+    others = [path for path in paths if path.name not in ("browsers.py", "test_browsers.py")]
+    assert len(others) == len(paths) - 2
+    ways = ("chromium.launch", 'which("chromium', 'which("firefox', "chromium-headless-shell")
+    assert [path for path in others if any(way in path.read_text("utf-8") for way in ways)] == []
