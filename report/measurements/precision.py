@@ -8,8 +8,8 @@ off by at most
 
     8 sqrt(n) u sum |t|
 
-unless chance has it that the roundings agree, which it does for one sum in 10^13 / n (Higham and
-Mary 2019, A New Approach to Probabilistic Rounding Error Analysis, theorem 2.4, with lambda = 8).
+but for less than one sum in 10^13 / n, in which by chance most roundings go the same way (Higham
+and Mary 2019, A New Approach to Probabilistic Rounding Error Analysis, theorem 2.4, lambda = 8).
 Two such results are at most twice as far apart: 8 sqrt(n) eps sum |t|. Of numbers whose signs are
 mixed, as those of weights and states are, the steps on the way are as small as the results, and the
 largest of these stands for sum |t| (Higham and Mary 2020, Sharper Probabilistic Backward Error
