@@ -8,7 +8,7 @@ from report.datasets.formats.visible import Visible
 from report.datasets.read.passage import PassageData
 from report.figures import attention_map
 from report.figures.build import still
-from report.figures.parts import map, theme
+from report.figures.parts import map, theme, token_names
 from tests.figures import hand_made
 
 
@@ -133,7 +133,7 @@ def test_legends_have_a_place_of_their_own_where_no_triangle_is_empty(study):
 @pytest.mark.parametrize("text", ["<b>bold</b> text", "MMMMMMMMMM", "漢字漢字漢字漢字漢字"])
 def test_a_long_text_on_an_axis_leaves_the_index_to_be_read(data, text, phone):
     spec = still.specification(attention_map, data, phone=phone)
-    (param,) = [param for param in spec["params"] if param["name"] == theme.LABELS]
+    (param,) = [param for param in spec["params"] if param["name"] == token_names.LABELS]
     param["value"] = [text] * len(param["value"])
     drawn = html.unescape(still.drawn(spec))
     found = re.findall(re.escape(text[:4]) + r"[^<]*…\u200e?\s*(\S*)(?=</text>)", drawn)

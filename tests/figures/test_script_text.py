@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from report.figures.build import still
-from report.figures.parts import theme
+from report.figures.parts import theme, token_names
 from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
     drawn_of,
     every_figure,
@@ -68,7 +68,7 @@ def test_no_label_is_cut_off_or_covers_another(figure, drawn_of, browser, phone)
 @pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
 def test_whatever_a_token_says_its_label_keeps_its_place(figure, drawn_of, browser, phone):  # noqa: F811
     spec = still.specification(figure, drawn_of, phone=phone)
-    (labels,) = [p for p in spec["params"] if p["name"] == theme.LABELS] or [{"value": []}]
+    (labels,) = [p for p in spec["params"] if p["name"] == token_names.LABELS] or [{"value": []}]
     labels["value"] = [HOSTILE[n % len(HOSTILE)] for n in range(len(labels["value"]))]
     found = texts(browser, still.drawn(spec))
     if labels["value"]:
