@@ -12,8 +12,7 @@ figure = head_sorted.figure(
         number=".1%",
         described="Fraction of tokens that attend most to the first token",
         does=(
-            "{head} has the first token as its largest target most often, for {value} of the "
-            "tokens"
+            "{head} has the first token as its largest target most often, for {value} of the tokens"
         ),
     ),
 )
