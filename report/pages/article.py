@@ -1,10 +1,8 @@
 """The figures of one article: which can be drawn, what their numbers are, and their HTML."""
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
@@ -12,85 +10,16 @@ from report.errors import ReportError
 from report.figures import Figure
 from report.figures.build import defaults
 from report.figures.build.find import figure_named, figure_names
-from report.figures.build.per_model import PARAM as MODEL
-from report.figures.build.per_model import controls_of, fits, names, per_model, reach
-from report.figures.parts import choices, grid, score_terms
-from report.figures.parts.choices import Control, State, Switch
-from report.figures.parts.figure import Data, Spec
+from report.figures.build.per_model import per_model, reach
+from report.figures.parts import choices, score_terms
+from report.figures.parts.figure import Data
 from report.pages.glossary import term
+from report.pages.placed import PlacedFigure, controls_for, drawn
 from report.pages.templates import environment
 from report.study.study import Study
 
 ROOT = "../../"
 """From an article's address, `articles/<name>/`, to the root of the site."""
-
-
-@dataclass(frozen=True)
-class PlacedFigure:
-    """A figure at its place in an article."""
-
-    name: str
-    """What the article calls it: the figure's name, or a key of its own."""
-    number: int
-    figure: Figure
-    state: State
-    """Where its controls stand when the page opens."""
-    data: Data
-    """What it is drawn of: the article's data, or a part of them."""
-    panels: list["Panel"]
-    """One without a title for a figure that is one chart."""
-    variants: list["Panel"] = field(default_factory=list)
-    """The panels of the other models that its switch leads to, where it has one."""
-
-    @property
-    def spec(self) -> Spec:
-        """The specification of its first panel."""
-        return self.panels[0].spec
-
-    def written_rows(self, panel: "Panel") -> Iterator[tuple[str, dict[str, Any]]]:
-        """The files of rows that a panel needs besides its specification.
-
-        There are none where its rows lie in datasets of the site.
-
-        returns: iterator of (name of the file, table/1 dataset)
-        """
-        place = panel.spec["usermeta"]["report"]["data"]["url"].rpartition(f"/{panel.name}/")[2]
-        if not _is_written(panel):
-            return
-        fixed = {name: panel.state[name] for name in (MODEL, "panel") if name in panel.state}
-        controls = [
-            control
-            for control in _controls(self.figure, self.data, fixed)
-            if control.param not in fixed
-        ]
-        for state in defaults.states(controls):
-            rows = self.figure.rows(self.data, **fixed, **state)
-            yield place.format(**state), defaults.dataset(rows)
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One chart of a figure."""
-
-    name: str
-    """Of its files: the figure's name, and its number where there are several."""
-    title: str
-    state: State
-    """The figure's state, and `panel` where there are several."""
-    spec: Spec
-    """Its Vega-Lite specification at that state, without data."""
-    alt: str
-    box: grid.Box
-    legend: list[dict[str, str]]
-    """The legend of the row of panels that it begins: dicts with label, mark, light and dark."""
-
-    @property
-    def dataset(self) -> str:
-        """Address of its data at that state."""
-        address = self.spec["usermeta"]["report"]["data"]["url"]
-        for name, value in self.state.items():
-            address = address.replace(f"{{{name}}}", str(value))
-        return address
 
 
 class ArticleFigures:
@@ -156,12 +85,12 @@ class ArticleFigures:
                 f"figure {name!r} cannot be drawn of this model: {reason} Place it inside "
                 f"{{% if can_draw({name!r}) %}}."
             )
-        controls = choices.at_state(_controls(figure, data, state), state)
+        controls = choices.at_state(controls_for(figure, data, state), state)
         state = {control.param: control.value for control in controls}
         counting = self.announced is None
-        panels, variants = ([], []) if counting else _drawn(key, figure, data, controls)
+        panels, variants = ([], []) if counting else drawn(key, figure, data, controls)
         panels, variants = (
-            [self._with_rows(panel, data) for panel in drawn] for drawn in (panels, variants)
+            [self._with_rows(panel, data) for panel in some] for some in (panels, variants)
         )
         placed = PlacedFigure(key, len(self.placed) + 1, figure, state, data, panels, variants)
         self.placed.append(placed)
@@ -177,7 +106,7 @@ class ArticleFigures:
         The page must lie as deep as an article's: `embed/<name>/<figure>.html`.
         """
         figure, state = placed.figure, placed.state
-        controls = choices.at_state(_controls(figure, placed.data, state), state)
+        controls = choices.at_state(controls_for(figure, placed.data, state), state)
         return _html("_figure.html.j2", **self._figure_context(placed, controls) | {"linked": ""})
 
     def ref(self, name: str) -> Markup | str:
@@ -307,81 +236,6 @@ class ArticleFigures:
         fixed = {control.param: control.fixed for control in figure.controls(self.data)}
         # where there is one layer and one head, nothing can be joined
         return fixed.keys() >= {"layer", "head"} and not (fixed["layer"] and fixed["head"])
-
-
-def _controls(figure, data, state) -> list[Control | Switch]:
-    """The controls of a figure, those of the model that a state names."""
-    if figure.one_model:
-        return controls_of(figure.one_model, data, state.get(MODEL))
-    return figure.controls(data)
-
-
-def _drawn(key, figure, data, controls):
-    """The panels of a figure, and those of the other models that its switch leads to."""
-    panels = _panels(key, figure, data, controls)
-    if not figure.one_model:
-        return panels, []
-    (panel,) = panels
-    of_models = _of_each_model(key, figure, data, panel)
-    shown = panel.state[MODEL]
-    return [of_models[shown]], [other for name, other in of_models.items() if name != shown]
-
-
-def _panels(key, figure, data, controls):
-    """The charts of a figure: one, or those that its `panels` names."""
-    state = {control.param: control.value for control in controls}
-    boxes = figure.boxes(data)
-    if not figure.panels:
-        spec = _spec(figure.chart(data, **state))
-        return [Panel(key, "", state, spec, figure.alt(data, **state), boxes[0], [])]
-    titles = figure.panels(data)
-    return [
-        Panel(
-            f"{key}-{number + 1}",
-            choices.filled(title, controls),
-            state | {"panel": number},
-            _spec(figure.chart(data, **state, panel=number)),
-            figure.alt(data, **state, panel=number),
-            box,
-            legend,
-        )
-        for number, (title, box, legend) in enumerate(
-            zip(titles, boxes, _legends(figure, data, boxes), strict=True)
-        )
-    ]
-
-
-def _of_each_model(key, figure, data, panel):
-    """dict of a model's name to its panel, of a figure with a switch between models.
-
-    Their specifications name each other, so that the page finds the one of a model.
-    """
-    shown = panel.state[MODEL]
-    files = {name: f"{key}-{name}.json" for name in names(figure.one_model, data)}
-    panels = {}
-    for name in files:
-        wanted = panel.state | {MODEL: name}
-        state = fits(controls_of(figure.one_model, data, name), wanted)
-        spec = panel.spec if name == shown else _spec(figure.chart(data, **state))
-        spec["usermeta"]["report"]["models"] = files
-        alt = panel.alt if name == shown else figure.alt(data, **state)
-        panels[name] = replace(panel, name=f"{key}-{name}", state=state, spec=spec, alt=alt)
-    return panels
-
-
-def _spec(chart):
-    return chart if isinstance(chart, dict) else chart.to_dict()
-
-
-def _is_written(panel):
-    return f"/{defaults.ROWS}/" in panel.spec["usermeta"]["report"]["data"]["url"]
-
-
-def _legends(figure, data, boxes):
-    """What stands above each panel: the legend of its row above the first one, else nothing."""
-    rows = iter(figure.legends(data))
-    starts = grid.row_starts(boxes, figure.columns(data))
-    return [next(rows, []) if starts_row else [] for starts_row in starts]
 
 
 def has_several(data: Data) -> bool:

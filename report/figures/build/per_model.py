@@ -18,27 +18,26 @@ PARAM = "model"
 
 def per_model(figure: Figure) -> Figure:
     """The figure of `PassageModels` that shows one model at a time, from a completed `Figure`."""
-    one = figure  # read "of one model" below
 
     def chart(data, model, **state):
-        return _chart(one, data, model, state)
+        return _chart(figure, data, model, state)
 
     def alt(data, model, **state):
-        return f"{_labels(data)[model]}: {one.alt(data.by_name[model], **state)}"
+        return f"{_labels(data)[model]}: {figure.alt(data.by_name[model], **state)}"
 
     return replace(
         figure,
-        left_out=lambda data: _left_out(one, data),
-        title=lambda data: one.title(_first(one, data)),
-        caption=lambda data: _caption(one, data),
-        use=lambda data: max(map(one.use, _drawable(one, data).values()), key=len),
-        controls=lambda data: controls_of(one, data),
+        left_out=lambda data: _left_out(figure, data),
+        title=lambda data: figure.title(_first(figure, data)),
+        caption=lambda data: _caption(figure, data),
+        use=lambda data: max(map(figure.use, _drawable(figure, data).values()), key=len),
+        controls=lambda data: controls_of(figure, data),
         chart=chart,
-        rows=lambda data, model, **state: one.rows(data.by_name[model], **state),
+        rows=lambda data, model, **state: figure.rows(data.by_name[model], **state),
         alt=alt,
-        seen=lambda data, model, **state: one.seen(data.by_name[model], **state),
-        boxes=lambda data: grid.equal_boxes(1, 1, one.aspect, one.phone_aspect),
-        one_model=one,
+        seen=lambda data, model, **state: figure.seen(data.by_name[model], **state),
+        boxes=lambda data: grid.equal_boxes(1, 1, figure.aspect, figure.phone_aspect),
+        one_model=figure,
     )
 
 
@@ -95,7 +94,7 @@ def _labels(data):
 
 
 def _drawable(figure, data) -> dict[str, PassageData]:
-    """The models, by name, that have what a figure shows, at least one.
+    """The models, by name, that have what a figure shows, at least figure.
 
     raises: ReportError if there is none
     """

@@ -11,7 +11,7 @@ from report.figures.parts import theme
 
 
 def params() -> list[altair.Parameter]:
-    """None; `ternary` has one."""
+    """The params that these layers need: none."""
     return []
 
 
