@@ -94,7 +94,7 @@ def _labels(data):
 
 
 def _drawable(figure, data) -> dict[str, PassageData]:
-    """The models, by name, that have what a figure shows, at least figure.
+    """The models, by name, that have what a figure shows, at least one.
 
     raises: ReportError if there is none
     """
