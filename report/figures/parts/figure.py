@@ -44,7 +44,7 @@ class Figure:
     """`chart(data, **state)`: an Altair chart of `altair.NamedData("rows")`.
 
     Where a dataset of the site already has what is shown, it ends in `theme.frame`, which names
-    the dataset and the decoder in `report/web`.
+    the dataset and the decoder in `report/web/data`.
     """
 
     rows: Callable[..., Rows | dict[str, Rows]]

@@ -1,6 +1,8 @@
 """Average attention weight by position, under several conditions: the panels of such a figure,
 their numbers and the words that they share. `received_chart` draws a panel.
 
+These stand in one file because each of the four figures of a filler takes all of them.
+
 Readers and articles count layers and heads from 1. Data, addresses and the values of controls hold
 indices from 0. `panels` converts.
 """
