@@ -47,7 +47,7 @@ def panels(data: PassageModels) -> list[str]:
 def chart(data: PassageModels, panel: int = 0, **state: str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     model = data.models[panel]
-    top = max(float(each.head_statistics["first_token"].max()) for each in data.models)
+    top = max(float(m.head_statistics["first_token"].max()) for m in data.models)
     heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
     axes = {
         "x": altair.X("layer:Q", title="layer (index from 0)")

@@ -9,6 +9,7 @@ from report.figures.parts import token_names
 from tests.figures.pictures import picture, specification
 from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
     drawn_of,
+    each,
     every_figure,
     panels_of,
 )
@@ -70,15 +71,17 @@ def test_no_label_is_cut_off_or_covers_another(figure, drawn_of, browser, phone)
 
 
 @every_figure
+def test_these_figures_have_an_axis_of_tokens(figure, drawn_of):  # noqa: F811
+    spec = specification(figure, drawn_of, **panels_of(figure, drawn_of)[0])
+    names = {param["name"] for param in spec["params"]}
+    assert (token_names.LABELS in names) == (figure.name in WITH_TOKENS)
+
+
+@each(WITH_TOKENS)
 @pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
 def test_whatever_a_token_says_its_label_keeps_its_place(figure, drawn_of, browser, phone):  # noqa: F811
-    panel = panels_of(figure, drawn_of)[0]
-    empty = specification(figure, drawn_of, **panel)
-    labels = [param for param in empty["params"] if param["name"] == token_names.LABELS]
-    assert labels or figure.name not in WITH_TOKENS
-    if not labels:
-        return  # no axis of tokens: the picture is the one that is looked at above
-    spec = still.specification(figure, drawn_of, phone=phone, empty=empty, **panel)
+    empty = specification(figure, drawn_of)
+    spec = still.specification(figure, drawn_of, phone=phone, empty=empty)
     (labels,) = [param for param in spec["params"] if param["name"] == token_names.LABELS]
     labels["value"] = [HOSTILE[n % len(HOSTILE)] for n in range(len(labels["value"]))]
     found = texts(browser, still.drawn(spec))

@@ -16,7 +16,6 @@ from report.figures.parts import target_classes
 from tests.figures import hand_made, hand_table, live_page
 from tests.figures.live_page import OF_TABLES, go_live, told_at
 from tests.figures.test_decoders import assert_same, decoded
-from tests.serving import served
 
 every_rendering = pytest.mark.parametrize("rendering", ["csv", "json", "sentences"])
 
@@ -142,14 +141,10 @@ def test_alt_text_of_a_panel_has_the_means_of_all_renderings(table):
 # --- In a browser --------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory):
+@pytest.fixture
+def tables(table, tables_address):
     """(a hand-made study, address of a page with its figures)."""
-    site = tmp_path_factory.mktemp("site")
-    data = hand_table.study(site / "datasets" / "hand" / "ba9876543210")
-    live_page.write_table(site, data)
-    with served(site) as root:
-        yield data, f"{root}articles/hand/"
+    return table, tables_address
 
 
 @pytest.mark.browser

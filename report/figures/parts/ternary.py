@@ -1,7 +1,7 @@
 """The triangle of a ternary plot: grid, ticks, labels and titles of three axes.
 
 Corners: top, lower left, lower right; a point's three shares add up to 1. Each axis is read on
-one side, against the clock: the top's share on the right side, the left's on the left side, the
+one side, anticlockwise: the top's share on the right side, the left's on the left side, the
 right's on the base. The sides have length 1 in both directions, whatever the box's shape.
 """
 
