@@ -160,7 +160,7 @@ def altair_page(site, target):
 
     from report.datasets.read.study import open_study
     from report.figures.build import still
-    from report.pages.article import figure_module
+    from report.figures.build.find import figure_named
 
     (manifest,) = site.folder.glob("datasets/*/*/manifest.json")
     data = open_study([manifest.parent])
@@ -168,8 +168,8 @@ def altair_page(site, target):
     names = [path.stem for path in pages if not path.stem.endswith(".vega")]
     specs = []
     for name in names:
-        module = figure_module(name)
-        spec = still.specification(module, data)
+        figure = figure_named(name)
+        spec = still.specification(figure, data)
         if name == "attention_map":
             spec = _plain_map(data)
         specs.append(spec)

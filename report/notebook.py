@@ -13,9 +13,12 @@ import shlex
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import altair
+import numpy as np
 
+from report.datasets.read.passage import PassageData
 from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.figures.build import still
@@ -24,16 +27,25 @@ from report.inputs.passages import SUFFIXES, passage_names
 from report.measuring import kinds
 from report.measuring.plan import plans
 from report.measuring.run import carry_out, named_anywhere
-from report.pages.article import figure_for, reason_left_out
+from report.pages.article import figure_for
 from report.project import Project
 from report.study.front_matter import FrontMatter
 from report.study.study import Study
+
+if TYPE_CHECKING:
+    import pandas
 
 NAME = "notebook"
 CACHE = "attention-focus-plots"
 
 
-def measure(model="falcon-8x8", passage="the-lamp-on-the-hill", *, force=False, **options):
+def measure(
+    model: str | Path = "falcon-8x8",
+    passage: str | dict[str, Any] = "the-lamp-on-the-hill",
+    *,
+    force: bool = False,
+    **options: Any,
+) -> "Measurements":
     """Measure every head of a model on a passage, or read what was measured before.
 
     model: an embedded model, a folder, or "owner/model[@revision]" on the hub
@@ -41,7 +53,6 @@ def measure(model="falcon-8x8", passage="the-lamp-on-the-hill", *, force=False, 
         or, as in front matter, a dict such as {"dataset": "seattle-weather", "row": 3}
     force: measure again even if nothing changed
     options: layers, dtype, device, chat and the like, as in front matter
-    returns: `Measurements`
     raises: ReportError, which says in one sentence what is wrong
     """
     wanted = _front_matter(model, passage, options)
@@ -50,57 +61,61 @@ def measure(model="falcon-8x8", passage="the-lamp-on-the-hill", *, force=False, 
     kept = Project(_cache())
     chosen = plans(study, kept, inputs, force)
     again = _command(wanted, chosen[0], options)
-    (found,) = carry_out(
+    (done,) = carry_out(
         chosen, study, inputs, kept, lambda *_: None, print, force=force, again=again
     )
-    return Measurements(open_study([found.folder]))
+    return Measurements(open_study([done.folder]))
 
 
-def figure(name, measurements, **state):
+def figure(name: str, measurements: "Measurements", **state: int | str) -> altair.Chart:
     """A figure of `measure`'s result as an Altair chart, with its data inside.
+
+    A notebook shows the chart, and its method `save` writes it to a file.
 
     name: of a file in `report/figures`, e.g. "attention_map"
     state: where its controls stand, e.g. layer=3, head=2
-    returns: altair.Chart, which a notebook shows and `save` writes to a file
     raises: ReportError for an unknown figure, one that this model has no data for, or a state out
         of reach
     """
     data = measurements.data
-    module = figure_for(name, data)
-    if hasattr(module, "panels"):
+    shown = figure_for(name, data)
+    if shown.panels:
         raise ReportError(
             f"figure {name!r} compares several models or prompts; it needs an article."
         )
-    reason = reason_left_out(module, data)
+    reason = shown.left_out(data)
     if reason:
         raise ReportError(f"figure {name!r} cannot be drawn of this model: {reason}")
-    spec = still.specification(module, data, **state)
-    spec.pop("usermeta", None)  # for the script of a page
+    spec = still.specification(shown, data, **state)
+    spec.pop("usermeta", None)  # is for the script of a page
     return altair.Chart.from_dict(spec)
 
 
 class Measurements:
-    """What was measured, by name: `m["heads"]`, `m["attention"]` …, each a pandas frame."""
+    """What was measured, as pandas frames by name: `m["heads"]`, `m["attention"]` …"""
 
-    def __init__(self, data):
+    def __init__(self, data: PassageData):
         self.data = data
-        """`PassageData`: the datasets, as figures see them."""
+        """The datasets, as figures see them."""
 
     @property
-    def names(self):
-        """What there is, list of str."""
-        found = ["tokens", "heads", "attention"]
-        return found + ["updates"] * (self.data.capabilities["updates"] is not None)
+    def names(self) -> list[str]:
+        """Names of the frames that there are."""
+        has_updates = self.data.capabilities["updates"] is not None
+        return ["tokens", "heads", "attention", *(["updates"] if has_updates else [])]
 
-    def __getitem__(self, name):
-        """A pandas frame by its name, as `tokens`, `heads`, `attention` and `updates` say."""
+    def __getitem__(self, name: str) -> "pandas.DataFrame":
+        """A frame by its name: `tokens`, `heads`, `attention` or `updates`.
+
+        raises: ReportError for an unknown name
+        """
         if name not in self.names:
             raise ReportError(f"unknown table {name!r}; there are: {', '.join(self.names)}.")
         return getattr(self, name)
 
     @functools.cached_property
-    def tokens(self):
-        """A row a token of the passage: token (index), id, text, special."""
+    def tokens(self) -> "pandas.DataFrame":
+        """A row for each token of the passage: token (index), id, text, special."""
         tokens = self.data.tokens
         return _frame(
             {
@@ -112,45 +127,49 @@ class Measurements:
         )
 
     @functools.cached_property
-    def heads(self):
-        """A row a head and source (passage or corpus): source, layer, head, and fractions of
-        tokens whose largest target is the token itself (itself) or token 0 (first_token), and how
-        far the largest probability is above the second on average (concentration)."""
+    def heads(self) -> "pandas.DataFrame":
+        """A row for each head and source (passage or corpus).
+
+        itself and first_token are fractions of tokens: of those whose largest target is the token
+        itself, or token 0. concentration is how far the largest probability is above the second,
+        on average.
+        """
         table = self.data.head_statistics
         return _frame({name: table[name] for name in table if not name.startswith("rank_")})
 
     @functools.cached_property
-    def attention(self):
-        """A row a layer, head, current token and target token that it can see: score (before
-        softmax), its terms (content, bias, position, as far as the model has them), probability."""
-        import numpy as np
+    def attention(self) -> "pandas.DataFrame":
+        """A row for each head, current token and target token that the current token can see.
 
-        found = []
+        score is that before softmax; its terms content, bias and position follow as far as the
+        model has them, then probability.
+        """
+        heads = []
         for layer, head in np.ndindex(self.data.layers, self.data.heads):
-            one = self.data.attention(layer, head)
-            current, target = np.nonzero(one.visible.mask())
+            attention = self.data.attention(layer, head)
+            current, target = np.nonzero(attention.visible.mask())
             columns = {"layer": np.full(len(current), layer), "head": np.full(len(current), head)}
             columns |= {"current_token": current, "target_token": target}
-            columns["score"] = one.capped[current, target]
+            columns["score"] = attention.capped[current, target]
             columns |= {
-                name: score_terms.matrix(one, name)[current, target]
+                name: score_terms.matrix(attention, name)[current, target]
                 for name in self.data.terms
                 if name not in ("score", "row_constant")
             }
-            columns["probability"] = one.probability[current, target]
-            found.append(columns)
-        return _frame({name: np.concatenate([each[name] for each in found]) for name in found[0]})
+            columns["probability"] = attention.probability[current, target]
+            heads.append(columns)
+        return _frame(_joined(heads))
 
     @functools.cached_property
-    def updates(self):
-        """A row a layer, head and token: magnitude (length of the update over that of the hidden
-        state), alignment (cosine of the two), largest_target (index of a token)."""
-        import numpy as np
+    def updates(self) -> "pandas.DataFrame":
+        """A row for each layer, head and token, of what the head adds to the hidden state.
 
+        magnitude is the length of this update over that of the hidden state, alignment the cosine
+        of the two, and largest_target the index of a token.
+        """
         layers = [self.data.updates(layer)["points"] for layer in range(self.data.layers)]
-        layer = np.repeat(np.arange(len(layers)), [len(each["token"]) for each in layers])
-        columns = {name: np.concatenate([each[name] for each in layers]) for name in layers[0]}
-        return _frame({"layer": layer} | columns)
+        layer = np.repeat(np.arange(len(layers)), [len(table["token"]) for table in layers])
+        return _frame({"layer": layer} | _joined(layers))
 
     def __repr__(self):
         data = self.data
@@ -180,7 +199,7 @@ def _front_matter(model, passage, options):
 
 
 def _command(wanted, plan, options):
-    """The command of a shell that measures the same again; None where nothing is measured."""
+    """A shell command that measures the same again; None where nothing is measured."""
     if plan.state != "measure":
         return None
     passage = wanted.passage
@@ -213,7 +232,12 @@ def _cache():
     return folder
 
 
+def _joined(tables):
+    """Tables of the same columns, one below the other: dict of name to array."""
+    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+
+
 def _frame(columns):
-    import pandas  # takes its time, so not before it is needed
+    import pandas  # slow to import, and only needed here
 
     return pandas.DataFrame(columns)

@@ -1,10 +1,11 @@
 """What tests of an article's words share: it is rendered without charts, and read as text."""
 
 import re
+from dataclasses import replace
 
 from report import files
-from report.figures.build.find import figure_module, figure_names
-from report.pages import render
+from report.figures.build.find import figure_named
+from report.pages import article, render
 
 CAPTION = r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>'
 """A figure, and what is said under it."""
@@ -27,8 +28,13 @@ def words_only(monkeypatch):
     monkeypatch.setattr(render, "write_cover", lambda *arguments: None)
     monkeypatch.setattr(render.vega, "vega", lambda specification: {})
     monkeypatch.setattr(files.os, "fsync", lambda file: None)  # of many small files
-    for name in figure_names():
-        monkeypatch.setattr(figure_module(name), "chart", lambda data, **state: NoChart())
+    monkeypatch.setattr(
+        article,
+        "figure_named",
+        lambda name, own=None: replace(
+            figure_named(name, own), chart=lambda data, **state: NoChart()
+        ),
+    )
 
 
 def figures(text):

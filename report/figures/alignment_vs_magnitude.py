@@ -3,21 +3,20 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, score_terms, theme, updates
-from report.figures.parts.updates import controls, left_out, rows  # noqa: F401
+from report.datasets.read.passage import PassageData
+from report.figures import Figure
+from report.figures.parts import choices, score_terms, theme, token_names, updates
 from report.text import number, percent
 
-ASPECT = 1.35
-PHONE_ASPECT = 0.92
 TENDENCY = 0.3
-"""Correlation of orientation and magnitude beyond which one says something about the other."""
+"""From this correlation on, the magnitude of an update says something about its orientation."""
 
 
-def title(data):
+def title(data: PassageData) -> str:
     return "Impact Orientation vs Impact Strength"
 
 
-def caption(data):
+def caption(data: PassageData) -> str:
     return (
         f"A point is one token in one head. Impact orientation is the orientation of an update, "
         f"impact strength its magnitude. {updates.explained(data)} Colour and shape say what the "
@@ -25,8 +24,8 @@ def caption(data):
     )
 
 
-def chart(data, **state):
-    at = choices.at_state(controls(data), state)
+def chart(data: PassageData, **state: int) -> altair.LayerChart:
+    at = choices.at_state(updates.controls(data), state)
     points = altair.Chart(altair.NamedData("points")).transform_filter(updates.AFTER_FIRST)
     return theme.frame(
         altair.layer(
@@ -34,12 +33,9 @@ def chart(data, **state):
             _cloud(data, points),
             *(ring.encode(**_axes()) for ring in updates.marked(points, 110)),
         ),
-        name="alignment_vs_magnitude",
+        theme.Source("updates/{layer}.json", "tables", ["points"]),
         description=f"{title(data)}: a scatter plot, one point a token and head",
         controls=at,
-        url="updates/{layer}.json",
-        decode="tables",
-        datasets=["points"],
         shows={"points": updates.DRAWN},
         params=updates.params(at),
     )
@@ -66,8 +62,8 @@ def _cloud(data, points):
     return (
         points.transform_calculate(
             kind=score_terms.KIND,
-            label=theme.token_label("token", "token_text"),
-            target_label=theme.token_label("largest_target", "largest_target_text"),
+            label=token_names.token_label("token", "token_text"),
+            target_label=token_names.token_label("largest_target", "largest_target_text"),
         )
         .mark_point(
             filled=True,
@@ -79,8 +75,8 @@ def _cloud(data, points):
     )
 
 
-def alt(data, **state):
-    layer = choices.values(controls(data), state)["layer"]
+def alt(data: PassageData, **state: int) -> str:
+    layer = choices.values(updates.controls(data), state)["layer"]
     columns = updates.points(data, state)
     seen = columns["token"] > 0
     _, value = tendency(columns)
@@ -93,8 +89,8 @@ def alt(data, **state):
     )
 
 
-def tendency(points):
-    """Which way longer updates lie, of the columns of a table "points", token 0 left out.
+def tendency(points: dict[str, np.ndarray]) -> tuple[int, float | None]:
+    """Which way longer updates lie, of the columns of a table "points"; token 0 does not count.
 
     returns: -1 (to the left), 1 (to the right) or 0 (neither); and the correlation of orientation
         and magnitude, None where one of them does not vary
@@ -107,7 +103,7 @@ def tendency(points):
     return int(np.sign(value)) if abs(value) >= TENDENCY else 0, value
 
 
-def seen(data, **state):
+def seen(data: PassageData, **state: int) -> str:
     """On which side most points lie, and whether that goes with how far up they are."""
     columns = updates.points(data, state)
     after_first = columns["token"] > 0
@@ -121,3 +117,18 @@ def seen(data, **state):
     if way:
         more = f"longer updates tend to lie more to the {'left' if way < 0 else 'right'}"
     return f"{said}; {more} (correlation {number(correlation)})."
+
+
+figure = Figure(
+    shows=__doc__,
+    title=title,
+    caption=caption,
+    controls=updates.controls,
+    seen=seen,
+    left_out=updates.left_out,
+    aspect=1.35,
+    phone_aspect=0.92,
+    chart=chart,
+    rows=updates.rows,
+    alt=alt,
+)

@@ -3,8 +3,11 @@
 import altair
 import numpy as np
 
-from report.errors import ReportError
-from report.figures.parts import choices, scatter, score_terms, ternary, theme
+from report.datasets.formats.attention import DecodedAttention
+from report.datasets.read.passage import PassageData, Token
+from report.figures.parts import choices, marking, scatter, score_terms, ternary, theme, token_names
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
 from report.text import percent
 
 ASPECT = 1.12
@@ -13,12 +16,11 @@ RANKS = 11
 """Targets of a row that the datasets list."""
 
 
-def title(data):
+def title(data: PassageData) -> str:
     return "Attention Breakdown"
 
 
-def left_out(data):
-    """Why this figure cannot be drawn of a model, in one sentence; "" if it can."""
+def left_out(data: PassageData) -> str:
     number = len(score_terms.choosing(data))
     if number >= 2:
         return ""
@@ -32,14 +34,11 @@ def left_out(data):
 
 def _axes(data):
     """The terms that the figure compares: dict of term to its name."""
-    reason = left_out(data)
-    if reason:
-        raise ReportError(f"attention_breakdown cannot be drawn: {reason}")
     names = score_terms.names(data)
     return {term: names[term] for term in score_terms.choosing(data)}
 
 
-def caption(data):
+def caption(data: PassageData) -> str:
     axes = _axes(data)
     target = (
         "A point is a current token and its target of one rank: rank 0 is its largest target, "
@@ -68,31 +67,28 @@ def _own_only(data):
     return ": token 0, which has one target only, is always one of them" if data.causal else ""
 
 
-def use(data):
+def use(data: PassageData) -> str:
     return "The slider “Rank” leads from the largest target of each token to the second, and so on."
 
 
-def controls(data):
+def controls(data: PassageData) -> list[Control | Switch]:
     return [
         choices.layer_control(data),
         choices.head_control(data),
-        choices.Control("sort_idx", "Rank (0 = largest)", 0, min(RANKS, data.length) - 1, 0),
+        Control("sort_idx", "Rank (0 = largest)", 0, min(RANKS, data.length) - 1, 0),
     ]
 
 
-def chart(data, **state):
+def chart(data: PassageData, **state: int) -> altair.LayerChart:
     axes = _axes(data)
     plane = scatter if len(axes) == 2 else ternary
     kind = "two score terms, a scatter plot" if len(axes) == 2 else "a ternary plot of three terms"
     return theme.frame(
         altair.layer(*plane.layers(axes), _points(data, axes, plane), _marked(axes, plane)),
-        name="attention_breakdown",
+        theme.Source("attention/{layer}/{head}.json", "attention_breakdown", ["points"]),
         description=f"{title(data)}: {kind}",
         controls=choices.at_state(controls(data), state),
-        url="attention/{layer}/{head}.json",
-        decode="attention_breakdown",
-        datasets=["points"],
-        params=theme.marked("token") + plane.params(),
+        params=marking.marked("token") + plane.params(),
         terms=score_terms.names(data),
         axes=list(axes),
     )
@@ -112,7 +108,7 @@ def _points(data, axes, plane):
     tooltip = [
         altair.Tooltip("current:N", title="current token"),
         altair.Tooltip("target:N", title="target token"),
-        theme.apart(data),
+        token_names.apart(data),
         altair.Tooltip("probability:Q", title="probability", format=".3f"),
         *(
             altair.Tooltip(f"{term}:Q", title=f"{name} term", format=".2f")
@@ -135,36 +131,38 @@ def _points(data, axes, plane):
 
 def _marked(axes, plane):
     here = "datum.current_token === marked_token || datum.target_token === marked_token"
-    ring = theme.ring(altair.Chart(altair.NamedData("points")), here, 150)
+    ring = marking.ring(altair.Chart(altair.NamedData("points")), here, 150)
     return _labelled(ring, axes, plane).encode(**plane.position("x", "y"))
 
 
 def _labelled(mark, axes, plane):
     return mark.transform_calculate(
         **plane.place(axes),
-        apart=theme.APART,
-        current=theme.token_label("current_token", "current_text"),
-        target=theme.token_label("target_token", "target_text"),
+        apart=token_names.APART,
+        current=token_names.token_label("current_token", "current_text"),
+        target=token_names.token_label("target_token", "target_text"),
     )
 
 
-def rows(data, **state):
+def rows(data: PassageData, **state: int) -> dict[str, Rows]:
     layer, head, sort_idx = choices.values(controls(data), state).values()
     attention = data.attention(layer, head)
     return {"points": points(attention, data.tokens, sort_idx, list(_axes(data)))}
 
 
-def points(attention, tokens, sort_idx, axes):
-    """One dict for each current token whose target of that rank has a place in the figure.
+def points(
+    attention: DecodedAttention, tokens: list[Token], sort_idx: int, axes: list[str]
+) -> Rows:
+    """A row for each current token whose target of that rank has a place in the figure.
 
     axes: names of two or three terms
-    Keys: current_token, current_text, target_token, target_text, distance, probability, the terms
-    as they are; and of the terms less their smallest value in the row, share_<term>, divided by
-    their sum, where there are three, or height_<term>, where there are two.
+    A row has current_token, current_text, target_token, target_text, distance, probability and the
+    terms as they are. It also has each term less its smallest value among the targets of the
+    current token: as height_<term>, or, of three terms, divided by their sum as share_<term>.
     """
     terms = {name: score_terms.matrix(attention, name) for name in axes}
     first, last = attention.visible.first, attention.visible.last
-    found = []
+    records = []
     for current, target in enumerate(attention.largest_targets[:, sort_idx].tolist()):
         if target < 0:
             continue
@@ -176,7 +174,7 @@ def points(attention, tokens, sort_idx, axes):
         }
         total = sum(shifted.values())
         if total > 0:
-            found.append(
+            records.append(
                 {
                     "current_token": current,
                     "current_text": tokens[current].label,
@@ -188,7 +186,7 @@ def points(attention, tokens, sort_idx, axes):
                     **_placed(shifted, total),
                 }
             )
-    return found
+    return records
 
 
 def _placed(shifted, total):
@@ -197,31 +195,31 @@ def _placed(shifted, total):
     return {f"share_{name}": value / total for name, value in shifted.items()}
 
 
-def alt(data, **state):
+def alt(data: PassageData, **state: int) -> str:
     layer, head, sort_idx = choices.values(controls(data), state).values()
     axes = _axes(data)
-    found = rows(data, **state)["points"]
+    shown = rows(data, **state)["points"]
     kind = "Scatter" if len(axes) == 2 else "Ternary"
     start = f"{kind} plot of layer {layer}, head {head}, target number {sort_idx} by size: "
-    if not found:
+    if not shown:
         return start + "no target has a place in it."
     if len(axes) == 2:
-        means = {term: np.mean([p[f"height_{term}"] for p in found]) for term in axes}
+        means = {term: np.mean([p[f"height_{term}"] for p in shown]) for term in axes}
         parts = " and ".join(f"the {axes[term]} term {mean:.1f}" for term, mean in means.items())
-        return f"{start}{len(found)} points; on average {parts} above its minimum."
-    means = {term: np.mean([p[f"share_{term}"] for p in found]) for term in axes}
+        return f"{start}{len(shown)} points; on average {parts} above its minimum."
+    means = {term: np.mean([p[f"share_{term}"] for p in shown]) for term in axes}
     parts = ", ".join(f"{axes[term]} {mean:.0%}" for term, mean in means.items())
-    return f"{start}{len(found)} points; on average the score is {parts}."
+    return f"{start}{len(shown)} points; on average the score is {parts}."
 
 
-def seen(data, **state):
+def seen(data: PassageData, **state: int) -> str:
     """The term that speaks most for the targets shown, and for how many of them."""
     sort_idx = choices.values(controls(data), state)["sort_idx"]
-    axes, found = _axes(data), rows(data, **state)["points"]
-    if not found:
+    axes, shown = _axes(data), rows(data, **state)["points"]
+    if not shown:
         return "No target of this rank has a place in the figure."
     field = "height" if len(axes) == 2 else "share"
-    parts = np.array([[point[f"{field}_{term}"] for term in axes] for point in found])
+    parts = np.array([[point[f"{field}_{term}"] for term in axes] for point in shown])
     leading = parts.argmax(1)
     most = int(np.bincount(leading, minlength=len(axes)).argmax())
     what = axes[list(axes)[most]]

@@ -1,9 +1,13 @@
 """Where every token of the passage looks: the scores of one head, the largest targets marked."""
 
+import altair
 import numpy as np
 
-from report.figures.parts import choices, map, raster, score_terms, theme
-from report.figures.parts.map import edge, score_range
+from report.datasets.formats.attention import DecodedAttention
+from report.datasets.read.passage import PassageData
+from report.figures.parts import choices, map, score_terms, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
 from report.text import percent
 
 ASPECT = 1.0
@@ -12,61 +16,44 @@ PAINTS_PIXELS = True
 """`rows` paints with colours of its own, so it must be told `dark`."""
 
 
-def title(data):
+def title(data: PassageData) -> str:
     return "Attention Map"
 
 
-def left_out(data):
-    """Why this figure cannot be drawn of a model, in one sentence; "" if it can, as always."""
-    return ""
-
-
-def caption(data):
+def caption(data: PassageData) -> str:
     return map.explained(data)
 
 
-def use(data):
+def use(data: PassageData) -> str:
     return map.use(data)
 
 
-def controls(data):
+def controls(data: PassageData) -> list[Control | Switch]:
     return [choices.layer_control(data), choices.head_control(data)]
 
 
-def chart(data, **state):
+def chart(data: PassageData, **state: int) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     attention = data.attention(*(control.value for control in at))
-    low, high = score_range(attention)
+    low, high = map.score_range(attention)
     return theme.frame(
         map.layers(data),
-        name="attention_map",
+        theme.Source("attention/{layer}/{head}.json", "attention_map", map.DATASETS),
         description=title(data) + ": scores of one head, current token by target token",
         controls=at,
-        url="attention/{layer}/{head}.json",
-        decode="attention_map",
-        datasets=["map", "markers", "edge", "cursor", "no_score"],
         params=map.params(data.tokens, low, high),
         **map.looks(),
         terms=score_terms.names(data),
     )
 
 
-def rows(data, *, dark=False, **state):
+def rows(data: PassageData, *, dark: bool = False, **state: int) -> dict[str, Rows]:
     attention = data.attention(*choices.values(controls(data), state).values())
-    low, high = score_range(attention)
-    shades = "dark" if dark else "light"
-    picture = raster.raster(attention.capped, low, high, theme.SCORE_RAMP[shades])
-    return {
-        "map": [{"image": raster.data_url(picture)}],
-        "markers": markers(attention),
-        "edge": edge(attention.visible),
-        "cursor": [],
-        "no_score": [],
-    }
+    return map.rows(attention, markers(attention), dark)
 
 
-def markers(attention):
-    """The marked cells: list of dicts with current_token, target_token, kind."""
+def markers(attention: DecodedAttention) -> Rows:
+    """The marked cells: rows with current_token, target_token and kind."""
     return [
         {
             "current_token": current,
@@ -78,7 +65,7 @@ def markers(attention):
     ]
 
 
-def alt(data, **state):
+def alt(data: PassageData, **state: int) -> str:
     layer, head = choices.values(controls(data), state).values()
     attention = data.attention(layer, head)
     itself = np.diagonal(attention.probability)[1:].mean()
@@ -102,7 +89,7 @@ def _shape(visible):
     return "a lower triangle"
 
 
-def seen(data, **state):
+def seen(data: PassageData, **state: int) -> str:
     """The habit that the markers show, if more than half of the tokens have it."""
     layer, head = choices.values(controls(data), state).values()
     attention = data.attention(layer, head)

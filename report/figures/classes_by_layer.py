@@ -3,19 +3,20 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, head_sorted, target_classes, theme
+from report.datasets.read.table import TableData
+from report.figures import Figure
+from report.figures.parts import choices, head_sorted, marking, target_classes, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
 from report.figures.parts.heads import largest
-from report.figures.parts.target_classes import left_out  # noqa: F401 (a figure has it)
 from report.text import number, percent
 
-ASPECT, PHONE_ASPECT = 1.6, 1.05
 
-
-def title(data):
+def title(data: TableData) -> str:
     return "Where the probability goes, layer by layer"
 
 
-def caption(data):
+def caption(data: TableData) -> str:
     joined = ""
     if data.layers > 1:
         joined = " and a line joins the values of one rank: a line is no head"
@@ -28,23 +29,23 @@ def caption(data):
     )
 
 
-def use(data):
+def use(data: TableData) -> str:
     return (
         "Point at a value to read which head has it. Choose a class and a way to write the table; "
         "each has a scale of its own."
     )
 
 
-def controls(data):
+def controls(data: TableData) -> list[Control | Switch]:
     classes, renderings = target_classes.present(data), target_classes.renderings(data)
     first = "same_column" if "same_column" in classes else next(iter(classes))
     return [
-        choices.Switch("target", "Targets", classes, first),
-        choices.Switch("rendering", "Table written as", renderings, next(iter(renderings))),
+        Switch("target", "Targets", classes, first),
+        Switch("rendering", "Table written as", renderings, next(iter(renderings))),
     ]
 
 
-def chart(data, **state):
+def chart(data: TableData, **state: str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     shown = altair.Chart(altair.NamedData("heads")).transform_filter(
         "datum.target === target && datum.rendering === rendering"
@@ -68,16 +69,13 @@ def chart(data, **state):
             *_named_even(),
             *head_sorted.marked_head(shown, x, y),
         ),
-        name="classes_by_layer",
+        theme.Source("class_shares.json", "tables", ["heads"]),
         description="Probability of a class of targets by layer, heads sorted",
         controls=at,
-        url="class_shares.json",
-        decode="tables",
-        datasets=["heads"],
         shows={"heads": [["target", "=", "{target}"], ["rendering", "=", "{rendering}"]]},
         params=[
             *(altair.param(name=control.param, value=control.value) for control in at),
-            *theme.marked("layer", "head"),
+            *marking.marked("layer", "head"),
         ],
         walk=["layer", "rank"],
     )
@@ -85,26 +83,29 @@ def chart(data, **state):
 
 def _y():
     y = altair.Y("probability:Q", title="probability, mean over tokens")
-    # room for the labels of every class: a chart keeps the room that it began with
+    # A chart keeps the room for labels that it begins with, so there is room for every class.
     y = y.scale(zero=True, nice=False, padding=6)
     return y.axis(format=".2~%", tickCount=6)
 
 
 def _even(data, shown, x):
     """What even attention would give, from edge to edge."""
-    # it is the same for all heads of a layer; of a single layer no line could be drawn
-    one = shown.transform_filter("datum.rank === 0")
+    # The value is the same for all heads of a layer, so one head stands for all. A single layer
+    # gets a tick, since a line needs two.
+    first = shown.transform_filter("datum.rank === 0")
     style = {"color": altair.ExprRef("ink"), "aria": False}
     if data.layers == 1:
-        mark = one.mark_tick(thickness=1.6, size=60, orient="horizontal", **style)
+        mark = first.mark_tick(thickness=1.6, size=60, orient="horizontal", **style)
     else:
-        mark = one.mark_line(strokeDash=[5, 4], strokeWidth=1.6, **style)
+        mark = first.mark_line(strokeDash=[5, 4], strokeWidth=1.6, **style)
     return mark.encode(x=x, y=altair.Y("even:Q"))
 
 
 def _named_even():
-    """What that line is, at the upper right corner: next to it, it would lie on others; above the
-    number of the highest head."""
+    """What that line is, in the upper right corner: beside the line it would lie on others.
+
+    It stands above the number of the highest head.
+    """
     rule = altair.Chart(altair.InlineData([{}])).mark_rule(
         strokeDash=[5, 4], strokeWidth=1.6, color=altair.ExprRef("ink"), aria=False
     )
@@ -116,15 +117,14 @@ def _named_even():
     ]
 
 
-def rows(data, **state):
-    """The table "heads" as a list of dicts, of all classes and renderings whatever the state."""
-    target_classes.check(data)
+def rows(data: TableData, **state: str) -> dict[str, Rows]:
+    """The table "heads" of all classes and renderings, whatever the state."""
     choices.at_state(controls(data), state)
     return {"heads": theme.records(data.class_shares)}
 
 
-def alt(data, **state):
-    """Alt text that names the head and the layer with the largest value, and even attention."""
+def alt(data: TableData, **state: str) -> str:
+    """The head and the layer with the largest value, and even attention."""
     at = choices.values(controls(data), state)
     values = data.shares(at["target"], at["rendering"])
     layer, head = np.unravel_index(values.argmax(), values.shape)
@@ -139,8 +139,8 @@ def alt(data, **state):
     )
 
 
-def seen(data, **state):
-    """The head that gives the class most, against even attention, and how many go beyond that."""
+def seen(data: TableData, **state: str) -> str:
+    """The head that gives the class most, and how many go well beyond even attention."""
     at = choices.values(controls(data), state)
     values = data.shares(at["target"], at["rendering"])
     even = data.even(at["target"], at["rendering"])
@@ -158,3 +158,17 @@ def seen(data, **state):
         f"{said} {how_many.get(beyond, f'{beyond} of the {total} heads go')} beyond one and a half "
         "times even attention; the dashed line is even attention itself."
     )
+
+
+figure = Figure(
+    shows=__doc__,
+    title=title,
+    caption=caption,
+    use=use,
+    controls=controls,
+    seen=seen,
+    left_out=target_classes.left_out,
+    chart=chart,
+    rows=rows,
+    alt=alt,
+)

@@ -3,10 +3,12 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, grid, received, theme
+from report.datasets.read.conditions import ModelConditions
+from report.figures.parts import choices, grid, marking, received, received_chart, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
+from report.figures.parts.received import Panels
 from report.text import number, percent
-
-NAME = "filler_effect"
 
 MEASURES = {
     "taken": "share that the filler takes (1\u00a0−\u00a0λ)",
@@ -23,12 +25,11 @@ HEAT_RAMP = {
 }
 
 
-def title(data):
+def title(data: Panels) -> str:
     return f"What {received.named(data)} change, head by head, in {data.places[0].model.name}"
 
 
-def left_out(data):
-    """Why this figure cannot be drawn, in one sentence; "" if it can."""
+def left_out(data: Panels) -> str:
     reason = received.left_out(data, 2)
     if reason:
         return reason
@@ -41,7 +42,7 @@ def left_out(data):
     return ""
 
 
-def caption(data):
+def caption(data: Panels) -> str:
     model = data.places[0].model
     over = bands = ""
     if model.prompts > 1:
@@ -62,30 +63,30 @@ def caption(data):
     )
 
 
-def use(data):
+def use(data: Panels) -> str:
     return (
         "Click on a cell, or focus the map, move with the arrow keys and press Enter, to see its "
         "head below. The switch “Current tokens” shows what the last one alone does."
     )
 
 
-def controls(data):
+def controls(data: Panels) -> list[Control | Switch]:
     place = data.places[0]
-    model, one = place.model, received.COUNTED_FROM
+    model, first = place.model, received.COUNTED_FROM
     return [
-        choices.Control("layer", "Layer", 0, model.layers - 1, place.layer, one),
-        choices.Control("head", "Head", 0, model.heads - 1, place.head, one),
-        choices.Switch("measure", "Colour", MEASURES, "taken"),
+        Control("layer", "Layer", 0, model.layers - 1, place.layer, first),
+        Control("head", "Head", 0, model.heads - 1, place.head, first),
+        Switch("measure", "Colour", MEASURES, "taken"),
         received.reduction_control(mean="all"),
     ]
 
 
-def columns(data):
+def columns(data: Panels) -> int:
     """Panels side by side, below the map."""
     return 2
 
 
-def boxes(data):
+def boxes(data: Panels) -> list[grid.Box]:
     """The map over the whole width, as high as its layers need; two panels below."""
     layers = data.places[0].model.layers
     wide, narrow = grid.GRID_WIDTH, 360
@@ -94,14 +95,14 @@ def boxes(data):
     return [heat_map, panel, panel]
 
 
-def panels(data):
-    """Titles: the model, and the head that is chosen, twice."""
+def panels(data: Panels) -> list[str]:
+    """Titles: of the map the model, of both panels below the head that is chosen."""
     model = data.places[0].model
-    return [f"{model.name}, all heads", *[received.followed(model)] * 2]
+    return [f"{model.name}, all heads", *[received_chart.followed(model)] * 2]
 
 
-def legends(data):
-    """The map has its own; both panels below share one."""
+def legends(data: Panels) -> list[list[dict[str, str]]]:
+    """Both panels below share a legend; that of the map is in the chart."""
     return [[], received.legend(_lines(data), data.filler)]
 
 
@@ -110,35 +111,32 @@ def _lines(data):
 
 
 def _panel(data, number, at):
-    """Keywords of `received.rows` for one of the panels below; at: layer and head, from 0."""
+    """Keywords of `received.rows` for a panel below the map; at: layer and head, from 0."""
     both, cut = _lines(data), number == 1
     place = received.Place(data.places[0].model, at["layer"], at["head"])
     return {"place": place, "lines": both if cut else both[1:], "cut": cut}
 
 
-def chart(data, panel=0, **state):
-    received.check(NAME, data, 2)
+def chart(data: Panels, panel: int = 0, **state: int | str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     if panel == 0:
         return _map(data, at)
     values = {control.param: control.value for control in at}
-    return received.chart(
-        NAME, **_panel(data, panel, values), controls=at, filler=data.filler, follows=True
-    )
+    span = received_chart.Span(data.filler)
+    return received_chart.chart(**_panel(data, panel, values), controls=at, span=span, follows=True)
 
 
-def rows(data, panel=0, **state):
-    received.check(NAME, data, 2)
+def rows(data: Panels, panel: int = 0, **state: int | str) -> dict[str, Rows]:
     at = choices.values(controls(data), state)
     if panel == 0:
         return {"cells": cells(data.places[0].model, list(data.lines)[-1], at["reduction"])}
     return received.rows(**_panel(data, panel, at), reduction=at["reduction"])
 
 
-def cells(model, condition, over):
-    """One dict a head: layer, head, taken, total_variation and their standard errors.
+def cells(model: ModelConditions, condition: str, over: str) -> Rows:
+    """A row a head: layer, head, taken, total_variation and their standard errors.
 
-    over: "mean" or "last" current token; values are None where they are not known
+    over: "mean" of the current tokens, or the "last" one; values that are not known are None
     """
     effects = model.effects
     here = (effects["condition"] == condition) & (effects["rows"] == over)
@@ -150,8 +148,8 @@ def cells(model, condition, over):
         "total_variation": effects["total_variation"],
         "total_variation_error": effects["total_variation_error"],
     }
-    found = theme.records({name: column[here] for name, column in table.items()})
-    return [{n: None if np.isnan(v) else v for n, v in row.items()} for row in found]
+    records = theme.records({name: column[here] for name, column in table.items()})
+    return [{n: None if np.isnan(v) else v for n, v in row.items()} for row in records]
 
 
 def _map(data, at):
@@ -185,17 +183,18 @@ def _map(data, at):
             *_outline(table, x, y, chosen, [1, 0]),
             _legend_title(),
         ),
-        name=NAME,
+        theme.Source(
+            f"{model.address}effects.json",
+            "effects",
+            ["cells"],
+            tokens=f"{model.address}conditions.json",
+        ),
         description=f"{title(data)}: a heat map, a row a layer and a column a head",
         controls=at,
-        url=f"{model.address}effects.json",
-        decode="effects",
-        datasets=["cells"],
         params=[
             *(altair.param(name=name, value=values[name]) for name in ("layer", "head", "measure")),
-            *theme.marked("layer", "head"),
+            *marking.marked("layer", "head"),
         ],
-        tokens=f"{model.address}conditions.json",
         condition=list(data.lines)[-1],
         points="heads",
         model=model.address,
@@ -205,9 +204,9 @@ def _map(data, at):
 
 
 def _legend_title():
-    """What the colour says: it follows the switch, as no title of a legend can."""
+    """What the colour says, as a text: the title of a legend cannot follow the switch."""
     said, bar, above = choices.chosen("measure", MEASURES), f"{GRADIENT} + 12", theme.ABOVE
-    beside = "width > 400"  # where there is less room, above its bar
+    beside = "width > 400"  # else there is room above its bar only
     return theme.written(
         said,
         f"{beside} ? {bar} : 0",
@@ -232,11 +231,11 @@ def _axes(model):
 
 
 def _outline(table, x, y, condition, dash):
-    """A line around a cell, on a paler one, so that it is seen on every colour."""
-    one = table.transform_filter(condition)
+    """A line around a cell, on a wider one of paper, so that it is seen on every colour."""
+    cell = table.transform_filter(condition)
     styles = [{"stroke": "paper", "strokeWidth": 5}, {"stroke": "ink", "strokeWidth": 2}]
     return [
-        one.mark_rect(
+        cell.mark_rect(
             fill=None,
             stroke=altair.ExprRef(style["stroke"]),
             strokeWidth=style["strokeWidth"],
@@ -247,13 +246,12 @@ def _outline(table, x, y, condition, dash):
     ]
 
 
-def alt(data, panel=0, **state):
+def alt(data: Panels, panel: int = 0, **state: int | str) -> str:
     at = choices.values(controls(data), state)
     if panel > 0:
         return received.alt(**_panel(data, panel, at), reduction=at["reduction"])
     model = data.places[0].model
-    found = cells(model, list(data.lines)[-1], at["reduction"])
-    known = [row for row in found if row[at["measure"]] is not None]
+    known = _known(data, at)
     which = "mean over the current tokens after it"
     if at["reduction"] == "last":
         which = "last current token"
@@ -271,12 +269,16 @@ def alt(data, panel=0, **state):
     )
 
 
-def seen(data, **state):
+def _known(data, at):
+    """The cells whose colour is known at a state."""
+    table = cells(data.places[0].model, list(data.lines)[-1], at["reduction"])
+    return [row for row in table if row[at["measure"]] is not None]
+
+
+def seen(data: Panels, **state: int | str) -> str:
     """The head with the largest value, what half of all heads stay below, and the head shown."""
     at = choices.values(controls(data), state)
-    model = data.places[0].model
-    found = cells(model, list(data.lines)[-1], at["reduction"])
-    known = [row for row in found if row[at["measure"]] is not None]
+    known = _known(data, at)
     if not known:
         return f"What {received.named(data)} change is known of no head."
     top = max(known, key=lambda row: row[at["measure"]])
@@ -293,5 +295,5 @@ def seen(data, **state):
 
 
 def _called(row):
-    one = received.COUNTED_FROM
-    return f"layer {row['layer'] + one}, head {row['head'] + one}"
+    first = received.COUNTED_FROM
+    return f"layer {row['layer'] + first}, head {row['head'] + first}"

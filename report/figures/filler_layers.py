@@ -1,29 +1,16 @@
 """How deep a filler's effect goes: one head of several layers, without a filler and with it."""
 
-from report.figures.parts import choices, received
-from report.figures.parts.one_row import OneRow
-from report.figures.parts.received import use  # noqa: F401 (a figure has it)
-
-NAME = "filler_layers"
-ROW = OneRow(NAME, (received.BLUE, received.RED), cut=True)
-left_out = ROW.left_out
-controls = ROW.controls
-columns = ROW.columns
-boxes = ROW.boxes
-panels = ROW.panels
-legends = ROW.legends
-chart = ROW.chart
-rows = ROW.rows
-alt = ROW.alt
+from report.figures.parts import choices, one_row, received
+from report.figures.parts.received import Panels
 
 
-def title(data):
+def title(data: Panels) -> str:
     place = data.places[0]
     head = place.head + received.COUNTED_FROM
     return f"{place.model.name} Head {head} from layer to layer"
 
 
-def caption(data):
+def caption(data: Panels) -> str:
     without, with_it = data.lines.values()
     return (
         f"“{without}” is the prompt as it is, “{with_it}” the one with "
@@ -34,5 +21,10 @@ def caption(data):
     )
 
 
-def seen(data, **state):
-    return received.seen_kept(data, **choices.values(controls(data), state))
+def seen(data: Panels, **state: str) -> str:
+    return received.seen_kept(data, **choices.values(figure.controls(data), state))
+
+
+figure = one_row.figure(
+    __doc__, title, caption, seen, styles=(received.BLUE, received.RED), cut=True
+)

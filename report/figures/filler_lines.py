@@ -1,22 +1,23 @@
 """What a filler changes about the attention that a head gives: without it, with it, and where."""
 
-from report.figures.parts import choices, received, score_terms
-from report.figures.parts.received import use  # noqa: F401 (a figure has it)
+import altair
 
-NAME = "filler_lines"
+from report.figures import Figure
+from report.figures.parts import choices, grid, received, received_chart, score_terms
+from report.figures.parts.figure import Rows
+from report.figures.parts.received import Panels
 
 
-def title(data):
+def title(data: Panels) -> str:
     models = list(dict.fromkeys(place.model.name for place in data.places))
     return f"Attention with and without {received.named(data)}: {score_terms.listed(models)}"
 
 
-def left_out(data):
-    """Why this figure cannot be drawn, in one sentence; "" if it can."""
+def left_out(data: Panels) -> str:
     return received.left_out(data, 2)
 
 
-def caption(data):
+def caption(data: Panels) -> str:
     rules = ", between dashed rules," if data.rules else ""
     count = len(data.places)
     first, last = f"First {count} panels", f"Last {count}"
@@ -30,27 +31,25 @@ def caption(data):
     )
 
 
-def controls(data):
+def controls(data: Panels) -> list[choices.Switch]:
     return [received.reduction_control()]
 
 
-def columns(data):
-    """Panels side by side: one a head."""
+def columns(data: Panels) -> int:
+    """Panels side by side: each column is a head."""
     return len(data.places)
 
 
-def boxes(data):
-    """The room of each panel."""
+def boxes(data: Panels) -> list[grid.Box]:
     return received.boxes(data, 2)
 
 
-def panels(data):
+def panels(data: Panels) -> list[str]:
     """Titles of the panels: the top row, then the bottom row."""
     return [place.title for place in data.places] * 2
 
 
-def legends(data):
-    """What the lines of each row are."""
+def legends(data: Panels) -> list[list[dict[str, str]]]:
     top, bottom = _lines(data, cut=True), _lines(data, cut=False)
     return [received.legend(top), received.legend(bottom, data.filler)]
 
@@ -64,8 +63,7 @@ def _lines(data, cut):
 
 
 def _panel(data, number):
-    """Place, lines and row of a panel: the keywords of `received.rows`."""
-    received.check(NAME, data, 2)
+    """Keywords of `received.rows` for a panel."""
     row, column = divmod(number, len(data.places))
     return {
         "place": data.places[column],
@@ -74,26 +72,24 @@ def _panel(data, number):
     }
 
 
-def chart(data, panel=0, **state):
-    return received.chart(
-        NAME,
+def chart(data: Panels, panel: int = 0, **state: str) -> altair.LayerChart:
+    return received_chart.chart(
         **_panel(data, panel),
         controls=choices.at_state(controls(data), state),
-        filler=data.filler,
-        rules=data.rules,
+        span=received_chart.Span(data.filler, data.rules),
     )
 
 
-def rows(data, panel=0, **state):
+def rows(data: Panels, panel: int = 0, **state: str) -> dict[str, Rows]:
     return received.rows(**_panel(data, panel), **choices.values(controls(data), state))
 
 
-def alt(data, panel=0, **state):
+def alt(data: Panels, panel: int = 0, **state: str) -> str:
     return received.alt(**_panel(data, panel), **choices.values(controls(data), state))
 
 
-def seen(data, **state):
-    """What the tokens that both have keep, and whether the highest point lies in what is added."""
+def seen(data: Panels, **state: str) -> str:
+    """What the other tokens keep, and whether the highest point lies in what is added."""
     at = choices.values(controls(data), state)
     total, within = len(data.places), 0
     for number, place in enumerate(data.places, total):
@@ -107,3 +103,21 @@ def seen(data, **state):
     where = {0: f"outside the grey part in all {total}", total: f"in the grey part in all {total}"}
     held = where.get(within, f"in the grey part in {within} of {total}")
     return f"{received.seen_kept(data, **at)} Below, the highest point lies {held} panels."
+
+
+figure = Figure(
+    shows=__doc__,
+    title=title,
+    caption=caption,
+    use=received.use,
+    controls=controls,
+    seen=seen,
+    left_out=left_out,
+    columns=columns,
+    boxes=boxes,
+    panels=panels,
+    legends=legends,
+    chart=chart,
+    rows=rows,
+    alt=alt,
+)

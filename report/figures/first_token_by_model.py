@@ -1,8 +1,12 @@
 """How often each head's largest target is the first token, a panel for every model."""
 
 import altair
+import numpy as np
 
+from report.datasets.read.passage import PassageData, PassageModels
 from report.figures.parts import choices, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
 from report.figures.parts.head_sorted import SOURCES
 from report.text import percent
 
@@ -12,16 +16,15 @@ PHONE_ASPECT = 1.3
 COLUMNS = 3
 
 
-def title(data):
+def title(data: PassageModels) -> str:
     return "Attending to the first token, model by model"
 
 
-def left_out(data):
-    """Why this figure cannot be drawn, in one sentence; "" if it can."""
+def left_out(data: PassageModels) -> str:
     return "" if len(data.models) > 1 else "There is one model only, so nothing stands beside it."
 
 
-def caption(data):
+def caption(data: PassageModels) -> str:
     return (
         "A point is a head: how often the largest target of a token is the first token. At each "
         "layer the heads are sorted by their value, and a line joins the values of one rank. All "
@@ -29,24 +32,22 @@ def caption(data):
     )
 
 
-def controls(data):
-    return [choices.Switch("source", "Measured on", SOURCES, "corpus")]
+def controls(data: PassageModels) -> list[Control | Switch]:
+    return [Switch("source", "Measured on", SOURCES, "corpus")]
 
 
-def columns(data):
-    """Panels side by side where there is room."""
+def columns(data: PassageModels) -> int:
     return min(COLUMNS, len(data.models))
 
 
-def panels(data):
-    """Titles of the panels."""
+def panels(data: PassageModels) -> list[str]:
     return list(data.labels)
 
 
-def chart(data, panel=0, **state):
+def chart(data: PassageModels, panel: int = 0, **state: str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     model = data.models[panel]
-    top = max(float(one.head_statistics["first_token"].max()) for one in data.models)
+    top = max(float(m.head_statistics["first_token"].max()) for m in data.models)
     heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
     axes = {
         "x": altair.X("layer:Q", title="layer (index from 0)")
@@ -74,24 +75,25 @@ def chart(data, panel=0, **state):
             ),
             points.encode(**axes, tooltip=tooltip),
         ),
-        name="first_token_by_model",
+        theme.Source(
+            f"{model.address}head_statistics.json",
+            "tables",
+            ["heads"],
+            tokens=f"{model.address}passage.json",
+        ),
         description=f"{title(data)}: {data.labels[panel]}, by layer, heads sorted",
         controls=at,
-        url=f"{model.address}head_statistics.json",
-        decode="tables",
-        datasets=["heads"],
         shows={"heads": [["source", "=", "{source}"]]},
-        tokens=f"{model.address}passage.json",
         params=[altair.param(name="source", value=at[0].value)],
     )
 
 
-def rows(data, panel=0, **state):
+def rows(data: PassageModels, panel: int = 0, **state: str) -> dict[str, Rows]:
     choices.at_state(controls(data), state)
     return {"heads": theme.records(data.models[panel].head_statistics)}
 
 
-def alt(data, panel=0, **state):
+def alt(data: PassageModels, panel: int = 0, **state: str) -> str:
     source = choices.values(controls(data), state)["source"]
     values, labels = _values(data.models[panel], source), data.labels
     return (
@@ -101,10 +103,10 @@ def alt(data, panel=0, **state):
     )
 
 
-def seen(data, **state):
+def seen(data: PassageModels, **state: str) -> str:
     source = choices.values(controls(data), state)["source"]
     means = [float(_values(model, source).mean()) for model in data.models]
-    most, least = (means.index(each) for each in (max(means), min(means)))
+    most, least = (means.index(end) for end in (max(means), min(means)))
     return (
         f"Over {SOURCES[source]}, the average head attends most to the first token for "
         f"{percent(means[most])} of the tokens in {data.labels[most]} and for "
@@ -112,6 +114,6 @@ def seen(data, **state):
     )
 
 
-def _values(model, source):
+def _values(model: PassageData, source: str) -> np.ndarray:
     table = model.head_statistics
     return table["first_token"][table["source"] == source]

@@ -2,8 +2,11 @@
 
 import altair
 
+from report.datasets.read.passage import PassageModels
 from report.datasets.read.training import training_steps
 from report.figures.parts import choices, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
 from report.figures.parts.head_sorted import SOURCES
 from report.text import percent
 
@@ -11,16 +14,15 @@ OF_MODELS = True
 ASPECT = 1.6
 PHONE_ASPECT = 1.05
 WIDE = 20
-"""From so many times the smallest value on, an axis is logarithmic."""
+"""An axis is logarithmic if its largest value is more than this times the smallest."""
 
 
-def title(data):
+def title(data: PassageModels) -> str:
     step = "training step" if _steps(data) else "size of the model"
     return f"Attending to the first token, by {step}"
 
 
-def left_out(data):
-    """Why this figure cannot be drawn, in one sentence; "" if it can."""
+def left_out(data: PassageModels) -> str:
     if len(data.models) < 2:
         return "There is one model only, so there is nothing to compare it with."
     if len({place for place, _ in _places(data)}) < 2:
@@ -28,7 +30,7 @@ def left_out(data):
     return ""
 
 
-def caption(data):
+def caption(data: PassageModels) -> str:
     where = "training step" if _steps(data) else "number of parameters"
     mean = "The line joins the" if _steps(data) else "Large points with a name are"
     return (
@@ -37,11 +39,11 @@ def caption(data):
     )
 
 
-def controls(data):
-    return [choices.Switch("source", "Measured on", SOURCES, "corpus")]
+def controls(data: PassageModels) -> list[Control | Switch]:
+    return [Switch("source", "Measured on", SOURCES, "corpus")]
 
 
-def chart(data, **state):
+def chart(data: PassageModels, **state: str) -> altair.LayerChart:
     places = [place for place, _ in _places(data)]
     low, high = min(places), max(places)
     wide = high > WIDE * max(low, 1)
@@ -60,7 +62,7 @@ def chart(data, **state):
     y = altair.Y("first_token:Q", title="share of tokens attending most to token 0")
     y = y.axis(format=".0%", tickCount=6).scale(zero=True, nice=True)
     rows = altair.Chart(altair.NamedData("rows"))
-    heads, means = (rows.transform_filter(f"datum.what === '{each}'") for each in ("head", "mean"))
+    heads, means = (rows.transform_filter(f"datum.what === '{what}'") for what in ("head", "mean"))
     tooltip = [
         altair.Tooltip("model:N", title="model"),
         altair.Tooltip("named:N", title="what"),
@@ -73,7 +75,7 @@ def chart(data, **state):
     dots = means.mark_point(
         filled=True, size=70, opacity=1, color=altair.ExprRef("ink"), aria=False
     )
-    # models of several sizes are no steps of one thing: their means have names, and no line
+    # Models of several sizes are no course of one training: their means have names, and no line.
     named = means.mark_text(dy=-13, fontWeight=600, aria=False)
     joined = line if _steps(data) else named.encode(text="model:N")
     at = {"x": x, "y": y}
@@ -84,24 +86,24 @@ def chart(data, **state):
     )
 
 
-def rows(data, **state):
+def rows(data: PassageModels, **state: str) -> Rows:
     source = choices.values(controls(data), state)["source"]
-    found = []
+    records = []
     for (place, label), model in zip(_places(data), data.models, strict=True):
         table = model.head_statistics
         here = table["source"] == source
         common = {"model": label, "place": place}
         heads = zip(*(table[name][here] for name in ("layer", "head", "first_token")), strict=True)
-        found += [
+        records += [
             common | {"what": "head", "named": f"L{layer}H{head}", "first_token": value}
             for layer, head, value in heads
         ]
         mean = table["first_token"][here].mean()
-        found.append(common | {"what": "mean", "named": "mean of all heads", "first_token": mean})
-    return found
+        records.append(common | {"what": "mean", "named": "mean of all heads", "first_token": mean})
+    return records
 
 
-def seen(data, **state):
+def seen(data: PassageModels, **state: str) -> str:
     means = _means(data, state)
     first, last = means[0], means[-1]
     source = choices.values(controls(data), state)["source"]
@@ -111,15 +113,15 @@ def seen(data, **state):
     )
 
 
-def alt(data, **state):
+def alt(data: PassageModels, **state: str) -> str:
     said = ", ".join(f"{label} {percent(mean)}" for _, label, mean in _means(data, state))
     return f"{title(data)}. Means over all heads: {said}."
 
 
 def _means(data, state):
     """(place, label, mean) of every model, along the axis."""
-    found = [row for row in rows(data, **state) if row["what"] == "mean"]
-    return sorted((row["place"], row["model"], float(row["first_token"])) for row in found)
+    means = [row for row in rows(data, **state) if row["what"] == "mean"]
+    return sorted((row["place"], row["model"], float(row["first_token"])) for row in means)
 
 
 def _steps(data):

@@ -3,25 +3,27 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, head_sorted, over_models, theme
+from report.datasets.read.sweep import SweepStudy
+from report.figures.parts import choices, head_sorted, marking, over_models, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
 from report.text import large, percent
 
 ASPECT, PHONE_ASPECT = 1.35, 1.2
 COLUMNS = 2
 
 
-def title(data):
+def title(data: SweepStudy) -> str:
     return "One habit, several models"
 
 
-def left_out(data):
-    """Why this figure cannot be drawn, in one sentence; "" if it can."""
+def left_out(data: SweepStudy) -> str:
     if reason := over_models.left_out(data):
         return reason
     return "" if len(data.compared) > 1 else "It compares models that are not of one training."
 
 
-def caption(data):
+def caption(data: SweepStudy) -> str:
     return (
         "A point is a head. At each layer the heads are sorted by their value, and a line joins "
         "the values of one rank, which colour tells: a line is no head. The highest head of a "
@@ -30,12 +32,11 @@ def caption(data):
     )
 
 
-def controls(data):
-    return [choices.Switch("habit", "Looks at", over_models.HABITS, "first_token")]
+def controls(data: SweepStudy) -> list[Control | Switch]:
+    return [Switch("habit", "Looks at", over_models.HABITS, "first_token")]
 
 
-def panels(data):
-    """Titles of the panels."""
+def panels(data: SweepStudy) -> list[str]:
     return [
         f"{model.label}, {large(model.parameters)} parameters"
         + (f", step {model.step:,}" if model.step is not None else "")
@@ -43,10 +44,10 @@ def panels(data):
     ]
 
 
-def chart(data, panel=0, **state):
+def chart(data: SweepStudy, panel: int = 0, **state: str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     model = data.compared[panel]
-    most = max(each.layers for each in data.compared)
+    most_layers = max(compared.layers for compared in data.compared)
     table = (
         altair.Chart(altair.NamedData("rows"))
         .transform_calculate(value="datum[habit]")
@@ -68,37 +69,33 @@ def chart(data, panel=0, **state):
     ]
     return theme.frame(
         altair.layer(
-            *head_sorted.sorted_lines(model, table, x, y, "rank", tooltip, most),
+            *head_sorted.sorted_lines(model, table, x, y, "rank", tooltip, most_layers),
             *head_sorted.marked_head(table, x, y),
             theme.y_title(choices.chosen("habit", over_models.AXES)),
         ),
-        name="habits_by_model",
+        theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: {model.label}, by layer, heads sorted",
         controls=at,
-        url=over_models.ROWS,
-        decode="tables",
-        datasets=["rows"],
-        tokens=None,
         params=[
             altair.param(name="habit", value=at[0].value),
-            *theme.marked("layer", "head"),
+            *marking.marked("layer", "head"),
         ],
         walk=["layer", "rank"],
         model=over_models.grouped(model.label),
     )
 
 
-def rows(data, panel=0, **state):
+def rows(data: SweepStudy, panel: int = 0, **state: str) -> Rows:
     choices.at_state(controls(data), state)
     return over_models.head_rows(data.compared[panel])
 
 
-def seen(data, **state):
+def seen(data: SweepStudy, **state: str) -> str:
     habit = choices.values(controls(data), state)["habit"]
     means = [float(model.habit(habit).mean()) for model in data.compared]
     best = max(data.compared, key=lambda model: model.habit(habit).max())
     layer, head = over_models.strongest(best, habit)
-    most, least = (data.compared[int(find(means))] for find in (np.argmax, np.argmin))
+    most, least = (data.compared[int(which(means))] for which in (np.argmax, np.argmin))
     what = "of the tokens" if habit in over_models.OFTEN else "of its probability"
     return (
         f"Looking at {over_models.HABITS[habit]}: the average head does so with "
@@ -108,7 +105,7 @@ def seen(data, **state):
     )
 
 
-def alt(data, panel=0, **state):
+def alt(data: SweepStudy, panel: int = 0, **state: str) -> str:
     habit = choices.values(controls(data), state)["habit"]
     model = data.compared[panel]
     values = model.habit(habit)

@@ -2,7 +2,10 @@
 
 import altair
 
-from report.figures.parts import choices, over_models, theme
+from report.datasets.read.sweep import SweepStudy
+from report.figures.parts import choices, marking, over_models, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
 from report.text import percent
 
 ASPECT, PHONE_ASPECT = 1.35, 1.2
@@ -16,16 +19,15 @@ TITLES = {
 }
 
 
-def title(data):
+def title(data: SweepStudy) -> str:
     return "How heads come by their habits"
 
 
-def left_out(data):
-    """Why this figure cannot be drawn, in one sentence; "" if it can."""
+def left_out(data: SweepStudy) -> str:
     return over_models.no_training(data)
 
 
-def caption(data):
+def caption(data: SweepStudy) -> str:
     manifest = data.training[-1].manifest
     sweep, corpus = manifest["sweep"], manifest["corpus"]
     early = data.training[over_models.steepest(data)].step
@@ -45,20 +47,19 @@ def caption(data):
     )
 
 
-def use(data):
+def use(data: SweepStudy) -> str:
     return "Point at a head to see it in all panels."
 
 
-def controls(data):
+def controls(data: SweepStudy) -> list[Control | Switch]:
     return []
 
 
-def panels(data):
-    """Titles of the panels."""
+def panels(data: SweepStudy) -> list[str]:
     return [TITLES[habit] for habit in PANELS]
 
 
-def chart(data, panel=0, **state):
+def chart(data: SweepStudy, panel: int = 0, **state: int | str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     habit = PANELS[panel]
     steps = [model.step for model in data.training]
@@ -66,77 +67,87 @@ def chart(data, panel=0, **state):
     y = altair.Y("value:Q", title=over_models.AXES[habit]).scale(domainMin=0, zero=True, nice=True)
     y = y.axis(format=".0%", tickCount=5)
     table = altair.Chart(altair.NamedData("rows"))
-    heads = table.transform_filter("datum.layer !== null")
-    ends = heads.transform_filter("datum.ends === 1")
-    early = heads.transform_filter("datum.early === 1 && datum.ends === 0")
-    mean = table.transform_filter("datum.layer === null")
+    return theme.frame(
+        altair.layer(
+            *over_models.turn(data),
+            *(mark.encode(x=x, y=y) for mark in _lines(table, habit)),
+            *(mark.encode(x=x, y=y, text="named:N") for mark in _names(table, steps[-1])),
+        ),
+        theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
+        description=f"{TITLES[habit]}, by training step: a line a head",
+        controls=at,
+        params=marking.marked("layer", "head"),
+        walk=["step", "named"],
+        model=over_models.grouped("training"),
+    )
+
+
+HEADS = "datum.layer !== null"
+MEAN = "datum.layer === null"
+ENDS = "datum.ends === 1"
+"""Rows of the head that is highest at the end."""
+EARLY = "datum.early === 1 && datum.ends === 0"
+"""Rows of the head that was highest early, if that is another one."""
+
+
+def _lines(table, habit):
+    """Lines of all heads, of their mean and of the heads that stand out, and points to point at."""
+    heads = table.transform_filter(HEADS)
+    mean = table.transform_filter(MEAN)
+    marked = heads.transform_filter(
+        marking.either("datum.layer === marked_layer && datum.head === marked_head")
+    )
+    ink = altair.ExprRef("ink")
+    mass = theme.themed(*theme.MASS.values())
+    colour = theme.themed(*over_models.COLOURS[habit])
+    lines = [
+        heads.mark_line(strokeWidth=1, opacity=0.45, color=mass, aria=False),
+        mean.mark_line(strokeWidth=1.8, strokeDash=[5, 3], color=ink, aria=False),
+        heads.transform_filter(EARLY).mark_line(
+            strokeWidth=1.4, opacity=0.75, color=ink, aria=False
+        ),
+        heads.transform_filter(ENDS).mark_line(strokeWidth=2.6, color=colour, aria=False),
+        marked.mark_line(strokeWidth=2.2, color=ink, aria=False),
+    ]
     tooltip = [
         altair.Tooltip("named:N", title="head"),
         altair.Tooltip("step:Q", title="training step", format=",d"),
         altair.Tooltip("value:Q", title=_unit(habit), format=".1%"),
     ]
-    mass = theme.themed(*theme.MASS.values())
-    ink = altair.ExprRef("ink")
-    colour = theme.themed(*over_models.COLOURS[habit])
-    marked = heads.transform_filter(
-        theme.either("datum.layer === marked_layer && datum.head === marked_head")
+    around = table.mark_circle(size=90, color="transparent", aria=False)  # easy to hit
+    return [
+        *(line if line is lines[1] else line.encode(detail="named:N") for line in lines),
+        marked.mark_circle(size=40, opacity=1, color=ink, aria=False),
+        around.encode(tooltip=tooltip),
+    ]
+
+
+def _names(table, last):
+    """Names at the mean's last step, and where the heads that stand out are highest."""
+    heads = table.transform_filter(HEADS)
+    mean = table.transform_filter(MEAN).transform_filter(f"datum.step === {last}")
+    ends, early = (
+        heads.transform_filter(which).transform_filter("datum.highest === 1")
+        for which in (ENDS, EARLY)
     )
-    style = {"align": "right", "dx": -4, "dy": -10, "fontWeight": 700}
-    names = theme.halo(ends.transform_filter("datum.highest === 1").mark_text, **style)
-    names += theme.halo(
-        early.transform_filter("datum.highest === 1").mark_text, align="right", dx=-4, dy=-8
-    )
-    last = f"datum.step === {steps[-1]}"
-    means = theme.halo(
-        mean.transform_filter(last).mark_text, align="right", dx=-4, dy=-9, fontSize=theme.TICK
-    )
-    around = table.mark_circle(size=90, color="transparent", aria=False)
-    return theme.frame(
-        altair.layer(
-            *over_models.turn(data),
-            heads.mark_line(strokeWidth=1, opacity=0.45, color=mass, aria=False).encode(
-                x=x, y=y, detail="named:N"
-            ),
-            mean.mark_line(strokeWidth=1.8, strokeDash=[5, 3], color=ink, aria=False).encode(
-                x=x, y=y
-            ),
-            early.mark_line(strokeWidth=1.4, opacity=0.75, color=ink, aria=False).encode(
-                x=x, y=y, detail="named:N"
-            ),
-            ends.mark_line(strokeWidth=2.6, color=colour, aria=False).encode(
-                x=x, y=y, detail="named:N"
-            ),
-            marked.mark_line(strokeWidth=2.2, color=ink, aria=False).encode(
-                x=x, y=y, detail="named:N"
-            ),
-            marked.mark_circle(size=40, opacity=1, color=ink, aria=False).encode(x=x, y=y),
-            around.encode(x=x, y=y, tooltip=tooltip),
-            *(mark.encode(x=x, y=y, text="named:N") for mark in [*means, *names]),
-        ),
-        name="habits_in_training",
-        description=f"{TITLES[habit]}, by training step: a line a head",
-        controls=at,
-        url=over_models.ROWS,
-        decode="tables",
-        datasets=["rows"],
-        tokens=None,
-        params=theme.marked("layer", "head"),
-        walk=["step", "named"],
-        model=over_models.grouped("training"),
-    )
+    return [
+        *theme.halo(mean.mark_text, align="right", dx=-4, dy=-9, fontSize=theme.TICK),
+        *theme.halo(ends.mark_text, align="right", dx=-4, dy=-10, fontWeight=700),
+        *theme.halo(early.mark_text, align="right", dx=-4, dy=-8),
+    ]
 
 
 def _unit(habit):
     return "of tokens" if habit in over_models.OFTEN else "probability"
 
 
-def rows(data, panel=0, **state):
+def rows(data: SweepStudy, panel: int = 0, **state: int | str) -> Rows:
     choices.at_state(controls(data), state)
     habit = PANELS[panel]
     layer, head = last = over_models.strongest(data.training[-1], habit)
     peak = max(data.training[1:], key=lambda model: model.habit(habit)[layer, head])
     first, early_peak = over_models.early(data, habit)
-    found = []
+    records = []
     for model in data.training:
         values = model.habit(habit)
         for row in over_models.head_rows(model):
@@ -145,13 +156,13 @@ def rows(data, panel=0, **state):
             named_at = peak if place == last else early_peak if place == first else None
             drawn = {"ends": place == last, "early": place == first, "highest": model is named_at}
             drawn = {name: int(value) for name, value in drawn.items()}
-            found.append({"step": model.step, **kept, "value": row[habit], **drawn})
+            records.append({"step": model.step, **kept, "value": row[habit], **drawn})
         mean = {"layer": None, "head": None, "named": "mean", "value": float(values.mean())}
-        found.append({"step": model.step, **mean, "ends": 0, "early": 0, "highest": 0})
-    return found
+        records.append({"step": model.step, **mean, "ends": 0, "early": 0, "highest": 0})
+    return records
 
 
-def seen(data, **state):
+def seen(data: SweepStudy, **state: int | str) -> str:
     scores = [model.habit("induction").max() for model in data.training]
     at = over_models.steepest(data)
     low, high = data.training[at : at + 2]
@@ -177,7 +188,7 @@ def _drawn(data, habit, model):
     return "L{}H{}, {}".format(*place, line)
 
 
-def alt(data, panel=0, **state):
+def alt(data: SweepStudy, panel: int = 0, **state: int | str) -> str:
     habit = PANELS[panel]
     first, last = data.training[0], data.training[-1]
     layer, head = over_models.strongest(last, habit)

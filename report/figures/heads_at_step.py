@@ -3,55 +3,61 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, grid, over_models, theme
+from report.datasets.read.sweep import SweepStudy
+from report.figures.parts import choices, grid, marking, over_models, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
 from report.text import percent
 
 EDGES = theme.PAPER["light"], theme.FAINT["dark"]
-"""Of cells, (on light, on dark): a cell without a habit has nearly the colour of a dark page."""
+"""Lines between cells, (on light, on dark). On dark they are brighter than the page, because a cell
+without a habit has nearly the page's colour."""
 
 
-def title(data):
+def title(data: SweepStudy) -> str:
     return "Head by head, step by step"
 
 
-def left_out(data):
-    """Why this figure cannot be drawn, in one sentence; "" if it can."""
+def left_out(data: SweepStudy) -> str:
     return over_models.no_training(data)
 
 
-def boxes(data):
+def boxes(data: SweepStudy) -> list[grid.Box]:
     """Cells are about as high as they are wide, up to a height that fits a window."""
     model = data.training[-1]
     wide = model.heads / model.layers
     return [grid.Box(min(2.4, max(1.15, 1.5 * wide)), min(1.6, max(0.85, wide)))]
 
 
-def caption(data):
+def caption(data: SweepStudy) -> str:
     return (
         "A cell is a head; the stronger its colour, the stronger its habit, on the same scale at "
         "all steps. Values of at least 10 % are written in."
     )
 
 
-def use(data):
+def use(data: SweepStudy) -> str:
     return (
         "Move the slider to see heads take up a habit, and lose it again; the switch chooses the "
         "habit."
     )
 
 
-def controls(data):
+def controls(data: SweepStudy) -> list[Control | Switch]:
     steps = [f"{model.step:,}" for model in data.training]
     last = len(steps) - 1
     return [
-        choices.Control("at", "Training step", 0, last, last, labels=steps),
-        choices.Switch("habit", "Looks at", over_models.HABITS, "induction"),
+        Control("at", "Training step", 0, last, last, labels=steps),
+        Switch("habit", "Looks at", over_models.HABITS, "induction"),
     ]
 
 
-def turns(shade):
-    """From this value on, what is written in a cell is in the other one of black and white: the
-    one that has the larger contrast with the cell.
+def turns(shade: str) -> float:
+    """The value from which on the text of a cell changes between black and white.
+
+    The text has the colour with the larger contrast to the cell (WCAG 2).
+
+    shade: "light" or "dark"
     """
     values = np.linspace(0, 1, 101)
     part = theme.shades(theme.SCORE_RAMP[shade], values) / 255
@@ -61,7 +67,7 @@ def turns(shade):
     return round(float(values[np.argmax(black != black[0])]), 2)
 
 
-def chart(data, **state):
+def chart(data: SweepStudy, **state: int | str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     model = data.training[-1]
     table = (
@@ -69,10 +75,34 @@ def chart(data, **state):
         .transform_filter("datum.at === at")
         .transform_calculate(value="datum[habit]")
     )
+    x, y = _axes()
+    return theme.frame(
+        altair.layer(
+            _cells(table).encode(x=x, y=y),
+            _values(table, model.heads).encode(x=x, y=y),
+            _frame(table).encode(x=x, y=y),
+        ),
+        theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
+        description=f"{title(data)}: a map with a cell a head",
+        controls=at,
+        shows={"rows": [["at", "=", "{at}"]]},
+        params=[
+            *(altair.param(name=control.param, value=control.value) for control in at),
+            *marking.marked("layer", "head"),
+        ],
+        walk=["head", "layer"],
+        model=over_models.grouped("training"),
+    )
+
+
+def _axes():
     x = altair.X("head:O", title="head (index from 0)").axis(
         labelAngle=0, ticks=False, domain=False, labelOverlap="greedy"
     )
-    y = altair.Y("layer:O", title="layer").axis(ticks=False)
+    return x, altair.Y("layer:O", title="layer").axis(ticks=False)
+
+
+def _cells(table):
     legend = altair.Legend(
         title=None,
         orient="top",
@@ -91,47 +121,34 @@ def chart(data, **state):
         altair.Tooltip("step:Q", title="training step", format=",d"),
         altair.Tooltip("value:Q", title="value", format=".1%"),
     ]
-    room = f"width / {model.heads}"
+    mark = table.mark_rect(stroke=theme.themed(*EDGES), strokeWidth=1.5, aria=False)
+    return mark.encode(color=colour, tooltip=tooltip)
+
+
+def _values(table, heads):
+    """The values that are written into cells, where these are wide enough."""
     light, dark = turns("light"), turns("dark")
-    written = table.transform_filter("datum.value >= 0.1").mark_text(
+    mark = table.transform_filter("datum.value >= 0.1").mark_text(
         fontSize=theme.TICK,
         fontWeight="bold",
         color=altair.ExprRef(
             f"datum.value >= (dark ? {dark} : {light}) === dark ? 'black' : 'white'"
         ),
-        opacity=theme.only(f"{room} >= 26"),
+        opacity=theme.only(f"width / {heads} >= 26"),
         aria=False,
     )
-    here = theme.either("datum.layer === marked_layer && datum.head === marked_head")
-    frame = table.transform_filter(here).mark_rect(
+    return mark.encode(text=altair.Text("value:Q", format=".0%"))
+
+
+def _frame(table):
+    """A frame around the cell of the head that the reader marks."""
+    here = marking.either("datum.layer === marked_layer && datum.head === marked_head")
+    return table.transform_filter(here).mark_rect(
         filled=False, stroke=altair.ExprRef("ink"), strokeWidth=2.4, aria=False
     )
-    return theme.frame(
-        altair.layer(
-            table.mark_rect(stroke=theme.themed(*EDGES), strokeWidth=1.5, aria=False).encode(
-                x=x, y=y, color=colour, tooltip=tooltip
-            ),
-            written.encode(x=x, y=y, text=altair.Text("value:Q", format=".0%")),
-            frame.encode(x=x, y=y),
-        ),
-        name="heads_at_step",
-        description=f"{title(data)}: a map with a cell a head",
-        controls=at,
-        url=over_models.ROWS,
-        decode="tables",
-        datasets=["rows"],
-        shows={"rows": [["at", "=", "{at}"]]},
-        tokens=None,
-        params=[
-            *(altair.param(name=control.param, value=control.value) for control in at),
-            *theme.marked("layer", "head"),
-        ],
-        walk=["head", "layer"],
-        model=over_models.grouped("training"),
-    )
 
 
-def rows(data, **state):
+def rows(data: SweepStudy, **state: int | str) -> Rows:
     choices.at_state(controls(data), state)
     return [
         row
@@ -140,7 +157,7 @@ def rows(data, **state):
     ]
 
 
-def seen(data, **state):
+def seen(data: SweepStudy, **state: int | str) -> str:
     at = choices.values(controls(data), state)
     model, habit = data.training[at["at"]], at["habit"]
     values = model.habit(habit)
@@ -154,7 +171,7 @@ def seen(data, **state):
     )
 
 
-def alt(data, **state):
+def alt(data: SweepStudy, **state: int | str) -> str:
     at = choices.values(controls(data), state)
     model, habit = data.training[at["at"]], at["habit"]
     values = model.habit(habit)

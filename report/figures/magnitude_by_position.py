@@ -3,23 +3,23 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, theme, updates
-from report.figures.parts.updates import controls, left_out  # noqa: F401
+from report.datasets.read.passage import PassageData
+from report.figures import Figure
+from report.figures.parts import choices, marking, theme, token_names, updates
+from report.figures.parts.figure import Rows
 from report.text import number, percent
 
-ASPECT = 1.0
-PHONE_ASPECT = 0.85
 COLOURS = {
     "the first token": theme.KINDS["the first token"],
     "any other token": ("circle", "#8a919f", "#727985"),
 }
 
 
-def title(data):
+def title(data: PassageData) -> str:
     return "Update by token position"
 
 
-def caption(data):
+def caption(data: PassageData) -> str:
     return (
         f"A point is one token in one head, the passage runs from top to bottom. "
         f"{updates.explained(data)} Points whose largest target is the first token have a colour "
@@ -28,8 +28,8 @@ def caption(data):
     )
 
 
-def chart(data, **state):
-    at = choices.at_state(controls(data), state)
+def chart(data: PassageData, **state: int) -> altair.LayerChart:
+    at = choices.at_state(updates.controls(data), state)
     points = altair.Chart(altair.NamedData("points")).transform_filter(updates.AFTER_FIRST)
     return theme.frame(
         altair.layer(
@@ -38,14 +38,11 @@ def chart(data, **state):
             _region(),
             *(ring.encode(**_axes(data)) for ring in updates.marked(points, 100)),
         ),
-        name="magnitude_by_position",
+        theme.Source("updates/{layer}.json", "tables", ["points", "region"]),
         description=f"{title(data)}: a scatter plot, one point a token and head",
         controls=at,
-        url="updates/{layer}.json",
-        decode="tables",
-        datasets=["points", "region"],
         shows={"points": updates.DRAWN, "region": []},
-        params=[*updates.params(at), theme.labels(data.tokens)],
+        params=[*updates.params(at), token_names.labels(data.tokens)],
     )
 
 
@@ -56,13 +53,13 @@ def _axes(data):
         ),
         "y": altair.Y(
             "token:Q",
-            axis=theme.token_axis(
+            axis=token_names.token_axis(
                 "current token (text and index)",
                 data.length,
                 "height",
                 across=False,
                 cell=False,
-                **theme.TOKENS_LEFT,
+                **token_names.TOKENS_LEFT,
             ),
         ).scale(domain=[0, data.length], nice=False, reverse=True),
     }
@@ -79,8 +76,8 @@ def _cloud(data, points):
     return (
         points.transform_calculate(
             kind="datum.largest_target === 0 ? 'the first token' : 'any other token'",
-            label=theme.token_label("token", "token_text"),
-            target_label=theme.token_label("largest_target", "largest_target_text"),
+            label=token_names.token_label("token", "token_text"),
+            target_label=token_names.token_label("largest_target", "largest_target_text"),
         )
         .mark_point(
             filled=True,
@@ -101,15 +98,15 @@ def _region():
 
 
 def _guides():
-    return theme.guides("marked_token", line=lambda at: {"y": theme.at(altair.ExprRef(at))})
+    return marking.guides("marked_token", line=lambda at: {"y": theme.at(altair.ExprRef(at))})
 
 
-def rows(data, **state):
+def rows(data: PassageData, **state: int) -> dict[str, Rows]:
     return {name: updates.records(data, name, state) for name in ("points", "region")}
 
 
-def alt(data, **state):
-    layer = choices.values(controls(data), state)["layer"]
+def alt(data: PassageData, **state: int) -> str:
+    layer = choices.values(updates.controls(data), state)["layer"]
     columns = updates.points(data, state)
     first = columns["largest_target"][columns["token"] > 0] == 0
     magnitude = columns["magnitude"][columns["token"] > 0]
@@ -125,7 +122,7 @@ def alt(data, **state):
     )
 
 
-def seen(data, **state):
+def seen(data: PassageData, **state: int) -> str:
     """How often heads look at the first token here, and whether their updates are shorter then."""
     columns = updates.points(data, state)
     after_first = columns["token"] > 0
@@ -141,3 +138,18 @@ def seen(data, **state):
         f"{said}; their updates are {'shorter' if here < there else 'longer'} than the others: "
         f"the median is {number(here)} against {number(there)}."
     )
+
+
+figure = Figure(
+    shows=__doc__,
+    title=title,
+    caption=caption,
+    controls=updates.controls,
+    seen=seen,
+    left_out=updates.left_out,
+    aspect=1.0,
+    phone_aspect=0.85,
+    chart=chart,
+    rows=rows,
+    alt=alt,
+)

@@ -3,11 +3,13 @@
 import altair
 import numpy as np
 
-from report.figures.parts import choices, head_sorted, score_terms, target_classes, theme
-from report.figures.parts.target_classes import left_out  # noqa: F401 (a figure has it)
+from report.datasets.read.table import TableData
+from report.figures import Figure
+from report.figures.parts import choices, head_sorted, marking, score_terms, target_classes, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
 from report.text import number, percent
 
-ASPECT, PHONE_ASPECT, WIDTH = 1.25, 1.45, 300
 COLUMNS = 3
 
 STYLES = (
@@ -15,7 +17,7 @@ STYLES = (
     ("dash", [6, 3], "square", "#a3331a", "#f0682c"),
     ("dots", [2, 2], "triangle-up", "#2a9f70", "#b1fae1"),
 )
-"""Of the renderings, in order: (mark of the legend, dash, shape, colour on light, on dark)."""
+"""Looks of the renderings: (mark of the legend, dash, shape, colour on light, on dark)."""
 
 BAR = (0.45, 0.6)
 """Opacity of the bars: (on light, on dark)."""
@@ -23,11 +25,11 @@ BAR = (0.45, 0.6)
 MEASURES = {"times": "times even attention", "probability": "probability"}
 
 
-def title(data):
+def title(data: TableData) -> str:
     return f"One table, written as {score_terms.listed(target_classes.renderings(data).values())}"
 
 
-def caption(data):
+def caption(data: TableData) -> str:
     outside, points = _outside(data)
     apart = ""
     if outside:
@@ -53,36 +55,35 @@ def _outside(data):
             if not len(values):
                 continue
             mean, (low, high) = values.mean(1), np.percentile(values, [25, 75], axis=1)
-            slack = 1e-9  # of heads that are all alike
+            slack = 1e-9  # for rounding, where all heads are alike
             outside += int(((mean < low - slack) | (mean > high + slack)).sum())
             points += len(values)
     return outside, points
 
 
-def use(data):
+def use(data: TableData) -> str:
     return "Point at a value to read the head with the largest share too."
 
 
-def controls(data):
-    return [choices.Switch("shown", "Shown as", MEASURES, "times")]
+def controls(data: TableData) -> list[Control | Switch]:
+    return [Switch("shown", "Shown as", MEASURES, "times")]
 
 
-def panels(data):
+def panels(data: TableData) -> list[str]:
     """Titles of the panels: the classes."""
     return list(_compared(data).values())
 
 
 def _compared(data):
-    """The classes that even attention would give something: what goes to no token is none."""
-    found = target_classes.present(data)
+    """The classes that even attention would give something: dict of class to its name."""
     return {
-        name: seen
-        for name, seen in found.items()
+        name: named
+        for name, named in target_classes.present(data).items()
         if any(data.even(name, rendering).any() for rendering in data.renderings)
     }
 
 
-def legends(data):
+def legends(data: TableData) -> list[list[dict[str, str]]]:
     """The renderings, above the first row only."""
     entries = [
         {"label": label, "mark": mark, "light": light, "dark": dark}
@@ -93,7 +94,7 @@ def legends(data):
     return [entries] + [[]] * ((len(panels(data)) - 1) // COLUMNS)
 
 
-def chart(data, panel=0, **state):
+def chart(data: TableData, panel: int = 0, **state: str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     renderings = target_classes.renderings(data)
     layers = _layers(list(_compared(data))[panel], renderings)
@@ -120,20 +121,17 @@ def chart(data, panel=0, **state):
             line.encode(x=x, y=y, color=colour, strokeDash=dash),
             point.encode(x=x, y=y, color=colour, shape=shape),
             around.encode(x=x, y=y, tooltip=tooltip),
-            theme.ring(
+            marking.ring(
                 layers, "datum.layer === marked_layer && datum.head === marked_head", 130
             ).encode(x=x, y=y),
         ),
-        name="renderings_compared",
+        theme.Source("class_shares.json", "tables", ["heads"]),
         description=f"{panels(data)[panel]}: what they get, by layer, in each way of writing",
         controls=at,
-        url="class_shares.json",
-        decode="tables",
-        datasets=["heads"],
         shows={"heads": [["target", "=", list(_compared(data))[panel]], ["even", ">", 0]]},
         params=[
             *(altair.param(name=control.param, value=control.value) for control in at),
-            *theme.marked("layer", "head"),
+            *marking.marked("layer", "head"),
         ],
         walk=["layer", "rendering"],
     )
@@ -201,74 +199,94 @@ def _no_preference():
     ).encode(y=theme.at(altair.ExprRef("shown === 'times' ? 1 : 0")))  # fmt: skip
 
 
-def rows(data, panel=0, **state):
-    """The table "heads" as a list of dicts, of all classes whatever the panel."""
-    target_classes.check(data)
+def rows(data: TableData, panel: int = 0, **state: str) -> dict[str, Rows]:
+    """The table "heads" of all classes, whatever the panel."""
     choices.at_state(controls(data), state)
     return {"heads": theme.records(data.class_shares)}
 
 
-def alt(data, panel=0, **state):
-    """Alt text that says, for each rendering, what the class gets."""
+def alt(data: TableData, panel: int = 0, **state: str) -> str:
+    """What the class gets in each way of writing."""
     shown = choices.values(controls(data), state)["shown"]
     target, named = list(_compared(data).items())[panel]
-    found = []
+    given = []
     for name, label in target_classes.renderings(data).items():
         mean, even = data.shares(target, name).mean(), data.even(target, name).mean()
         said = f"{mean:.1%}"
         if shown == "times":
             said = f"{number(mean / even)} times even attention" if even else "nothing"
-        found.append(f"{said} as {label}")
+        given.append(f"{said} as {label}")
     return (
         f"What {named} get by layer, one line a way to write the table, {MEASURES[shown]}. Over "
-        f"all layers and heads: {score_terms.listed(found)}."
+        f"all layers and heads: {score_terms.listed(given)}."
     )
 
 
-def seen(data, **state):
+def seen(data: TableData, **state: str) -> str:
     """The classes that get most and least, averaged over all heads, in each way of writing."""
     shown = choices.values(controls(data), state)["shown"]
     renderings = target_classes.renderings(data)
-    found = {}
+    values = {}  # class -> what it gets in each way of writing
     for name in _compared(data):
-        given = np.array([data.shares(name, each).mean() for each in renderings])
-        even = np.array([data.even(name, each).mean() for each in renderings])
-        if even.all():  # else one way of writing has no such token
-            found[target_classes.named(name)] = given / even if shown == "times" else given
-    if not found:
+        given = np.array([data.shares(name, rendering).mean() for rendering in renderings])
+        even = np.array([data.even(name, rendering).mean() for rendering in renderings])
+        if even.all():  # every way of writing has such tokens
+            values[target_classes.named(name)] = given / even if shown == "times" else given
+    if not values:
         return "No class of tokens is there in every way of writing the table."
     labels = list(renderings.values())
-    ends = [_end(found, labels, np.argmax)]
-    if len(found) > 1:
-        ends.append(_end(found, labels, np.argmin))
-    once = all(len(end) == 1 for end in ends)  # the ways of writing are then said but once
+    ends = [_end(values, labels, np.argmax)]
+    if len(values) > 1:
+        ends.append(_end(values, labels, np.argmin))
+    once = all(len(end) == 1 for end in ends)  # then the ways of writing are named once, at the end
     against = " and compared with even attention" if shown == "times" else ""
     said = f"Averaged over all heads{against}, most goes "
     said += "; least goes ".join(
         ", and ".join(
-            f"to {name}: {_each(values, shown)}"
+            f"to {name}: {_listed(numbers, shown)}"
             + ("" if once else f" (as {score_terms.listed(ways)})")
-            for name, (ways, values) in end.items()
+            for name, (ways, numbers) in end.items()
         )
         for end in ends
     )
     return f"{said}{f' (as {score_terms.listed(labels)})' if once else ''}."
 
 
-def _end(found, labels, which):
-    """The classes that are first or last, `which` of them, in some way of writing: dict of class
-    to (these ways, its values there), the class of most ways first."""
-    names = list(found)
-    table = np.array([found[name] for name in names])
+def _end(values, labels, which):
+    """The classes that get most (`which` is np.argmax) or least (np.argmin) in a way of writing.
+
+    returns: dict of class to (labels of these ways, its values there), most ways first
+    """
+    names = list(values)
+    table = np.array([values[name] for name in names])
     ends = {}
     for at, (way, place) in enumerate(zip(labels, which(table, axis=0), strict=True)):
-        ways, values = ends.setdefault(names[place], ([], []))
+        ways, numbers = ends.setdefault(names[place], ([], []))
         ways.append(way)
-        values.append(table[place, at])
+        numbers.append(table[place, at])
     return dict(sorted(ends.items(), key=lambda end: -len(end[1][0])))
 
 
-def _each(values, shown):
+def _listed(values, shown):
     if shown == "times":
         return f"{score_terms.listed(number(value) for value in values)} times as much"
     return score_terms.listed(percent(value) for value in values)
+
+
+figure = Figure(
+    shows=__doc__,
+    title=title,
+    caption=caption,
+    use=use,
+    controls=controls,
+    seen=seen,
+    left_out=target_classes.left_out,
+    aspect=1.25,
+    phone_aspect=1.45,
+    panels=panels,
+    columns=COLUMNS,
+    legends=legends,
+    chart=chart,
+    rows=rows,
+    alt=alt,
+)

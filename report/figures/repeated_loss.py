@@ -5,7 +5,10 @@ from itertools import pairwise
 import altair
 import numpy as np
 
+from report.datasets.read.sweep import SweepStudy
 from report.figures.parts import choices, over_models, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
 from report.text import number
 
 ASPECT, PHONE_ASPECT = 1.6, 1.0
@@ -19,17 +22,16 @@ LINES = {
 """Which loss -> (name, dash, (colour on light, colour on dark))."""
 
 LETTER = {"wide": 0.01, "phone": 0.021}
-"""Of the width of a plot: what a letter of a name takes."""
+"""Width of a letter of a name, as a fraction of the width of a plot."""
 ROOM = 0.08
-"""Of the highest loss: what is enough room for a name."""
+"""Room enough for a name, as a fraction of the highest loss."""
 
 
-def title(data):
+def title(data: SweepStudy) -> str:
     return "What saying it twice is worth"
 
 
-def left_out(data):
-    """Why this figure cannot be drawn, in one sentence; "" if it can."""
+def left_out(data: SweepStudy) -> str:
     if reason := over_models.no_training(data):
         return reason
     if not all(model.predicts for model in data.training):
@@ -37,7 +39,7 @@ def left_out(data):
     return ""
 
 
-def caption(data):
+def caption(data: SweepStudy) -> str:
     sweep = data.training[-1].manifest["sweep"]
     more = ""
     if over_models.changes_at(data) is not None:
@@ -55,11 +57,11 @@ def caption(data):
     )
 
 
-def controls(data):
+def controls(data: SweepStudy) -> list[Control | Switch]:
     return []
 
 
-def chart(data, **state):
+def chart(data: SweepStudy, **state: int | str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     steps = [model.step for model in data.training]
     x = over_models.step_axis(steps)
@@ -98,18 +100,14 @@ def chart(data, **state):
             around.encode(x=x, y=y, tooltip=tooltip),
             *texts,
         ),
-        name="repeated_loss",
+        theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
         description=f"{title(data)}: lines of losses by training step",
         controls=at,
-        url=over_models.ROWS,
-        decode="tables",
-        datasets=["rows"],
-        tokens=None,
         walk=["step", "line"],
     )
 
 
-def rows(data, **state):
+def rows(data: SweepStudy, **state: int | str) -> Rows:
     choices.at_state(controls(data), state)
     losses = {of: [model.loss(of) for model in data.training] for of in LINES}
     along = over_models.along([model.step for model in data.training])
@@ -132,15 +130,18 @@ def rows(data, **state):
 
 
 def _place(of, losses, along, ruled):
-    """(where along a line its name stands, 1 if above it, the loss that the name stands at).
+    """Where the name of a line stands: (index of a step, 1 if above the line else 0, loss).
 
-    It stands where line and name are farthest from other lines, over or under all that is there of
-    its own but near it, on a phone too, and not beyond the ends of the plot. Of places with enough
-    room, one off the rule at `ruled` is better.
+    The best place is the one farthest from other lines, clear of the line's own bends and near it,
+    for the width of a name on a phone too. Places inside the plot go first, then places with enough
+    room, then places off the rule at `ruled`.
+
+    of: key of `LINES`; losses: dict of such a key to the loss at each step
+    along: where the steps lie along the axis, from 0 to 1; ruled: likewise, or None
     """
     wide, half = (len(LINES[of][0]) * LETTER[where] / 2 for where in ("wide", "phone"))
     enough = ROOM * max(map(max, losses.values()))
-    found = []
+    candidates = []
     for at, middle in enumerate(along):
         under = np.union1d(along, [middle - half, middle + half])
         under = under[(abs(under - middle) <= half) & (under >= 0) & (under <= 1)]
@@ -157,12 +158,12 @@ def _place(of, losses, along, ruled):
             beyond = [gap.min() for gap in gaps if gap.max() > 0]
             room = min([nearest, *beyond, *([] if above else [edge])])
             room -= abs(edge - here) / 2
-            found.append((inside, room > enough, free, room, -at, above, edge))
-    *_, at, above, edge = max(found)
+            candidates.append((inside, room > enough, free, room, -at, above, edge))
+    *_, at, above, edge = max(candidates)
     return -at, above, edge
 
 
-def seen(data, **state):
+def seen(data: SweepStudy, **state: int | str) -> str:
     gains = [(model.loss("unrepeated") - model.loss("second"), model) for model in data.training]
     steps = [b[0] - a[0] for a, b in pairwise(gains)]
     at = int(np.argmax(steps))
@@ -174,7 +175,7 @@ def seen(data, **state):
     )
 
 
-def alt(data, **state):
+def alt(data: SweepStudy, **state: int | str) -> str:
     said = "; ".join(
         f"{LINES[of][0]} from {data.training[0].loss(of):.2f} to {data.training[-1].loss(of):.2f}"
         for of in LINES

@@ -5,26 +5,26 @@ import itertools
 import altair
 import numpy as np
 
-from report.figures.parts import choices, map, raster, score_terms, target_classes, theme
-from report.figures.parts.target_classes import left_out  # noqa: F401 (a figure has it)
+from report.datasets.formats.attention import DecodedAttention
+from report.datasets.read.passage import Token
+from report.datasets.read.table import TableData
+from report.figures import Figure
+from report.figures.parts import choices, map, score_terms, target_classes, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
 from report.text import percent
 
-ASPECT = 1.0
-PHONE_ASPECT = 0.8  # high, for the legend of all classes in the empty triangle
-PAINTS_PIXELS = True
-"""`rows` paints with colours of its own, so it must be told `dark`."""
-
 STRIP = 7
-"""Pixels across of the strips along both axes."""
+"""Width in pixels of the strips along both axes."""
 GAP = 3
 """Pixels between a strip and the picture."""
 
 
-def title(data):
+def title(data: TableData) -> str:
     return "Attention Map of the table"
 
 
-def caption(data):
+def caption(data: TableData) -> str:
     return (
         f"The table as {data.first.label}. {map.explained(data)} Markers say by colour and shape "
         "what the target is to the current token; the strips along both axes say what each token "
@@ -32,28 +32,24 @@ def caption(data):
     )
 
 
-def use(data):
+def use(data: TableData) -> str:
     return map.use(data)
 
 
-def controls(data):
+def controls(data: TableData) -> list[Control | Switch]:
     return [choices.layer_control(data), choices.head_control(data)]
 
 
-def chart(data, **state):
-    target_classes.check(data)
+def chart(data: TableData, **state: int) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     low, high = map.score_range(data.attention(*(control.value for control in at)))
     return theme.frame(
         altair.layer(
             map.layers(data, _kinds(data), offset=STRIP + 2 * GAP), *_strips(data)
         ).resolve_scale(color="independent", shape="independent"),
-        name="table_attention_map",
+        theme.Source("attention/{layer}/{head}.json", "table_attention_map", map.DATASETS),
         description=f"{title(data)}: scores of one head, current token by target token",
         controls=at,
-        url="attention/{layer}/{head}.json",
-        decode="table_attention_map",
-        datasets=["map", "markers", "edge", "cursor", "no_score"],
         params=map.params(data.first.tokens, low, high),
         **map.looks(_kinds(data)),
         terms=score_terms.names(data),
@@ -65,8 +61,8 @@ def chart(data, **state):
 def _kinds(data):
     """The classes that occur in the map: what a reader reads -> shape and colours."""
     visible = data.attention(0, 0).visible.mask()
-    found = {list(target_classes.SEEN)[number] for number in np.unique(data.classes[visible])}
-    return {name: look for name, look in target_classes.SEEN.items() if name in found}
+    occurring = {list(target_classes.SEEN)[number] for number in np.unique(data.classes[visible])}
+    return {name: look for name, look in target_classes.SEEN.items() if name in occurring}
 
 
 def _class(data, current, target):
@@ -75,19 +71,19 @@ def _class(data, current, target):
 
 
 def _strips(data):
-    """What each token is, along both axes; delimiters are narrow, besides their colour."""
+    """Strips along both axes that say what each token is; delimiters are narrow, too."""
     runs = _runs(data.first.tokens)
     colour = altair.Color("role:N", legend=None).scale(
         domain=list(target_classes.ROLES),
         range=[theme.themed(light, dark) for _, light, dark in target_classes.ROLES.values()],
     )
     outer, inner = GAP + STRIP, GAP
-    found = []
+    strips = []
     for narrow in (False, True):
         here = [run for run in runs if (run["role"] == "delimiter") == narrow]
         mark = altair.Chart(altair.InlineData(here)).mark_rect(clip=False, aria=False)
         near = inner + (STRIP - 3 if narrow else 0)
-        found += [
+        strips += [
             mark.encode(
                 x=altair.value(-outer),
                 x2=altair.value(-near),
@@ -103,44 +99,38 @@ def _strips(data):
                 color=colour,
             ),
         ]
-    return found
+    return strips
 
 
-def _runs(tokens):
-    """Neighbouring tokens of one part of the table: list of dicts with role, first, end."""
+def _runs(tokens: list[Token]) -> Rows:
+    """Runs of neighbouring tokens of one part of the table: rows with role, first and end."""
     parts = itertools.groupby(tokens, lambda token: (token.role, token.row, token.column))
-    found = []
+    runs = []
     for (role, _, _), group in parts:
         indices = [token.index for token in group]
-        found.append({"role": role, "first": indices[0], "end": indices[-1] + 1})
-    return found
+        runs.append({"role": role, "first": indices[0], "end": indices[-1] + 1})
+    return runs
 
 
-def rows(data, *, dark=False, **state):
-    target_classes.check(data)
+def rows(data: TableData, *, dark: bool = False, **state: int) -> dict[str, Rows]:
     attention = data.attention(*choices.values(controls(data), state).values())
-    low, high = map.score_range(attention)
-    shades = "dark" if dark else "light"
-    picture = raster.raster(attention.capped, low, high, theme.SCORE_RAMP[shades])
-    return {
-        "map": [{"image": raster.data_url(picture)}],
-        "markers": [
-            {
-                "current_token": current,
-                "target_token": int(target),
-                "kind": _class(data, current, target),
-            }
-            for current, count in enumerate(attention.marker_count)
-            for target in attention.largest_targets[current, :count]
-        ],
-        "edge": map.edge(attention.visible),
-        "cursor": [],
-        "no_score": [],
-    }
+    return map.rows(attention, _markers(data, attention), dark)
 
 
-def alt(data, **state):
-    """Alt text that says what the head's tokens of cells give to each class."""
+def _markers(data: TableData, attention: DecodedAttention) -> Rows:
+    return [
+        {
+            "current_token": current,
+            "target_token": int(target),
+            "kind": _class(data, current, target),
+        }
+        for current, count in enumerate(attention.marker_count)
+        for target in attention.largest_targets[current, :count]
+    ]
+
+
+def alt(data: TableData, **state: int) -> str:
+    """What tokens of cells give to the classes that get most."""
     layer, head = choices.values(controls(data), state).values()
     given = {
         name: data.shares(target, data.first.name)[layer, head]
@@ -154,23 +144,40 @@ def alt(data, **state):
     )
 
 
-def seen(data, **state):
-    """The class that the head prefers most, as far as it gets a tenth of the attention."""
+def seen(data: TableData, **state: int) -> str:
+    """The class that the head prefers most, of those that get a tenth of the attention."""
     layer, head = choices.values(controls(data), state).values()
     rendering = data.first.name
-    present = {each: target_classes.named(each) for each in target_classes.present(data)}
-    given = {each: float(data.shares(each, rendering)[layer, head]) for each in present}
-    even = {each: float(data.even(each, rendering)[layer]) for each in present}
+    present = {target: target_classes.named(target) for target in target_classes.present(data)}
+    given = {target: float(data.shares(target, rendering)[layer, head]) for target in present}
+    even = {target: float(data.even(target, rendering)[layer]) for target in present}
     most = max(given, key=given.get)
-    liked = [each for each in given if given[each] >= max(0.1, 1.5 * even[each])]
+    liked = [target for target in given if given[target] >= max(0.1, 1.5 * even[target])]
     if not liked:
         return (
             f"This head prefers no class of tokens by much: from a cell, most goes to "
             f"{present[most]}, {percent(given[most])}, where even attention would give "
             f"{percent(even[most])}."
         )
-    best = max(liked, key=lambda each: given[each] / max(even[each], 1e-9))
+    best = max(liked, key=lambda target: given[target] / max(even[target], 1e-9))
     return (
         f"From a cell, this head gives {percent(given[best])} of its attention to {present[best]}, "
         f"where even attention would give {percent(even[best])}."
     )
+
+
+figure = Figure(
+    shows=__doc__,
+    title=title,
+    caption=caption,
+    use=use,
+    controls=controls,
+    seen=seen,
+    left_out=target_classes.left_out,
+    aspect=1.0,
+    phone_aspect=0.8,  # high, for the legend of all classes in the empty triangle
+    paints_pixels=True,
+    chart=chart,
+    rows=rows,
+    alt=alt,
+)

@@ -1,18 +1,19 @@
 """Which way each head pushes the hidden state: along it, across it, or against it."""
 
+import altair
 import numpy as np
 
+from report.datasets.read.passage import PassageData
+from report.figures import Figure
 from report.figures.parts import histogram, updates
-from report.figures.parts.histogram import boxes, use  # noqa: F401
-from report.figures.parts.updates import controls, left_out, rows  # noqa: F401
 from report.text import number, percent
 
 
-def title(data):
+def title(data: PassageData) -> str:
     return "Attention Impact Orientation"
 
 
-def caption(data):
+def caption(data: PassageData) -> str:
     return (
         f"{updates.explained(data)} The impact is the update, and its orientation the cosine of "
         "the angle between u and x: right of 0 the head strengthens the direction that the "
@@ -21,24 +22,23 @@ def caption(data):
     )
 
 
-def chart(data, **state):
+def chart(data: PassageData, **state: int) -> altair.LayerChart:
     return histogram.chart(
         data,
-        "update_alignment",
-        title(data),
         "alignment",
-        f"{updates.ALIGNMENT} (−1 to 1)",
         state,
+        description=f"{title(data)}: histogram over tokens, a row a head",
+        axis=f"{updates.ALIGNMENT} (−1 to 1)",
         zero_rule=True,
         maxbins=40,
     )
 
 
-def alt(data, **state):
+def alt(data: PassageData, **state: int) -> str:
     return histogram.alt(data, "the cosine of update and hidden state", "alignment", state)
 
 
-def seen(data, **state):
+def seen(data: PassageData, **state: int) -> str:
     """On which side of 0 most updates lie, and the heads that are farthest out."""
     heads, _ = histogram.medians(data, "alignment", state)
     against = float(np.mean(updates.points(data, state)["alignment"] < 0))
@@ -51,3 +51,18 @@ def seen(data, **state):
         f"{said} Head {low} is farthest to the left (median {number(heads[low])}), head {high} "
         f"farthest to the right ({number(heads[high])})."
     )
+
+
+figure = Figure(
+    shows=__doc__,
+    title=title,
+    caption=caption,
+    use=histogram.use,
+    controls=updates.controls,
+    seen=seen,
+    left_out=updates.left_out,
+    boxes=histogram.boxes,
+    chart=chart,
+    rows=updates.rows,
+    alt=alt,
+)

@@ -1,39 +1,40 @@
 """How much each head changes the hidden state: length of its update, token by token."""
 
+import altair
+
+from report.datasets.read.passage import PassageData
+from report.figures import Figure
 from report.figures.parts import histogram, updates
-from report.figures.parts.histogram import boxes, use  # noqa: F401
-from report.figures.parts.updates import controls, left_out, rows  # noqa: F401
 from report.text import number
 
 
-def title(data):
+def title(data: PassageData) -> str:
     return "Effect of Attention Head on Hidden State"
 
 
-def caption(data):
+def caption(data: PassageData) -> str:
     return (
         f"{updates.explained(data)} A value of 0.1 means that the head adds a vector a tenth as "
         f"long as the hidden state.{histogram.explained(data)}"
     )
 
 
-def chart(data, **state):
+def chart(data: PassageData, **state: int) -> altair.LayerChart:
     return histogram.chart(
         data,
-        "update_magnitude",
-        title(data),
         "magnitude",
-        f"{updates.MAGNITUDE} (ratio)",
         state,
+        description=f"{title(data)}: histogram over tokens, a row a head",
+        axis=f"{updates.MAGNITUDE} (ratio)",
         maxbins=60,
     )
 
 
-def alt(data, **state):
+def alt(data: PassageData, **state: int) -> str:
     return histogram.alt(data, "the update magnitude", "magnitude", state)
 
 
-def seen(data, **state):
+def seen(data: PassageData, **state: int) -> str:
     """How long half of the updates are at most, and the heads with the longest and the shortest."""
     heads, middle = histogram.medians(data, "magnitude", state)
     said = f"Half of all updates are shorter than {number(middle)} times the hidden state."
@@ -44,3 +45,18 @@ def seen(data, **state):
         f"{said} Head {high} writes most (median {number(heads[high])}), head {low} least "
         f"({number(heads[low])})."
     )
+
+
+figure = Figure(
+    shows=__doc__,
+    title=title,
+    caption=caption,
+    use=histogram.use,
+    controls=updates.controls,
+    seen=seen,
+    left_out=updates.left_out,
+    boxes=histogram.boxes,
+    chart=chart,
+    rows=updates.rows,
+    alt=alt,
+)

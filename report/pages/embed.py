@@ -21,7 +21,7 @@ def write_embed_pages(article, site_src):
             policy=policy(),
             figure=placed,
             html=article.alone(placed),
-            title=placed.module.title(placed.data),
+            title=placed.figure.title(placed.data),
             study=article.study.front_matter,
             back=f"../../articles/{article.study.name}/",
         )

@@ -26,7 +26,7 @@ from report.figures.build.still import (
     write_pictures,
 )
 from report.pages import filters, model_cards
-from report.pages.article import ArticleFigures, figure_for, reason_left_out
+from report.pages.article import ArticleFigures, figure_for
 from report.pages.embed import write_embed_pages
 from report.pages.glossary import glossary
 from report.pages.provenance import NAME, provenance
@@ -84,9 +84,9 @@ def render_article(study, data, site_src, frozen=(), url=""):
             for name, rows in placed.written_rows(panel):
                 store.write(folder / defaults.ROWS / panel.name / name, rows)
         for panel in placed.panels:
-            write_pictures(folder / panel.name, placed.module, panel, placed.data)
+            write_pictures(folder / panel.name, placed.figure, panel, placed.data)
     front = cover.panels[0]
-    write_cover(folder / cover_base(front), cover.module, front, cover.data)
+    write_cover(folder / cover_base(front), cover.figure, front, cover.data)
     _remove_undrawn(folder, article, cover_names(front))
     write_embed_pages(article, site_src)
     minutes = filters.reading_minutes(content, len(article.placed))
@@ -204,7 +204,7 @@ def _cover(study, data, article):
     placed = {placed.name: placed for placed in article.placed}
     if name in placed:
         return placed[name]
-    if placed and reason_left_out(figure_for(name, data, article.own), data):
+    if placed and figure_for(name, data, article.own).left_out(data):
         return article.placed[0]
     raise ReportError(
         f"{study.template}: cover {name!r} is no figure of this article; "
@@ -227,7 +227,7 @@ def _page(study, article, cover, minutes):
         cover_alt=cover.panels[0].alt,
         finding=article.found,
         figures={
-            placed.name: (placed.number, placed.module.title(placed.data))
+            placed.name: (placed.number, placed.figure.title(placed.data))
             for placed in article.placed
         },
     )

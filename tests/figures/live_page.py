@@ -1,6 +1,7 @@
 """A page with all figures of a hand-made study, as an article has them, served to a browser."""
 
 from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -51,7 +52,9 @@ OF_SWEEPS = ("repeated_loss", "habits_in_training", "heads_at_step", "habits_by_
 
 
 HAND = SimpleNamespace(
-    name="hand", front_matter=SimpleNamespace(title="Made <by> hand", author="Ann & Bo")
+    name="hand",
+    template=Path("templates/articles/hand.md.j2"),
+    front_matter=SimpleNamespace(title="Made <by> hand", author="Ann & Bo"),
 )
 """The article that the figures are in."""
 

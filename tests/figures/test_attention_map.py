@@ -8,7 +8,8 @@ from report.datasets.formats.visible import Visible
 from report.datasets.read.passage import PassageData
 from report.figures import attention_map
 from report.figures.build import still
-from report.figures.parts import map, theme
+from report.figures.build.find import figure_named
+from report.figures.parts import map, theme, token_names
 from tests.figures import hand_made
 
 
@@ -39,7 +40,7 @@ def test_colours_run_between_quantiles_of_what_enters_the_softmax(study, kind):
     attention = study(kind).attention(2, 3)
     scores = attention.capped[attention.visible.mask()]
     assert np.isfinite(scores).all()
-    low, high = attention_map.score_range(attention)
+    low, high = map.score_range(attention)
     assert (low, high) == pytest.approx(
         np.quantile(scores, map.QUANTILES, method="lower"), abs=1e-12
     )
@@ -60,7 +61,7 @@ def test_the_spec_carries_the_ramp_of_its_legend(data):
 
 @pytest.mark.parametrize("kind", hand_made.KINDS)
 def test_any_model_has_a_map(study, kind):
-    assert attention_map.left_out(study(kind)) == ""
+    assert figure_named("attention_map").left_out(study(kind)) == ""
 
 
 @pytest.mark.parametrize(
@@ -132,8 +133,8 @@ def test_legends_have_a_place_of_their_own_where_no_triangle_is_empty(study):
 @pytest.mark.parametrize("phone", [False, True])
 @pytest.mark.parametrize("text", ["<b>bold</b> text", "MMMMMMMMMM", "漢字漢字漢字漢字漢字"])
 def test_a_long_text_on_an_axis_leaves_the_index_to_be_read(data, text, phone):
-    spec = still.specification(attention_map, data, phone=phone)
-    (param,) = [param for param in spec["params"] if param["name"] == theme.LABELS]
+    spec = still.specification(figure_named("attention_map"), data, phone=phone)
+    (param,) = [param for param in spec["params"] if param["name"] == token_names.LABELS]
     param["value"] = [text] * len(param["value"])
     drawn = html.unescape(still.drawn(spec))
     found = re.findall(re.escape(text[:4]) + r"[^<]*…\u200e?\s*(\S*)(?=</text>)", drawn)

@@ -3,12 +3,12 @@
 import pytest
 
 from report.figures.parts import theme
+from tests.figures.pictures import specification
 from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
     drawn_of,
     every_figure,
     inside,
     panels_of,
-    specification,
 )
 
 SECOND = ("shape", "strokeDash", "text", "detail", "x", "y")
@@ -52,7 +52,7 @@ def test_what_a_colour_says_something_else_says_too(figure, specs):
         for mark, encoding, colour in by_colour(spec):
             own = {encoding.get(name, {}).get("field") for name in ("shape", "strokeDash", "text")}
             if mark == "rect":  # strips of a table: delimiters are narrower, and stand apart
-                assert figure.__name__.endswith("table_attention_map")
+                assert figure.name == "table_attention_map"
             elif mark in ("line", "point", "circle") and colour["field"] != "line":
                 assert colour["field"] in own, (mark, colour["field"])
             else:  # bands, bars and lines that another layer names or dashes
@@ -88,8 +88,8 @@ def test_every_axis_has_a_title(figure, specs):
                     found.add(channel.get("title") or channel.get("axis", {}).get("title"))
         for name, found in titles.items():
             written = {title for title in found if title}
-            drawn_itself = figure.__name__.endswith("attention_breakdown")
-            same = figure.__name__.endswith("renderings_compared") and name == "y"
+            drawn_itself = figure.name == "attention_breakdown"
+            same = figure.name == "renderings_compared" and name == "y"
             follows = name == "y" and follows_a_switch(spec)
             assert written or drawn_itself or same or follows, (name, found)
 

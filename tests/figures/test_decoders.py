@@ -6,9 +6,8 @@ import math
 import pytest
 
 from report.datasets.formats import packing
-from report.figures import attention_map
-from report.figures.build.find import figure_module
-from report.figures.parts import raster
+from report.figures.build.find import figure_named
+from report.figures.parts import map, raster
 from tests.figures import hand_conditions, hand_made, live_page
 
 pytestmark = pytest.mark.browser
@@ -34,9 +33,9 @@ def read(folder, address):
 
 
 def drawable(data):
-    """The modules of the figures that this kind of model has."""
-    figures = [figure_module(name) for name in live_page.ORDER]
-    return [figure for figure in figures if not getattr(figure, "left_out", lambda _: "")(data)]
+    """The figures that this kind of model has."""
+    figures = [figure_named(name) for name in live_page.ORDER]
+    return [figure for figure in figures if not figure.left_out(data)]
 
 
 @every_kind
@@ -44,14 +43,14 @@ def test_decoders_give_the_rows_that_python_gives(page, address, study, kind):
     page.goto(address)
     data = study(kind)
     figures = drawable(data)
-    assert attention_map.__name__ in [figure.__name__ for figure in figures]
+    assert "attention_map" in [figure.name for figure in figures]
     for figure in figures:
         state = {control.param: control.value for control in figure.controls(data)}
         state |= {"sort_idx": 2} if "sort_idx" in state else {}
         found = decoded(page, data, figure, state)["datasets"]
         expected = figure.rows(data, **state)
         for dataset in set(expected) - {"map", "no_score"}:  # a canvas, and always empty
-            assert_same(found[dataset], expected[dataset], f"{figure.__name__}.{dataset}")
+            assert_same(found[dataset], expected[dataset], f"{figure.name}.{dataset}")
 
 
 @pytest.mark.parametrize("prompts", [1, 3])
@@ -60,7 +59,7 @@ def test_decoders_give_the_rows_that_python_gives(page, address, study, kind):
 def test_decoders_give_the_rows_of_panels(page, address, tmp_path, name, reduction, prompts):
     page.goto(address)
     data = hand_conditions.panels(hand_conditions.study(tmp_path, prompts), name)
-    figure, folder = figure_module(name), data.places[0].model.path.parent
+    figure, folder = figure_named(name), data.places[0].model.path.parent
     state = {control.param: control.value for control in figure.controls(data)}
     state |= {"reduction": reduction}
     for panel in range(len(figure.panels(data))):
@@ -123,7 +122,7 @@ def test_the_picture_of_the_map_has_the_colours_that_python_gives(page, address,
     page.goto(address)
     data = study(kind)
     attention = data.attention(2, 2)
-    low, high = attention_map.score_range(attention)
+    low, high = map.score_range(attention)
     ramp = ["#101010", "#ff0000", "#00ff80"]
     pixels, signals = page.evaluate(
         """async ([file, ramp]) => {

@@ -1,6 +1,5 @@
 """What holds for every figure, found by its file: a new one is tested the moment it exists."""
 
-import copy
 import json
 from types import SimpleNamespace
 
@@ -9,18 +8,18 @@ import numpy as np
 import pytest
 
 from report.errors import ReportError
-from report.figures import alignment_vs_magnitude, attention_map, heads_at_step
+from report.figures import alignment_vs_magnitude
 from report.figures.build import still
-from report.figures.build.find import figure_module, figure_names
-from report.figures.parts import grid
+from report.figures.build.find import figure_named, figure_names
 from tests.figures import hand_made
 from tests.figures.live_page import GRIDS, OF_MODELS, OF_SWEEPS, OF_TABLES, ORDER
+from tests.figures.pictures import picture, specification
 from tests.rendered import NEEDS_A_LIVE_FIGURE
 
 
 def each(names):
-    modules = [figure_module(name) for name in names]
-    return pytest.mark.parametrize("figure", modules, ids=names)
+    figures = [figure_named(name) for name in names]
+    return pytest.mark.parametrize("figure", figures, ids=names)
 
 
 every_figure = each((*ORDER, *GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS))
@@ -33,7 +32,7 @@ every_kind = pytest.mark.parametrize("kind", hand_made.KINDS)
 @pytest.fixture
 def drawn_of(figure, request):
     """What a figure is drawn of."""
-    name = name_of(figure)
+    name = figure.name
     if name in GRIDS:
         return request.getfixturevalue("panels")(name)
     if name in OF_TABLES:
@@ -45,15 +44,11 @@ def drawn_of(figure, request):
     return request.getfixturevalue("data")
 
 
-def name_of(figure):
-    return figure.__name__.rsplit(".", 1)[1]
-
-
 def panels_of(figure, data):
     """What to add to a state for each panel: nothing for a figure that is one chart."""
-    if not hasattr(figure, "panels"):
+    if not figure.panels:
         return [{}]
-    return [{"panel": number} for number in range(len(grid.boxes(figure, data)))]
+    return [{"panel": number} for number in range(len(figure.boxes(data)))]
 
 
 def test_no_figure_is_forgotten():
@@ -61,35 +56,15 @@ def test_no_figure_is_forgotten():
 
 
 def drawable(figure, data):
-    reason = figure.left_out(data) if hasattr(figure, "left_out") else ""
+    reason = figure.left_out(data)
     if reason:
         assert reason[0].isupper()
         assert reason.endswith(".")
-        with pytest.raises(ReportError):
-            figure.rows(data)
+        for call in (figure.chart, figure.rows):
+            with pytest.raises(ReportError) as refused:
+                call(data)
+            assert str(refused.value) == f"{figure.name} cannot be drawn: {reason}"
     return not reason
-
-
-KNOWN = []
-"""Specifications as (figure, data, state, specification): several tests look at the same one."""
-
-
-def specification(figure, data, **state):
-    for known in KNOWN:
-        if known[0] is figure and known[1] is data and known[2] == state:
-            return copy.deepcopy(known[3])
-    KNOWN.append((figure, data, state, fresh(figure, data, **state)))
-    return specification(figure, data, **state)
-
-
-def fresh(figure, data, **state):
-    return figure.chart(data, **state).to_dict()
-
-
-def picture(figure, data, dark=False, **state):
-    """As `_static.svg` draws it, from the known specification."""
-    empty = specification(figure, data, **state)
-    return still.drawn(still.specification(figure, data, dark=dark, empty=empty, **state))
 
 
 def inside(node, key):
@@ -105,8 +80,10 @@ def inside(node, key):
 @every_figure
 def test_builds_twice_to_the_same_json(figure, drawn_of):
     for panel in panels_of(figure, drawn_of):
-        once, twice = specification(figure, drawn_of, **panel), fresh(figure, drawn_of, **panel)
-        assert json.dumps(once) == json.dumps(twice)
+        once = specification(figure, drawn_of, **panel)
+        assert json.dumps(once) == json.dumps(figure.chart(drawn_of, **panel).to_dict())
+        once, again = (json.dumps(figure.rows(drawn_of, **panel)) for _ in range(2))
+        assert once == again
 
 
 @every_figure
@@ -124,7 +101,7 @@ def test_figures_of_no_passage_have_words(figure, drawn_of):
 
 def said_by(figure, data):
     """Title, caption and alt texts of a figure, checked."""
-    assert figure.__doc__.splitlines()[0].endswith((".", "?"))
+    assert figure.shows.endswith((".", "?"))
     state = {control.param: control.value for control in figure.controls(data)}
     alts = [figure.alt(data, **state, **panel) for panel in panels_of(figure, data)]
     texts = [figure.title(data), figure.caption(data), figure.seen(data, **state), *alts]
@@ -205,12 +182,12 @@ def assert_fills(figure, data):
 
 @every_figure
 def test_tells_the_script_what_it_must_know(figure, drawn_of):
-    several = drawn_of.places if name_of(figure) in GRIDS else None
+    several = drawn_of.places if figure.name in GRIDS else None
     first = several[0].model if several else drawn_of.models[0]
     folder = drawn_of.path if hasattr(drawn_of, "path") else first.path.parent
     for panel in panels_of(figure, drawn_of):
         report = specification(figure, drawn_of, **panel)["usermeta"]["report"]
-        assert report["figure"] == name_of(figure)
+        assert next(iter(report.items())) == ("figure", figure.name)
         params = [control["param"] for control in report["controls"]]
         assert params == [control.param for control in figure.controls(drawn_of)]
         state = {control["param"]: control["value"] for control in report["controls"]}
@@ -230,16 +207,18 @@ def test_marks_are_no_nodes_for_screen_readers(figure, drawn_of):
 
 
 @every_figure
-@pytest.mark.parametrize("dark", [False, True])
-def test_renders(figure, drawn_of, dark):
+def test_renders_in_both_palettes(figure, drawn_of):
     for panel in panels_of(figure, drawn_of):
-        assert_drawn(picture(figure, drawn_of, dark=dark, **panel))
+        light, dark = (picture(figure, drawn_of, dark=dark, **panel) for dark in (False, True))
+        assert_drawn(light)
+        assert_drawn(dark)
+        assert light != dark
 
 
 @pytest.mark.parametrize("name", ["attention_map", "attention_breakdown", "bias_vs_position"])
 @every_kind
 def test_renders_the_terms_of_every_kind(name, study, kind):
-    figure, data = figure_module(name), study(kind)
+    figure, data = figure_named(name), study(kind)
     if drawable(figure, data):
         assert_drawn(picture(figure, data))
 
@@ -251,20 +230,19 @@ def assert_drawn(svg):
     assert "<b>" not in svg  # token text is escaped
 
 
-@every_figure
-def test_still_pictures_differ_between_the_palettes(figure, drawn_of):
-    panel = panels_of(figure, drawn_of)[0]
-    light, dark = (picture(figure, drawn_of, dark=dark, **panel) for dark in (False, True))
-    assert light != dark
-    assert light == still.svg(figure, drawn_of)  # all anew
+def test_a_picture_is_drawn_twice_to_the_same_bytes(data):
+    """With gradients and clips, which Vega counts over all pictures of a process."""
+    figure = figure_named("attention_map")
+    svg = picture(figure, data)
+    assert 'id="gradient_0"' in svg
+    assert svg == still.svg(figure, data)
 
 
 @every_figure
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_a_cover_has_marks_and_nothing_to_read(figure, drawn_of, dark):
+def test_a_cover_has_marks_and_nothing_to_read(figure, drawn_of):
     panel = panels_of(figure, drawn_of)[0]
     empty = specification(figure, drawn_of, **panel)
-    filled = still.specification(figure, drawn_of, dark=dark, empty=empty, **panel)
+    filled = still.specification(figure, drawn_of, empty=empty, **panel)
     svg = still.drawn(still.cover(filled))
     assert 'width="480" height="320"' in svg
     assert "<text" not in svg
@@ -291,11 +269,11 @@ def test_ramps_are_linear_in_rgb_as_the_picture_of_a_map_is(figure, drawn_of):
             colours = "#" in str((scale or {}).get("range"))
             if part.get("type") == "quantitative" and colours:
                 yield scale
-        for each in part.values() if isinstance(part, dict) else part:
-            if isinstance(each, (dict, list)):
-                yield from ramps(each)
+        for child in part.values() if isinstance(part, dict) else part:
+            if isinstance(child, (dict, list)):
+                yield from ramps(child)
 
     for panel in panels_of(figure, drawn_of):
         found = list(ramps(specification(figure, drawn_of, **panel)))
-        assert found or figure not in (attention_map, heads_at_step)
+        assert found or figure.name not in ("attention_map", "heads_at_step")
         assert [scale["interpolate"] for scale in found] == ["rgb"] * len(found)

@@ -14,7 +14,7 @@ import vl_convert
 from PIL import Image
 
 from report.figures.build import still
-from report.figures.build.find import figure_module
+from report.figures.build.find import figure_named
 from report.figures.build.vega import VEGA_LITE
 from tests.figures.live_page import GRIDS, OF_SWEEPS, OF_TABLES, ORDER, go_live, until
 from tests.figures.tools import menu, saved, state_of, tables
@@ -148,7 +148,7 @@ def test_a_specification_draws_the_same_picture_elsewhere(page, opened, name):
     number, data = opened(name)
     _, content = saved(page, number, SPECIFICATION)
     spec = json.loads(content) | {"background": "transparent"}
-    assert still.drawn(spec) == still.svg(figure_module(name), data, **state_of(name))
+    assert still.drawn(spec) == still.svg(figure_named(name), data, **state_of(name))
 
 
 def test_specifications_of_panels_are_chosen_one_by_one(page, opened):
@@ -158,7 +158,7 @@ def test_specifications_of_panels_are_chosen_one_by_one(page, opened):
         file, content = saved(page, number, SPECIFICATION)
         assert file.endswith(f"-{panel + 1}.vl.json")
         spec = json.loads(content) | {"background": "transparent"}
-        module = figure_module("filler_effect")
+        module = figure_named("filler_effect")
         assert still.drawn(spec) == still.svg(
             module, data, **state_of("filler_effect"), panel=panel
         )
@@ -175,7 +175,7 @@ def test_the_specification_of_a_map_has_its_picture_inside(page, opened, name):
     number, data = opened(name)
     spec = json.loads(saved(page, number, SPECIFICATION)[1])
     scene = vl_convert.vegalite_to_scenegraph(spec, vl_version=VEGA_LITE)["scenegraph"]
-    rows = figure_module(name).rows(data, **state_of(name))
+    rows = figure_named(name).rows(data, **state_of(name))
     (image,) = items(scene, "image")
     assert image["url"].startswith("data:image/png;base64,")
     drawn = [each for each in items(scene, "symbol") if each.get("opacity") == 1]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from report.figures.build.find import figure_module
+from report.figures.build.find import figure_named
 from tests.figures import live_page
 from tests.figures.conftest import quiet_page
 from tests.figures.live_page import TOOLTIP, go_live, resting_box
@@ -163,7 +163,7 @@ def test_markers_are_where_and_what_the_specification_says(page, request, name):
         "table_attention_map": ("tables_address", "table"),
     }[name]
     page.goto(request.getfixturevalue(where))
-    module, data = figure_module(name), request.getfixturevalue(data)
+    module, data = figure_named(name), request.getfixturevalue(data)
     page.locator("#fig-1").scroll_into_view_if_needed()
     live_page.ink_at_rest(page, 1)
     spec = page.evaluate(f"fetch('../../figures/hand/{name}.vega.json').then(file => file.json())")

@@ -1,7 +1,6 @@
 """A figure with a switch between models: sliders, data and address follow the model."""
 
 import re
-from types import SimpleNamespace
 
 import pytest
 
@@ -65,7 +64,7 @@ def test_all_models_at_once_come_alive(page, address):
 
 
 def test_specifications_name_each_other_and_their_own_sliders(models):
-    article = ArticleFigures(SimpleNamespace(name="hand"), models)
+    article = ArticleFigures(live_page.HAND, models)
     article.announced = ["attention_map"]
     html = article.figure("attention_map", model="step2000", layer=2)
     (placed,) = article.placed
@@ -83,7 +82,7 @@ def test_specifications_name_each_other_and_their_own_sliders(models):
 
 
 def test_rows_of_a_figure_without_a_dataset_are_written_for_every_state(models):
-    article = ArticleFigures(SimpleNamespace(name="hand"), models)
+    article = ArticleFigures(live_page.HAND, models)
     article.announced = ["first_token_over_models"]
     article.figure("first_token_over_models")
     (placed,) = article.placed

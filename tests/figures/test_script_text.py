@@ -5,9 +5,11 @@ import itertools
 import pytest
 
 from report.figures.build import still
-from report.figures.parts import theme
+from report.figures.parts import token_names
+from tests.figures.pictures import picture, specification
 from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
     drawn_of,
+    each,
     every_figure,
     panels_of,
 )
@@ -33,6 +35,10 @@ SLACK = 3
 """Pixels: letters of a browser are not exactly as wide as those it was laid out by."""
 
 HOSTILE = ["漢字仮名交じり文" * 3, "שלום עולם" * 3, "<b>&amp;</b>", "W" * 40, "⏎", "é́́"]
+
+
+WITH_TOKENS = ("attention_map", "table_attention_map", "magnitude_by_position")
+"""Figures with an axis of tokens."""
 
 
 def texts(browser, svg):
@@ -61,17 +67,24 @@ def check(found):
 @pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
 def test_no_label_is_cut_off_or_covers_another(figure, drawn_of, browser, phone):  # noqa: F811
     for panel in panels_of(figure, drawn_of):
-        check(texts(browser, still.svg(figure, drawn_of, phone=phone, **panel)))
+        check(texts(browser, picture(figure, drawn_of, phone=phone, **panel)))
 
 
 @every_figure
+def test_these_figures_have_an_axis_of_tokens(figure, drawn_of):  # noqa: F811
+    spec = specification(figure, drawn_of, **panels_of(figure, drawn_of)[0])
+    names = {param["name"] for param in spec["params"]}
+    assert (token_names.LABELS in names) == (figure.name in WITH_TOKENS)
+
+
+@each(WITH_TOKENS)
 @pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
 def test_whatever_a_token_says_its_label_keeps_its_place(figure, drawn_of, browser, phone):  # noqa: F811
-    spec = still.specification(figure, drawn_of, phone=phone)
-    (labels,) = [p for p in spec["params"] if p["name"] == theme.LABELS] or [{"value": []}]
+    empty = specification(figure, drawn_of)
+    spec = still.specification(figure, drawn_of, phone=phone, empty=empty)
+    (labels,) = [param for param in spec["params"] if param["name"] == token_names.LABELS]
     labels["value"] = [HOSTILE[n % len(HOSTILE)] for n in range(len(labels["value"]))]
     found = texts(browser, still.drawn(spec))
-    if labels["value"]:
-        assert any("漢字" in text["said"] for text in found)
-        assert any("<b>" in text["said"] for text in found)
+    assert any("漢字" in text["said"] for text in found)
+    assert any("<b>" in text["said"] for text in found)
     check(found)

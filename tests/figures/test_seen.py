@@ -9,9 +9,7 @@ from report.datasets.formats import attention
 from report.datasets.formats.visible import Visible
 from report.figures import (
     alignment_vs_magnitude,
-    attending_to_first_token,
     attention_breakdown,
-    attention_concentration,
     attention_map,
     bias_vs_position,
     classes_by_layer,
@@ -25,9 +23,12 @@ from report.figures import (
     update_alignment,
     update_magnitude,
 )
+from report.figures.build.find import figure_named
 from report.figures.parts import choices
 from tests.figures import hand_conditions
 
+attending_to_first_token = figure_named("attending_to_first_token")
+attention_concentration = figure_named("attention_concentration")
 T = 10
 
 

@@ -11,19 +11,18 @@ from report.datasets.formats.token_classes import CLASSES
 from report.errors import ReportError
 from report.figures import classes_by_layer, renderings_compared, table_attention_map
 from report.figures.build import still
+from report.figures.build.find import figure_named
 from report.figures.parts import target_classes
-from report.pages.article import figure_module
 from tests.figures import hand_made, hand_table, live_page
 from tests.figures.live_page import OF_TABLES, go_live, told_at
 from tests.figures.test_decoders import assert_same, decoded
-from tests.serving import served
 
 every_rendering = pytest.mark.parametrize("rendering", ["csv", "json", "sentences"])
 
 
 @pytest.mark.parametrize("name", OF_TABLES)
 def test_of_a_passage_none_is_drawn_and_the_reason_is_a_sentence(data, name):
-    figure = figure_module(name)
+    figure = figure_named(name)
     assert figure.left_out(data).startswith("It shows how a table is read, so it must be given ")
     with pytest.raises(ReportError, match="must be given what was measured of one"):
         figure.rows(data)
@@ -142,14 +141,10 @@ def test_alt_text_of_a_panel_has_the_means_of_all_renderings(table):
 # --- In a browser --------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory):
+@pytest.fixture
+def tables(table, tables_address):
     """(a hand-made study, address of a page with its figures)."""
-    site = tmp_path_factory.mktemp("site")
-    data = hand_table.study(site / "datasets" / "hand" / "ba9876543210")
-    live_page.write_table(site, data)
-    with served(site) as root:
-        yield data, f"{root}articles/hand/"
+    return table, tables_address
 
 
 @pytest.mark.browser
@@ -158,7 +153,7 @@ def test_the_script_finds_the_classes_that_python_finds(page, tables, tmp_path, 
     page.goto(tables[1])
     data = hand_table.study(tmp_path / "a", kind)
     for name in OF_TABLES:
-        figure = figure_module(name)
+        figure = figure_named(name)
         state = {control.param: control.value for control in figure.controls(data)}
         found = decoded(page, data, figure, state)["datasets"]
         expected = figure.rows(data, **state)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from report.figures.build.find import figure_module
-from report.figures.parts import grid, target_classes
+from report.figures.build.find import figure_named
+from report.figures.parts import target_classes
 from tests.figures.live_page import GRIDS, go_live, until
 
 TABLE, CHART, LINK, FULL, MORE = (
@@ -87,9 +87,9 @@ def set_to(page, number, **values):
 
 def tables(name, data, state):
     """What a figure draws at a state, by Python: list of (panel from 0, name, rows)."""
-    figure = figure_module(name)
-    boxes = grid.boxes(figure, data)
-    panels = [{"panel": n} for n in range(len(boxes))] if hasattr(figure, "panels") else [{}]
+    figure = figure_named(name)
+    count = len(figure.boxes(data))
+    panels = [{"panel": n} for n in range(count)] if figure.panels else [{}]
     found = []
     for panel in panels:
         rows = figure.rows(data, **state, **panel)
@@ -104,10 +104,9 @@ def tables(name, data, state):
 
 def draws(figure, data, row, state):
     """Whether a figure draws a row of its datasets."""
-    name = figure.__name__.rsplit(".", 1)[1]
-    if name in ("alignment_vs_magnitude", "magnitude_by_position") and "order" not in row:
+    if figure.name in ("alignment_vs_magnitude", "magnitude_by_position") and "order" not in row:
         return row["token"] > 0
-    if name == "renderings_compared":
+    if figure.name == "renderings_compared":
         seen = [
             target
             for target in data.targets

@@ -18,8 +18,8 @@ from report import text
 from report.datasets import store
 from report.datasets.formats import passage
 from report.datasets.read.passage import PassageData
-from report.figures import attention_map
 from report.figures.build import still
+from report.figures.build.find import figure_named
 from report.pages import filters
 from report.pages.templates import environment
 from report.text import END, ISOLATE_END, OPENS, isolated, quoted, shortened, whole
@@ -259,6 +259,7 @@ def test_a_picture_of_tokens_of_any_text_is_svg(made, texts):
     import vl_convert
 
     data, _ = with_texts(made, texts)
+    attention_map = figure_named("attention_map")
     spec = still.specification(attention_map, data, layer=0, head=1)
     drawn = vl_convert.vegalite_to_svg(spec)
     root = ElementTree.fromstring(drawn)

@@ -7,13 +7,14 @@ import pytest
 import yaml
 
 from report.errors import ReportError
-from report.figures import attending_to_itself, update_alignment, update_magnitude
 from report.figures.build import still
+from report.figures.build.find import figure_named
 from report.pages import render as pages
 from report.pages.article import ArticleFigures
 from report.study.study import read_study
 from tests.commands import ROOT
 from tests.figures import hand_made
+from tests.figures.live_page import HAND
 from tests.rendered import NEEDS_A_LIVE_FIGURE
 
 HEADER = """---
@@ -74,7 +75,7 @@ def test_a_caption_names_the_figure_that_has_explained_the_same(tmp_path, data):
     names = ("update_magnitude", "attending_to_itself", "attending_to_first_token")
     _, text = render(tmp_path, data, "".join(f'{{{{ figure("{name}") }}}}\n\n' for name in names))
     one, first, again = re.findall(r"<figcaption>(.*?)</figcaption>", text)
-    shared = attending_to_itself.caption(data).partition("\n")[2]
+    shared = figure_named("attending_to_itself").caption(data).partition("\n")[2]
     assert shared in first
     assert shared not in again
     assert "How often the largest target of a token is the first token." in again
@@ -93,13 +94,17 @@ def test_what_needs_a_live_figure_stands_apart_and_is_said_once(tmp_path, data):
     )
     assert 'A sentence. <span class="live-only">Move the *slider*.</span> Another.' in text
     strength, way, itself, scores = re.findall(r"<figcaption>(.*?)</figcaption>", text)
-    for caption, figure in ((strength, update_magnitude), (itself, attending_to_itself)):
+    for caption, figure in (
+        (strength, figure_named("update_magnitude")),
+        (itself, figure_named("attending_to_itself")),
+    ):
         assert f'<span class="live-only">{figure.use(data)}</span>' in caption
     assert "live-only" not in way  # "How to read it: see Figure 1" leads to it
     assert "Point at a cell" in scores.partition('<span class="live-only">')[2]
     embed = tmp_path / "site_src" / "embed" / "a" / "update_alignment.html"
-    assert f'<span class="live-only">{update_alignment.use(data)}</span>' in embed.read_text(
-        "utf-8"
+    assert (
+        f'<span class="live-only">{figure_named("update_alignment").use(data)}</span>'
+        in embed.read_text("utf-8")
     )
 
 
@@ -313,8 +318,8 @@ def test_the_passage_breaks_where_a_token_does(data):
         SimpleNamespace(index=i, id=i, text=text, label=label, special=False)
         for i, (text, label) in enumerate(texts.items())
     ]
-    shown = SimpleNamespace(tokens=tokens, passage={"language": "en"})
-    html = str(ArticleFigures(SimpleNamespace(name="a"), shown).passage())
+    shown = SimpleNamespace(kind="table", tokens=tokens, passage={"language": "en"})
+    html = str(ArticleFigures(HAND, shown).passage())
     chips = re.findall(r"<span [^>]*>(.*?)</span>", html)
     assert chips == ["↵<br>", "↵<br>When", "↵", " lamp"]
     assert html.count("<br>") == 2
@@ -326,8 +331,8 @@ def test_hostile_tokens_stay_text_in_the_passage(data):
         SimpleNamespace(index=i, id=i, text=text, label=text, special=False)
         for i, text in enumerate(hostile)
     ]
-    shown = SimpleNamespace(tokens=tokens, passage={"language": "en"})
-    html = str(ArticleFigures(SimpleNamespace(name="a"), shown).passage())
+    shown = SimpleNamespace(kind="table", tokens=tokens, passage={"language": "en"})
+    html = str(ArticleFigures(HAND, shown).passage())
     assert "<img" not in html
     assert html.count("</div>") == 1
     assert html.count("<span ") == len(hostile)

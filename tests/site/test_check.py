@@ -11,7 +11,7 @@ import pytest
 from report import files as files_
 from report.datasets import store
 from report.errors import ReportError
-from report.figures.build.find import figure_module
+from report.figures.build.find import figure_named
 from report.figures.parts import choices
 from report.pages.policy import NAME, policy
 from report.site.check import check_site
@@ -54,7 +54,7 @@ def sound(tmp_path_factory):
     }
     store.write(data.path / "manifest.json", data.manifest | {"files": files})
     conditions_written(site / CONDITIONS)
-    controls = figure_module("attention_map").controls(data)
+    controls = figure_named("attention_map").controls(data)
     about = {
         "controls": choices.as_json(controls),
         "data": {"url": "attention/{layer}/{head}.json"},

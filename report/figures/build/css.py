@@ -6,8 +6,8 @@ ROOT = 20
 """Pixels of a rem, as Material for MkDocs has it where a window is not very wide."""
 
 
-def css():
-    """Sizes of type, and every colour on light and on dark; paper is light."""
+def css() -> str:
+    """A style sheet with the sizes of type and every colour; on paper, colours are light."""
     sizes = [f"--type-{name}: {size / ROOT:g}rem;" for name, size in theme.TYPE.items()]
     light, dark = ([f"--figure-{n}: {pair[s]};" for n, pair in _colours().items()] for s in (0, 1))
     return "\n".join(
@@ -32,7 +32,7 @@ def _colours():
     roles = {f"role-{name}": look[1:] for name, look in target_classes.ROLES.items()}
     grounds = zip(theme.PASSAGE["light"], theme.PASSAGE["dark"], strict=True)
     return {
-        **{name: (each["light"], each["dark"]) for name, each in shades.items()},
+        **{name: (colour["light"], colour["dark"]) for name, colour in shades.items()},
         "accent": theme.FIRST,
         **roles,
         **{f"token-{number}": pair for number, pair in enumerate(grounds)},

@@ -1,4 +1,4 @@
-"""What a figure's file may leave out: a docstring, `chart` and `rows` are enough.
+"""Fills in what a figure's file leaves out: what it shows, `chart` and `rows` are enough.
 
 Such a figure needs no script of its own: what `rows` gives at every state of its controls is
 written into files beside its specification, and the page takes it from there.
@@ -8,14 +8,16 @@ import functools
 import itertools
 import math
 import traceback
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import altair
 import numpy as np
 
 from report.errors import ReportError
-from report.figures.parts import choices, theme
+from report.figures.parts import choices, grid, theme
+from report.figures.parts.figure import Data, Figure, Rows, Spec
 
 ASPECT = 1.6
 PHONE_ASPECT = 1.05
@@ -31,70 +33,82 @@ TOKENS = ("token", "largest_target")
 DIGITS = 6
 """Significant digits of a number that is published."""
 
+BLAMED = (
+    *("chart", "rows", "title", "caption", "use", "controls", "seen", "alt", "left_out"),
+    *("panels", "columns", "legends", "boxes"),
+)
+"""Functions of a figure's file whose mistakes are told with the file and the line."""
 
-def completed(module, name):
-    """A figure's module with everything that its file leaves out, a new one.
 
-    raises: ReportError if it has no docstring, `chart` or `rows`
+def completed(figure: Figure, path: Path) -> Figure:
+    """A figure with every field filled in, from one that has a name.
+
+    path: the figure's file, which is named when one of its functions fails
     """
-    path = Path(module.__file__)
-    missing = [part for part in ("chart", "rows") if not callable(getattr(module, part, None))]
-    if missing or not (module.__doc__ or "").strip():
-        said = f"no function `{missing[0]}`" if missing else "no docstring that says what it shows"
-        raise ReportError(
-            f"{path}: a figure needs a docstring, `chart(data, **state)` and "
-            f"`rows(data, **state)`; this one has {said}."
-        )
-    shows = " ".join(module.__doc__.strip().split("\n\n")[0].split())
-    defaults = {
-        "ASPECT": ASPECT,
-        "PHONE_ASPECT": getattr(module, "ASPECT", PHONE_ASPECT),
-        "title": lambda data: name.replace("_", " ").capitalize(),
-        "caption": lambda data: shows,
-        "use": lambda data: "",
-        "controls": lambda data: [],
-        "seen": lambda data, **state: "",
-        "alt": lambda data, **state: _alt(whole, data, shows, state),
-    }
-    whole = ModuleType(module.__name__, module.__doc__)  # the file's own names stay its own
-    vars(whole).update(defaults | vars(module))
-    whole.chart = functools.partial(_chart, whole, name, module.chart)
-    whole.rows = functools.partial(_rows, module.rows)
-    for key in ("title", "caption", "use", "controls", "seen", "alt", "chart", "rows"):
-        setattr(whole, key, _blamed(path, getattr(whole, key)))
+    shows = " ".join(figure.shows.strip().split("\n\n")[0].split())
+    aspect = figure.aspect or ASPECT
+    phone_aspect = figure.phone_aspect or figure.aspect or PHONE_ASPECT
+    columns = figure.columns if callable(figure.columns) else lambda data: figure.columns
+
+    def boxes(data):
+        count = len(figure.panels(data)) if figure.panels else 1
+        return grid.equal_boxes(count, columns(data), aspect, phone_aspect)
+
+    whole = replace(
+        figure,
+        shows=shows,
+        title=figure.title or (lambda data: figure.name.replace("_", " ").capitalize()),
+        caption=figure.caption or (lambda data: shows),
+        alt=figure.alt or (lambda data, **state: _alt(whole, data, state)),
+        aspect=aspect,
+        phone_aspect=phone_aspect,
+        columns=columns,
+        boxes=figure.boxes or boxes,
+        chart=lambda data, **state: _chart(whole, figure.chart, data, state),
+        rows=lambda data, **state: _rows(whole, figure.rows, data, state),
+    )
+    calls = {name: call for name, call in vars(whole).items() if name in BLAMED and call}
+    whole = replace(whole, **{name: _blamed(path, call) for name, call in calls.items()})
     return whole
 
 
-def place_of_rows(spec):
-    """Where the rows of a chart have to be written, "{layer}.json"; "" if they lie in datasets.
+def check_drawable(figure: Figure, data: Data) -> None:
+    """Stop where a figure cannot be drawn of data.
 
-    spec: its specification
+    raises: ReportError saying why
     """
+    if reason := figure.left_out(data):
+        raise ReportError(f"{figure.name} cannot be drawn: {reason}")
+
+
+def place_of_rows(spec: Spec) -> str:
+    """Where the rows of a chart have to be written, "{layer}.json"; "" if they lie in datasets."""
     return f"/{spec['usermeta']['report']['data']['url']}".partition(f"/{ROWS}/")[2]
 
 
-def states(controls):
+def states(controls: list[choices.Control | choices.Switch]) -> list[choices.State]:
     """Every state that controls can be at: list of dict of param to value.
 
     raises: ReportError if there are more than `MOST_STATES`
     """
     reach = [
-        list(each.options)
-        if isinstance(each, choices.Switch)
-        else range(each.minimum, each.maximum + 1)
-        for each in controls
+        list(control.options)
+        if isinstance(control, choices.Switch)
+        else range(control.minimum, control.maximum + 1)
+        for control in controls
     ]
-    if math.prod(map(len, reach)) > MOST_STATES:
+    count = math.prod(map(len, reach))
+    if count > MOST_STATES:
         raise ReportError(
-            f"the controls of this figure have {math.prod(map(len, reach)):,} states, and "
+            f"the controls of this figure have {count:,} states, and "
             f"{MOST_STATES:,} are the most that files are written for; take fewer controls."
         )
-    params = [each.param for each in controls]
+    params = [control.param for control in controls]
     return [dict(zip(params, values, strict=True)) for values in itertools.product(*reach)]
 
 
-def dataset(rows):
-    """The table/1 dataset of what `rows` gives: dict of name to list of dict."""
+def dataset(rows: dict[str, Rows]) -> dict[str, Any]:
+    """The table/1 dataset of what `rows` gives."""
     return {
         "schema": "table/1",
         "tables": {
@@ -118,28 +132,36 @@ def _columns(records):
     }
 
 
-def _chart(module, name, chart, data, **state):
-    made = chart(data, **state)
-    if not isinstance(made, altair.TopLevelMixin) or isinstance(made.usermeta, dict):
-        return made  # it has the common look already
-    at = choices.at_state(module.controls(data), state)
+def _chart(figure, draw, data, state):
+    """What a figure's own `chart` gives, framed and with the figure's name in it."""
+    check_drawable(figure, data)
+    chart = draw(data, **state)
+    if not isinstance(chart, altair.TopLevelMixin):
+        return chart
+    if not isinstance(chart.usermeta, dict):  # it has not the common look yet
+        chart = _framed(figure, chart, data, state)
+    report = chart.usermeta["report"]
+    return chart.properties(usermeta={"report": {"figure": figure.name} | report})
+
+
+def _framed(figure, chart, data, state):
+    at = choices.at_state(figure.controls(data), state)
     place = "-".join(f"{{{control.param}}}" for control in at) or "all"
+    datasets = list(figure.rows(data, **state))
     return theme.frame(
-        made,
-        name=name,
-        description=module.title(data),
+        chart,
+        theme.Source(f"{ROWS}/{place}.json", "tables", datasets),
+        description=figure.title(data),
         controls=at,
-        url=f"{ROWS}/{place}.json",
-        decode="tables",
-        datasets=list(module.rows(data, **state)),
     ).configure_mark(aria=False)
 
 
-def _rows(rows, data, **state):
-    found = rows(data, **state)
-    if not isinstance(found, list):
-        return found
-    return {ROWS: [_row(data, row) for row in found]}
+def _rows(figure, give, data, state):
+    check_drawable(figure, data)
+    rows = give(data, **state)
+    if not isinstance(rows, list):
+        return rows
+    return {ROWS: [_row(data, row) for row in rows]}
 
 
 def _row(data, row):
@@ -160,9 +182,9 @@ def _value(value):
     return value
 
 
-def _alt(module, data, shows, state):
-    chosen = choices.said(choices.at_state(module.controls(data), state))
-    return f"{module.title(data)}{f' ({chosen})' if chosen else ''}: {shows}"
+def _alt(figure, data, state):
+    state = choices.said(choices.at_state(figure.controls(data), state))
+    return f"{figure.title(data)}{f' ({state})' if state else ''}: {figure.shows}"
 
 
 def _blamed(path, call):
@@ -183,7 +205,7 @@ def _blamed(path, call):
     return run
 
 
-def line_of(error, path):
-    """The line of a file in which an error came up, the innermost; None if it did elsewhere."""
+def line_of(error: Exception, path: Path) -> int | None:
+    """The innermost line of a file in which an error came up; None if it did elsewhere."""
     frames = traceback.extract_tb(error.__traceback__)
-    return next((each.lineno for each in reversed(frames) if Path(each.filename) == path), None)
+    return next((frame.lineno for frame in reversed(frames) if Path(frame.filename) == path), None)

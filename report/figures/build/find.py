@@ -3,18 +3,30 @@
 import functools
 import importlib.util
 import sys
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from report.errors import ReportError
 from report.figures.build import defaults
+from report.figures.parts.figure import Figure
 
 FIGURES = Path(__file__).parents[1]
 
+CONSTANTS = ("aspect", "phone_aspect", "columns", "of_models", "paints_pixels")
+"""Fields of a `Figure` that a plain module sets by a constant: its name in capitals."""
 
-def figure_module(name, own=None):
-    """The module of a figure, with everything that its file leaves out.
+FUNCTIONS = (
+    *("chart", "rows", "title", "caption", "use", "controls", "seen", "alt", "left_out"),
+    *("boxes", "panels", "columns", "legends"),
+)
+"""Fields of a `Figure` that a plain module sets by a function of that name."""
+
+
+def figure_named(name: str, own: Path | None = None) -> Figure:
+    """A figure by its name, with everything that its file leaves out.
 
     own: folder of the publication's own figures, or None
     raises: ReportError listing the known figures, or saying what is wrong with the file
@@ -29,9 +41,10 @@ def figure_module(name, own=None):
     return _shipped(name)
 
 
-def figure_names(own=None):
+def figure_names(own: Path | None = None) -> list[str]:
     """The names of all figures, sorted: files that do not start with `_`.
 
+    own: folder of the publication's own figures, or None
     raises: ReportError if a figure of one's own has the name of one that ships
     """
     shipped, ours = _names(FIGURES), _names(own) if own else []
@@ -49,7 +62,7 @@ def _names(folder):
 
 @functools.cache
 def _shipped(name):
-    return defaults.completed(import_module(f"report.figures.{name}"), name)
+    return _figure(import_module(f"report.figures.{name}"), name)
 
 
 @functools.cache
@@ -68,4 +81,31 @@ def _own(name, path):
         line = defaults.line_of(error, path)
         raise ReportError(f"{path}, line {line}: {type(error).__name__}: {error}") from error
     sys.modules[spec.name] = module
-    return defaults.completed(module, name)
+    return _figure(module, name)
+
+
+def _figure(module, name):
+    """The `Figure` of a file that was run: its `figure`, or one made of its functions."""
+    path = Path(module.__file__)
+    given = vars(module).get("figure")
+    figure = given if isinstance(given, Figure) else _of_functions(module, path)
+    if not figure.shows.strip():
+        raise _incomplete(path, "no docstring that says what it shows")
+    return defaults.completed(replace(figure, name=name), path)
+
+
+def _of_functions(module: ModuleType, path: Path) -> Figure:
+    names = vars(module)
+    for part in ("chart", "rows"):
+        if not callable(names.get(part)):
+            raise _incomplete(path, f"no function `{part}`")
+    constants = {name: names[name.upper()] for name in CONSTANTS if name.upper() in names}
+    functions = {name: names[name] for name in FUNCTIONS if name in names}
+    return Figure(shows=module.__doc__ or "", **constants | functions)
+
+
+def _incomplete(path, lacks):
+    return ReportError(
+        f"{path}: a figure needs a docstring, `chart(data, **state)` and "
+        f"`rows(data, **state)`; this one has {lacks}."
+    )

@@ -2,122 +2,144 @@
 
 Each model has a specification of its own, since scales and sliders differ; the page changes from
 one to the other.
+
+`names`, `controls_of` and `reach` are called with the figure of one model (`Figure.one_model`).
 """
 
 from dataclasses import replace
 
+from report.datasets.read.passage import PassageData, PassageModels
 from report.errors import ReportError
-from report.figures.parts import choices
+from report.figures.parts import choices, grid
+from report.figures.parts.figure import Figure
 
 PARAM = "model"
 
 
-class PerModel:
-    """Has what a figure's module has, of `PassageModels` instead of one model's data."""
+def per_model(figure: Figure) -> Figure:
+    """The figure of `PassageModels` that shows one model at a time, from a completed `Figure`."""
 
-    def __init__(self, module):
-        self.module = module
-        self.ASPECT = module.ASPECT
-        self.PHONE_ASPECT = getattr(module, "PHONE_ASPECT", module.ASPECT)
-        self.PAINTS_PIXELS = getattr(module, "PAINTS_PIXELS", False)
-        self.__doc__ = module.__doc__
+    def chart(data, model, **state):
+        return _chart(figure, data, model, state)
 
-    def left_out(self, data):
-        """Why it can be drawn of none of the models; "" if it can of one."""
-        reasons = [self._reason(model) for model in data.models]
-        return reasons[0] if all(reasons) else ""
+    def alt(data, model, **state):
+        return f"{_labels(data)[model]}: {figure.alt(data.by_name[model], **state)}"
 
-    def title(self, data):
-        return self.module.title(self._drawable(data)[0][1])
-
-    def caption(self, data):
-        """The caption that fits all models, or one for each that differs."""
-        labels = dict(zip(data.names, data.labels, strict=True))
-        said = {}
-        for name, model in self._drawable(data):
-            said.setdefault(self.module.caption(model), []).append(labels[name])
-        texts = list(said)
-        if len(texts) > 1:
-            texts = [f"Of {', '.join(names)}: {text}" for text, names in said.items()]
-        missing = [
-            f"Of {label} it is not drawn. {reason}"
-            for label, model in zip(data.labels, data.models, strict=True)
-            if (reason := self._reason(model))
-        ]
-        return " ".join([*texts, *missing])
-
-    def use(self, data):
-        """What a reader can do, in the words of the first model that has most to say of it."""
-        return max((self.module.use(model) for _, model in self._drawable(data)), key=len)
-
-    def controls(self, data, model=None):
-        """The switch, and the controls of one model: the one given, else the first."""
-        offered = dict(self._drawable(data))
-        labels = dict(zip(data.names, data.labels, strict=True))
-        first = next(iter(offered))
-        switch = choices.Switch(PARAM, "Model", {name: labels[name] for name in offered}, first)
-        at = switch.check(first if model is None else model)
-        return [switch, *self.module.controls(offered[at])]
-
-    def names(self, data):
-        """Names of the models that it can be drawn of."""
-        return [name for name, _ in self._drawable(data)]
-
-    def chart(self, data, model, **state):
-        """The specification of one model, as dict; its addresses begin with the model's."""
-        one = data.by_name[model]
-        spec = self.module.chart(one, **state).to_dict()
-        report = spec["usermeta"]["report"]
-        told = report["data"]
-        told["url"] = one.address + told["url"]
-        told["tokens"] = one.address + told.get("tokens", "passage.json")
-        switch = self.controls(data, model)[:1]
-        report["controls"] = (
-            choices.as_json(choices.at_state(switch, {PARAM: model})) + (report["controls"])
-        )
-        return spec
-
-    def rows(self, data, model, **state):
-        return self.module.rows(data.by_name[model], **state)
-
-    def alt(self, data, model, **state):
-        label = dict(zip(data.names, data.labels, strict=True))[model]
-        return f"{label}: {self.module.alt(data.by_name[model], **state)}"
-
-    def seen(self, data, model, **state):
-        return self.module.seen(data.by_name[model], **state)
-
-    def reach(self, data, controls):
-        """Controls whose sliders reach what any of the models has."""
-        widest = {}
-        for name in self.names(data):
-            for each in self.controls(data, name)[1:]:
-                if isinstance(each, choices.Control):
-                    widest[each.param] = max(widest.get(each.param, 0), each.maximum)
-        return [
-            replace(each, maximum=widest[each.param]) if each.param in widest else each
-            for each in controls
-        ]
-
-    def _reason(self, model):
-        return self.module.left_out(model) if hasattr(self.module, "left_out") else ""
-
-    def _drawable(self, data):
-        """(name, `PassageData`) of the models that have what it shows, at least one."""
-        found = [(name, one) for name, one in data.by_name.items() if not self._reason(one)]
-        if not found:
-            raise ReportError(self._reason(data.models[0]))
-        return found
+    return replace(
+        figure,
+        left_out=lambda data: _left_out(figure, data),
+        title=lambda data: figure.title(_first(figure, data)),
+        caption=lambda data: _caption(figure, data),
+        use=lambda data: max(map(figure.use, _drawable(figure, data).values()), key=len),
+        controls=lambda data: controls_of(figure, data),
+        chart=chart,
+        rows=lambda data, model, **state: figure.rows(data.by_name[model], **state),
+        alt=alt,
+        seen=lambda data, model, **state: figure.seen(data.by_name[model], **state),
+        boxes=lambda data: grid.equal_boxes(1, 1, figure.aspect, figure.phone_aspect),
+        one_model=figure,
+    )
 
 
-def fits(controls, state):
+def names(figure: Figure, data: PassageModels) -> list[str]:
+    """Names of the models that a figure can be drawn of."""
+    return list(_drawable(figure, data))
+
+
+def controls_of(
+    figure: Figure, data: PassageModels, model: str | None = None
+) -> list[choices.Control | choices.Switch]:
+    """The switch, and the controls of one model: the one given, else the first.
+
+    raises: ReportError if the figure cannot be drawn of that model, or of none
+    """
+    drawable, labels = _drawable(figure, data), _labels(data)
+    first = next(iter(drawable))
+    switch = choices.Switch(PARAM, "Model", {name: labels[name] for name in drawable}, first)
+    chosen = switch.check(first if model is None else model)
+    return [switch, *figure.controls(drawable[chosen])]
+
+
+def reach(
+    figure: Figure, data: PassageModels, controls: list[choices.Control | choices.Switch]
+) -> list[choices.Control | choices.Switch]:
+    """Controls whose sliders reach what any of the models has."""
+    widest = {}
+    for model in _drawable(figure, data).values():
+        for control in figure.controls(model):
+            if isinstance(control, choices.Control):
+                widest[control.param] = max(widest.get(control.param, 0), control.maximum)
+    return [
+        replace(control, maximum=widest[control.param]) if control.param in widest else control
+        for control in controls
+    ]
+
+
+def fits(controls: list[choices.Control | choices.Switch], state: choices.State) -> choices.State:
     """The values of a state that controls reach: sliders at their nearest, others left out."""
-    found = {}
+    fitting = {}
     for control in controls:
         value = state.get(control.param, control.value)
         if isinstance(control, choices.Control):
             value = min(max(value, control.minimum), control.maximum)
         elif value not in control.options:
             value = control.value
-        found[control.param] = value
-    return found
+        fitting[control.param] = value
+    return fitting
+
+
+def _labels(data):
+    """dict of the name of each model to what figures call it."""
+    return dict(zip(data.names, data.labels, strict=True))
+
+
+def _drawable(figure, data) -> dict[str, PassageData]:
+    """The models, by name, that have what a figure shows, at least one.
+
+    raises: ReportError if there is none
+    """
+    drawable = {name: model for name, model in data.by_name.items() if not figure.left_out(model)}
+    if not drawable:
+        raise ReportError(figure.left_out(data.models[0]))
+    return drawable
+
+
+def _first(figure, data):
+    return next(iter(_drawable(figure, data).values()))
+
+
+def _left_out(figure, data):
+    """Why a figure can be drawn of none of the models; "" if it can of one."""
+    reasons = [figure.left_out(model) for model in data.models]
+    return reasons[0] if all(reasons) else ""
+
+
+def _caption(figure, data):
+    """The caption that fits all models, or one for each that differs."""
+    labels = _labels(data)
+    of_models = {}  # caption -> labels of its models
+    for name, model in _drawable(figure, data).items():
+        of_models.setdefault(figure.caption(model), []).append(labels[name])
+    captions = list(of_models)
+    if len(captions) > 1:
+        captions = [f"Of {', '.join(among)}: {text}" for text, among in of_models.items()]
+    missing = [
+        f"Of {label} it is not drawn. {reason}"
+        for label, model in zip(data.labels, data.models, strict=True)
+        if (reason := figure.left_out(model))
+    ]
+    return " ".join([*captions, *missing])
+
+
+def _chart(figure, data, model, state):
+    """The specification of one model, as dict; its addresses begin with the model's."""
+    shown = data.by_name[model]
+    spec = figure.chart(shown, **state).to_dict()
+    report = spec["usermeta"]["report"]
+    source = report["data"]
+    source["url"] = shown.address + source["url"]
+    source["tokens"] = shown.address + source.get("tokens", "passage.json")
+    switch = controls_of(figure, data, model)[:1]
+    told = choices.as_json(choices.at_state(switch, {PARAM: model}))
+    report["controls"] = told + report["controls"]
+    return spec

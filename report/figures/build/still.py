@@ -5,12 +5,14 @@ import hashlib
 import re
 from importlib import metadata
 from pathlib import Path
+from typing import Protocol
 
 import altair as alt
 import vl_convert
 
 from report.datasets.store import dumps
-from report.figures.parts import grid
+from report.figures.parts.figure import Data, Figure, Spec
+from report.figures.parts.grid import Box
 from report.figures.parts.theme import INK
 from report.files import write_text
 
@@ -21,24 +23,31 @@ IDS = re.compile(r'(id="|url\(#)(gradient_|clip)(\d+)')
 """Vega counts gradients over all pictures of a process; here each picture counts its own."""
 
 DECIMALS = re.compile(r'"data:[^"]*"|>[^<]*<|(\d\.\d)\d+')
-"""Decimals to cut off, after what keeps its own: a picture inside, and what is written."""
-
+"""Decimals that are cut off. An embedded picture and written text match first, and keep theirs."""
 
 MANNER = 2
 """Counts up whenever `drawn` makes another picture of the same specification."""
 
 
-def specification(figure, data, *, dark=False, phone=False, empty=None, **state):
-    """The Vega-Lite specification (dict) of a figure module with its datasets filled in.
+def specification(
+    figure: Figure,
+    data: Data,
+    *,
+    dark: bool = False,
+    phone: bool = False,
+    empty: Spec | None = None,
+    **state: int | str,
+) -> Spec:
+    """The Vega-Lite specification of a figure with its datasets filled in.
 
     dark: for a dark page; phone: for a narrow one
     state: values of the figure's controls, and `panel` of one of several
     empty: the specification at that state without data, where it was built already
     """
     spec = copy.deepcopy(empty or figure.chart(data, **state).to_dict())
-    rows = figure.rows(data, **state, **({"dark": dark} if _paints(figure) else {}))
+    rows = figure.rows(data, **state, **({"dark": dark} if figure.paints_pixels else {}))
     spec["datasets"] = spec.get("datasets", {}) | rows
-    box = grid.boxes(figure, data)[state.get("panel", 0)]
+    box = figure.boxes(data)[state.get("panel", 0)]
     spec["width"], spec["height"] = (phone and box.phone_size) or box.size
     for param in spec["params"]:
         if param["name"] == "ink":
@@ -54,33 +63,35 @@ COVER = 480, 320
 COVER_PADDING = 14
 
 
-def cover(spec):
-    """A filled specification as one for a small picture that shows its marks alone: without axes,
-    legends, titles and texts, which nobody could read there."""
-    found = _bare(spec)
-    found["width"], found["height"] = COVER
-    found["padding"] = COVER_PADDING
-    return found
+def cover(spec: Spec) -> Spec:
+    """A filled specification without axes, legends, titles and texts, for a small picture.
+
+    Nobody could read them there.
+    """
+    bare = _bare(spec)
+    bare["width"], bare["height"] = COVER
+    bare["padding"] = COVER_PADDING
+    return bare
 
 
 def _bare(part):
     if isinstance(part, list):
-        return [_bare(each) for each in part if not _left_out(each)]
+        return [_bare(item) for item in part if not _left_out(item)]
     if not isinstance(part, dict):
         return part
-    found = {}
+    bare = {}
     for key, value in part.items():
         if key == "datasets":
-            found[key] = value
+            bare[key] = value
         elif key == "encoding":
-            found[key] = {channel: _unnamed(channel, each) for channel, each in value.items()}
+            bare[key] = {name: _unnamed(name, channel) for name, channel in value.items()}
         else:
-            found[key] = _bare(value)
-    return found
+            bare[key] = _bare(value)
+    return bare
 
 
 def _left_out(part):
-    """Whether a layer is a text, or what is unseen and only there to be pointed at."""
+    """Whether a layer is a text, or a transparent one that only catches the pointer."""
     mark = part.get("mark") if isinstance(part, dict) else None
     mark = mark if isinstance(mark, dict) else {"type": mark}
     return mark["type"] == "text" or mark.get("color") == "transparent"
@@ -95,20 +106,21 @@ def _unnamed(channel, encoding):
     return encoding | {"legend": None} if channel in LEGENDS else encoding
 
 
-def _paints(figure):
-    return getattr(figure, "PAINTS_PIXELS", False)
-
-
-def svg(figure, data, *, dark=False, phone=False, **state):
+def svg(
+    figure: Figure, data: Data, *, dark: bool = False, phone: bool = False, **state: int | str
+) -> str:
     """The picture of a figure as SVG text."""
     return drawn(specification(figure, data, dark=dark, phone=phone, **state))
 
 
-def drawn(spec):
-    """A filled specification as SVG text: the same bytes for the same data, to 0.1 pixel."""
+def drawn(spec: Spec) -> str:
+    """A filled specification as SVG text: the same bytes for the same data.
+
+    Coordinates are cut to 0.1 pixel.
+    """
     version = "_".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
     text = NOISE.sub("", vl_convert.vegalite_to_svg(spec, vl_version=version))
-    return DECIMALS.sub(lambda found: found[1] or found[0], _renumbered(text))
+    return DECIMALS.sub(lambda match: match[1] or match[0], _renumbered(text))
 
 
 def _renumbered(text):
@@ -124,8 +136,17 @@ def _renumbered(text):
 SHADES = ("light", "dark")
 
 
-def write_pictures(base, module, panel, data):
-    """Write `<base>-light.svg` and `<base>-dark.svg` for a `Panel` of a figure, at its state.
+class Panel(Protocol):
+    """What is drawn: one chart of a figure at a state, such as a `report.pages.article.Panel`."""
+
+    name: str
+    state: dict[str, int | str]
+    spec: Spec
+    box: Box
+
+
+def write_pictures(base: Path, figure: Figure, panel: Panel, data: Data) -> None:
+    """Write `<base>-light.svg` and `<base>-dark.svg` of a chart of a figure, at its state.
 
     A chart that a phone would shrink until nobody can read it has `<base>-phone-light.svg` and
     `<base>-phone-dark.svg` too. A picture names the hash of what it was drawn from, and is drawn
@@ -133,31 +154,33 @@ def write_pictures(base, module, panel, data):
     """
     for ending, shade, phone in _endings(panel):
         spec = specification(
-            module, data, dark=shade == "dark", phone=phone, empty=panel.spec, **panel.state
+            figure, data, dark=shade == "dark", phone=phone, empty=panel.spec, **panel.state
         )
         _write(f"{base}{ending}", spec)
 
 
-def write_cover(base, module, panel, data):
-    """Write `<base>-light.svg` and `<base>-dark.svg`: the same without axes, legends and texts, of
-    the size `COVER`."""
+def write_cover(base: Path, figure: Figure, panel: Panel, data: Data) -> None:
+    """Write `<base>-light.svg` and `<base>-dark.svg`: small ones of the chart's marks alone.
+
+    They have the size `COVER`, and no axes, legends and texts.
+    """
     for shade in SHADES:
-        spec = specification(module, data, dark=shade == "dark", empty=panel.spec, **panel.state)
+        spec = specification(figure, data, dark=shade == "dark", empty=panel.spec, **panel.state)
         _write(f"{base}-{shade}.svg", cover(spec))
 
 
-def cover_names(panel):
-    """Names of the files that `write_cover` writes of a `Panel`, list of str."""
+def cover_names(panel: Panel) -> list[str]:
+    """Names of the files that `write_cover` writes of a chart."""
     return [f"{cover_base(panel)}-{shade}.svg" for shade in SHADES]
 
 
-def cover_base(panel):
+def cover_base(panel: Panel) -> str:
     """What these names begin with."""
     return f"{panel.name}-cover"
 
 
-def picture_names(panel):
-    """Names of the files that `write_pictures` writes for a `Panel`, list of str."""
+def picture_names(panel: Panel) -> list[str]:
+    """Names of the files that `write_pictures` writes of a chart."""
     return [f"{panel.name}{ending}" for ending, *_ in _endings(panel)]
 
 

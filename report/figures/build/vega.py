@@ -8,15 +8,17 @@ import re
 import altair as alt
 import vl_convert
 
+from report.figures.parts.figure import Spec
+
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 """The version that Altair writes for, as vl-convert counts them."""
 
 
-def vega(spec):
-    """The Vega specification (dict) of a Vega-Lite one; named datasets stay named, `usermeta` too.
+def vega(spec: Spec) -> Spec:
+    """The Vega specification of a Vega-Lite one. Named datasets and `usermeta` stay as they are.
 
-    Vega-Lite has no mark for a picture from memory: what is the `url` of an image mark there, is
-    its `image` here, so its field holds a canvas.
+    Vega-Lite can draw no canvas, only the picture at a `url`. Here the field that a mark takes its
+    `url` from becomes its `image`, which may be a canvas.
     """
     compiled = vl_convert.vegalite_to_vega(spec, vl_version=VEGA_LITE)
     _feed_images(compiled)
@@ -41,8 +43,11 @@ PLAIN = re.compile(r"\w+")
 
 
 def _trust(compiled):
-    """Leave out the tests of a mark that says `invalid=None`: its rows have no such values, and
-    looking for them takes as long as drawing them. What else asks for no test has none here."""
+    """Leave out Vega-Lite's tests for values that cannot be drawn.
+
+    Only a mark with `invalid=None` still has them here. Its rows have no such values, and testing
+    takes as long as drawing.
+    """
     for mark in compiled.get("marks", []):
         for channels in mark.get("encode", {}).values():
             for name, values in channels.items():
@@ -72,8 +77,8 @@ def _compute_once(compiled):
 def _values(encode):
     """What channels are set to, and what is added: dicts with "signal", "scale" and the like."""
     for channels in encode.values():
-        for found in channels.values():
-            for value in found if isinstance(found, list) else [found]:
+        for channel in channels.values():
+            for value in channel if isinstance(channel, list) else [channel]:
                 yield value
                 if isinstance(value.get("offset"), dict):
                     yield value["offset"]

@@ -1,7 +1,9 @@
 """What a reader may change in a figure: sliders and switches, drawn by the page, not by Vega."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from typing import Protocol
 
 from report.errors import ReportError
 
@@ -22,19 +24,22 @@ class Control:
     """What a reader sees of each value instead, from the minimum on."""
 
     @property
-    def shown(self):
-        """What a reader sees of the value, str."""
+    def shown(self) -> str:
+        """What a reader sees of the value."""
         if self.labels:
             return self.labels[self.value - self.minimum]
         return str(self.value + self.offset)
 
     @property
-    def fixed(self):
+    def fixed(self) -> bool:
         """True if there is nothing to choose."""
         return self.minimum == self.maximum
 
-    def check(self, value):
-        """`value` if the slider reaches it, else a ReportError."""
+    def check(self, value: int) -> int:
+        """The value itself.
+
+        raises: ReportError if the slider does not reach it
+        """
         if not isinstance(value, int) or not self.minimum <= value <= self.maximum:
             raise ReportError(
                 f"{self.param}={value!r} is not allowed; "
@@ -54,26 +59,40 @@ class Switch:
     value: str
     fixed = False
 
-    def check(self, value):
-        """`value` if it is one of the options, else a ReportError."""
+    def check(self, value: str) -> str:
+        """The value itself.
+
+        raises: ReportError if it is none of the options
+        """
         if value not in self.options:
             allowed = ", ".join(self.options)
             raise ReportError(f"{self.param}={value!r} is not allowed; give one of: {allowed}.")
         return value
 
 
-def layer_control(data):
+class Heads(Protocol):
+    """Data of a model with a number of layers, and of heads a layer."""
+
+    layers: int
+    heads: int
+
+
+State = dict[str, int | str]
+"""Where controls stand: dict of param to value."""
+
+
+def layer_control(data: Heads) -> Control:
     """Slider over the layers, in the middle at first."""
     return Control("layer", "Layer", 0, data.layers - 1, data.layers // 2)
 
 
-def head_control(data):
+def head_control(data: Heads) -> Control:
     """Slider over the heads of a layer."""
     return Control("head", "Head", 0, data.heads - 1, 0)
 
 
-def at_state(controls, state):
-    """The controls with the values of `state`, a dict of param to value.
+def at_state(controls: Iterable[Control | Switch], state: State) -> list[Control | Switch]:
+    """The controls with the values of `state`.
 
     raises: ReportError if a param is unknown or a value is out of reach
     """
@@ -85,12 +104,15 @@ def at_state(controls, state):
     return [replace(c, value=c.check(state.get(c.param, c.value))) for c in controls]
 
 
-def values(controls, state):
-    """dict of param to value: `state`, with defaults where it says nothing."""
+def values(controls: Iterable[Control | Switch], state: State) -> State:
+    """`state`, with the values of the controls where it says nothing.
+
+    raises: ReportError if a param is unknown or a value is out of reach
+    """
     return {control.param: control.value for control in at_state(controls, state)}
 
 
-def filled(text, controls):
+def filled(text: str, controls: Iterable[Control | Switch]) -> str:
     """A text with {param} replaced by what a reader sees of that slider."""
     for control in controls:
         if isinstance(control, Control):
@@ -98,10 +120,10 @@ def filled(text, controls):
     return text
 
 
-def said(controls):
+def said(controls: Iterable[Control | Switch]) -> str:
     """Where the controls stand, in words: "layer 3, head 2; current tokens: the last one only".
 
-    What leaves no choice is not mentioned.
+    Controls that leave no choice are not mentioned.
     """
     free = [control for control in controls if not control.fixed]
     numbers = [
@@ -121,13 +143,15 @@ def _lower(label):
     return label[:1].lower() + label[1:]
 
 
-def as_json(controls):
+def as_json(controls: Iterable[Control | Switch]) -> list[dict]:
     """The controls as the page's script reads them."""
-    found = [asdict(control) for control in controls]
-    return [{name: value for name, value in one.items() if value is not None} for one in found]
+    return [
+        {name: value for name, value in asdict(control).items() if value is not None}
+        for control in controls
+    ]
 
 
-def chosen(param, texts):
+def chosen(param: str, texts: dict[str, str]) -> str:
     """A Vega expression: the text of the option at which a switch stands.
 
     texts: option -> text

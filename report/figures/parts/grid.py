@@ -27,41 +27,31 @@ class Box:
     """Columns of the grid that it takes."""
 
     @property
-    def size(self):
+    def size(self) -> tuple[int, int]:
         """Width and height of the still picture in pixels."""
         return self.width, round(self.width / self.aspect)
 
     @property
-    def phone_size(self):
-        """The same of the picture that a phone gets, or None where the other fits it too, with
-        letters of the same size."""
+    def phone_size(self) -> tuple[int, int] | None:
+        """Width and height in pixels of the picture that a phone gets.
+
+        None where a phone shows the other picture with letters of the same size.
+        """
         if self.width <= 1.2 * PHONE_WIDTH:
             return None
         return PHONE_WIDTH, round(PHONE_WIDTH / self.phone_aspect)
 
 
-def boxes(figure, data):
-    """The `Box` of every chart of a figure module, in order."""
-    if hasattr(figure, "boxes"):
-        return figure.boxes(data)
-    phone = getattr(figure, "PHONE_ASPECT", figure.ASPECT)
-    side_by_side = columns(figure, data)
-    width = WIDTH if side_by_side == 1 else GRID_WIDTH // side_by_side
-    number = len(figure.panels(data)) if hasattr(figure, "panels") else 1
-    return [Box(figure.ASPECT, phone, width)] * number
+def equal_boxes(count: int, columns: int, aspect: float, phone_aspect: float) -> list[Box]:
+    """Boxes of one size for `count` charts, `columns` of them side by side."""
+    width = WIDTH if columns == 1 else GRID_WIDTH // columns
+    return [Box(aspect, phone_aspect, width)] * count
 
 
-def columns(figure, data):
-    """How many panels stand side by side where there is room; 1 for a figure that is no grid."""
-    if hasattr(figure, "columns"):
-        return figure.columns(data)
-    return getattr(figure, "COLUMNS", 1)
-
-
-def row_starts(boxes, columns):
-    """Which boxes begin a row of the grid: list of bool."""
-    found, taken = [], columns
+def row_starts(boxes: list[Box], columns: int) -> list[bool]:
+    """Whether each box begins a row of the grid."""
+    starts, taken = [], columns
     for box in boxes:
-        found.append(taken + box.span > columns)
-        taken = box.span if found[-1] else taken + box.span
-    return found
+        starts.append(taken + box.span > columns)
+        taken = box.span if starts[-1] else taken + box.span
+    return starts

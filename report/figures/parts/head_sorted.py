@@ -1,39 +1,83 @@
-"""Heads sorted by value at each layer, line r joining the r-th values: figures 4 to 6.
+"""Heads sorted by value at each layer; line r joins the r-th values of all layers.
 
-A line is no head, and lines never cross; each point knows the real head it stands for.
+Lines never cross, and a line is no head; each point knows the real head it stands for.
+
+`figure` makes the figures of a measure in the dataset "heads": attending_to_itself,
+attending_to_first_token and attention_concentration. Other figures take single layers of it.
 """
+
+from dataclasses import dataclass
 
 import altair
 import numpy as np
 
-from report.figures.parts import choices, theme, updates
+from report.datasets.read.passage import PassageData
+from report.figures.parts import choices, marking, theme, updates
+from report.figures.parts.figure import Figure
 from report.figures.parts.heads import LEAD, largest
 from report.text import number, percent
 
-ASPECT = 1.6
-PHONE_ASPECT = 1.05
 LEAST_BETWEEN_LAYERS = 0.01
 """Averages of layers that differ by less are not compared."""
 
 SOURCES = {"passage": "this passage", "corpus": "many texts"}
 
 
-def controls(data):
+@dataclass(frozen=True)
+class Measure:
+    """A measure of heads, and the words for it."""
+
+    column: str
+    """Of the table "heads"."""
+    title: str
+    counted: str
+    """What is counted, the first sentence of the caption."""
+    axis: str
+    """Title of the vertical axis, with its unit."""
+    number: str
+    """Format of a value, for d3 and for Python: ".1%"."""
+    described: str
+    """What is drawn, the beginning of the alt text."""
+    does: str
+    """What a head with much of it does: a sentence with {head} and {value}, without its full
+    stop."""
+
+    def written(self, value: float) -> str:
+        """A value in a sentence."""
+        return percent(value) if "%" in self.number else number(value)
+
+
+def figure(shows: str, measure: Measure) -> Figure:
+    """The figure of one measure."""
+    return Figure(
+        shows=shows,
+        title=lambda data: measure.title,
+        caption=lambda data: _caption(data, measure),
+        use=use,
+        controls=controls,
+        chart=lambda data, **state: _chart(data, measure, state),
+        rows=rows,
+        alt=lambda data, **state: _alt(data, measure, state),
+        seen=lambda data, **state: _seen(data, measure, state),
+    )
+
+
+def controls(data: PassageData) -> list[choices.Switch]:
+    """The switch between the passage and the corpus."""
     return [choices.Switch("source", "Measured on", SOURCES, "passage")]
 
 
-def caption(data, what):
-    """How to read the lines, after a sentence that says `what` is counted."""
+def _caption(data, measure):
     joined = ""
     if data.layers > 1:
         joined = ", and a line joins the values of one rank from layer to layer: a line is no head"
     return (
-        f"{what}\n{updates.without_first(data)} At each layer the heads are sorted by their "
-        f"value{joined}; the highest has its number above it."
+        f"{measure.counted}\n{updates.without_first(data)} At each layer the heads are sorted by "
+        f"their value{joined}; the highest has its number above it."
     )
 
 
-def use(data):
+def use(data: PassageData) -> str:
     """What pointing at a value does."""
     return (
         "Point at a value to read which head has it, and to see where that head of that layer "
@@ -41,45 +85,46 @@ def use(data):
     )
 
 
-def chart(data, name, title, measure, y_title, number, state):
-    """The figure of one measure.
-
-    measure: column of the table "heads"; number: format of its values
-    """
+def _chart(data, measure, state):
     at = choices.at_state(controls(data), state)
     heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
-    x, y = layer_axis(data), _y(data, measure, y_title, number)
-    rank = f"rank_{measure}"
+    x, y = layer_axis(data), _y(data, measure)
+    rank = f"rank_{measure.column}"
     tooltip = [
         altair.Tooltip(f"{rank}:Q", title="rank (0 = lowest)"),
         altair.Tooltip("layer:Q", title="layer"),
-        altair.Tooltip(f"{measure}:Q", title="value", format=number),
+        altair.Tooltip(f"{measure.column}:Q", title="value", format=measure.number),
         altair.Tooltip("named:N", title="real head"),
     ]
     lines, *points = sorted_lines(data, heads, x, y, rank, tooltip)
     return theme.frame(
         altair.layer(lines, *points, *marked_head(heads, x, y)),
-        name=name,
-        description=f"{title}: {y_title}, by layer, heads sorted",
+        theme.Source("head_statistics.json", "tables", ["heads"]),
+        description=f"{measure.title}: {measure.axis}, by layer, heads sorted",
         controls=at,
-        url="head_statistics.json",
-        decode="tables",
-        datasets=["heads"],
         shows={"heads": [["source", "=", "{source}"]]},
         params=[
             altair.param(name="source", value=at[0].value),
-            *theme.marked("layer", "head"),
+            *marking.marked("layer", "head"),
         ],
-        walk=["layer", f"rank_{measure}"],
+        walk=["layer", rank],
     )
 
 
-def sorted_lines(data, table, x, y, rank, tooltip, most_layers=None):
+def sorted_lines(
+    data: choices.Heads,
+    table: altair.Chart,
+    x: altair.X,
+    y: altair.Y,
+    rank: str,
+    tooltip: list[altair.Tooltip],
+    most_layers: int | None = None,
+) -> list[altair.Chart]:
     """Lines through values of one rank, points, and the name of the highest head of each layer.
 
-    table: a chart of rows with layer, head and the field `rank`; tooltip: may use "named"
-    most_layers: of all panels of a figure, whose heads are then named alike
-    returns: list of charts, the lines first
+    table: of rows with layer, head and the field `rank`; tooltip: may use the field "named"
+    most_layers: of all panels of a figure, so that heads have names of one length in all of them
+    returns: the lines first
     """
     colour = altair.Color(f"{rank}:Q", legend=None).scale(
         domain=[0, max(1, data.heads - 1)], **theme.ramp(theme.RANK_RAMP)
@@ -103,10 +148,10 @@ def sorted_lines(data, table, x, y, rank, tooltip, most_layers=None):
 
 
 def _names(data, table, x, y, rank, most_layers):
-    """The heads that stand highest: their numbers alone where layers are close to each other, of
-    this panel or of another of its figure.
+    """The names of the highest heads.
 
-    A name stands above its point, and aside from a steep line that comes down to it from the layer
+    Where the layers of any panel of the figure are close together, a name is the number alone. A
+    name stands above its point. It keeps aside from a steep line that comes down from the layer
     before or goes up to the next one, as far as the names of neighbours leave room.
     """
     value = y.shorthand.removesuffix(":Q")
@@ -122,7 +167,7 @@ def _names(data, table, x, y, rank, most_layers):
             short="'' + datum.head",
             left=f"datum.before - datum.{value}",
             right=f"datum.after - datum.{value}",
-            # the name at the first layer reaches neither into the axis nor into the next
+            # the first name begins at its point where it would otherwise reach into the axis
             first=f"datum.layer === 0 && {room} >= 60 && {wide_enough}",
         )
     )
@@ -145,7 +190,7 @@ def _names(data, table, x, y, rank, most_layers):
         for mark in theme.halo(
             named.mark_text,
             **style,
-            # the second layer's name keeps out of the first's, which begins at its point
+            # the name of layer 0 begins at its point, so that of layer 1 has less room
             dx=altair.ExprRef(
                 f"{aside} * clamp({room} - (datum.layer === 1 ? 20 : 0) - {wide}, 0, {most})"
             ),
@@ -154,7 +199,7 @@ def _names(data, table, x, y, rank, most_layers):
     ]
 
 
-def layer_axis(data, field="layer", around=0.25):
+def layer_axis(data: choices.Heads, field: str = "layer", around: float = 0.25) -> altair.X:
     """The channel of layers, with a tick for each; around: room at both ends, in layers."""
     return (
         altair.X(f"{field}:Q", title="layer (index from 0)")
@@ -163,21 +208,21 @@ def layer_axis(data, field="layer", around=0.25):
     )
 
 
-def _y(data, measure, title, number):
-    largest = float(data.head_statistics[measure].max())
+def _y(data, measure):
+    most = float(data.head_statistics[measure.column].max())
     return (
-        altair.Y(f"{measure}:Q", title=title)
-        .scale(domain=[0, max(largest * 1.1, 0.05)], nice=False)  # room for a name
-        .axis(format=".0%" if "%" in number else ".2~f", tickCount=6)
+        altair.Y(f"{measure.column}:Q", title=measure.axis)
+        .scale(domain=[0, max(most * 1.1, 0.05)], nice=False)  # room for a name
+        .axis(format=".0%" if "%" in measure.number else ".2~f", tickCount=6)
     )
 
 
-def marked_head(heads, x, y):
+def marked_head(heads: altair.Chart, x: altair.X, y: altair.Y) -> tuple[altair.Chart, altair.Chart]:
     """Layers that ring and name the head that the reader has marked in any figure."""
     here = "datum.layer === marked_layer && datum.head === marked_head"
-    ring = theme.ring(heads, here, 190, 1.8)
+    ring = marking.ring(heads, here, 190, 1.8)
     name = (
-        heads.transform_filter(theme.either(here))
+        heads.transform_filter(marking.either(here))
         .transform_calculate(
             named="'head ' + datum.head", edge="datum.layer > 0.7 * domain('x')[1]"
         )
@@ -192,59 +237,52 @@ def marked_head(heads, x, y):
     return ring.encode(x=x, y=y), name.encode(x=x, y=y, text="named:N")
 
 
-def rows(data, **state):
+def rows(data: PassageData, **state: str) -> dict[str, list[dict]]:
     """The table "heads" as a list of dicts, for both sources whatever the state."""
     choices.at_state(controls(data), state)
     return {"heads": theme.records(data.head_statistics)}
 
 
-def alt(data, what, measure, number, state):
-    """Alt text that names the head and the layer with the largest value, and the median."""
+def _alt(data, measure, state):
+    """The head and the layer with the largest value, and the median."""
     source = choices.values(controls(data), state)["source"]
     table = data.head_statistics
     here = table["source"] == source
-    best = np.argmax(np.where(here, table[measure], -1))
+    values = table[measure.column]
+    best = np.argmax(np.where(here, values, -1))
     return (
-        f"{what}, by layer, with the {data.heads} heads of each layer sorted, over "
-        f"{SOURCES[source]}. The largest value is {table[measure][best]:{number}}, head "
+        f"{measure.described}, by layer, with the {data.heads} heads of each layer sorted, over "
+        f"{SOURCES[source]}. The largest value is {values[best]:{measure.number}}, head "
         f"{table['head'][best]} of layer {table['layer'][best]}; the median of all heads is "
-        f"{np.median(table[measure][here]):{number}}."
+        f"{np.median(values[here]):{measure.number}}."
     )
 
 
-def seen(data, measure, does, state):
-    """The head with the largest value, what half of all heads stay below, and how layers differ.
-
-    does: what a head does that has a value, a sentence with {head} and {value}
-    """
+def _seen(data, measure, state):
+    """The head with the largest value, what half of all heads stay below, and how layers differ."""
     source = choices.values(controls(data), state)["source"]
-    table = data.head_statistics
-    values = table[measure][table["source"] == source].reshape(data.layers, data.heads)
+    table, written = data.head_statistics, measure.written
+    values = table[measure.column][table["source"] == source].reshape(data.layers, data.heads)
     top = largest(values)
-    said = does.format(head=top.label, value=_value(top.value, measure))
+    said = measure.does.format(head=top.label, value=written(top.value))
     if values.size == 1:
         return f"{said}."
-    level = _near(values, top)
-    middle = _value(float(np.median(values)), measure)
-    said = f"{said}{level}; half of all {values.size} heads are at {middle} or below."
+    middle = written(float(np.median(values)))
+    said += f"{_near(values, top)}; half of all {values.size} heads are at {middle} or below."
     means = values.mean(1)
     if data.layers == 1 or np.ptp(means) < LEAST_BETWEEN_LAYERS:
         return said
     high, low = int(means.argmax()), int(means.argmin())
     return (
-        f"{said} The average is highest in layer {high} ({_value(means[high], measure)}) and "
-        f"lowest in layer {low} ({_value(means[low], measure)})."
+        f"{said} The average is highest in layer {high} ({written(means[high])}) and "
+        f"lowest in layer {low} ({written(means[low])})."
     )
 
 
 def _near(values, top):
-    """How many others are as high as the highest, but for a hundredth of its value."""
+    """How many heads come within a hundredth of the highest; "" if that is well ahead."""
     if top.leads:
         return ""
     near = int(((top.value - values < LEAD * top.value) | (values == top.value)).sum()) - 1
     others = "another head comes" if near == 1 else f"{near} other heads come"
     return f" ({others} within a hundredth of that)"
-
-
-def _value(value, measure):
-    return number(value) if measure == "concentration" else percent(value)

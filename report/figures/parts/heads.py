@@ -1,35 +1,35 @@
-"""One head and a number that was found for it; what makes one the largest."""
+"""A head with a number of it, and when it is the largest."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 LEAD = 0.01
-"""By what fraction of its value the largest must exceed the second largest to be called so."""
+"""The largest value leads if it exceeds the second largest by this fraction of itself."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """One head and a number that was found for it."""
+    """A head and a number of it."""
 
     layer: int
     head: int
     value: float
     leads: bool = True
-    """Whether it differs from the next head by enough to be called the first of all."""
+    """Whether its value is the largest by `LEAD`."""
 
     @property
-    def label(self):
+    def label(self) -> str:
         """The usual short name, counting from 0: "L5H1"."""
         return head_label(self.layer, self.head)
 
     @property
-    def place(self):
+    def place(self) -> str:
         """The same in words, within a sentence: "head 1 of layer 5"."""
         return f"head {self.head} of layer {self.layer}"
 
     @property
-    def state(self):
+    def state(self) -> dict[str, int]:
         """Where to set a figure's sliders to see it: `{{ figure("attention_map", **h.state) }}`."""
         return {"layer": self.layer, "head": self.head}
 
@@ -47,28 +47,28 @@ class MagnitudeRatio:
     """None: of all heads of the layer."""
 
     @property
-    def label(self):
+    def label(self) -> str:
         """The usual short name of the head: "L5H1"."""
         return head_label(self.layer, self.head)
 
     @property
-    def ratio(self):
+    def ratio(self) -> float:
         """first_token / other."""
         return self.first_token / max(self.other, 1e-12)
 
     @property
-    def contrast(self):
-        """The larger of the two over the smaller, at least 1."""
+    def contrast(self) -> float:
+        """The larger of the two medians over the smaller, at least 1."""
         return max(self.ratio, 1 / max(self.ratio, 1e-12))
 
 
-def head_label(layer, head):
+def head_label(layer: int, head: int) -> str:
     """The usual short name of a head, counting from 0: "L5H1"."""
     return f"L{layer}H{head}"
 
 
-def largest(values):
-    """The `Head` with the largest of values [layer, head]."""
+def largest(values: np.ndarray) -> Head:
+    """The head with the largest of values [layer, head]."""
     layer, head = np.unravel_index(np.argmax(values), values.shape)
     *others, value = np.sort(values, axis=None).tolist()
     leads = not others or value - others[-1] >= LEAD * abs(value) > 0

@@ -1,31 +1,34 @@
-"""Histogram over tokens of one measure of the update, one series a head: figures 7 and 8.
+"""Histogram over tokens of one measure of the update: update_magnitude and update_alignment.
 
 Every head has a row of its own, named at its left: 8 colours can hardly be told apart in a stack
 and 32 not at all. Rows that the reader singles out (click, with shift for several) keep their
 colour, the others step back.
 """
 
+from typing import Any
+
 import altair
 import numpy as np
 
-from report.figures.parts import choices, grid, theme, updates
+from report.datasets.read.passage import PassageData
+from report.figures.parts import choices, grid, marking, theme, token_names, updates
 from report.text import number
 
 HEIGHT = 0.92
-"""Of the highest bar, in rows."""
+"""Height of the highest bar, in rows."""
 TICKS = "clamp(floor(width / 55), 5, 8)"
-"""How many the axis of values has, about: labels of four characters, apart on a phone too."""
+"""About how many ticks the axis of values has. Labels of four characters keep apart on a phone."""
 ROOM = 86
 """Pixels above and below the rows."""
 
 
-def boxes(data):
+def boxes(data: PassageData) -> list[grid.Box]:
     """The room of the chart: as high as its rows need."""
     rows = data.heads * min(54, max(12, 480 / data.heads))
     return [grid.Box(grid.WIDTH / (ROOM + rows), grid.PHONE_WIDTH / (ROOM + 0.9 * rows))]
 
 
-def explained(data):
+def explained(data: PassageData) -> str:
     """How to read the rows: a line of a caption, after the others."""
     bar = "\nThe number of tokens beside a bar is that of the tallest one"
     if data.heads == 1:
@@ -33,7 +36,7 @@ def explained(data):
     return f"\nA row is a head, and all rows have one scale.{bar} of all rows."
 
 
-def use(data):
+def use(data: PassageData) -> str:
     """How to single out heads and tokens."""
     marked = "When a token is marked, a small line in each row shows where it is."
     if data.heads == 1:
@@ -44,10 +47,20 @@ def use(data):
     )
 
 
-def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binning):
-    """The figure of one measure.
+def chart(
+    data: PassageData,
+    measure: str,
+    state: choices.State,
+    *,
+    description: str,
+    axis: str,
+    zero_rule: bool = False,
+    **binning: Any,
+) -> altair.LayerChart:
+    """The chart of one measure.
 
-    measure: "magnitude" or "alignment"; zero_rule: draw a line at 0; binning: for `altair.Bin`
+    measure: "magnitude" or "alignment"; axis: title of the horizontal one
+    zero_rule: whether there is a line at 0; binning: for `altair.Bin`
     """
     at = choices.at_state(updates.controls(data), state)
     singled = altair.selection_point(
@@ -59,7 +72,7 @@ def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binn
     points = altair.Chart(altair.NamedData("points"))
     layers = [
         _rows(data),
-        _bars(points, data, measure, x_title, binning).add_params(singled),
+        _bars(points, data, measure, axis, binning).add_params(singled),
         _scale(points, measure, binning),
         _rug(points, measure),
     ]
@@ -67,12 +80,9 @@ def chart(data, name, title, measure, x_title, state, *, zero_rule=False, **binn
         layers.append(updates.zero_line())
     return theme.frame(
         altair.layer(*layers),
-        name=name,
-        description=f"{title}: histogram over tokens, a row a head",
+        theme.Source("updates/{layer}.json", "tables", ["points"]),
+        description=description,
         controls=at,
-        url="updates/{layer}.json",
-        decode="tables",
-        datasets=["points"],
         params=updates.params(at),
         walk=["low", "head"],
     )
@@ -92,7 +102,7 @@ def _y(data, field):
 
 
 def _rows(data):
-    """A strip a head that can be clicked, its name included, on a thin base line."""
+    """A strip for each head, which can be clicked, as can its name; with a thin base line."""
     table = altair.Chart(
         altair.InlineData([{"head": head, "end": head + 1} for head in range(data.heads)])
     )
@@ -104,7 +114,7 @@ def _rows(data):
 
 
 def _counted(points, measure, binning):
-    """One row a head and bin, with what its bar needs."""
+    """A row for each head and bin, with what its bar needs."""
     return (
         # binned before anything else, so that all heads have the same bins
         points.transform_bin(["low", "high"], field=measure, bin=altair.Bin(**binning))
@@ -118,18 +128,18 @@ def _counted(points, measure, binning):
     )
 
 
-def _bars(points, data, measure, x_title, binning):
+def _bars(points, data, measure, axis, binning):
     head = updates.MARKED_HEAD
     mark = _counted(points, measure, binning).mark_bar(
         binSpacing=0.6,
-        stroke=altair.ExprRef(f"{theme.either(head)} ? ink : 'transparent'"),
-        strokeWidth=altair.ExprRef(f"{theme.pinned(head)} ? 1.8 : 0.9"),
+        stroke=altair.ExprRef(f"{marking.either(head)} ? ink : 'transparent'"),
+        strokeWidth=altair.ExprRef(f"{marking.pinned(head)} ? 1.8 : 0.9"),
         aria=False,
     )
     shown = theme.themed(theme.MASS["light"], theme.MASS["dark"])
     behind = theme.themed(theme.CONTEXT["light"], theme.CONTEXT["dark"])
     return mark.encode(
-        x=altair.X("low:Q", bin="binned", title=x_title)
+        x=altair.X("low:Q", bin="binned", title=axis)
         .axis(grid=True, tickCount=altair.ExprRef(TICKS))
         .scale(zero=True),
         x2="high:Q",
@@ -145,8 +155,10 @@ def _bars(points, data, measure, x_title, binning):
 
 
 def _scale(points, measure, binning):
-    """How many tokens the highest of all bars stands for, written beside it: on its side away from
-    0, or where there is room."""
+    """The number of tokens that the highest of all bars stands for.
+
+    It is written beside the bar: on the side away from 0, or where there is room.
+    """
     right = "scale('x', datum.high) + 80 < width"
     left = "scale('x', datum.low) > 80"
     highest = (
@@ -184,15 +196,15 @@ def _rug(points, measure):
     ]
     here = "datum.token === marked_token"
     strokes = (
-        points.transform_filter(theme.either(here))
+        points.transform_filter(marking.either(here))
         .transform_calculate(
-            label=theme.token_label("token", "token_text"),
+            label=token_names.token_label("token", "token_text"),
             base="datum.head + 1",
             top="datum.head + 0.35",
         )
         .mark_rule(
-            strokeWidth=altair.ExprRef(f"{theme.pinned(here)} ? 3.2 : 2.4"),
-            strokeDash=altair.ExprRef(f"{theme.pinned(here)} ? [1, 0] : [3, 2]"),
+            strokeWidth=altair.ExprRef(f"{marking.pinned(here)} ? 3.2 : 2.4"),
+            strokeDash=altair.ExprRef(f"{marking.pinned(here)} ? [1, 0] : [3, 2]"),
             color=theme.themed(*theme.FIRST),
             aria=False,
         )
@@ -202,7 +214,7 @@ def _rug(points, measure):
     )
 
 
-def alt(data, what, measure, state):
+def alt(data: PassageData, what: str, measure: str, state: choices.State) -> str:
     """Alt text: the median of the layer, and the heads with the smallest and largest median."""
     layer = choices.values(updates.controls(data), state)["layer"]
     points = data.updates(layer)["points"]
@@ -215,7 +227,7 @@ def alt(data, what, measure, state):
     )
 
 
-def medians(data, measure, state):
+def medians(data: PassageData, measure: str, state: choices.State) -> tuple[np.ndarray, float]:
     """Median of each head at the layer of `state`, float [head], and of all together."""
     points = updates.points(data, state)
     heads = [np.median(points[measure][points["head"] == head]) for head in range(data.heads)]

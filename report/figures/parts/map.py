@@ -1,18 +1,26 @@
 """What attention maps share: the picture of one head's scores, its legend, guides and cursor."""
 
+from collections.abc import Iterable, Mapping
+
 import altair
 import numpy as np
 
-from report.figures.parts import theme
+from report.datasets.formats.attention import DecodedAttention
+from report.datasets.formats.visible import Visible
+from report.datasets.read.passage import PassageData, Token
+from report.figures.parts import marking, raster, theme, token_names
+
+DATASETS = ["map", "markers", "edge", "cursor", "no_score"]
+"""Names of the datasets of a map, see `rows`."""
 
 QUANTILES = (0.02, 0.98)
-"""The colours run between these quantiles of the scores; what lies beyond has the last colour."""
+"""The colours run between these quantiles; scores beyond them have the first or last colour."""
 
 SAMPLE = 2048
-"""Cells that the quantiles are taken from, at most, so that a reader's browser is quick."""
+"""The quantiles are taken from this many cells at most, so that a reader's browser is quick."""
 
 
-def explained(data):
+def explained(data: PassageData) -> str:
     """How to read a map of these data, plain text."""
     return (
         "A row is a current token, from top to bottom; a column is a target token that it may "
@@ -23,7 +31,7 @@ def explained(data):
     )
 
 
-def use(data):
+def use(data: PassageData) -> str:
     """What pointing at a cell does."""
     return (
         "Point at a cell, or focus the figure and use the arrow keys, to read both tokens, the "
@@ -65,10 +73,14 @@ def _terms_too(data):
     return ", its terms" if len(data.terms) > 1 else ""
 
 
-def layers(data, kinds=theme.KINDS, offset=0):
+Kinds = Mapping[str, tuple[str, str, str]]
+"""Kinds of targets: name -> (shape, colour on light, colour on dark)."""
+
+
+def layers(data: PassageData, kinds: Kinds = theme.KINDS, offset: int = 0) -> altair.LayerChart:
     """The chart of a map, without its frame.
 
-    kinds: of targets, name -> (shape, colour on light, colour on dark), for the markers
+    kinds: of targets, for the markers
     offset: pixels between the picture and its axes
     """
     size, causal = data.length, data.causal
@@ -82,17 +94,17 @@ def layers(data, kinds=theme.KINDS, offset=0):
     ).resolve_scale(color="independent", shape="independent")
 
 
-def looks(kinds=theme.KINDS):
+def looks(kinds: Kinds = theme.KINDS) -> dict[str, dict]:
     """What the page's script needs to draw the map: entries of the specification's usermeta."""
     looks = {kind: list(look) for kind, look in kinds.items()}
     return {"ramp": theme.SCORE_RAMP, "kinds": looks, "paper": theme.PAPER}
 
 
-def params(tokens, low, high):
-    """The params of a map of tokens whose colours run from one score to another."""
+def params(tokens: Iterable[Token], low: float, high: float) -> list[altair.Parameter]:
+    """The params of a map of tokens whose colours run from the score `low` to `high`."""
     return [
-        theme.labels(tokens),
-        *theme.marked("token"),
+        token_names.labels(tokens),
+        *marking.marked("token"),
         altair.param(name="score_low", value=low),
         altair.param(name="score_high", value=high),
         altair.param(name="legend_width", expr="clamp(width * 0.28, 108, 190)"),
@@ -103,10 +115,12 @@ def _axes(size, offset):
     ends = {"domain": [0, size], "nice": False, "zero": False}
     aside = {"offset": offset} if offset else {}
     x, y = (
-        theme.token_axis(f"{which} token (text and index)", size, length, across=across, **more)
+        token_names.token_axis(
+            f"{which} token (text and index)", size, length, across=across, **more
+        )
         for which, length, across, more in (
             ("target", "width", True, aside),
-            ("current", "height", False, aside | theme.TOKENS_LEFT),
+            ("current", "height", False, aside | token_names.TOKENS_LEFT),
         )
     )
     return {
@@ -116,7 +130,7 @@ def _axes(size, offset):
 
 
 def _picture():
-    # one pixel a cell: the script feeds it a canvas, the still picture a PNG
+    # A pixel is a cell. A page draws a canvas here, a still picture a PNG.
     return altair.Chart(altair.NamedData("map")).mark_image(
         width=altair.ExprRef("width"),
         height=altair.ExprRef("height"),
@@ -146,13 +160,15 @@ def _score_legend(causal):
         labelSeparation=8,
         format=".1f",
     )
-    nothing = altair.Chart(altair.NamedData("no_score"))  # an empty layer that brings the legend
+    nothing = altair.Chart(altair.NamedData("no_score"))  # an empty layer, for its legend
     return nothing.mark_point(aria=False).encode(color=colour.legend(legend))
 
 
 def _legend_place(causal, top):
-    """A legend's place: `top` pixels below the upper edge, in the triangle that later tokens leave
-    empty, at its right; above the map where there is none."""
+    """A legend's place: at the right, `top` pixels down, in the triangle of later tokens.
+
+    Where later tokens are seen that triangle is not empty, and the legend stands above the map.
+    """
     if not causal:
         return {"orient": "top", "offset": theme.ABOVE}
     return {
@@ -163,7 +179,7 @@ def _legend_place(causal, top):
 
 
 def _edge():
-    """Where a sliding window ends: beyond it nothing is seen, which is not a low score."""
+    """A line where a sliding window ends: cells beyond it are not seen, and have no score."""
     line = altair.Chart(altair.NamedData("edge")).mark_line(
         strokeWidth=1, opacity=0.45, color=altair.ExprRef("ink"), aria=False
     )
@@ -188,15 +204,17 @@ def _markers(size, causal, kinds, offset):
         yOffset=altair.ExprRef(f"height / {2 * size}"),
         stroke=altair.ExprRef("paper"),
         strokeWidth=altair.ExprRef(f"{cell} > 3 ? 0.5 : 0.25"),
-        invalid=None,  # there are none
+        invalid=None,  # no row has invalid values, see `build.vega`
         aria=False,
     )
     return mark.encode(**_axes(size, offset), **theme.kind_scales(legend, kinds))
 
 
 def _guides(size, causal):
-    """Thin lines through the marked token: its row to the left, its column downwards; in an
-    encoder from edge to edge."""
+    """Thin lines through the marked token, along its row and its column.
+
+    They cover the cells that are seen: in an encoder they reach from edge to edge.
+    """
 
     def at(expression):
         return theme.at(altair.ExprRef(expression))
@@ -209,11 +227,11 @@ def _guides(size, causal):
         start = at(token) if causal else theme.at(0)
         return {"x": at(f"{token} + 0.5"), "y": start, "y2": theme.at(size)}
 
-    return altair.layer(*theme.guides("marked_token", row=row, column=column))
+    return altair.layer(*marking.guides("marked_token", row=row, column=column))
 
 
 def _cursor():
-    """The cell that is pointed at, and the one that is pinned, whose outline is heavier."""
+    """Outlines of the cell that is pointed at and of the pinned one, which is heavier."""
     return altair.layer(
         _outline("paper", "datum.pinned ? 6 : 0"), _outline("ink", "datum.pinned ? 3 : 1.6")
     )
@@ -238,8 +256,25 @@ def _outline(colour, width):
     )
 
 
-def edge(visible):
-    """The corners of the cells at which a window begins: list of dicts with column, row, order."""
+def rows(attention: DecodedAttention, markers: list[dict], dark: bool) -> dict[str, list[dict]]:
+    """The rows of the datasets of a map.
+
+    markers: dicts with current_token, target_token, kind; dark: for a dark page
+    """
+    low, high = score_range(attention)
+    ramp = theme.SCORE_RAMP["dark" if dark else "light"]
+    picture = raster.raster(attention.capped, low, high, ramp)
+    return {
+        "map": [{"image": raster.data_url(picture)}],
+        "markers": markers,
+        "edge": edge(attention.visible),
+        "cursor": [],
+        "no_score": [],
+    }
+
+
+def edge(visible: Visible) -> list[dict[str, int]]:
+    """The corners of the cells at which a window begins: dicts with column, row, order."""
     if not visible.window:
         return []
     firsts = enumerate(visible.first.tolist())
@@ -247,7 +282,7 @@ def edge(visible):
     return [{"column": c, "row": r, "order": n} for n, (c, r) in enumerate(corners)]
 
 
-def score_range(attention):
+def score_range(attention: DecodedAttention) -> tuple[float, float]:
     """(low, high): the scores between which the colours run."""
     scores = attention.capped[attention.visible.mask()]
     scores = np.sort(scores[:: -(-len(scores) // SAMPLE)])

@@ -1,71 +1,74 @@
-"""A grid with one row of panels: heads side by side, two conditions in each."""
+"""A figure with one row of panels: heads side by side, two conditions in each."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 
-from report.figures.parts import choices, received
+from report.figures.parts import choices, received, received_chart
+from report.figures.parts.figure import Figure
+from report.figures.parts.received import Panels, Style
 
 
-@dataclass(frozen=True)
-class OneRow:
-    """What such a figure is made of, all but its words; a figure module takes its methods."""
+def figure(
+    shows: str,
+    title: Callable[[Panels], str],
+    caption: Callable[[Panels], str],
+    seen: Callable[..., str],
+    *,
+    styles: tuple[Style, ...],
+    cut: bool,
+    span: str = "",
+) -> Figure:
+    """The figure whose words are given.
 
-    name: str
-    styles: tuple
-    """A `_received.Style` for each condition."""
-    cut: bool
-    """Whether what the second condition adds is left out, so that both are over the same tokens."""
-    span: str = ""
-    """What a grey span is called where the conditions have what they add; shown if all have it at
-    the same positions. "": none."""
+    styles: of the line of each condition
+    cut: whether what the second condition adds is left out, so that both are over the same tokens
+    span: name of the positions that the conditions add, which are shaded where all conditions add
+        the same ones; "": nothing is shaded
+    """
 
-    def left_out(self, data):
-        """Why this figure cannot be drawn, in one sentence; "" if it can."""
-        return received.left_out(data, len(self.styles))
+    def of_panel(data, number):
+        lines = received.styled(data, *styles)
+        return {"place": data.places[number], "lines": lines, "cut": cut}
 
-    def controls(self, data):
+    def chart(data, panel=0, **state):
+        place = data.places[panel]
+        shaded = received_chart.Span(span) if span and same_positions(data, [place]) else None
+        at = choices.at_state(controls(data), state)
+        return received_chart.chart(**of_panel(data, panel), controls=at, span=shaded)
+
+    def rows(data, panel=0, **state):
+        at = choices.values(controls(data), state)
+        return received.rows(**of_panel(data, panel), **at)
+
+    def alt(data, panel=0, **state):
+        at = choices.values(controls(data), state)
+        return received.alt(**of_panel(data, panel), **at)
+
+    def controls(data):
         return [received.reduction_control()]
 
-    def columns(self, data):
-        """Panels side by side."""
-        return len(data.places)
+    def legends(data):
+        shaded = span if same_positions(data, data.places) else ""
+        return [received.legend(received.styled(data, *styles), shaded)]
 
-    def boxes(self, data):
-        """The room of each panel."""
-        return received.boxes(data, 1)
+    return Figure(
+        shows=shows,
+        title=title,
+        caption=caption,
+        use=received.use,
+        seen=seen,
+        left_out=lambda data: received.left_out(data, len(styles)),
+        controls=controls,
+        columns=lambda data: len(data.places),
+        boxes=lambda data: received.boxes(data, 1),
+        panels=lambda data: [place.title for place in data.places],
+        legends=legends,
+        chart=chart,
+        rows=rows,
+        alt=alt,
+    )
 
-    def panels(self, data):
-        """Titles of the panels."""
-        return [place.title for place in data.places]
 
-    def legends(self, data):
-        """What the lines are."""
-        span = self.span if self.shaded(data) else ""
-        return [received.legend(received.styled(data, *self.styles), span)]
-
-    def shaded(self, data):
-        """Whether all panels have the grey span."""
-        return all(self._span(data, place) for place in data.places)
-
-    def chart(self, data, panel=0, **state):
-        at = choices.at_state(self.controls(data), state)
-        parts = self._panel(data, panel)
-        span = self._span(data, parts["place"])
-        return received.chart(self.name, **parts, controls=at, filler=span)
-
-    def rows(self, data, panel=0, **state):
-        at = choices.values(self.controls(data), state)
-        return received.rows(**self._panel(data, panel), **at)
-
-    def alt(self, data, panel=0, **state):
-        at = choices.values(self.controls(data), state)
-        return received.alt(**self._panel(data, panel), **at)
-
-    def _span(self, data, place):
-        """The span's name, if a place has one."""
-        added = {place.model.condition(name).new for name in data.lines}
-        return self.span if len(added) == 1 and all(added) else ""
-
-    def _panel(self, data, number):
-        received.check(self.name, data, len(self.styles))
-        lines = received.styled(data, *self.styles)
-        return {"place": data.places[number], "lines": lines, "cut": self.cut}
+def same_positions(data: Panels, places: Iterable[received.Place]) -> bool:
+    """Whether all conditions add something, at the same positions of the prompt, at all places."""
+    added = [{place.model.condition(name).new for name in data.lines} for place in places]
+    return all(len(positions) == 1 and all(positions) for positions in added)

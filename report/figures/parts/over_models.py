@@ -1,11 +1,14 @@
 """What figures over many models, or over the checkpoints of one, have in common."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import altair
 import numpy as np
 
+from report.datasets.read.sweep import ModelHabits, SweepStudy
 from report.figures.parts import theme
+from report.figures.parts.figure import Data
 
 HABITS = {
     "first_token": "the first token",
@@ -13,7 +16,7 @@ HABITS = {
     "previous_random": "the token before, among random ones",
     "induction": "what came next last time",
 }
-"""Measures of a head -> what a head looks at that has much of it."""
+"""Measures of a head -> what heads with a high value look at."""
 
 AXES = {
     "first_token": "share of tokens attending most to token 0",
@@ -21,30 +24,30 @@ AXES = {
     "previous_random": "mean probability on the token before",
     "induction": "mean probability on what came next",
 }
-"""The same -> what is measured, with its unit, for axes."""
+"""Measures of a head -> title of an axis, with its unit."""
 
 COLOURS = {
     habit: theme.KINDS["the first token" if habit == "first_token" else "another token"][1:]
     for habit in HABITS
 }
-"""The same -> (colour on light, colour on dark)."""
+"""Measures of a head -> (colour on light, colour on dark)."""
 
 OFTEN = ("first_token", "previous_token")
-"""Those that count tokens; the others are means of probabilities."""
+"""Measures that count tokens; the others are means of probabilities."""
 
 ROWS = "rows/all.json"
-"""Where the rows of a figure are whose parts are chosen in the page."""
+"""Address of the rows of a figure whose controls choose among them in the page."""
 
 
-def left_out(data):
-    """Why such a figure cannot be drawn, one sentence; "" if it can."""
-    if getattr(data, "kind", None) != "sweep":
+def left_out(data: Data) -> str:
+    """Why a figure of a sweep cannot be drawn, one sentence; "" if it can."""
+    if data.kind != "sweep":
         return "It compares models that were measured for a sweep."
     return ""
 
 
-def no_training(data):
-    """The same of a figure over training steps."""
+def no_training(data: Data) -> str:
+    """Why a figure over training steps cannot be drawn, one sentence; "" if it can."""
     if reason := left_out(data):
         return reason
     if not data.training:
@@ -52,7 +55,7 @@ def no_training(data):
     return ""
 
 
-def step_axis(steps):
+def step_axis(steps: Sequence[int]) -> altair.X:
     """The channel of training steps, closer together the later they are, with room for 0."""
     middle = max(1, sorted(steps)[len(steps) // 2])
     scale = {"type": "symlog", "constant": middle, "nice": False, "padding": 6}
@@ -61,7 +64,7 @@ def step_axis(steps):
     return channel.scale(domain=[min(steps), max(steps)], **scale)
 
 
-def along(steps):
+def along(steps: Sequence[int]) -> np.ndarray:
     """Where steps lie on that axis: float [steps], from 0 to 1."""
     middle = max(1, sorted(steps)[len(steps) // 2])
     places = np.log1p(np.array(steps, float) / middle)
@@ -69,20 +72,20 @@ def along(steps):
 
 
 def _ticks(steps):
-    """Labelled steps: the ends, and between them those well beyond the one before."""
+    """Labelled steps: both ends, and between them steps that keep well apart."""
     first, *others, last = sorted(steps)
-    found = [first]
+    ticks = [first]
     for step in others:
-        if step - found[-1] >= last / 12 and last - step >= last / 9:
-            found.append(step)
-    return [*found, last]
+        if step - ticks[-1] >= last / 12 and last - step >= last / 9:
+            ticks.append(step)
+    return [*ticks, last]
 
 
-def turn(data, said=""):
-    """A rule where the recipe of a training changes what it drills: list of charts; [] if its
-    checkpoints do not say, or lie on one side of it.
+def turn(data: SweepStudy, said: str = "") -> list[altair.Chart]:
+    """A rule at the step at which the recipe of a training changes what it drills.
 
     said: what is written at its foot
+    returns: its layers; none if `changes_at` knows no such step
     """
     step = changes_at(data)
     if step is None:
@@ -99,35 +102,41 @@ def turn(data, said=""):
     return [rule.encode(x=x), text.encode(x=x, y=foot, text="said:N")]
 
 
-def changes_at(data):
-    """The step at which other drills join the loops of random tokens, or None; see `turn`."""
+def changes_at(data: SweepStudy) -> int | None:
+    """The step at which other drills join the loops of random tokens.
+
+    None if the checkpoints do not say, or all lie on one side of it.
+    """
     step = data.training[-1].recipe.get("loops_only")
     inside = step is not None and data.training[0].step < step < data.training[-1].step
     return step if inside else None
 
 
-def strongest(model, measure):
+def strongest(model: ModelHabits, measure: str) -> tuple[int, int]:
     """(layer, head) of a model's largest value of a measure."""
     place = int(model.habit(measure).argmax())
     return divmod(place, model.heads)
 
 
-def steepest(data):
-    """Which checkpoint comes before the largest rise of the best score of what came next."""
+def steepest(data: SweepStudy) -> int:
+    """Index of the checkpoint after which the best induction score rises most.
+
+    The induction score is the mean probability on what came next last time.
+    """
     scores = [model.habit("induction").max() for model in data.training]
     rises = [b - a for a, b in pairwise(scores)]
     return max(range(len(rises)), key=rises.__getitem__, default=0)
 
 
-def early(data, measure):
-    """(layer, head) that is highest at any checkpoint before that rise, and the checkpoint."""
+def early(data: SweepStudy, measure: str) -> tuple[tuple[int, int], ModelHabits]:
+    """The (layer, head) with the largest value up to that checkpoint, and the checkpoint of it."""
     before = data.training[: steepest(data) + 1]
-    model = max(before, key=lambda each: each.habit(measure).max())
+    model = max(before, key=lambda model: model.habit(measure).max())
     return strongest(model, measure), model
 
 
-def head_rows(model, **more):
-    """A row a head of a model, list of dict: layer, head, its name and every habit."""
+def head_rows(model: ModelHabits, **more: int) -> list[dict]:
+    """A row for each head of a model: layer, head, named and every habit; and `more`."""
     habits = {habit: model.habit(habit) for habit in HABITS}
     return [
         more
@@ -138,6 +147,6 @@ def head_rows(model, **more):
     ]
 
 
-def grouped(label):
-    """What a page calls the heads of a model that it marks: those of other models are others."""
+def grouped(label: str) -> str:
+    """The name under which a page marks the heads of a model, and those of no other model."""
     return f"sweep {label}"

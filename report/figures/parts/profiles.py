@@ -1,37 +1,40 @@
-"""Terms by target or by distance: what a term does whoever looks, taken out of its cells.
+"""Terms of the score by target or by distance, averaged over current tokens.
 
-A row of scores is known up to a constant: adding one to all targets of a current token changes
-nothing after softmax. A plain mean over rows would mix those constants in, and because late targets
-and far distances are seen by few rows, it would bend even a straight line. So only differences
+A row of scores is known up to a constant: a constant that is added to all targets of a current
+token changes nothing after softmax. A plain mean over rows would mix those constants in. Since few
+rows see late targets and far distances, it would bend even a straight line. So only differences
 within a row count.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
+from report.datasets.formats.attention import DecodedAttention
 from report.figures.parts import score_terms
 
 
-def by_target(attention, terms):
-    """What each term gives a target, whoever looks, less the mean over all targets.
+def by_target(attention: DecodedAttention, terms: Iterable[str]) -> dict[str, np.ndarray]:
+    """What each term gives a target, over all current tokens, less the mean over all targets.
 
-    attention: `DecodedAttention` of T tokens; terms: names
-    returns: dict of term to float [T]; for a term of the cells, `common_part` of its rows
+    returns: dict of term to float [target]; of a term that depends on the current token too,
+        `common_part` of its rows
     """
-    found = {}
+    columns = {}
     for name in terms:
         term = attention.terms.get(name)
         if term is not None and term.per in ("target", "target_difference"):
             values = term.values
         else:
             values = common_part(score_terms.matrix(attention, name), attention.visible.mask())
-        found[name] = values - values.mean()
-    return found
+        columns[name] = values - values.mean()
+    return columns
 
 
-def by_distance(attention, terms):
-    """What each term gives at a distance, whichever the two tokens, less the mean of all.
+def by_distance(attention: DecodedAttention, terms: Iterable[str]) -> dict[str, np.ndarray]:
+    """What each term gives at a distance, over all pairs of tokens, less the mean of all distances.
 
-    Target 0 is left out: heads that rest there would rule all far distances.
+    Target 0 is left out: many heads give it much, which would decide the values of far distances.
 
     returns: dict of "distance" (current - target, ascending, negative for later targets), "pairs"
         (cells at that distance) and each term, float [distances]
@@ -44,15 +47,15 @@ def by_distance(attention, terms):
     seen = past[-1].astype(bool), future[-1].astype(bool)
     pairs = np.concatenate([seen[1].sum(0)[:0:-1], seen[0].sum(0)])
     kept = pairs > 0
-    found = {"distance": np.arange(1 - len(mask), len(mask))[kept], "pairs": pairs[kept]}
+    columns = {"distance": np.arange(1 - len(mask), len(mask))[kept], "pairs": pairs[kept]}
     for name, back, ahead in zip(terms, past, future, strict=False):
         level = [common_part(ahead, seen[1])[:0:-1], common_part(back, seen[0])]
         values = np.concatenate(level)[kept]
-        found[name] = values - values.mean() if len(values) else values
-    return found
+        columns[name] = values - values.mean() if len(values) else values
+    return columns
 
 
-def common_part(values, seen):
+def common_part(values: np.ndarray, seen: np.ndarray) -> np.ndarray:
     """What rows that see different places have in common.
 
     values: float [row, place]; seen: bool [row, place], an unbroken range of places a row

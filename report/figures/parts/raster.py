@@ -9,7 +9,7 @@ from PIL import Image
 from report.figures.parts import theme
 
 
-def raster(score, low, high, ramp):
+def raster(score: np.ndarray, low: float, high: float, ramp: list[str]) -> np.ndarray:
     """One pixel a cell: uint8 [query, key, 4], transparent where nothing is visible.
 
     score: float [query, key], -inf there; low, high: scores of the ramp's first and last colour
@@ -20,7 +20,7 @@ def raster(score, low, high, ramp):
     return np.concatenate([theme.shades(ramp, part), opaque], -1) * seen[..., None]
 
 
-def data_url(pixels):
+def data_url(pixels: np.ndarray) -> str:
     """A picture, uint8 [row, column, 4], as the data URL of a PNG."""
     file = io.BytesIO()
     # 64 shades look the same as thousands and make the file a third as large.

@@ -3,29 +3,32 @@
 Both axes begin at 0, the smallest value of a term in its row.
 """
 
+from collections.abc import Iterable
+
 import altair
 
 from report.figures.parts import theme
 
 
-def params():
+def params() -> list[altair.Parameter]:
+    """The params that these layers need: none."""
     return []
 
 
-def place(axes):
+def place(axes: Iterable[str]) -> dict[str, str]:
     """Expressions for the fields x and y of a point: the heights of the two terms."""
     across, up = axes
     return {"x": f"datum.height_{across}", "y": f"datum.height_{up}"}
 
 
-def position(x, y):
+def position(x: str, y: str) -> dict[str, altair.X | altair.Y]:
     """Channels for two fields in units of score."""
     scale = altair.Scale(zero=True, nice=False, padding=8)
     return {"x": altair.X(f"{x}:Q", scale=scale), "y": altair.Y(f"{y}:Q", scale=scale)}
 
 
-def layers(axes):
-    """The line on which both terms are equal, as long as the points reach, as a list of charts.
+def layers(axes: dict[str, str]) -> list[altair.Chart]:
+    """The line on which both terms are equal, as far as the points reach.
 
     axes: dict of the two terms to their names; the layer brings the titles of both axes
     """

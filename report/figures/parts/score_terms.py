@@ -1,9 +1,12 @@
-"""The terms of a score, by the names that a reader knows them by, and which of them a model has."""
+"""The terms of a score: which of them a model has, and what a reader knows them by."""
 
 import functools
+from collections.abc import Iterable
 
 import numpy as np
 
+from report.datasets.formats.attention import DecodedAttention
+from report.datasets.read.passage import PassageData, Token
 from report.figures.parts.theme import KINDS, TERMS
 from report.text import shortened
 
@@ -16,64 +19,66 @@ ITSELF, FIRST, ANOTHER = KINDS
 
 
 @functools.lru_cache(maxsize=16)
-def choosing(data):
-    """The terms that can choose between targets: dict of "content", "bias", "position" to `per`.
+def choosing(data: PassageData) -> dict[str, str]:
+    """The terms that can choose between targets, of "content", "bias" and "position".
 
-    A term that is the same for all targets, in every head, is absent: it has no say. A model of
-    which only scores are known has none.
+    A term that is the same for all targets in every head is left out. A model of which only scores
+    are known has no such term.
+
+    returns: dict of term to what its values belong to, see `PassageData.terms`
     """
     known = {*data.terms, *data.capabilities.get("terms", ())}
     wanted = [name for name in TERMS if name in known]
-    found = {}
+    per = {}
     for layer, head in np.ndindex(data.layers, data.heads):
-        missing = [name for name in wanted if name not in found]
+        missing = [name for name in wanted if name not in per]
         if not missing:
             break
         terms = data.attention(layer, head).terms
         for name in missing:  # a layer without positions of its own lacks the term
             if name in terms and np.ptp(terms[name].values) > 0:
-                found[name] = terms[name].per
-    return {name: found[name] for name in wanted if name in found}
+                per[name] = terms[name].per
+    return {name: per[name] for name in wanted if name in per}
 
 
-def names(data):
-    """dict of term to its name: those of `choosing`, and the row constant where it counts."""
-    found = {name: name for name in choosing(data)}
-    if "position" in found:
-        found["position"] = POSITION_NAMES[choosing(data)["position"]]
+def names(data: PassageData) -> dict[str, str]:
+    """dict of term to its name: the terms of `choosing`, and the row constant where it counts."""
+    named = {name: name for name in choosing(data)}
+    if "position" in named:
+        named["position"] = POSITION_NAMES[choosing(data)["position"]]
     if has_row_constant(data):
-        found["row_constant"] = ROW_CONSTANT
-    return found
+        named["row_constant"] = ROW_CONSTANT
+    return named
 
 
-def has_row_constant(data):
-    """True where what is the same for all targets counts too: with a softcap or a sink."""
+def has_row_constant(data: PassageData) -> bool:
+    """Whether a constant of a row of scores counts, as it does with a softcap or a sink."""
     return "row_constant" in data.terms
 
 
-def position(data):
-    """What tells this model's scores where tokens are: "ALiBi", "rotary" or None.
+def position(data: PassageData) -> str | None:
+    """The term that tells this model's scores where tokens are: "ALiBi", "rotary" or None.
 
     None where positions are a part of the hidden state, or where only scores are known.
     """
     return {"target_difference": "ALiBi", "cell": "rotary"}.get(choosing(data).get("position"))
 
 
-def matrix(attention, name):
+def matrix(attention: DecodedAttention, name: str) -> np.ndarray:
     """A term of every cell, float [query, key]; 0 where this layer does not have it."""
     if name not in attention.terms:
         return np.zeros_like(attention.probability)
     return attention.terms[name].matrix()
 
 
-def listed(words):
+def listed(words: Iterable[str | int]) -> str:
     """Words in a sentence: "a", "a and b", "a, b and c"."""
     *before, last = map(str, words)
     return f"{', '.join(before)} and {last}" if before else last
 
 
-def kind(current_token, target_token):
-    """What a target is to the current token: a key of `_theme.KINDS`."""
+def kind(current_token: int, target_token: int) -> str:
+    """What a target is to the current token: a key of `theme.KINDS`."""
     if target_token == current_token:
         return ITSELF
     return FIRST if target_token == 0 else ANOTHER
@@ -87,9 +92,9 @@ KIND = (
 
 
 LONGEST = 60
-"""Characters of a token that prose has."""
+"""Characters of a token that prose has at most."""
 
 
-def quoted(token):
+def quoted(token: Token) -> str:
     """A token in prose: its label between quotation marks, cut short where it is long."""
     return f"“{shortened(token.label.strip() or token.label, LONGEST)}”"

@@ -3,7 +3,8 @@
 """
 
 from report.datasets.formats.token_classes import CLASSES
-from report.errors import ReportError
+from report.datasets.read.table import TableData
+from report.figures.parts.figure import Data
 from report.figures.parts.theme import FIRST, INK
 
 SEEN = {
@@ -21,7 +22,7 @@ NAMES = dict(zip(CLASSES, SEEN, strict=True))
 """Class -> what a reader reads."""
 
 
-def named(name):
+def named(name: str) -> str:
     """What a reader reads of a class within a sentence."""
     seen = NAMES[name]
     return f"the {seen}" if seen.startswith("same") else seen
@@ -33,31 +34,21 @@ ROLES = {
     "value": SEEN["other cells"],
     "added": SEEN["anything else"],
 }
-"""What a token is, whoever looks at it, and how that is drawn."""
+"""What a token is in the table -> (shape, colour on light, colour on dark)."""
 
 
-def left_out(data):
+def left_out(data: Data) -> str:
     """Why figures of classes cannot be drawn, in one sentence; "" if they can."""
-    if getattr(data, "kind", "") == "table":
+    if data.kind == "table":
         return ""
     return "It shows how a table is read, so it must be given what was measured of one."
 
 
-def check(data):
-    """Stop where there are no classes to draw.
-
-    raises: ReportError saying why
-    """
-    reason = left_out(data)
-    if reason:
-        raise ReportError(reason)
-
-
-def present(data):
+def present(data: TableData) -> dict[str, str]:
     """The classes that occur in the data: dict of class to what a reader reads."""
     return {name: NAMES[name] for name in data.targets}
 
 
-def renderings(data):
+def renderings(data: TableData) -> dict[str, str]:
     """dict of rendering to what a reader reads."""
-    return {name: each.label for name, each in data.renderings.items()}
+    return {name: rendering.label for name, rendering in data.renderings.items()}

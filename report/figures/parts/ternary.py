@@ -1,11 +1,12 @@
 """The triangle of a ternary plot: grid, ticks, labels and titles of three axes.
 
 Corners: top, lower left, lower right; a point's three shares add up to 1. Each axis is read on
-one side, against the clock: the top's share on the right side, the left's on the left side, the
+one side, anticlockwise: the top's share on the right side, the left's on the left side, the
 right's on the base. The sides have length 1 in both directions, whatever the box's shape.
 """
 
 import math
+from collections.abc import Iterable
 
 import altair
 
@@ -14,17 +15,17 @@ from report.figures.parts.theme import TERMS, TYPE, themed
 HEIGHT = math.sqrt(3) / 2
 TICKS = (0.2, 0.4, 0.6, 0.8)
 GRID = {"light": 0.38, "dark": 0.65}
-"""Opacity of the grid: so much that the hues of its three sets of lines differ."""
+"""Opacity of the grid: enough to tell the hues of its three sets of lines apart."""
 TICK = 0.016
 """Length of a tick, in sides."""
 
 
-def params():
+def params() -> list[altair.Parameter]:
     """`side`: pixels of one side, so that the triangle and its labels fit into the box."""
     return [altair.param(name="side", expr=f"min(width - 76, (height - 72) / {HEIGHT:.6f})")]
 
 
-def place(axes):
+def place(axes: Iterable[str]) -> dict[str, str]:
     """Expressions for the fields x and y of a point: its shares as a place in the triangle.
 
     axes: the terms at the top, at the lower left and at the lower right
@@ -33,7 +34,7 @@ def place(axes):
     return {"x": f"{right} + {top} / 2", "y": f"{top} * {HEIGHT}"}
 
 
-def position(x, y):
+def position(x: str, y: str) -> dict[str, altair.X | altair.Y]:
     """Channels for two fields in units of sides, the triangle in the middle of the box."""
     half = "width / side / 2"
     across = altair.Scale(
@@ -53,8 +54,8 @@ def position(x, y):
     }
 
 
-def layers(names):
-    """Grid, outline, ticks, labels and titles as a list of charts.
+def layers(names: dict[str, str]) -> list[altair.Chart]:
+    """Grid, outline, ticks, labels and titles.
 
     names: dict of the terms at the top, at the lower left and at the lower right to their names
     """
@@ -71,7 +72,7 @@ def layers(names):
     ]
 
 
-def point(top, left, right):
+def point(top: float, left: float, right: float) -> tuple[float, float]:
     """(x, y) of three shares."""
     return right + top / 2, top * HEIGHT
 

@@ -1,28 +1,34 @@
-"""What figures 7 to 10 share: the tables of one layer, what each head adds, token by token."""
+"""What the figures of updates share: the tables of a layer, with a row a head and token.
+
+These are update_magnitude, update_alignment, alignment_vs_magnitude and magnitude_by_position. An
+update is what a head adds to the hidden state of a token.
+"""
 
 import altair
+import numpy as np
 
-from report.figures.parts import choices, theme
+from report.datasets.read.passage import PassageData
+from report.figures.parts import choices, marking, theme
 
 MAGNITUDE = "update magnitude |u| / |x|"
 ALIGNMENT = "update orientation cos(u, x)"
 AFTER_FIRST = "datum.token > 0"
-"""Of token 0 the first token is the token itself: its kind says nothing."""
+"""Token 0 is left out: to it the first token and the token itself are the same."""
 DRAWN = [["token", ">", 0]]
-"""The same for the script, see `_theme.frame`."""
+"""The same for the script, see `theme.frame`."""
 MARKED = "datum.token === marked_token"
 MARKED_HEAD = "layer === marked_layer && datum.head === marked_head"
-"""Whether a row is of the token, or of the head, that is marked."""
+"""Whether a row is of the marked head; `MARKED`: of the marked token."""
 
 
-def left_out(data):
+def left_out(data: PassageData) -> str:
     """Why no figure of updates can be drawn of a model, in one sentence; "" if they can."""
     if data.capabilities["updates"] is not None:
         return ""
     return "What each head of this model adds to the hidden state could not be told apart."
 
 
-def explained(data):
+def explained(data: PassageData) -> str:
     """What u and x are."""
     norm = ""
     if data.capabilities["updates"] == "effective":
@@ -33,29 +39,30 @@ def explained(data):
     )
 
 
-def without_first(data):
+def without_first(data: PassageData) -> str:
     """Why token 0 is not counted."""
     if data.causal:
         return "Token 0 is left out: it can only attend to itself, which is the first token."
     return "Token 0 is left out: the first token and the token itself are the same for it."
 
 
-def controls(data):
+def controls(data: PassageData) -> list[choices.Control]:
+    """The slider over the layers."""
     return [choices.layer_control(data)]
 
 
-def points(data, state):
-    """Columns of the table "points" at the layer of `state`: dict of name to array."""
+def points(data: PassageData, state: choices.State) -> dict[str, np.ndarray]:
+    """Columns of the table "points" at the layer of `state`, each [heads x tokens]."""
     return data.updates(choices.values(controls(data), state)["layer"])["points"]
 
 
-def rows(data, **state):
-    """The table "points" as a list of dicts, with the texts of the tokens."""
+def rows(data: PassageData, **state: int) -> dict[str, list[dict]]:
+    """The table "points", with the texts of the tokens."""
     return {"points": records(data, "points", state)}
 
 
-def records(data, table, state):
-    """A table of the layer of `state` as a list of dicts, with the texts of the tokens."""
+def records(data: PassageData, table: str, state: choices.State) -> list[dict]:
+    """A table of the layer of `state`, "points" or "region", with the texts of the tokens."""
     tables = data.updates(choices.values(controls(data), state)["layer"])
     columns = dict(tables[table])
     for name in ("token", "largest_target"):
@@ -64,33 +71,33 @@ def records(data, table, state):
     return theme.records(columns)
 
 
-def params(controls):
+def params(controls: list[choices.Control]) -> list[altair.Parameter]:
     """The params of a figure of one layer; controls: at the state shown."""
     (layer,) = controls
     return [
         altair.param(name="layer", value=layer.value),
-        *theme.marked("token", "layer", "head"),
+        *marking.marked("token", "layer", "head"),
     ]
 
 
-def marked(points, size):
+def marked(points: altair.Chart, size: float) -> list[altair.Chart]:
     """Rings around the points of the marked token, small ones around those of the marked head."""
     return [
-        # a head has a point a token: heavy rings would run together
-        theme.ring(points, MARKED_HEAD, size / 3, 0.5, 0.4),
-        theme.ring(points, MARKED, size),
+        # a head has a point for every token, so that heavy rings would run together
+        marking.ring(points, MARKED_HEAD, size / 3, 0.5, 0.4),
+        marking.ring(points, MARKED, size),
     ]
 
 
-def zero_line():
+def zero_line() -> altair.Chart:
     """A dashed vertical line where the horizontal axis is 0."""
     return altair.Chart(altair.InlineData([{}])).mark_rule(
         strokeDash=[4, 3], strokeWidth=1.2, opacity=0.7, aria=False
     ).encode(x=theme.at(0))  # fmt: skip
 
 
-def legend():
-    """The legend of kinds of targets, in two columns where a phone has no room for three."""
+def legend() -> altair.Legend:
+    """The legend of kinds of targets: three columns, or two on a phone."""
     return altair.Legend(
         title="largest target",
         orient="top",
@@ -100,6 +107,6 @@ def legend():
     )
 
 
-def point_size(data):
+def point_size(data: PassageData) -> int:
     """Area in pixels of a point: smaller where there are more of them."""
     return round(min(40, max(8, 60_000 / (data.heads * data.length))))

@@ -8,7 +8,7 @@ import pytest
 from report.datasets import store
 from report.errors import ReportError
 from report.figures.build import defaults
-from report.figures.build.find import figure_module, figure_names
+from report.figures.build.find import figure_named, figure_names
 from report.figures.parts import choices
 from tests.readme import block
 
@@ -32,7 +32,7 @@ def rows(data, **state):
 
 def own(folder, text, name="mine"):
     (folder / f"{name}.py").write_text(text)
-    return figure_module(name, folder)
+    return figure_named(name, folder)
 
 
 def test_a_docstring_a_chart_and_rows_are_enough(tmp_path, data):
@@ -49,8 +49,8 @@ def test_a_docstring_a_chart_and_rows_are_enough(tmp_path, data):
 
 def test_controls_say_where_rows_are_and_what_the_alt_text_adds(tmp_path, data):
     text = SMALL + (
-        "\n\nfrom report.figures import _controls\n\n\ndef controls(data):\n"
-        "    return [_controls.layer_control(data), _controls.head_control(data)]\n"
+        "\n\nfrom report.figures.parts import choices\n\n\ndef controls(data):\n"
+        "    return [choices.layer_control(data), choices.head_control(data)]\n"
     )
     figure = own(tmp_path, text)
     report = figure.chart(data, layer=2).to_dict()["usermeta"]["report"]
@@ -86,7 +86,7 @@ def test_rows_are_published_as_plain_numbers_and_text(data):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("data.length", "data.lenght", r"line 26: AttributeError: .*has no attribute 'lenght'"),
+        ("data.length", "data.lenght", r"line 24: AttributeError: .*has no attribute 'lenght'"),
         ("def rows(data", "def row(data", r"this one has no function `rows`"),
         ("import numpy as np", "import numpi as np", r"line 4: .*No module named 'numpi'"),
         ("def title(data):", "def title(data)", r"line 9: is not Python"),
@@ -103,7 +103,43 @@ def test_names_are_unique_and_can_be_guessed(tmp_path):
     assert "mine" in figure_names(tmp_path)
     assert "mine" not in figure_names()
     with pytest.raises(ReportError, match="unknown figure 'mien'; did you mean 'mine'"):
-        figure_module("mien", tmp_path)
+        figure_named("mien", tmp_path)
     (tmp_path / "attention_map.py").write_text(SMALL)
     with pytest.raises(ReportError, match=r"attention_map\.py: a figure of that name ships"):
         figure_names(tmp_path)
+
+
+A_VALUE = SMALL.replace(
+    "import altair\n", "import altair\n\nfrom report.figures import Figure\n"
+) + ("\n\nfigure = Figure(shows=__doc__, chart=chart, rows=rows, columns=2, aspect=2.0)\n")
+
+
+def test_a_file_may_give_its_figure_as_a_value(tmp_path, data):
+    functions = own(tmp_path, SMALL, "one")
+    value = own(tmp_path, A_VALUE, "two")
+    assert (functions.name, value.name) == ("one", "two")
+    assert value.rows(data) == functions.rows(data)
+    assert value.chart(data).to_dict()["usermeta"]["report"]["figure"] == "two"
+    assert (value.aspect, value.phone_aspect, value.columns(data)) == (2.0, 2.0, 2)
+    assert (functions.aspect, functions.phone_aspect, functions.columns(data)) == (1.6, 1.05, 1)
+
+
+def test_a_value_too_must_say_what_it_shows(tmp_path):
+    with pytest.raises(ReportError, match=r"mine\.py.*no docstring that says what it shows"):
+        own(tmp_path, A_VALUE.replace("shows=__doc__", 'shows=" "'))
+
+
+def test_a_mistake_in_a_value_is_told_with_file_and_line(tmp_path, data):
+    broken = A_VALUE.replace("data.layers", "data.layerz")
+    with pytest.raises(ReportError, match=r"mine\.py, line \d+: AttributeError"):
+        own(tmp_path, broken).rows(data)
+    with pytest.raises(ReportError, match=r"mine\.py, line \d+: TypeError: .*'row'"):
+        own(tmp_path, A_VALUE.replace("rows=rows", "row=rows"), "other_mine")
+
+
+def test_what_cannot_be_drawn_says_why_by_its_name(tmp_path, data):
+    text = SMALL + '\n\ndef left_out(data):\n    return "It is too small."\n'
+    figure = own(tmp_path, text)
+    for call in (figure.chart, figure.rows):
+        with pytest.raises(ReportError, match=r"^mine cannot be drawn: It is too small\.$"):
+            call(data)

@@ -3,14 +3,15 @@ import re
 
 import pytest
 
-from report.figures import attending_to_first_token, attending_to_itself, attention_concentration
 from report.figures.build import still
+from report.figures.build.find import figure_named
 from report.figures.parts import theme
 
+attending_to_itself = figure_named("attending_to_itself")
 MEASURES = {
     "itself": attending_to_itself,
-    "first_token": attending_to_first_token,
-    "concentration": attention_concentration,
+    "first_token": figure_named("attending_to_first_token"),
+    "concentration": figure_named("attention_concentration"),
 }
 LETTER = 6.5
 """Pixels that a letter of a name takes."""

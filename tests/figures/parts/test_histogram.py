@@ -5,9 +5,10 @@ import re
 
 import pytest
 
-from report.figures import update_alignment, update_magnitude
 from report.figures.build import still
+from report.figures.build.find import figure_named
 
+update_alignment = figure_named("update_alignment")
 SHOWN = (
     r'text-anchor="(\w+)" transform="translate\(([-\d.]+),[^>]*stroke[^>]*opacity="1">(\d+ tokens)<'
 )
@@ -28,7 +29,7 @@ def test_the_count_of_the_highest_bar_stands_on_its_side_away_from_0(data, value
 
 
 @pytest.mark.parametrize("phone", [False, True])
-@pytest.mark.parametrize("figure", [update_magnitude, update_alignment])
+@pytest.mark.parametrize("figure", [figure_named("update_magnitude"), update_alignment])
 def test_the_axis_of_values_has_several_ticks_that_keep_apart(data, figure, phone):
     svg = still.svg(figure, data, phone=phone)
     across, _ = re.findall(r"role-axis-label.*?</g>", svg, re.DOTALL)

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from report.errors import ReportError
-from report.figures import filler_against, filler_effect, filler_layers, filler_lines
-from report.figures.parts import received
-from report.pages.article import figure_module
+from report.figures.build.find import figure_named
+from report.figures.parts import received, received_chart
 from tests.figures import hand_conditions
 from tests.figures.hand_conditions import FILLER, MERGED, SYSTEM
 from tests.figures.live_page import GRIDS
+
+filler_lines, filler_against, filler_layers, filler_effect = map(figure_named, GRIDS)
 
 
 def file(model, name):
@@ -92,7 +93,7 @@ def test_every_panel_is_named_as_the_study_does(conditions):
     titles = ["one-model Layer 1 Head 2", "one-model Layer 3 Head 4", "one-model Layer 1 Head 1"]
     assert filler_lines.panels(data) == titles * 2
     for figure in (filler_lines, filler_against, filler_layers):
-        panels = hand_conditions.panels(conditions, figure.NAME)
+        panels = hand_conditions.panels(conditions, figure.name)
         for number in range(len(figure.panels(panels))):
             spec = figure.chart(panels, panel=number).to_dict()
             titles = {
@@ -106,7 +107,7 @@ def test_every_panel_is_named_as_the_study_does(conditions):
 
 def test_legends_name_the_lines_with_a_second_channel_besides_colour(conditions):
     def said(figure):
-        data = hand_conditions.panels(conditions, figure.NAME)
+        data = hand_conditions.panels(conditions, figure.name)
         return [[(e["label"], e["mark"]) for e in row] for row in figure.legends(data)]
 
     assert said(filler_lines) == [
@@ -124,9 +125,9 @@ def test_the_band_is_drawn_only_where_there_are_several_prompts(conditions, tmp_
         data = hand_conditions.panels(study, "filler_layers")
         assert len(inside(filler_layers.chart(data).to_dict(), "area")) == bands
         for figure in (filler_lines, filler_effect, filler_against, filler_layers):
-            data = hand_conditions.panels(study, figure.NAME)
+            data = hand_conditions.panels(study, figure.name)
             own = figure.caption(data).replace(received.explained(data), "")
-            assert ("are one standard error over" in own) == bool(bands), figure.NAME
+            assert ("are one standard error over" in own) == bool(bands), figure.name
 
 
 def test_the_heat_map_has_one_less_lambda_of_every_head(conditions):
@@ -204,9 +205,9 @@ def test_says_what_cannot_be_drawn(conditions, places, lines, said):
     named = {name: name for name in lines}
     data = received.panels(conditions.models, places, named)
     for name in GRIDS:
-        assert figure_module(name).left_out(data) == said
+        assert figure_named(name).left_out(data) == said
         with pytest.raises(ReportError, match=f"{name} cannot be drawn: "):
-            figure_module(name).chart(data)
+            figure_named(name).chart(data)
 
 
 def test_a_heat_map_is_of_one_model_and_of_what_was_added(conditions):
@@ -223,7 +224,7 @@ def test_needs_panels(conditions):
 
 
 def test_the_name_of_a_narrow_span_is_broken_at_a_space():
-    assert received._broken("Filler", 1, 4) == '"Filler"'
-    found = received._broken('One "two" three', 17.5, 72.5)
+    assert received_chart._broken("Filler", 1, 4) == '"Filler"'
+    found = received_chart._broken('One "two" three', 17.5, 72.5)
     assert found.startswith("scale('x', 72.5) - scale('x', 17.5) > ")
     assert found.endswith('? "One \\"two\\" three" : "One \\"two\\"\\nthree"')

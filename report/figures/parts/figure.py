@@ -1,0 +1,122 @@
+"""A figure as a value: what its file says of it, and what the build fills in."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import altair
+
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.grid import Box
+
+Data = Any
+"""What a figure is drawn of, as the article hands it over: a `PassageData`, `TableData`,
+`SweepStudy` or `PassageModels` of `report.datasets.read`, or the `parts.received.Panels` of a study
+of prompts."""
+
+Rows = list[dict[str, Any]]
+"""Rows of a table, each a dict of column to value."""
+
+Spec = dict[str, Any]
+"""A Vega-Lite specification."""
+
+
+def _no_text(data: Data, **state: int | str) -> str:
+    return ""
+
+
+def _nothing(data: Data) -> list:
+    return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure. Only `shows`, `chart` and `rows` must be given.
+
+    `data` is what the article hands over, see `Data`. `state` are values of the controls, e.g.
+    layer=3: indices from 0, even where `Control.offset` lets a reader count from 1.
+    """
+
+    shows: str
+    """What it shows; of a docstring the first paragraph counts."""
+
+    chart: Callable[..., altair.TopLevelMixin | Spec]
+    """`chart(data, **state)`: an Altair chart of `altair.NamedData("rows")`.
+
+    Where a dataset of the site already has what is shown, it ends in `theme.frame`, which names
+    the dataset and the decoder in `report/web/data`.
+    """
+
+    rows: Callable[..., Rows | dict[str, Rows]]
+    """`rows(data, **state)`: the chart's rows at a state.
+
+    They are written into files, one a state. A figure whose chart ends in `theme.frame` gives a
+    dict of the name of each dataset to its rows.
+    """
+
+    name: str = ""
+    """Its file's name, by which articles place it; the finder gives it."""
+
+    title: Callable[[Data], str] | None = None
+    """Heading, adapted to what the model has. Default: the name."""
+
+    caption: Callable[[Data], str] | None = None
+    """How to read it, what is left out and why, as plain text. Default: what it shows.
+
+    A line that an earlier figure of the article has too is replaced by a reference to that figure.
+    """
+
+    use: Callable[[Data], str] = _no_text
+    """What a reader can do with it: point, click, choose. Pictures are shown without it."""
+
+    controls: Callable[[Data], list[Control | Switch]] = _nothing
+    """What a reader may change: sliders and switches."""
+
+    seen: Callable[..., str] = _no_text
+    """`seen(data, **state)`: what there is to see, one or two sentences for all readers."""
+
+    alt: Callable[..., str] | None = None
+    """`alt(data, **state)`: what is drawn, for those who do not see it.
+
+    Default: title, state and what it shows.
+    """
+
+    left_out: Callable[[Data], str] = _no_text
+    """Why it cannot be drawn of these data, one sentence; "" if it can."""
+
+    aspect: float | None = None
+    """Width / height of the chart's box. Default: 1.6."""
+
+    phone_aspect: float | None = None
+    """The same on a phone. Default: `aspect`, or 1.05 if that is left out too."""
+
+    boxes: Callable[[Data], list[Box]] | None = None
+    """The room of each chart, where it depends on the model; else `aspect` decides."""
+
+    of_models: bool = False
+    """Whether it shows all models of an article at once.
+
+    Its `data` is then a `PassageModels`. Any other figure gets a switch between the models.
+    """
+
+    paints_pixels: bool = False
+    """Whether `rows` paints with colours of its own, so that it must be told `dark`."""
+
+    panels: Callable[[Data], list[str]] | None = None
+    """The title of each chart of a grid, row by row; None for a figure that is one chart.
+
+    In a title {layer} and the like follow the controls. `chart`, `rows` and `alt` of a grid get the
+    number of the chart, from 0, as `panel`.
+    """
+
+    columns: Callable[[Data], int] | int = 1
+    """How many charts of a grid stand side by side where there is room."""
+
+    legends: Callable[[Data], list[list[dict[str, str]]]] = _nothing
+    """For each row of a grid what its lines are.
+
+    An entry has label, mark ("line", "dash", "dots" or "span"), light and dark (colours).
+    """
+
+    one_model: "Figure | None" = None
+    """The figure of one model that this one has a switch for; see `build/per_model.py`."""

@@ -1,0 +1,164 @@
+"""One panel of average attention weights by position: a line for each condition."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import altair
+
+from report.datasets.read.conditions import ModelConditions
+from report.figures.parts import choices, marking, theme
+from report.figures.parts.received import SPAN, Y_TITLE, Line, Place
+
+LETTER = 7
+"""Pixels that a letter of the span's name takes at most."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """The shaded positions that the last condition adds to the prompt."""
+
+    name: str
+    rules: bool = False
+    """Whether dashed rules stand at both ends."""
+
+
+def chart(
+    place: Place,
+    lines: list[Line],
+    controls: Iterable[choices.Control | choices.Switch],
+    *,
+    cut: bool,
+    span: Span | None = None,
+    follows: bool = False,
+) -> altair.LayerChart:
+    """The chart of one panel.
+
+    controls: at the state shown
+    cut: whether positions are those of the first condition, so that what others add is left out
+    span: drawn unless it is cut out
+    follows: whether layer and head are those of the controls, and not those of the place
+    """
+    table = altair.Chart(altair.NamedData("lines"))
+    back = [] if cut or not span else _span(place.model, lines, span)
+    if back:
+        back.append(_headroom(table))
+    x, colour, mark = _x(), _colour(lines), "original" if cut else "position"
+    dash = altair.StrokeDash("condition:N", legend=None).scale(
+        domain=[line.condition for line in lines], range=[line.style.dash for line in lines]
+    )
+    if place.model.prompts > 1:
+        band = table.mark_area(opacity=0.24, aria=False)
+        back.append(band.encode(x=x, y=_y("low"), y2="high:Q", color=colour))
+    line = table.mark_line(strokeWidth=1.8, strokeJoin="round", aria=False)
+    layer, head = ("{layer}", "{head}") if follows else (place.layer, place.head)
+    address = place.model.address
+    return theme.frame(
+        altair.layer(
+            *back,
+            line.encode(x=x, y=_y("mean"), color=colour, strokeDash=dash),
+            *_marked(table, lines, x, colour, f"marked_{mark}"),
+        ),
+        theme.Source(
+            f"{address}received/{layer}/{head}.json",
+            "received",
+            ["lines"],
+            tokens=f"{address}conditions.json",
+        ),
+        description=f"{Y_TITLE} by position, {place.title}: a line chart",
+        controls=controls,
+        params=marking.marked(mark),
+        lines=[{"condition": line.condition, "label": line.label} for line in lines],
+        cut=cut,
+        points="positions",
+        model=address,
+        **(
+            {"title": followed(place.model)}
+            if follows
+            else {"place": {"layer": place.layer, "head": place.head}}
+        ),
+    )
+
+
+def followed(model: ModelConditions) -> str:
+    """The title of a panel whose layer and head follow the controls."""
+    return f"{model.name} Layer {{layer}} Head {{head}}"
+
+
+def _x():
+    few = altair.ExprRef("clamp(floor(width / 42), 3, 8)")
+    axis = {"grid": False, "tickMinStep": 1, "format": "d", "tickCount": few}
+    return altair.X("position:Q", title="Position").scale(nice=False).axis(**axis)
+
+
+def _y(field):
+    # labels have the same room in all panels, so that the axes of a column align
+    return altair.Y(f"{field}:Q", title=Y_TITLE).axis(tickCount=5, minExtent=30)
+
+
+def _colour(lines):
+    return altair.Color("condition:N", legend=None).scale(
+        domain=[line.condition for line in lines],
+        range=[theme.themed(line.style.light, line.style.dark) for line in lines],
+    )
+
+
+def _span(model, lines, span):
+    """Layers that shade and name the positions that the last condition adds."""
+    places = model.condition(lines[-1].condition).new
+    if not places:
+        return []
+    first, end = places.start - 0.5, places.stop - 0.5
+    layer = altair.Chart(altair.InlineData([{}]))
+    shade = layer.mark_rect(color=theme.themed(*SPAN), aria=False).encode(
+        x=theme.at(first), x2=theme.at(end)
+    )
+    name = layer.mark_text(
+        text=altair.ExprRef(_broken(span.name, first, end)),
+        lineBreak="\n",
+        baseline="top",
+        dy=4,
+        fontSize=theme.TICK,
+        fontWeight=600,
+        aria=False,
+    ).encode(x=theme.at((first + end) / 2), y=altair.value(0))
+    ends = [
+        layer.mark_rule(strokeDash=[4, 3], strokeWidth=1.2, aria=False).encode(x=theme.at(edge))
+        for edge in (first, end)
+    ]
+    return [shade, *(ends if span.rules else []), name]
+
+
+def _broken(name, first, end):
+    """Expression for a name: on two lines where it is wider than the span."""
+    middle = len(name) // 2
+    spaces = [place for place, letter in enumerate(name) if letter == " "]
+    if not spaces:
+        return json.dumps(name)
+    at = min(spaces, key=lambda place: abs(place - middle))
+    two = f"{name[:at]}\n{name[at + 1 :]}"
+    wide = f"scale('x', {end}) - scale('x', {first}) > {LETTER * len(name)}"
+    return f"{wide} ? {json.dumps(name)} : {json.dumps(two)}"
+
+
+def _headroom(table):
+    """Invisible points above the lines: they make the scale leave room for the span's name."""
+    above = table.transform_calculate(above="1.2 * max(datum.mean, datum.high)")
+    return above.mark_point(opacity=0, size=0, aria=False).encode(x=_x(), y=_y("above"))
+
+
+def _marked(table, lines, x, colour, param):
+    rules = marking.guides(param, line=lambda at: {"x": theme.at(altair.ExprRef(at))})
+    here = f"datum.position === {param} && isValid(datum.mean)"
+    points = table.transform_filter(marking.either(here)).mark_point(
+        filled=True,
+        size=70,
+        opacity=1,
+        stroke=altair.ExprRef("paper"),
+        strokeWidth=1.2,
+        aria=False,
+    )
+    shape = altair.Shape("condition:N", legend=None).scale(
+        domain=[line.condition for line in lines], range=[line.style.shape for line in lines]
+    )
+    return *rules, points.encode(x=x, y=_y("mean"), color=colour, shape=shape)

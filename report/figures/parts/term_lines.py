@@ -1,0 +1,201 @@
+"""Terms of the score as lines in one plot, by target token or by distance; see `profiles`."""
+
+import json
+
+import altair
+
+from report.datasets.read.passage import PassageData
+from report.figures.parts import marking, theme, token_names
+
+ENDS = "width > 500 ? 88 : 74"
+"""Width in pixels of the room on the right in which the lines are named."""
+LINE = 15
+"""Pixels from one of those names to the next, at least."""
+
+
+def room_for_names() -> altair.Parameter:
+    """The param of `layers`."""
+    return altair.param(name="ends", expr=ENDS)
+
+
+def layers(
+    data: PassageData, lines: dict[str, str], dataset: str, field: str, fewest: int
+) -> altair.LayerChart:
+    """The plot of the terms `lines`, dict of term to its name.
+
+    dataset: "targets" with the field "token", or "distances" with the field "distance"
+    fewest: pairs of tokens that a point must stand for
+    """
+    table = altair.Chart(altair.NamedData(dataset))
+    if field == "distance":
+        table = table.transform_filter(f"datum.pairs >= {fewest}")
+    x = _x(data, field)
+    marks = [_zero()] if field == "distance" else [_zero(), *_marked_token()]
+    for term, name in lines.items():
+        named = table.transform_calculate(line=json.dumps(f"{name} term"))
+        if term == "content" and field == "token" and data.causal:
+            named = named.transform_filter(f"datum.token <= {data.length - fewest}")
+        marks += _drawn(named, x, field, term, _colour(lines))
+        if term != "position" and field == "token":
+            marks += _standing_out(data, named, x, term)
+    return altair.layer(*marks, _ends(table, field, lines), _hover(data, table, x, field, lines))
+
+
+def _x(data, field):
+    title = "target token (index)"
+    if field == "distance":
+        title = "distance (tokens in the past" + (")" if data.causal else "; negative: later ones)")
+    axis = {"grid": False, "tickMinStep": 1, "format": "d"}
+    room = [0, altair.ExprRef("width - ends")]
+    return (
+        altair.X(f"{field}:Q", title=title)
+        .scale(nice=False, zero=False, range=room)
+        .axis(**axis, tickCount=theme.ticks_across())
+    )
+
+
+def _y(term):
+    return altair.Y(f"{term}:Q", title="term of the score, mean removed (nats)").axis(tickCount=6)
+
+
+def _colour(lines):
+    scale = altair.Scale(
+        domain=[f"{name} term" for name in lines.values()],
+        range=[theme.themed(*theme.TERMS[term]) for term in lines],
+    )
+    return altair.Color("line:N", scale=scale, legend=None)
+
+
+def _ends(table, field, lines):
+    """The names of the lines, at the right: each at the height of its line's end, none on another.
+
+    There are at most three lines.
+    """
+    last = f"datum.{field} >= 0.85 * datum.most"
+    names = {term: f"{name} term" for term, name in lines.items()}
+    said = ", ".join(f"{json.dumps(term)}: {json.dumps(name)}" for term, name in names.items())
+    named = (
+        table.transform_joinaggregate(most=f"max({field})")
+        .transform_filter(last)
+        .transform_fold(list(lines), as_=["term", "value"])
+        .transform_aggregate(end="mean(value)", groupby=["term"])
+        .transform_calculate(line=f"{{{said}}}[datum.term]")
+        .transform_window(
+            above="lag(end)", top="lag(end, 2)", sort=[altair.SortField("end", "descending")]
+        )
+    )
+    here, above, top = (f"scale('y', datum.{name})" for name in ("end", "above", "top"))
+    # a name is pushed down by the names above it
+    pushed = f"isValid(datum.above) ? max({here}, {above} + {LINE}) : {here}"
+    pushed = f"isValid(datum.top) ? max({here}, {above} + {LINE}, {top} + {2 * LINE}) : {pushed}"
+    text = named.mark_text(
+        align="left",
+        baseline="middle",
+        fontWeight=600,
+        dy=altair.ExprRef(f"({pushed}) - {here}"),
+        aria=False,
+    )
+    return text.encode(
+        x=altair.value(altair.ExprRef("width - ends + 8")),
+        y=altair.Y("end:Q"),
+        text="line:N",
+        color=_colour(lines),
+    )
+
+
+def _standing_out(data, table, x, term):
+    """The texts of the tokens that a term raises or lowers most, at their points."""
+    texts = []
+    near = f"{data.length / 7:.4g}"
+    for order, side, baseline, away in (
+        ("descending", ">", "bottom", -6),
+        ("ascending", "<", "top", 6),
+    ):
+        ranked = (
+            table.transform_window(rank="row_number()", sort=[altair.SortField(term, order)])
+            .transform_filter(f"datum.rank <= 3 && datum.{term} {side} 0")
+            # of two tokens close to each other only the one that stands out more is named
+            .transform_window(
+                before="lag(token)",
+                rank_before="lag(rank)",
+                after="lead(token)",
+                rank_after="lead(rank)",
+                sort=[altair.SortField("token")],
+            )
+            .transform_filter(
+                f"!(isValid(datum.before) && datum.token - datum.before < {near}"
+                " && datum.rank_before < datum.rank)"
+            )
+            .transform_filter(
+                f"!(isValid(datum.after) && datum.after - datum.token < {near}"
+                " && datum.rank_after < datum.rank)"
+            )
+            .transform_calculate(text="'“' + truncate(trim(datum.token_text), 14) + '”'")
+        )
+        texts += [
+            mark.encode(x=x, y=_y(term), text="text:N")
+            for mark in theme.halo(
+                ranked.mark_text,
+                baseline=baseline,
+                dy=away,
+                align=altair.ExprRef(
+                    f"datum.token < {data.length / 12:.4g} ? 'left' : "
+                    f"datum.token > {data.length * 11 / 12:.4g} ? 'right' : 'center'"
+                ),
+                fontSize=theme.TICK,
+            )
+        ]
+    return texts
+
+
+def _zero():
+    return altair.Chart(altair.InlineData([{}])).mark_rule(
+        strokeWidth=1, opacity=0.5, aria=False
+    ).encode(y=theme.at(0))  # fmt: skip
+
+
+def _marked_token():
+    return marking.guides("marked_token", line=lambda at: {"x": theme.at(altair.ExprRef(at))})
+
+
+def _drawn(table, x, field, term, colour):
+    """A term: ALiBi as a line, others as a line with points.
+
+    By target these have the straight line that fits best, too.
+    """
+    channels = {"x": x, "y": _y(term), "color": colour}
+    plain = term == "position" and field == "token"
+    line = table.mark_line(
+        strokeWidth=2.2 if plain else 1.1, opacity=1 if plain else 0.7, aria=False
+    ).encode(**channels)
+    if plain:
+        return [line]
+    size = altair.ExprRef("width > 500 ? 16 : 9")
+    points = table.mark_circle(size=size, opacity=0.9, aria=False).encode(**channels)
+    if field == "distance":
+        return [line, points]
+    trend = table.transform_regression(field, term, groupby=["line"]).mark_line(
+        strokeDash=[6, 4], strokeWidth=2, aria=False
+    )
+    return [trend.encode(**channels), line, points]
+
+
+def _hover(data, table, x, field, lines):
+    """Invisible strips as wide as places are apart: a tooltip shows without aiming."""
+    if field == "token":
+        place = [altair.Tooltip("label:N", title="target token")]
+        table = table.transform_calculate(label=token_names.token_label("token", "token_text"))
+    else:
+        place = [token_names.apart(data), altair.Tooltip("pairs:Q", title="pairs of tokens")]
+        table = table.transform_calculate(apart=token_names.APART)
+    terms = [
+        altair.Tooltip(f"{term}:Q", title=f"{name} term", format="+.2f")
+        for term, name in lines.items()
+    ]
+    dataset = "targets" if field == "token" else "distances"
+    strip = table.mark_rule(
+        color="transparent",
+        strokeWidth=altair.ExprRef(f"max(2, width / max(1, length(data('{dataset}'))))"),
+        aria=False,
+    )
+    return strip.encode(x=x, tooltip=[*place, *terms])

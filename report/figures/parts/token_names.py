@@ -1,0 +1,80 @@
+"""How figures name tokens: in tooltips, and along an axis."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import altair as alt
+
+from report.datasets.read.passage import PassageData, Token
+from report.text import shortened
+
+
+def token_label(token: str, text: str) -> str:
+    """Expression: index and text of a token, e.g. 17 “ lamp”, from two field names."""
+    return f"datum.{token} + '  “' + datum.{text} + '”'"
+
+
+APART = "abs(datum.distance) + (datum.distance > 0 ? ' before' : datum.distance ? ' after' : '')"
+"""Expression for the field "apart" of rows that have a distance, current token less target."""
+
+
+def apart(data: PassageData) -> alt.Tooltip:
+    """Tooltip of a distance: the number of tokens, or, where targets may be later, "apart"."""
+    if data.causal:
+        return alt.Tooltip("distance:Q", title="tokens in the past")
+    return alt.Tooltip("apart:N", title="tokens apart")
+
+
+LABELS = "labels"
+"""Name of the param that holds the texts of tokens, for axes."""
+
+NAMED = 40
+"""Characters of a token's text that a specification has at most; axes show fewer."""
+
+
+def labels(tokens: Iterable[Token]) -> alt.Parameter:
+    """The param with the texts that `token_axis` shows."""
+    texts = [shortened(token.label.strip() or token.label, NAMED) for token in tokens]
+    return alt.param(name=LABELS, value=texts)
+
+
+TOKENS_LEFT = {
+    "titleX": alt.ExprRef("width > 500 ? -84 : -62"),
+    # room for the widest letters that a system may have
+    "minExtent": alt.ExprRef("width > 500 ? 84 : 62"),
+}
+"""Options of a vertical `token_axis`: its title begins where the texts do."""
+
+
+def token_axis(
+    title: str, count: int, length: str, *, across: bool, cell: bool = True, **more: Any
+) -> alt.Axis:
+    """An axis of token positions that names as many tokens as fit, by text and index.
+
+    count: of tokens; length: of the axis, "width" or "height"; across: whether it is horizontal
+    cell: whether a token is a cell that begins at its index, and not a point there
+    """
+    middle = alt.ExprRef(f"{length} / {2 * count}") if cell else 0
+    text = f"truncate({LABELS}[datum.value], width > 500 ? 8 : 5)"
+    # A text that is a number gets a quotation mark: it must not be taken for an index, nor
+    # together with the index for one number.
+    text = f"(isFinite(toNumber({text})) ? '“' + {text} + '”' : {text})"
+    # The invisible left-to-right mark keeps the index behind a text that runs from right to left.
+    # The spaces do not break, since a picture would join two plain ones.
+    return alt.Axis(
+        title=title,
+        grid=False,
+        domain=False,
+        ticks=False,
+        tickMinStep=1,
+        tickCount=alt.ExprRef(f"clamp(floor({length} / 17), 2, {count})"),
+        labelExpr=(
+            f"isValid({LABELS}[datum.value]) ? {text} + '\u200e\u00a0\u00a0' + datum.value : ''"
+        ),
+        labelOffset=middle,
+        # wider than any text with its index, so that no index is cut off
+        labelLimit=alt.ExprRef("width > 500 ? 160 : 110"),
+        **({"labelAngle": -90, "labelAlign": "right", "labelBaseline": "middle"} if across else {}),
+        titlePadding=14,
+        **more,
+    )

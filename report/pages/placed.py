@@ -1,0 +1,161 @@
+"""A figure at its place in an article: its charts at a state, and the files that they need."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from report.figures import Figure
+from report.figures.build import defaults
+from report.figures.build.per_model import PARAM as MODEL
+from report.figures.build.per_model import controls_of, fits, names
+from report.figures.parts import choices, grid
+from report.figures.parts.choices import Control, State, Switch
+from report.figures.parts.figure import Data, Spec
+
+
+@dataclass(frozen=True)
+class PlacedFigure:
+    """A figure at its place in an article."""
+
+    name: str
+    """What the article calls it: the figure's name, or a key of its own."""
+    number: int
+    figure: Figure
+    state: State
+    """Where its controls stand when the page opens."""
+    data: Data
+    """What it is drawn of: the article's data, or a part of them."""
+    panels: list["Panel"]
+    """One without a title for a figure that is one chart."""
+    variants: list["Panel"] = field(default_factory=list)
+    """The panels of the other models that its switch leads to, where it has one."""
+
+    @property
+    def spec(self) -> Spec:
+        """The specification of its first panel."""
+        return self.panels[0].spec
+
+    def written_rows(self, panel: "Panel") -> Iterator[tuple[str, dict[str, Any]]]:
+        """The files of rows that a panel needs besides its specification.
+
+        There are none where its rows lie in datasets of the site.
+
+        returns: iterator of (name of the file, table/1 dataset)
+        """
+        place = panel.spec["usermeta"]["report"]["data"]["url"].rpartition(f"/{panel.name}/")[2]
+        if not _is_written(panel):
+            return
+        fixed = {name: panel.state[name] for name in (MODEL, "panel") if name in panel.state}
+        controls = [
+            control
+            for control in controls_for(self.figure, self.data, fixed)
+            if control.param not in fixed
+        ]
+        for state in defaults.states(controls):
+            rows = self.figure.rows(self.data, **fixed, **state)
+            yield place.format(**state), defaults.dataset(rows)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart of a figure."""
+
+    name: str
+    """Of its files: the figure's name, and its number where there are several."""
+    title: str
+    state: State
+    """The figure's state, and `panel` where there are several."""
+    spec: Spec
+    """Its Vega-Lite specification at that state, without data."""
+    alt: str
+    box: grid.Box
+    legend: list[dict[str, str]]
+    """The legend of the row of panels that it begins: dicts with label, mark, light and dark."""
+
+    @property
+    def dataset(self) -> str:
+        """Address of its data at that state."""
+        address = self.spec["usermeta"]["report"]["data"]["url"]
+        for name, value in self.state.items():
+            address = address.replace(f"{{{name}}}", str(value))
+        return address
+
+
+def controls_for(figure: Figure, data: Data, state: State) -> list[Control | Switch]:
+    """The controls of a figure, with a switch between models those of the model in `state`."""
+    if figure.one_model:
+        return controls_of(figure.one_model, data, state.get(MODEL))
+    return figure.controls(data)
+
+
+def drawn(
+    key: str, figure: Figure, data: Data, controls: list[Control | Switch]
+) -> tuple[list[Panel], list[Panel]]:
+    """The panels of a figure, and those of the other models that its switch leads to.
+
+    key: what the article calls the figure; controls: at the state shown
+    """
+    panels = _panels(key, figure, data, controls)
+    if not figure.one_model:
+        return panels, []
+    (panel,) = panels
+    of_models = _of_each_model(key, figure, data, panel)
+    shown = panel.state[MODEL]
+    return [of_models[shown]], [other for name, other in of_models.items() if name != shown]
+
+
+def _panels(key, figure, data, controls):
+    """The charts of a figure: one, or those that its `panels` names."""
+    state = {control.param: control.value for control in controls}
+    boxes = figure.boxes(data)
+    if not figure.panels:
+        spec = _spec(figure.chart(data, **state))
+        return [Panel(key, "", state, spec, figure.alt(data, **state), boxes[0], [])]
+    titles = figure.panels(data)
+    return [
+        Panel(
+            f"{key}-{number + 1}",
+            choices.filled(title, controls),
+            state | {"panel": number},
+            _spec(figure.chart(data, **state, panel=number)),
+            figure.alt(data, **state, panel=number),
+            box,
+            legend,
+        )
+        for number, (title, box, legend) in enumerate(
+            zip(titles, boxes, _legends(figure, data, boxes), strict=True)
+        )
+    ]
+
+
+def _of_each_model(key, figure, data, panel):
+    """dict of a model's name to its panel, of a figure with a switch between models.
+
+    Their specifications name each other, so that the page finds the one of a model.
+    """
+    shown = panel.state[MODEL]
+    files = {name: f"{key}-{name}.json" for name in names(figure.one_model, data)}
+    panels = {}
+    for name in files:
+        wanted = panel.state | {MODEL: name}
+        state = fits(controls_of(figure.one_model, data, name), wanted)
+        spec = panel.spec if name == shown else _spec(figure.chart(data, **state))
+        spec["usermeta"]["report"]["models"] = files
+        alt = panel.alt if name == shown else figure.alt(data, **state)
+        panels[name] = replace(panel, name=f"{key}-{name}", state=state, spec=spec, alt=alt)
+    return panels
+
+
+def _spec(chart):
+    return chart if isinstance(chart, dict) else chart.to_dict()
+
+
+def _is_written(panel):
+    return f"/{defaults.ROWS}/" in panel.spec["usermeta"]["report"]["data"]["url"]
+
+
+def _legends(figure, data, boxes):
+    """What stands above each panel: the legend of its row above the first one, else nothing."""
+    rows = iter(figure.legends(data))
+    starts = grid.row_starts(boxes, figure.columns(data))
+    return [next(rows, []) if starts_row else [] for starts_row in starts]

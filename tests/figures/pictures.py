@@ -1,0 +1,32 @@
+"""Specifications and pictures of figures, each made once a session: several tests look at them."""
+
+import copy
+
+from report.figures.build import still
+
+_MADE = {}
+"""(what, figure, id of the data, state) -> what was made. The data live as long as the session."""
+
+
+def _once(what, figure, data, state, make):
+    key = what, figure.name, id(data), tuple(sorted(state.items()))
+    if key not in _MADE:
+        _MADE[key] = data, make()  # keeps the data, so that no other get their id
+    return _MADE[key][1]
+
+
+def specification(figure, data, **state):
+    """The specification of a figure at a state, without data; the caller's own."""
+    made = _once("spec", figure, data, state, lambda: figure.chart(data, **state).to_dict())
+    return copy.deepcopy(made)
+
+
+def picture(figure, data, *, dark=False, phone=False, **state):
+    """The SVG text of a figure at a state, as `still.svg` draws it."""
+
+    def draw():
+        empty = specification(figure, data, **state)
+        filled = still.specification(figure, data, dark=dark, phone=phone, empty=empty, **state)
+        return still.drawn(filled)
+
+    return _once(("svg", dark, phone), figure, data, state, draw)
