@@ -78,7 +78,7 @@ freeze: $(READY) ## Measure what changed and copy the datasets into frozen/, to 
 	$(BIN)/python -m report freeze $(OPTIONS)
 
 site-zensical: $(READY) ## Build the same pages with Zensical into site-zensical/ (STUDY= and so on)
-	$(BIN)/python -m report site --publisher zensical $(OPTIONS)
+	$(BIN)/python -m report site --builder zensical $(OPTIONS)
 
 serve: export SITE_URL ?= http://127.0.0.1:$(PORT)/
 serve: site ## Build the site and show it on http://127.0.0.1:8000/ (PORT=)

@@ -1,4 +1,4 @@
-"""A publication's folder: where its parts lie, and one build of it at a time."""
+"""The folder of a project: where its parts lie, and one build of it at a time."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,8 +53,8 @@ def project(root=HERE):
     for needed in (found.config, found.articles):
         if not needed.exists():
             raise UsageError(
-                f"{found.root}: no publication here ({needed.relative_to(found.root)} is missing); "
-                "run the command in the folder of the project, or name it with --project."
+                f"{found.root}: no project here ({needed.relative_to(found.root)} is missing); "
+                "run the command in the folder of a project, or name that folder with --project."
             )
     return found
 

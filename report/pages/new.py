@@ -4,7 +4,7 @@ import re
 from datetime import date
 
 from report import files
-from report.errors import ReportError, UsageError
+from report.errors import UsageError
 from report.pages.templates import TEMPLATES
 from report.study.study import ENDING, study_names
 
@@ -42,8 +42,5 @@ def new_article(name, kind, project):
     values = {"TITLE": f'"{title}"', "DATE": date.today().isoformat()}
     for key, value in values.items():
         text = text.replace(f"@{key}@", value)
-    try:
-        files.write_text(path, text)
-    except OSError as error:
-        raise ReportError(f"{path}: cannot be written: {error}.") from error
+    files.write_text(path, text)
     return path

@@ -4,13 +4,9 @@ MkDocs only publishes what lies in `site_src`; all logic is here, so that anothe
 Markdown can take its place.
 """
 
-import json
-import re
 import shutil
 import traceback
-from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 from jinja2 import TemplateError
 
@@ -25,14 +21,11 @@ from report.figures.build.still import (
     write_cover,
     write_pictures,
 )
-from report.pages import filters, model_cards
+from report.pages import filters
 from report.pages.article import ArticleFigures, figure_for, reason_left_out
 from report.pages.embed import write_embed_pages
-from report.pages.glossary import glossary
 from report.pages.provenance import NAME, provenance
 from report.pages.templates import environment
-
-EMBEDDED = Path(__file__).parents[1] / "embedded"
 
 
 @dataclass(frozen=True)
@@ -116,83 +109,6 @@ def _remove_undrawn(folder, article, covers):
     for path in (folder / defaults.ROWS).glob("*"):
         if path.name not in panels + variants:
             shutil.rmtree(path)
-
-
-def render_lists(pages, datas, site_src, feed=False):
-    """Write the home page, the archive, the tags, the models and the glossary.
-
-    pages: list of `Page`, newest first; datas: list of `PassageData`, one a page
-    feed: whether there is a feed to link to
-    """
-    tags = Counter(tag for page in pages for tag in page.tags)
-    models = {}
-    for manifest in [one.manifest for data in datas for one in data.models]:
-        model = manifest["model"]
-        # articles link to a name, which checkpoints may share
-        name, revision = model["name"].partition("@")[::2]
-        same_name = models.setdefault(
-            filters.model_slug(name), {"name": name, "models": {}, "revisions": {}}
-        )
-        kept = same_name["revisions" if revision else "models"]
-        kept[model["weights_sha256"]] = model | {"card": _card(model)}
-    with_card = [
-        model
-        for same_name in models.values()
-        for model in same_name["models"].values()
-        if model["card"]
-    ]
-    shared, own = model_cards.split([model["card"] for model in with_card])
-    for model, card in zip(with_card, own, strict=True):
-        model["card"] = _below(card)
-    context = {
-        "shared_card": _below(shared),
-        "pages": pages,
-        "tags": sorted(tags.items()),
-        "models": models,
-        "glossary": glossary().values(),
-        "feed": feed,
-    }
-    for name in ("index", "archive", "tags", "models", "glossary"):
-        template = environment().get_template(f"{name}.md.j2")
-        # a folder's index, as articles are: only there do publishers agree about links in HTML
-        folder = site_src if name == "index" else site_src / name
-        files.write_text(folder / "index.md", template.render(**context))
-
-
-def remove_departed(names, site_src):
-    """Remove pages, figures and datasets of articles that are no longer there.
-
-    names: the articles that are, as in `Page.name`
-    """
-    for part in ("articles", "embed", "figures", "datasets"):
-        for path in (site_src / part).glob("*"):
-            if path.name in names:
-                continue
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-
-
-def _card(model):
-    """The model card of an embedded model as a part of a page, or None if it has none.
-
-    model: a manifest's identity; the card must be about these very weights
-    """
-    folder = EMBEDDED / model["name"]
-    try:
-        judged = json.loads((folder / "acceptance.json").read_text("utf-8"))["weights_sha256"]
-        body = (folder / "README.md").read_text("utf-8").split("\n---\n", 1)[-1]
-    except FileNotFoundError:
-        return None
-    if judged != model["weights_sha256"]:
-        return None
-    return re.sub(r"\A\s*# .*\n", "", body)
-
-
-def _below(card):
-    """A card with its headings one level lower, for a page whose own it stands under."""
-    return re.sub(r"^#", "##", card, flags=re.MULTILINE)
 
 
 def _cover(study, data, article):

@@ -16,7 +16,7 @@ LEFT_OUT = "SITE_WITHOUT"
 FOLDER = "SITE_DIR"
 """Variable of the environment that mkdocs.yml takes its `site_dir` from."""
 
-PUBLISHERS = {
+BUILDERS = {
     "mkdocs": ("MkDocs", ["build", "--strict", "--quiet"]),
     "zensical": ("Zensical", ["build", "--strict", "--clean"]),
 }
@@ -28,16 +28,16 @@ def article_parts(name):
     return f"articles/{name}/", f"figures/{name}/", f"embed/{name}/", f"datasets/{name}/"
 
 
-def build(config, folder, without=(), publisher="mkdocs"):
-    """Run MkDocs, or another of `PUBLISHERS`; a site that cannot be built replaces none.
+def build(config, folder, without=(), builder="mkdocs"):
+    """Run MkDocs, or another of `BUILDERS`; a site that cannot be built replaces none.
 
     config: mkdocs.yml; folder: where the site goes; for Zensical inside the folder of mkdocs.yml
     without: names of articles that stay out of it, as do their figures and datasets
-    raises: ReportError with the publisher's own lines when it does not succeed, or is not there;
+    raises: ReportError with the builder's own lines when it does not succeed, or is not there;
         or naming a page with a script in it that is not the theme's
     """
-    name, options = PUBLISHERS[publisher]
-    if importlib.util.find_spec(publisher) is None:
+    name, options = BUILDERS[builder]
+    if importlib.util.find_spec(builder) is None:
         raise ReportError(f"{name} is not installed; run `make setup`.")
     left_out = [f"/{part}" for name in without for part in article_parts(name)]
     environment = {
@@ -48,8 +48,8 @@ def build(config, folder, without=(), publisher="mkdocs"):
         LEFT_OUT: "\n".join(left_out),
     }
     with files.new_folder(folder) as temporary:
-        command = [sys.executable, "-m", publisher, *options, "--config-file", str(config)]
-        if publisher == "mkdocs":
+        command = [sys.executable, "-m", builder, *options, "--config-file", str(config)]
+        if builder == "mkdocs":
             command += ["--site-dir", str(temporary.resolve())]
         # Zensical has no such option, and takes only a path inside the folder of mkdocs.yml
         environment[FOLDER] = os.path.relpath(temporary, Path(config).parent)
@@ -60,6 +60,6 @@ def build(config, folder, without=(), publisher="mkdocs"):
 
 
 def _reason(done):
-    """What a failed publisher said: its own messages, and the last line of a traceback."""
+    """What a failed builder said: its own messages, and the last line of a traceback."""
     said, _, traceback = (done.stdout + done.stderr).partition("Traceback (most recent call last)")
     return f"{said.strip()[-2000:]} {traceback.strip().rpartition(chr(10))[2]}".strip()
