@@ -12,8 +12,8 @@ import numpy as np
 from report.datasets.formats.conditions import MEASURES
 from report.errors import ReportError
 from report.figures.parts import received
+from report.findings.lines import FIRST, LineFindings
 
-FIRST = received.COUNTED_FROM
 SAME = 0.01
 """Shares of a head that differ by less are told as one."""
 
@@ -48,18 +48,6 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Peak:
-    """The position that receives most from a head."""
-
-    position: int
-    token: str
-    """Its label in the first prompt."""
-    value: float
-    inside: bool
-    """Whether it lies in what was added."""
-
-
-@dataclass(frozen=True)
 class Against:
     """What single heads give to one condition and to another."""
 
@@ -73,16 +61,13 @@ class Against:
     """The places where it is larger too, but about the same."""
 
 
-class Findings:
+class Findings(LineFindings):
     """Numbers of a study of conditions, computed from its datasets when they are asked for.
 
     model: index in the front matter's order, from 0; layer, head: from 1
     condition: name of one that adds a segment; rows: "mean" over the current tokens after it, or
         the "last" one
     """
-
-    def __init__(self, data):
-        self.data = data
 
     # --- Which panels there are
 
@@ -297,6 +282,17 @@ class Findings:
         ]
         return float(np.ptp(values, 0).max())
 
+    def highest(self, place, conditions):
+        """Which of those conditions that were measured has the highest peak in a head; the first
+        one where the head was not.
+
+        place: (model, layer, head)
+        """
+        known = [each for each in conditions if each in ("none", *self.added)]
+        if not self.there([place]):
+            return known[0]
+        return max(known, key=lambda condition: self.peak(*place, condition).value)
+
     def _value(self, effects, at, layer, measure, condition, rows):
         column = "lambda" if measure == "taken" else measure
         if column not in MEASURES:
@@ -311,42 +307,3 @@ class Findings:
             )
         found = Value(float(effects[column][at[0]]), float(effects[f"{column}_error"][at[0]]))
         return found.rest if measure == "taken" else found
-
-    # --- Lines
-
-    def peak(self, model, layer, head, condition, cut=False, reduction="mean"):
-        """The `Peak` of a line, over the positions that all prompts have.
-
-        cut: whether what the condition adds is cut out, and positions are those without it
-        """
-        text, values = self._line(model, layer, head, condition, cut, reduction)
-        position = int(np.nanargmax(values))
-        place = int(text.positions[position]) if cut else position
-        return Peak(position, text.tokens[place], float(values[position]), place in text.new)
-
-    def highest(self, place, conditions):
-        """Which of those conditions that were measured has the highest peak in a head; the first
-        one where the head was not.
-
-        place: (model, layer, head)
-        """
-        known = [each for each in conditions if each in ("none", *self.added)]
-        if not self.there([place]):
-            return known[0]
-        return max(known, key=lambda condition: self.peak(*place, condition).value)
-
-    def has(self, model, layer, head, condition, position, cut=False, reduction="mean"):
-        """Whether a line has a value at a position."""
-        values = self._line(model, layer, head, condition, cut, reduction)[1]
-        return position < len(values) and bool(np.isfinite(values[position]))
-
-    def at(self, model, layer, head, condition, position, cut=False, reduction="mean"):
-        """The value of a line at a position; NaN where it has none."""
-        return float(self._line(model, layer, head, condition, cut, reduction)[1][position])
-
-    def _line(self, model, layer, head, condition, cut, reduction):
-        known = self.data.models[model]
-        text = known.condition(condition)
-        values = known.received(layer - FIRST, head - FIRST)[condition][reduction][0]
-        values = np.where(text.counts == known.prompts, values, np.nan)
-        return text, text.aligned(values) if cut else values

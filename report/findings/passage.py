@@ -10,12 +10,10 @@ import numpy as np
 
 from report.datasets.formats.head_statistics import MEASURES
 from report.errors import ReportError
-from report.figures import alignment_vs_magnitude
 from report.figures.parts import score_terms
-from report.figures.parts.heads import Head, MagnitudeRatio, largest
-
-FEWEST_POINTS = 8
-"""A median of fewer points than this is not quoted."""
+from report.figures.parts.heads import largest
+from report.findings.attention import PLACES, TERMS, summary
+from report.findings.updates import UpdateFindings
 
 LEAST_CHANGE = 0.01
 """Means of a measure, which is between 0 and 1, that differ by less neither rise nor fall."""
@@ -29,12 +27,6 @@ which is an average of probabilities."""
 
 NEIGHBOURS = {"previous_token": -1, "next_token": 1}
 """Targets that only a passage is asked for -> how far they are from the current token."""
-
-PLACES = ("first_token", "last_token", *NEIGHBOURS)
-"""Targets that are told by their place."""
-
-TERMS = ("content", "bias", "position")
-"""The terms that can differ between the targets of a token."""
 
 
 def context(data):
@@ -61,14 +53,11 @@ def _of_one(data):
     }
 
 
-class Findings:
+class Findings(UpdateFindings):
     """Numbers of one article, computed from its datasets when they are asked for."""
 
     least_lead = 0.05
     """Mean probability by which a largest target is ahead of the second at least, to lead it."""
-
-    def __init__(self, data):
-        self.data = data
 
     def values(self, measure, source="corpus"):
         """A measure of every head, float [layer, head].
@@ -155,7 +144,7 @@ class Findings:
         returns: dict with itself, first_token, previous_token, next_token, other; token 0 left
             out; the token before is not counted again where it is token 0
         """
-        target = self._shards["largest_target"][:, :, 1:]
+        target = self.attention["largest_target"][:, :, 1:]
         token = np.arange(1, self.data.length)
         first = target == 0
         shares = {
@@ -175,7 +164,7 @@ class Findings:
         returns: first_token: mean probability over all tokens but token 0; last_token: over all
             but the last, 0 in a causal model; sink: what no token gets, over all tokens
         """
-        return {name: self._shards[name] for name in ("first_token", "last_token", "sink")}
+        return {name: self.attention[name] for name in ("first_token", "last_token", "sink")}
 
     def most_given(self, target, least=0):
         """The `Head` that gives most to a target of `mean_probability`, of those that give it at
@@ -191,7 +180,7 @@ class Findings:
             mean over the tokens that can have such a target of 1 / number of visible targets, or
             of 0 where a window hides it; so often would it be the largest target by chance
         """
-        return {name: self._shards[f"even_{name}"] for name in PLACES}
+        return {name: self.attention[f"even_{name}"] for name in PLACES}
 
     def is_habit(self, head, measure):
         """Whether a `Head` of a neighbour measure has it for most tokens, and not by chance.
@@ -221,7 +210,7 @@ class Findings:
         the targets of a row, averaged over all rows with at least two targets. A term that is the
         same for all targets has no say in the probabilities.
         """
-        return {name: self._shards[name] for name in TERMS if (self._shards[name] > 1e-9).any()}
+        return {name: self.attention[name] for name in TERMS if (self.attention[name] > 1e-9).any()}
 
     def leading_term(self, name):
         """How many heads vary most in this term."""
@@ -249,145 +238,12 @@ class Findings:
         windows = {n: self.data.visible(n, 0).window for n in range(self.data.layers)}
         return {layer: window for layer, window in windows.items() if window is not None}
 
-    @functools.cached_property
-    def raw_ratio(self):
-        """How many times longer updates are before the norm that rescales them (median).
-
-        None for a model without such a norm.
-        """
-        tables = [self.data.updates(layer)["points"] for layer in range(self.data.layers)]
-        if "raw_magnitude" not in tables[0]:
-            return None
-        ratios = [t["raw_magnitude"] / np.maximum(t["magnitude"], 1e-9) for t in tables]
-        return float(np.median(np.concatenate(ratios)))
-
-    def median_magnitude(self, layer):
-        """Median over tokens and heads of a layer's update magnitude."""
-        return float(np.median(self.data.updates(layer)["points"]["magnitude"]))
-
-    @functools.cached_property
-    def strongest_update(self):
-        """The `Head` with the largest median update magnitude."""
-        return largest(np.median(self._per_token("magnitude"), axis=2))
-
-    def opposing(self, layer=None):
-        """Fraction of updates (of a layer, or of all) that point against the hidden state."""
-        alignment = self._per_token("alignment")
-        return float(((alignment if layer is None else alignment[layer]) < 0).mean())
-
-    def opposing_by_layer(self):
-        """Two pairs (layer, fraction) of `opposing`: where it is largest, and where smallest.
-
-        The layer that shows best what holds for most updates of all layers comes first.
-        """
-        found = [(layer, self.opposing(layer)) for layer in range(self.data.layers)]
-        ordered = sorted(found, key=lambda each: each[1], reverse=self.opposing() > 0.5)
-        return ordered[0], ordered[-1]
-
-    @functools.cached_property
-    def most_opposing(self):
-        """The `Head` with the smallest mean alignment."""
-        means = self._per_token("alignment").mean(2)
-        found = largest(-means)
-        return Head(found.layer, found.head, -found.value)
-
-    @functools.cached_property
-    def most_aligned(self):
-        """The `Head` with the largest mean alignment."""
-        return largest(self._per_token("alignment").mean(2))
-
-    @functools.cached_property
-    def mean_size_of_orientation(self):
-        """Mean over all updates of their orientation without its sign, between 0 and 1."""
-        return float(np.abs(self._per_token("alignment")).mean())
-
-    @functools.cached_property
-    def length_with_orientation(self):
-        """Which way longer updates turn, for each layer: list of -1 (against the hidden state), 1
-        (along with it) and 0 (length says little), as the caption of that figure has it."""
-        tables = [self.data.updates(layer)["points"] for layer in range(self.data.layers)]
-        return [alignment_vs_magnitude.tendency(points)[0] for points in tables]
-
-    @functools.cached_property
-    def first_token_updates(self):
-        """Are updates shorter where the largest target is the first token? Compared layer by layer.
-
-        A layer compares its heads, too: those that look there often with those that do not.
-
-        returns: list of `MagnitudeRatio`, one for each layer with at least 8 points of either kind,
-            token 0 left out; the smallest ratio first
-        """
-        found = [self._first_token_ratio(layer) for layer in range(self.data.layers)]
-        return sorted(filter(None, found), key=lambda each: each.ratio)
-
-    @functools.cached_property
-    def first_token_updates_of_heads(self):
-        """The same within each head, so that no head is compared with another."""
-        shape = self.data.layers, self.data.heads
-        found = [self._first_token_ratio(*at) for at in np.ndindex(*shape)]
-        return sorted(filter(None, found), key=lambda each: each.ratio)
-
-    def _first_token_ratio(self, layer, head=None):
-        points = self.data.updates(layer)["points"]
-        keep = points["token"] > 0
-        if head is not None:
-            keep &= points["head"] == head
-        first = points["largest_target"][keep] == 0
-        magnitude = points["magnitude"][keep]
-        if min(first.sum(), (~first).sum()) < FEWEST_POINTS:
-            return None
-        at_first, elsewhere = np.median(magnitude[first]), np.median(magnitude[~first])
-        return MagnitudeRatio(layer, float(at_first), float(elsewhere), head)
-
     def _neighbour(self, step):
-        target = self._shards["largest_target"]
+        target = self.attention["largest_target"]
         at = target == np.arange(self.data.length) + step
         return (at[:, :, 1:] if step < 0 else at[:, :, :-1]).mean(2)
 
     @functools.cached_property
-    def _shards(self):
-        """What is asked of the attention datasets, all read once: dict to [layer, head, …]."""
-        shape = (self.data.layers, self.data.heads)
-        names = ("first_token", "last_token", "sink", *TERMS, *(f"even_{p}" for p in PLACES))
-        found = {name: np.zeros(shape) for name in names}
-        found["largest_target"] = np.zeros((*shape, self.data.length), int)
-        for at in np.ndindex(*shape):
-            attention = self.data.attention(*at)
-            probability, seen = attention.probability, attention.visible.mask()
-            found["largest_target"][at] = attention.largest_targets[:, 0]
-            found["first_token"][at] = probability[1:, 0].mean()
-            found["last_token"][at] = probability[:-1, -1].mean()
-            found["sink"][at] = 0 if attention.sink is None else 1 - probability.sum(1).mean()
-            for name, share in _even(seen).items():
-                found[f"even_{name}"][at] = share
-            for name, term in attention.terms.items():
-                if name in TERMS:
-                    found[name][at] = _row_spread(term.matrix(), seen)
-        return found
-
-    def _column(self, name):
-        layers = range(self.data.layers)
-        return np.concatenate([self.data.updates(layer)["points"][name] for layer in layers])
-
-    def _per_token(self, name):
-        """A column of the update tables as [layer, head, token]."""
-        return self._column(name).reshape(self.data.layers, self.data.heads, -1)
-
-
-def _even(seen):
-    """What even attention over what is seen, bool [query, key], gives to each of PLACES."""
-    even = seen / seen.sum(1, keepdims=True)
-    ways = even[1:, 0], even[:-1, -1], np.diagonal(even, -1), np.diagonal(even, 1)
-    return dict(zip(PLACES, [way.mean() for way in ways], strict=True))
-
-
-def _row_spread(matrix, seen):
-    """Mean over rows with a choice of the standard deviation over the targets that are seen."""
-    choice = seen.sum(1) > 1
-    if not choice.any():
-        return 0.0
-    values, seen = matrix[choice], seen[choice]
-    count = seen.sum(1)
-    mean = (values * seen).sum(1) / count
-    variance = ((values - mean[:, None]) ** 2 * seen).sum(1) / count
-    return float(np.sqrt(variance).mean())
+    def attention(self):
+        """What all heads attend to, as `report.findings.attention.summary` gives it."""
+        return summary(self.data)

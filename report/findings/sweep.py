@@ -120,10 +120,6 @@ class Findings:
         """The `Rise` of the largest value of any head."""
         return self._rise([float(model.habit(measure).max()) for model in self.checkpoints])
 
-    def rise_of(self, measure, head):
-        """The `Rise` of one head, a `Head`."""
-        return self._rise([self.value(measure, head, model) for model in self.checkpoints])
-
     def gain(self, model=None):
         """By how many nats a token random tokens are easier for having been said before."""
         model = model or self.last

@@ -8,6 +8,7 @@ import numpy as np
 from report.datasets.formats.token_classes import CLASSES
 from report.figures.parts import score_terms, target_classes
 from report.figures.parts.heads import Head, largest
+from report.findings.repetition import RepetitionFindings
 
 BEYOND = 1.5
 """A head that gives a class this many times what even attention would give prefers it."""
@@ -81,15 +82,12 @@ class Apart:
     """Whether that head gives more than all others of the layer together."""
 
 
-class TableFindings:
+class TableFindings(RepetitionFindings):
     """Numbers of one article, computed from its datasets when they are asked for.
 
     target: a class of `report.datasets.formats.token_classes.CLASSES`
     rendering: a way to write the table; default: the first, of which all is known
     """
-
-    def __init__(self, data):
-        self.data = data
 
     def shares(self, target, rendering=None):
         """What every head gives to a class, float [layer, head]; 0 for one that does not occur."""
@@ -231,49 +229,6 @@ class TableFindings:
         names = [name for name in self.data.targets if self.even(name) > 0]
         return sorted(names, key=lambda name: -self.times(name))
 
-    # --- Repetition, in the first rendering ----------------------------------------------------
-
-    @functools.cached_property
-    def repetition(self):
-        """What every head gives to repetitions, mean over the tokens of cells with a cell above.
-
-        returns: dict of float [layer, head]. copies: to earlier tokens that say the same as the
-            current one. followers: to tokens that come just after such a copy.
-            same_column_copies, same_column_followers: of these, in the same column above
-        """
-        names = ("copies", "followers")
-        shape = self.data.layers, self.data.heads
-        found = {name: np.zeros(shape) for each in names for name in (each, f"same_column_{each}")}
-        for at in np.ndindex(*shape):
-            probability = self.data.attention(*at).probability[self.data.current]
-            for name in names:
-                member = self._repeated[name]
-                found[name][at] = (probability * member).sum(1).mean()
-                above = (probability * (member & self._above)).sum(1).mean()
-                found[f"same_column_{name}"][at] = above
-        return found
-
-    @functools.cached_property
-    def even_repetition(self):
-        """What even attention would give to copies and followers: dict of float."""
-        seen = self.data.visible(0, 0).mask()[self.data.current]
-        return {
-            name: float(((member & seen).sum(1) / seen.sum(1)).mean())
-            for name, member in self._repeated.items()
-        }
-
-    def even_part(self, kind):
-        """Of what even attention would give to the same column above, the fraction that is copies
-        or followers; 0 where there is nothing above."""
-        seen = self.data.visible(0, 0).mask()[self.data.current]
-        even = seen / seen.sum(1, keepdims=True)
-        whole = (even * self._above).sum()
-        return float((even * (self._above & self._repeated[kind])).sum() / whole) if whole else 0.0
-
-    def repeater(self, kind):
-        """The `Head` that gives most to "copies" or "followers"."""
-        return largest(self.repetition[kind])
-
     def _habit(self, head):
         at = head.layer, head.head
         kinds = ("copies", "followers")
@@ -298,22 +253,6 @@ class TableFindings:
                 even = ((above & seen[rows]).sum(1) / seen[rows].sum(1)).mean()
                 found[-1] = Column(name, float(share), float(even))
         return found
-
-    @functools.cached_property
-    def _repeated(self):
-        """bool [current, T]: copies of the current token before it, and what follows them."""
-        ids = np.array([token.id for token in self.data.tokens])
-        places = np.arange(len(ids))
-        copies = (ids[:, None] == ids) & (places < places[:, None])
-        followers = np.zeros_like(copies)
-        followers[:, 1:] = copies[:, :-1]
-        followers &= places <= places[:, None]
-        current = self.data.current
-        return {"copies": copies[current], "followers": followers[current]}
-
-    @functools.cached_property
-    def _above(self):
-        return self.data.classes[self.data.current] == list(CLASSES).index("same_column")
 
     @property
     def _none(self):

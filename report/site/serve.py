@@ -3,6 +3,7 @@
 import errno
 import functools
 import gzip
+from collections.abc import Callable
 from contextlib import suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from report.errors import ReportError, UsageError
 
 
-def serve_folder(folder, port, announce):
+def serve_folder(folder: Path, port: int, announce: Callable[[str], None]) -> None:
     """Serve a folder over HTTP on 127.0.0.1 until interrupted.
 
     announce: called with the address once the server listens
@@ -24,7 +25,7 @@ def serve_folder(folder, port, announce):
         serving.serve_forever()
 
 
-def server(folder, port):
+def server(folder: Path, port: int) -> "Server":
     """A server of a folder on 127.0.0.1 that listens, and serves once it is told to.
 
     port: 0 for any that is free
@@ -43,6 +44,8 @@ def server(folder, port):
 
 
 class Server(ThreadingHTTPServer):
+    """One thread a connection, of which browsers open several."""
+
     request_queue_size = 64  # a page asks for some thirty files at once
 
 
@@ -65,12 +68,11 @@ class Handler(SimpleHTTPRequestHandler):
 
     def do_GET(self):
         """Text goes out compressed, as any static host sends it: a shard is a third as large."""
-        path = Path(self.translate_path(self.path))
-        path = path / "index.html" if path.is_dir() and self.path.endswith("/") else path
+        path = self.file()
         accepts = "gzip" in self.headers.get("Accept-Encoding", "")
         if not accepts or path.suffix not in COMPRESSED or not path.is_file():
             return super().do_GET()
-        content = _compressed(path, path.stat().st_mtime_ns)
+        content = self.compressed(path)
         self.send_response(200)
         self.send_header("Content-Type", self.guess_type(str(path)))
         self.send_header("Content-Encoding", "gzip")
@@ -78,6 +80,15 @@ class Handler(SimpleHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
         return None
+
+    def file(self) -> Path:
+        """What is asked for; it may be missing."""
+        path = Path(self.translate_path(self.path))
+        return path / "index.html" if path.is_dir() and self.path.endswith("/") else path
+
+    def compressed(self, path: Path) -> bytes:
+        """A file as it goes out."""
+        return _compressed(path, path.stat().st_mtime_ns)
 
     def send_error(self, code, message=None, explain=None):
         page = Path(self.directory) / "404.html"
@@ -95,5 +106,10 @@ class Handler(SimpleHTTPRequestHandler):
 
 @functools.lru_cache(256)
 def _compressed(path, modified):
-    """A file as it goes out, kept until it is modified."""
-    return gzip.compress(path.read_bytes(), 6)
+    """A compressed file, kept until it is modified."""
+    return gzipped(path.read_bytes())
+
+
+def gzipped(content: bytes) -> bytes:
+    """Text as static hosts compress it."""
+    return gzip.compress(content, 6)

@@ -1,0 +1,120 @@
+"""What an article about a passage may say about updates: what heads add to the hidden state."""
+
+import functools
+
+import numpy as np
+
+from report.figures import alignment_vs_magnitude
+from report.figures.parts.heads import Head, MagnitudeRatio, largest
+
+FEWEST_POINTS = 8
+"""A median of fewer points than this is not quoted."""
+
+
+class UpdateFindings:
+    """The part of `report.findings.passage.Findings` that reads the update datasets.
+
+    Magnitude: length of an update over that of the hidden state it is added to. Alignment, or
+    orientation: the cosine of the two, between -1 and 1.
+    """
+
+    def __init__(self, data):
+        self.data = data
+
+    @functools.cached_property
+    def raw_ratio(self):
+        """How many times longer updates are before the norm that rescales them (median).
+
+        None for a model without such a norm.
+        """
+        tables = [self.data.updates(layer)["points"] for layer in range(self.data.layers)]
+        if "raw_magnitude" not in tables[0]:
+            return None
+        ratios = [t["raw_magnitude"] / np.maximum(t["magnitude"], 1e-9) for t in tables]
+        return float(np.median(np.concatenate(ratios)))
+
+    def median_magnitude(self, layer):
+        """Median over tokens and heads of a layer's update magnitude."""
+        return float(np.median(self.data.updates(layer)["points"]["magnitude"]))
+
+    @functools.cached_property
+    def strongest_update(self):
+        """The `Head` with the largest median update magnitude."""
+        return largest(np.median(self._per_token("magnitude"), axis=2))
+
+    def opposing(self, layer=None):
+        """Fraction of updates (of a layer, or of all) that point against the hidden state."""
+        alignment = self._per_token("alignment")
+        return float(((alignment if layer is None else alignment[layer]) < 0).mean())
+
+    def opposing_by_layer(self):
+        """Two pairs (layer, fraction) of `opposing`: where it is largest, and where smallest.
+
+        The layer that shows best what holds for most updates of all layers comes first.
+        """
+        found = [(layer, self.opposing(layer)) for layer in range(self.data.layers)]
+        ordered = sorted(found, key=lambda each: each[1], reverse=self.opposing() > 0.5)
+        return ordered[0], ordered[-1]
+
+    @functools.cached_property
+    def most_opposing(self):
+        """The `Head` with the smallest mean alignment."""
+        means = self._per_token("alignment").mean(2)
+        found = largest(-means)
+        return Head(found.layer, found.head, -found.value)
+
+    @functools.cached_property
+    def most_aligned(self):
+        """The `Head` with the largest mean alignment."""
+        return largest(self._per_token("alignment").mean(2))
+
+    @functools.cached_property
+    def mean_size_of_orientation(self):
+        """Mean over all updates of their orientation without its sign, between 0 and 1."""
+        return float(np.abs(self._per_token("alignment")).mean())
+
+    @functools.cached_property
+    def length_with_orientation(self):
+        """Which way longer updates turn, for each layer: list of -1 (against the hidden state), 1
+        (along with it) and 0 (length says little), as the caption of that figure has it."""
+        tables = [self.data.updates(layer)["points"] for layer in range(self.data.layers)]
+        return [alignment_vs_magnitude.tendency(points)[0] for points in tables]
+
+    @functools.cached_property
+    def first_token_updates(self):
+        """Are updates shorter where the largest target is the first token? Compared layer by layer.
+
+        A layer compares its heads, too: those that look there often with those that do not.
+
+        returns: list of `MagnitudeRatio`, one for each layer with at least 8 points of either kind,
+            token 0 left out; the smallest ratio first
+        """
+        found = [self._first_token_ratio(layer) for layer in range(self.data.layers)]
+        return sorted(filter(None, found), key=lambda each: each.ratio)
+
+    @functools.cached_property
+    def first_token_updates_of_heads(self):
+        """The same within each head, so that no head is compared with another."""
+        shape = self.data.layers, self.data.heads
+        found = [self._first_token_ratio(*at) for at in np.ndindex(*shape)]
+        return sorted(filter(None, found), key=lambda each: each.ratio)
+
+    def _first_token_ratio(self, layer, head=None):
+        points = self.data.updates(layer)["points"]
+        keep = points["token"] > 0
+        if head is not None:
+            keep &= points["head"] == head
+        first = points["largest_target"][keep] == 0
+        magnitude = points["magnitude"][keep]
+        if min(first.sum(), (~first).sum()) < FEWEST_POINTS:
+            return None
+        at_first, elsewhere = np.median(magnitude[first]), np.median(magnitude[~first])
+        return MagnitudeRatio(layer, float(at_first), float(elsewhere), head)
+
+    def _column(self, name):
+        layers = range(self.data.layers)
+        return np.concatenate([self.data.updates(layer)["points"][name] for layer in layers])
+
+    def _per_token(self, name):
+        """A column of the update tables as [layer, head, token]."""
+        return self._column(name).reshape(self.data.layers, self.data.heads, -1)
