@@ -1,17 +1,18 @@
-"""Files that appear whole or not at all, and what a killed process left of them."""
+"""Files that appear whole or not at all."""
 
 import hashlib
 import os
 import re
 import secrets
 import shutil
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from report.errors import ReportError
 
 
-def write_text(path, text):
+def write_text(path: Path, text: str) -> None:
     """Write a text file (UTF-8) whole or not at all; an equal file is left untouched.
 
     raises: ReportError when the disk is full or the folder cannot be written
@@ -19,7 +20,7 @@ def write_text(path, text):
     write_bytes(path, text.encode("utf-8"))
 
 
-def write_bytes(path, content):
+def write_bytes(path: Path, content: bytes) -> None:
     """Write a file whole or not at all; an equal file is left untouched.
 
     Leaving equal files alone keeps their time stamps, so a server does not send them again.
@@ -43,13 +44,13 @@ def write_bytes(path, content):
 
 
 @contextmanager
-def new_folder(path):
+def new_folder(path: Path) -> Iterator[Path]:
     """A folder that appears under its name only when the block ends without an error.
 
     yields: an empty temporary folder beside `path`; it replaces `path` at the end
 
-    Whenever the process is killed, `path` is the old folder, the new one, or nothing, and never
-    a part of one; what it leaves beside `path` goes when the folder is written again, or by
+    Whenever the process is killed, `path` is the old folder, the new one, or missing; it is never
+    a part of one. What is left beside `path` goes when the folder is written again, or by
     `remove_leftovers`.
     """
     path = Path(path)
@@ -74,11 +75,11 @@ def new_folder(path):
 
 
 LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
-"""What `write_bytes` and `new_folder` call what is not whole yet."""
+"""Names that `write_bytes` and `new_folder` give to what is not whole yet."""
 
 
-def remove_leftovers(folder, deep=True):
-    """Remove what a process that was killed was writing; no other may be writing there now.
+def remove_leftovers(folder: Path, deep: bool = True) -> None:
+    """Remove what a killed process was writing. No other process may be writing there now.
 
     deep: look into the folders below, too
     """
@@ -89,8 +90,8 @@ def remove_leftovers(folder, deep=True):
             path.unlink(missing_ok=True)
 
 
-def remove_others(paths, kept):
-    """Remove those of some files that nothing writes any more.
+def remove_others(paths: Iterable[Path], kept: Collection[str]) -> None:
+    """Remove the files that no longer belong here.
 
     kept: names of the files that stay
     """
@@ -106,7 +107,7 @@ def _cannot_write(path, error):
     )
 
 
-def sha256(*paths):
+def sha256(*paths: Path) -> str:
     """Hex SHA-256 over the contents of files, in the order given."""
     digest = hashlib.sha256()
     for path in paths:

@@ -19,10 +19,11 @@ from report.measuring import run as measuring
 from report.pages.assets import write_assets
 from report.pages.feed import write_feed
 from report.pages.lists import remove_departed, render_lists
-from report.pages.render import Page, render_article
+from report.pages.page import Page, Site
+from report.pages.render import render_article
 from report.pages.share_card import write_cards
 from report.project import Project
-from report.site.address import Site, read_site
+from report.site.address import read_site
 from report.site.build import build
 from report.study.study import Study, read_studies, study_names
 

@@ -1,5 +1,6 @@
 """The folder of a project: where its parts lie, and one build of it at a time."""
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,32 +20,32 @@ class Project:
     root: Path
 
     @property
-    def articles(self):
+    def articles(self) -> Path:
         """Folder of the articles, `*.md.j2`."""
         return self.root / "templates" / "articles"
 
     @property
-    def site_src(self):
-        """Folder that MkDocs publishes: hand-written pages, and everything generated."""
+    def site_src(self) -> Path:
+        """What MkDocs builds the site of: hand-written pages, and everything generated."""
         return self.root / "site_src"
 
     @property
-    def frozen(self):
-        """Folder of datasets that are kept to be published without measuring."""
+    def frozen(self) -> Path:
+        """Datasets that are kept, to be published without measuring."""
         return self.root / "frozen"
 
     @property
-    def config(self):
+    def config(self) -> Path:
         """Settings of MkDocs."""
         return self.root / "mkdocs.yml"
 
     @property
-    def site(self):
+    def site(self) -> Path:
         """Folder of the built site."""
         return self.root / "site"
 
 
-def project(root=HERE):
+def project(root: Path = HERE) -> Project:
     """The project in a folder.
 
     raises: UsageError if the folder has no mkdocs.yml or no templates/articles
@@ -60,15 +61,15 @@ def project(root=HERE):
 
 
 LOCK = ".report.lock"
-"""File in a project's folder. The system lets go of it when the process ends, however it ends."""
+"""The build lock, a file in a project. The system frees it however the process ends."""
 
 
 @contextmanager
-def only_build(project, announce):
-    """While this lasts, no other build changes the project; what a killed one left is gone.
+def only_build(project: Project, announce: Callable[[str], None]) -> Iterator[None]:
+    """Hold the build lock, and remove what a killed build left unfinished.
 
-    announce: called with a sentence if another build has to end first
-    raises: ReportError if the folder of the project cannot be written
+    announce: called with a sentence if another build must end first
+    raises: ReportError if the project cannot be written
     """
     lock = FileLock(project.root / LOCK)
     try:

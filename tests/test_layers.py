@@ -79,7 +79,7 @@ MAY_IMPORT = {
     "figures/build/": LEAVES | {"datasets/", "figures/parts/"},
     "figures/": LEAVES | {"datasets/read/", "figures/parts/"},
     "findings/": LEAVES | {"datasets/formats/"} | FIGURES,
-    "pages/": LEAVES | {"__init__", "study/", "datasets/", "findings/"} | FIGURES,
+    "pages/": LEAVES | {"__init__", "project", "study/", "datasets/", "findings/"} | FIGURES,
     "site/": LEAVES | {"datasets/", "datasets/verify/", "pages/"},
     # all of them
     "console": {"measuring/"},

@@ -29,7 +29,7 @@ class Term:
 
 
 @functools.cache
-def glossary():
+def glossary() -> dict[str, Term]:
     """dict of key to `Term`, sorted by name.
 
     raises: ReportError if an entry lacks its name or its text, or has something else
@@ -46,7 +46,7 @@ def glossary():
     return {term.anchor: term for term in sorted(found, key=lambda term: term.name.casefold())}
 
 
-def term(key):
+def term(key: str) -> Term:
     """The `Term` of a key of glossary.toml.
 
     raises: ReportError listing the known ones

@@ -9,7 +9,7 @@ from pathlib import Path
 from report import files
 from report.pages import filters, model_cards
 from report.pages.glossary import glossary
-from report.pages.render import Page
+from report.pages.page import Page
 from report.pages.templates import environment
 
 EMBEDDED = Path(__file__).parents[1] / "embedded"

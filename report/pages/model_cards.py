@@ -8,7 +8,7 @@ SECTIONS = ("Text", "Training", "Known limits", "Licence")
 HEADING = re.compile(r"^## (.*)\n", re.MULTILINE)
 
 
-def split(cards):
+def split(cards: list[str]) -> tuple[str, list[str]]:
     """What cards have in common, and what is left of each.
 
     cards: list of str, Markdown with headings "## …"; none, or one, has nothing in common

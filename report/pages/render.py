@@ -1,12 +1,13 @@
-"""Articles into pages: Jinja templates in, plain Markdown with figures out.
+"""Articles become pages: Jinja templates in, plain Markdown with figures out.
 
-MkDocs only publishes what lies in `site_src`; all logic is here, so that another publisher of
-Markdown can take its place.
+All logic is here. MkDocs only builds what lies in `site_src`, so another builder of Markdown can
+take its place.
 """
 
 import shutil
 import traceback
-from dataclasses import dataclass
+from collections.abc import Collection
+from pathlib import Path
 
 from jinja2 import TemplateError
 
@@ -24,40 +25,20 @@ from report.figures.build.still import (
 from report.pages import filters
 from report.pages.article import ArticleFigures, figure_for, reason_left_out
 from report.pages.embed import write_embed_pages
+from report.pages.page import Page
 from report.pages.provenance import NAME, provenance
 from report.pages.templates import environment
+from report.study.study import Study
 
 
-@dataclass(frozen=True)
-class Page:
-    """What the home page and the archive show of an article."""
+def render_article(
+    study: Study, data, site_src: Path, frozen: Collection[str] = (), url: str = ""
+) -> Page:
+    """Write everything of one article below `site_src`: page, provenance, figures, pictures.
 
-    name: str
-    title: str
-    date: object
-    author: str
-    summary: str
-    tags: list[str]
-    minutes: int
-    """Reading time."""
-    cover: str
-    """Path of the cover picture without its `-light.svg`, from the root of the site."""
-    cover_size: tuple[int, int]
-    cover_alt: str
-    """What the cover shows, in words."""
-    finding: str
-    """What it found, for the home page; "" if it does not say so."""
-    figures: dict
-    """Name of each figure -> its number and its title."""
-
-
-def render_article(study, data, site_src, frozen=(), url=""):
-    """Write one article's page, provenance, specifications, pictures and figures alone below
-    `site_src`.
-
+    data: what `open_study` gave
     frozen: keys of its datasets that were frozen; url: address of the site, "" if not known
-    returns: its `Page`
-    raises: ReportError naming the template and the line
+    raises: ReportError that names the template and the line
     """
     context = {"data": data, "model": data.models[0].manifest["model"], **findings.of(data)}
     counting = ArticleFigures(study, data)
@@ -69,15 +50,7 @@ def render_article(study, data, site_src, frozen=(), url=""):
     article.found = filters.unbroken(article.found, names)
     cover = _cover(study, data, article)
     folder = site_src / "figures" / study.name
-    for placed in article.placed:
-        for panel in [*placed.panels, *placed.variants]:
-            files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
-            compiled = store.dumps(vega.vega(panel.spec))
-            files.write_text(folder / f"{panel.name}.vega.json", compiled)
-            for name, rows in placed.written_rows(panel):
-                store.write(folder / defaults.ROWS / panel.name / name, rows)
-        for panel in placed.panels:
-            write_pictures(folder / panel.name, placed.module, panel, placed.data)
+    _write_figures(folder, article)
     front = cover.panels[0]
     write_cover(folder / cover_base(front), cover.module, front, cover.data)
     _remove_undrawn(folder, article, cover_names(front))
@@ -88,14 +61,27 @@ def render_article(study, data, site_src, frozen=(), url=""):
     origin = provenance(study, data, frozen, url)
     store.write(site_src / "datasets" / study.name / NAME, origin)
     markdown = wrapper.render(content=content, page=page, study=study, provenance=origin, **context)
-    # An index of a folder: its links in HTML are then right for publishers that leave them alone
+    # An index of a folder: its links in HTML are then right for builders that leave them alone
     # (MkDocs) and for those that take them as relative to this file (Zensical).
     files.write_text(site_src / "articles" / study.name / "index.md", markdown)
     return page
 
 
+def _write_figures(folder, article):
+    """Write specifications, rows and pictures of every figure of an article."""
+    for placed in article.placed:
+        for panel in [*placed.panels, *placed.variants]:
+            files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
+            compiled = store.dumps(vega.vega(panel.spec))
+            files.write_text(folder / f"{panel.name}.vega.json", compiled)
+            for name, rows in placed.written_rows(panel):
+                store.write(folder / defaults.ROWS / panel.name / name, rows)
+        for panel in placed.panels:
+            write_pictures(folder / panel.name, placed.module, panel, placed.data)
+
+
 def _remove_undrawn(folder, article, covers):
-    """Remove specifications, pictures and rows of figures that the article had before.
+    """Remove specifications, pictures and rows of figures that the article no longer has.
 
     covers: names of the pictures of its cover
     """
@@ -112,9 +98,9 @@ def _remove_undrawn(folder, article, covers):
 
 
 def _cover(study, data, article):
-    """The `PlacedFigure` that stands for an article; the first one if its own cannot be drawn.
+    """The `PlacedFigure` that stands for an article: its cover, or else the first figure.
 
-    raises: ReportError if it is no figure of the article
+    raises: ReportError if the cover is not a figure of the article
     """
     name = article.cover_name or study.front_matter.cover
     placed = {placed.name: placed for placed in article.placed}
@@ -169,7 +155,7 @@ def _render(study, article, context):
 
 
 def _where(error, name):
-    """The template, perhaps a part of the article's, and its line (Jinja rewrites tracebacks)."""
+    """The template and the line of an error; Jinja writes both into tracebacks."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame for frame in frames if frame.filename.endswith(".j2")]
     if isinstance(error, TemplateError) and getattr(error, "lineno", None):

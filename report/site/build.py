@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from report import files
@@ -20,21 +21,21 @@ BUILDERS = {
     "mkdocs": ("MkDocs", ["build", "--strict", "--quiet"]),
     "zensical": ("Zensical", ["build", "--strict", "--clean"]),
 }
-"""Module of the command line -> its name, and how it builds a site where a warning is an error."""
+"""Module that is run -> its name, and the arguments that build a site and fail on warnings."""
 
 
-def article_parts(name):
-    """What site_src has of an article: its page, its figures, these alone, its datasets."""
+def article_parts(name: str) -> tuple[str, ...]:
+    """The folders of an article in site_src: page, figures, pages of figures alone, datasets."""
     return f"articles/{name}/", f"figures/{name}/", f"embed/{name}/", f"datasets/{name}/"
 
 
-def build(config, folder, without=(), builder="mkdocs"):
-    """Run MkDocs, or another of `BUILDERS`; a site that cannot be built replaces none.
+def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str = "mkdocs") -> None:
+    """Run MkDocs, or another of `BUILDERS`. If it fails, the old site stays.
 
-    config: mkdocs.yml; folder: where the site goes; for Zensical inside the folder of mkdocs.yml
-    without: names of articles that stay out of it, as do their figures and datasets
-    raises: ReportError with the builder's own lines when it does not succeed, or is not there;
-        or naming a page with a script in it that is not the theme's
+    config: the mkdocs.yml; folder: where the site goes; for Zensical, inside the folder of config
+    without: names of articles that are left out, with their figures and datasets
+    raises: ReportError with the builder's own messages if it fails, or if it is not installed; or
+        naming a page with an inline script that is not the theme's
     """
     name, options = BUILDERS[builder]
     if importlib.util.find_spec(builder) is None:
@@ -51,7 +52,7 @@ def build(config, folder, without=(), builder="mkdocs"):
         command = [sys.executable, "-m", builder, *options, "--config-file", str(config)]
         if builder == "mkdocs":
             command += ["--site-dir", str(temporary.resolve())]
-        # Zensical has no such option, and takes only a path inside the folder of mkdocs.yml
+        # Zensical has no such option, and takes only a path relative to mkdocs.yml
         environment[FOLDER] = os.path.relpath(temporary, Path(config).parent)
         done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603
         if done.returncode:

@@ -26,7 +26,7 @@ def serve_folder(folder: Path, port: int, announce: Callable[[str], None]) -> No
 
 
 def server(folder: Path, port: int) -> "Server":
-    """A server of a folder on 127.0.0.1 that listens, and serves once it is told to.
+    """A server of a folder on 127.0.0.1, listening but not yet serving.
 
     port: 0 for any that is free
     raises: UsageError if the port is in use or not allowed
@@ -53,13 +53,13 @@ COMPRESSED = {".html", ".css", ".js", ".json", ".svg", ".xml", ".txt"}
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Serves files without logging each; what is missing gets the site's own 404 page."""
+    """Serves files without a log. What is missing gets the site's own 404 page."""
 
     protocol_version = "HTTP/1.1"  # one connection for many files
     disable_nagle_algorithm = True  # or a file waits for the browser to confirm its head
 
     def handle(self):
-        """Browsers give up requests, as of a page that is left; that is no error of the server."""
+        """Browsers drop requests when a reader leaves a page. That is not an error."""
         with suppress(ConnectionError):
             super().handle()
 
