@@ -62,7 +62,7 @@ def site(
     if not read_site(where.config).url:
         say(
             "SITE_URL is not set: the site has no feed, no canonical links and an empty site map. "
-            f"To publish, say where it will be: `make site SITE_URL={EXAMPLE}`."
+            f"Before you publish it, say where it will be: `make site SITE_URL={EXAMPLE}`."
         )
     serve = "make serve" if folder == where.site else f"python -m report serve {shown(folder)}"
     say(f"The site is in {shown(folder)}; see it with `{serve}`.")
@@ -143,18 +143,18 @@ def freeze(options: Options, study: Only = None, force: Force = False, root: Roo
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(help="Of the article, as in its address: my-study.")],
+    name: Annotated[str, typer.Argument(help="Name of the article, as in its address: my-study.")],
     kind: Annotated[
-        str, typer.Option(help="What it is about: passage, conditions, table or sweep.")
+        str, typer.Option(help="What the article is about: passage, conditions, table or sweep.")
     ] = "passage",
     root: Root = HERE,
 ):
-    """Write a new article that builds at once, to be made yours."""
+    """Write a new article that builds as it is, for you to change."""
     from report.pages.new import new_article
 
     path = shown(new_article(name, kind, project(root)))
     only = shlex.join(["--study", name])
-    say(f"{path} is yours: say in its first lines which model reads what, and write.")
+    say(f"{path} is yours: name the model and what it reads in its first lines, and write.")
     say(f"Build it with `make site STUDY={name}` (`python -m report site {only}`).")
 
 
@@ -180,11 +180,12 @@ def publish(
         str, typer.Option(help="Branch that the pages are served from.")
     ] = "gh-pages",
     site_url: Annotated[
-        str, typer.Option(envvar="SITE_URL", help="Refuse a site built for another address.")
+        str,
+        typer.Option(envvar="SITE_URL", help="Refuse a site that was built for another address."),
     ] = "",
-    domain: Annotated[str, typer.Option(help="Domain of your own, for the file CNAME.")] = "",
+    domain: Annotated[str, typer.Option(help="Your own domain, for the file CNAME.")] = "",
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Leave one commit, without those before it.")
+        bool, typer.Option("--fresh", help="Leave one commit on the branch, without history.")
     ] = False,
     root: Root = HERE,
 ):
@@ -214,24 +215,26 @@ def train(
     texts: Annotated[Path, typer.Argument(help="Folder of .txt files, one book each.")],
     output: Annotated[Path, typer.Argument(help="Folder for the model; resumed if half done.")],
     validation: Annotated[
-        str | None, typer.Option(help="Part of the file name of the book to hold out.")
+        str | None, typer.Option(help="Part of the file name of the book to validate on.")
     ] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Steps; default: the recipe's.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Number of steps; default: the recipe's.")
+    ] = None,
     recipe: Annotated[
         str, typer.Option(help="Name of the embedded model to train.")
     ] = "falcon-8x8",
-    source: Annotated[str, typer.Option(help="Where the text is from, for the model card.")] = "",
+    source: Annotated[str, typer.Option(help="Where the texts are from, for the model card.")] = "",
     keep: Annotated[
         str,
         typer.Option(
             metavar="STEPS",
-            help="Keep the model after these steps too, in OUTPUT/step-…: 0,50,100 for a sweep.",
+            help="Also keep the model after these steps, in OUTPUT/step-…: 0,50,100 for a sweep.",
         ),
     ] = "",
 ):
     """Train an embedded model on a folder of books.
 
-    A shipped recipe takes an hour or so on two cores. A run that was cut off is resumed.
+    A shipped recipe takes about an hour on two cores. An interrupted run is resumed.
     """
     with _measuring_packages():
         from report.training.recipe import named_recipe
@@ -256,13 +259,14 @@ def train(
 def accept(
     model: Annotated[str, typer.Argument(help="Embedded model or the folder of a trained one.")],
     texts: Annotated[
-        Path | None, typer.Option(help="The books it was trained on, to measure the loss too.")
+        Path | None,
+        typer.Option(help="The books it was trained on; with them, the loss is measured too."),
     ] = None,
     write: Annotated[
-        bool, typer.Option("--write", help="Write acceptance.json and the model card beside it.")
+        bool, typer.Option("--write", help="Also write acceptance.json and the model card.")
     ] = False,
 ):
-    """Measure what a model has learnt: its loss and three kinds of head."""
+    """Measure what a model has learnt: its loss, and three kinds of heads."""
     with _measuring_packages():
         from report.training.acceptance import acceptance, write_acceptance
         from report.training.model_card import write_card
@@ -286,12 +290,14 @@ def accept(
 
 @app.command()
 def models(
-    family: Annotated[str | None, typer.Option(help="One family, or one of its variants.")] = None,
+    family: Annotated[
+        str | None, typer.Option(help="Only this family, or this variant of one.")
+    ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Compare with what transformers computes instead.")
+        bool, typer.Option("--verify", help="Instead, compare it with what transformers computes.")
     ] = False,
 ):
-    """Show what is measured for each family of models, tried on tiny random ones."""
+    """Show what is measured for every family of models, tried on tiny random models."""
     with _measuring_packages():
         from report.families.overview import overview, parity
 
@@ -300,11 +306,14 @@ def models(
 
 
 def _steps(listed):
-    """The numbers in "0,50,100", sorted; UsageError for anything else."""
+    """The numbers in "0,50,100", sorted.
+
+    raises: UsageError for anything else
+    """
     words = [word.strip() for word in listed.split(",")] if listed else []
     if not all(word.isdecimal() for word in words):
         raise UsageError(
-            f"--keep {listed!r} is no list of steps; give whole numbers, as in 0,50,100"
+            f"--keep {listed!r} is not a list of steps; give whole numbers, as in 0,50,100"
         )
     return sorted(set(map(int, words)))
 
@@ -323,7 +332,7 @@ def _runner(address):
 
 @contextmanager
 def _measuring_packages():
-    """Say what to install where torch or transformers is missing."""
+    """Say what to install if torch or transformers is missing."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -348,7 +357,7 @@ def _common(
 
 
 def main():
-    """Run the command line; what is wrong outside is one sentence and an exit code of 1 or 2."""
+    """Run the command line. A `ReportError` becomes one sentence and an exit code of 1 or 2."""
     try:
         app()
     except ReportError as error:

@@ -78,7 +78,7 @@ MAY_IMPORT = {
     "figures/parts/": LEAVES | {"datasets/formats/"},
     "figures/build/": LEAVES | {"datasets/", "figures/parts/"},
     "figures/": LEAVES | {"datasets/read/", "figures/parts/"},
-    "findings/": LEAVES | {"datasets/formats/"} | FIGURES,
+    "findings/": LEAVES | {"datasets/formats/", "datasets/read/"} | FIGURES,
     "pages/": LEAVES | {"__init__", "project", "study/", "datasets/", "findings/"} | FIGURES,
     "site/": LEAVES | {"datasets/", "datasets/verify/", "pages/"},
     # all of them

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from report.datasets.read.conditions import ConditionsStudy
 from report.figures.parts import received
 
 FIRST = received.COUNTED_FROM
@@ -28,25 +29,51 @@ class LineFindings:
     condition: name of any condition; reduction: "mean" over the current tokens, or the "last" one
     """
 
-    def __init__(self, data):
+    def __init__(self, data: ConditionsStudy) -> None:
         self.data = data
 
-    def peak(self, model, layer, head, condition, cut=False, reduction="mean"):
+    def peak(
+        self,
+        model: int,
+        layer: int,
+        head: int,
+        condition: str,
+        cut: bool = False,
+        reduction: str = "mean",
+    ) -> Peak:
         """The `Peak` of a line, over the positions that all prompts have.
 
-        cut: whether what the condition adds is cut out, and positions are those without it
+        cut: whether the added segment is cut out; positions are then those of the rest
         """
         text, values = self._line(model, layer, head, condition, cut, reduction)
         position = int(np.nanargmax(values))
         place = int(text.positions[position]) if cut else position
         return Peak(position, text.tokens[place], float(values[position]), place in text.new)
 
-    def has(self, model, layer, head, condition, position, cut=False, reduction="mean"):
+    def has(
+        self,
+        model: int,
+        layer: int,
+        head: int,
+        condition: str,
+        position: int,
+        cut: bool = False,
+        reduction: str = "mean",
+    ) -> bool:
         """Whether a line has a value at a position."""
         values = self._line(model, layer, head, condition, cut, reduction)[1]
         return position < len(values) and bool(np.isfinite(values[position]))
 
-    def at(self, model, layer, head, condition, position, cut=False, reduction="mean"):
+    def at(
+        self,
+        model: int,
+        layer: int,
+        head: int,
+        condition: str,
+        position: int,
+        cut: bool = False,
+        reduction: str = "mean",
+    ) -> float:
         """The value of a line at a position; NaN where it has none."""
         return float(self._line(model, layer, head, condition, cut, reduction)[1][position])
 

@@ -8,22 +8,23 @@ import functools
 import numpy as np
 
 from report.datasets.formats.token_classes import CLASSES
-from report.figures.parts.heads import largest
+from report.datasets.read.table import TableData
+from report.figures.parts.heads import Head, largest
 
 
 class RepetitionFindings:
     """The part of `report.findings.table.TableFindings` that looks for repetitions."""
 
-    def __init__(self, data):
+    def __init__(self, data: TableData) -> None:
         self.data = data
 
     @functools.cached_property
-    def repetition(self):
+    def repetition(self) -> dict[str, np.ndarray]:
         """What every head gives to repetitions, mean over the tokens of cells with a cell above.
 
-        returns: dict of float [layer, head]. copies: to earlier tokens that say the same as the
-            current one. followers: to tokens that come just after such a copy.
-            same_column_copies, same_column_followers: of these, in the same column above
+        returns: float [layer, head] by name. copies: what goes to earlier tokens that equal the
+            current one. followers: what goes to tokens just after such a copy.
+            same_column_copies, same_column_followers: the part in the same column above
         """
         names = ("copies", "followers")
         shape = self.data.layers, self.data.heads
@@ -38,7 +39,7 @@ class RepetitionFindings:
         return found
 
     @functools.cached_property
-    def even_repetition(self):
+    def even_repetition(self) -> dict[str, float]:
         """What even attention would give to copies and followers: dict of float."""
         seen = self.data.visible(0, 0).mask()[self.data.current]
         return {
@@ -46,21 +47,21 @@ class RepetitionFindings:
             for name, member in self._repeated.items()
         }
 
-    def even_part(self, kind):
-        """Of what even attention would give to the same column above, the fraction that is copies
-        or followers; 0 where there is nothing above."""
+    def even_part(self, kind: str) -> float:
+        """The fraction of what even attention gives to the same column above that goes to copies or
+        followers; 0 if there is nothing above."""
         seen = self.data.visible(0, 0).mask()[self.data.current]
         even = seen / seen.sum(1, keepdims=True)
         whole = (even * self._above).sum()
         return float((even * (self._above & self._repeated[kind])).sum() / whole) if whole else 0.0
 
-    def repeater(self, kind):
+    def repeater(self, kind: str) -> Head:
         """The `Head` that gives most to "copies" or "followers"."""
         return largest(self.repetition[kind])
 
     @functools.cached_property
     def _repeated(self):
-        """bool [current, T]: copies of the current token before it, and what follows them."""
+        """Copies of the current token before it, and the tokens after them: bool [current, T]."""
         ids = np.array([token.id for token in self.data.tokens])
         places = np.arange(len(ids))
         copies = (ids[:, None] == ids) & (places < places[:, None])

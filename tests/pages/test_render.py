@@ -164,7 +164,7 @@ def test_front_matter_of_the_page_is_yaml_and_keeps_hostile_titles(tmp_path, dat
     _, text = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
     header = yaml.safe_load(text.split("---\n")[1])
     assert header["heading"] == "On *heads* & <b>tails</b>"
-    assert "title" not in header  # a publisher would take it for HTML
+    assert "title" not in header  # a builder would take it for HTML
     assert header["tags"] == ["one", "two: 2"]
     body = text.split("---\n", 2)[2]
     assert "<b>tails" not in body

@@ -1,4 +1,4 @@
-"""The same pages published by Zensical instead of MkDocs: what readers get is the same."""
+"""The same pages built by Zensical instead of MkDocs: what readers get is the same."""
 
 import json
 import re
@@ -28,7 +28,7 @@ OWN = (
     "feed.xml",
     "assets/card.png",
 )
-"""What this project wrote itself: the same bytes whoever publishes them."""
+"""What this project wrote itself: the same bytes whoever builds the site."""
 
 SCRIPTS = re.compile(r"assets/[a-z-]+\.(js|css|txt)")
 
@@ -113,7 +113,7 @@ def visit(browser, zensical):
 
 
 def pages(folder):
-    """Paths of the pages that the publisher made; those to embed are this project's own."""
+    """Paths of the pages that the builder made; those to embed are this project's own."""
     found = (path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
     return sorted(name for name in found if not name.startswith("embed/"))
 
