@@ -1,4 +1,4 @@
-"""The folder of a project: where its parts lie, and one build of it at a time."""
+"""The folder of a project: where its parts lie, and the build lock."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from report.errors import ReportError, UsageError
-from report.files import remove_leftovers
+from report.errors import UsageError
+from report.files import cannot_write, remove_leftovers
 
 HERE = Path(__file__).parents[1]
 
@@ -26,17 +26,17 @@ class Project:
 
     @property
     def site_src(self) -> Path:
-        """What MkDocs builds the site of: hand-written pages, and everything generated."""
+        """Folder that MkDocs publishes: hand-written pages, and everything generated."""
         return self.root / "site_src"
 
     @property
     def frozen(self) -> Path:
-        """Datasets that are kept, to be published without measuring."""
+        """Folder of frozen datasets, which are published without measuring."""
         return self.root / "frozen"
 
     @property
     def config(self) -> Path:
-        """Settings of MkDocs."""
+        """File of MkDocs' settings."""
         return self.root / "mkdocs.yml"
 
     @property
@@ -45,7 +45,7 @@ class Project:
         return self.root / "site"
 
 
-def project(root: Path = HERE) -> Project:
+def project(root: Path | str = HERE) -> Project:
     """The project in a folder.
 
     raises: UsageError if the folder has no mkdocs.yml or no templates/articles
@@ -55,21 +55,21 @@ def project(root: Path = HERE) -> Project:
         if not needed.exists():
             raise UsageError(
                 f"{found.root}: no project here ({needed.relative_to(found.root)} is missing); "
-                "run the command in the folder of a project, or name that folder with --project."
+                "run the command in the folder of the project, or name it with --project."
             )
     return found
 
 
 LOCK = ".report.lock"
-"""The build lock, a file in a project. The system frees it however the process ends."""
+"""File of the build lock; the system releases it when the process ends."""
 
 
 @contextmanager
-def only_build(project: Project, announce: Callable[[str], None]) -> Iterator[None]:
-    """Hold the build lock, and remove what a killed build left unfinished.
+def only_build(project: Project, announce: Callable[[str], object]) -> Iterator[None]:
+    """Hold the build lock, so that no other build changes the project; remove leftovers first.
 
     announce: called with a sentence if another build must end first
-    raises: ReportError if the project cannot be written
+    raises: ReportError if the folder of the project cannot be written
     """
     lock = FileLock(project.root / LOCK)
     try:
@@ -79,10 +79,7 @@ def only_build(project: Project, announce: Callable[[str], None]) -> Iterator[No
             announce("Another build of this project is running; waiting until it ends.")
             lock.acquire()
     except OSError as error:
-        raise ReportError(
-            f"cannot write {project.root / LOCK}: {error.strerror or error}. "
-            "Free some disk space or choose a folder that may be written."
-        ) from error
+        raise cannot_write(project.root / LOCK, error) from error
     try:
         remove_leftovers(project.root, deep=False)
         for folder in (project.site_src, project.frozen):
