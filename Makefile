@@ -1,11 +1,11 @@
-# Everything runs in a virtual environment of its own; nothing but Python 3.11+ and make is needed.
+# Everything runs in its own virtual environment. Only Python 3.11 or later and make are needed.
 PYTHON ?= python3
 VENV ?= .venv
 PORT ?= 8000
-# What every article is measured on, in place of what it says itself; `make site ARGS=--chat` and
-# the like give any option that `python -m report site --help` lists.
-# STUDY: the name of one article, to build a site of it alone; MODELS: its models, if it compares
-# several, in the order of its own ("a b c").
+# These replace what every article says in its front matter. `make site ARGS=--chat` and the like
+# give any option that `python -m report site --help` lists.
+# STUDY: the name of the one article to build a site of.
+# MODELS: for an article that compares several models, others in the same order ("a b c").
 MODEL ?=
 MODELS ?=
 STUDY ?=
@@ -14,22 +14,22 @@ LAYERS ?=
 DTYPE ?=
 DEVICE ?=
 ARGS ?=
-# MEASURE=no installs nothing that measures: the site is made from frozen datasets.
+# MEASURE=no installs nothing that measures; the site is built from frozen datasets.
 MEASURE ?= yes
 # On Linux the registry's torch brings CUDA, several GB. For the CPU build alone:
 # make site TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready$(if $(filter no,$(MEASURE)),-to-publish)
-# What is installed is exactly what the lock files name, down to its SHA-256 sum.
+# Exactly what the lock files name is installed, checked by SHA-256 sums.
 PIP := $(BIN)/python -m pip install --quiet
 LOCKED := $(PIP) --require-hashes --no-deps
 OURSELVES := $(PIP) --no-deps --no-index --no-build-isolation --editable .
 INDEX := $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
-# A build for the CPU alone where TORCH_INDEX, or pip's own settings, offer one; else the registry's.
+# The CPU build if TORCH_INDEX or pip's settings offer one, else the registry's.
 TORCH := $(LOCKED) $(INDEX) -r locks/torch-cpu.txt $(if $(TORCH_INDEX),,2>/dev/null) || \
   $(LOCKED) $(INDEX) -r locks/torch.txt
-# Of builds for other CUDA versions the lock files know no sums; the version is the same.
+# The lock files have no sums of builds for other CUDA versions; the version of torch is the same.
 ifneq ($(TORCH_INDEX),)
 ifneq ($(patsubst %/whl/cpu,cpu,$(patsubst %/,%,$(TORCH_INDEX))),cpu)
 TORCH := $(PIP) --index-url "$(TORCH_INDEX)" $$(grep -o '^torch==[^ ]*' locks/torch.txt)
@@ -74,11 +74,11 @@ site: $(READY) ## Measure what changed and build the site into site/ (STUDY=, MO
 why: $(READY) ## Say what would be measured, and because of which change
 	$(BIN)/python -m report why $(OPTIONS)
 
-freeze: $(READY) ## Measure what changed and copy the datasets into frozen/, to be committed
+freeze: $(READY) ## Measure what changed and copy the datasets into frozen/, to commit them
 	$(BIN)/python -m report freeze $(OPTIONS)
 
 site-zensical: $(READY) ## Build the same pages with Zensical into site-zensical/ (STUDY= and so on)
-	$(BIN)/python -m report site --publisher zensical $(OPTIONS)
+	$(BIN)/python -m report site --builder zensical $(OPTIONS)
 
 serve: export SITE_URL ?= http://127.0.0.1:$(PORT)/
 serve: site ## Build the site and show it on http://127.0.0.1:8000/ (PORT=)
@@ -87,8 +87,8 @@ serve: site ## Build the site and show it on http://127.0.0.1:8000/ (PORT=)
 check: $(READY) ## Verify the built site: links, figures, datasets, no other host
 	$(BIN)/python -m report check
 
-# REMOTE: name of a git remote, an address, or a path; DOMAIN: a domain of your own, if any;
-# FRESH=1 leaves one commit on the branch, without those before it.
+# REMOTE: name of a git remote, an address, or a path. DOMAIN: your own domain, if any.
+# FRESH=1 leaves one commit on the branch, without history.
 REMOTE ?= origin
 BRANCH ?= gh-pages
 DOMAIN ?=
@@ -115,8 +115,8 @@ format: $(READY) ## Mend style and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Chromium without a window does for tests; where apt does not know Debian's package of it, the
-# whole one.
+# Chromium without a window is enough for tests. If apt does not know that package, the whole
+# browser is installed.
 browser: ## Install Debian's Chromium and Firefox where they are missing
 	@set -e; missing=; has() { command -v $$1 >/dev/null; }; \
 	has chromium-headless-shell || has chromium || missing=chromium-headless-shell; \
@@ -130,7 +130,7 @@ browser: ## Install Debian's Chromium and Firefox where they are missing
 	  $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$name >/dev/null; \
 	done
 
-clean: ## Remove everything that was made: the site, data, caches (not the virtual environment)
+clean: ## Remove the site, data and caches (not the virtual environment)
 	rm -rf site site-zensical .site*.tmp .report.lock .cache .pytest_cache .ruff_cache .hypothesis
 	rm -rf site_src/articles site_src/datasets site_src/embed site_src/figures site_src/schemas
 	rm -rf site_src/assets site_src/archive site_src/glossary site_src/models site_src/tags

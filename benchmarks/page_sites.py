@@ -1,7 +1,7 @@
 """The sites that pages.py reads: the first article, built on passages of three lengths and on a
 model of 24 layers x 32 heads, each in a project of its own; and a server that counts."""
 
-import gzip
+import functools
 import json
 import os
 import shutil
@@ -11,9 +11,9 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import urlsplit
+
+from report.site.serve import COMPRESSED, Handler, Server, gzipped
 
 ROOT = Path(__file__).parents[1]
 ARTICLE = "attention-focus-plots"
@@ -44,11 +44,6 @@ class Site:
     def bytes(self):
         """Of all its files, as they lie on disk."""
         return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
-
-
-def gzipped(content):
-    """As a static host sends it."""
-    return gzip.compress(content, 6)
 
 
 def text_of(length, tokenizer):
@@ -178,41 +173,23 @@ HEADERS = 200
 def served(folder):
     """A server of a folder, everything compressed beforehand; yields its address and `Counter`."""
     # or the first visit of a file would wait for its compression, which no host does then
-    files = {path: gzipped(path.read_bytes()) for path in folder.rglob("*") if path.is_file()}
+    files = {
+        path: gzipped(path.read_bytes()) for path in folder.rglob("*") if path.suffix in COMPRESSED
+    }
     counter = Counter()
 
-    class Handler(SimpleHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"  # connections stay open, as with any host
-        disable_nagle_algorithm = True
+    class Counting(Handler):
+        def do_GET(self):  # noqa: N802 (as http.server calls it)
+            path = self.file()
+            if path.is_file():
+                size = len(files[path]) if path in files else path.stat().st_size
+                counter.sent.append((time.time(), self.path, size + HEADERS))
+            super().do_GET()
 
-        def log_message(self, *args):
-            pass
+        def compressed(self, path):
+            return files[path]
 
-        def do_GET(self):
-            path = folder / urlsplit(self.path).path.lstrip("/")
-            path = path / "index.html" if path.is_dir() else path
-            if path not in files:
-                self.send_response(404)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-                return
-            content = files[path]
-            counter.sent.append((time.time(), self.path, len(content) + HEADERS))
-            self.send_response(200)
-            self.send_header("Content-Type", self.guess_type(str(path)))
-            self.send_header("Content-Encoding", "gzip")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-    class Server(ThreadingHTTPServer):
-        request_queue_size = 64
-        daemon_threads = True
-
-        def handle_error(self, request, client_address):
-            pass  # a browser that left
-
-    with Server(("127.0.0.1", 0), Handler) as server:
+    with Server(("127.0.0.1", 0), functools.partial(Counting, directory=str(folder))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}/", counter

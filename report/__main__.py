@@ -1,4 +1,7 @@
-"""The pipeline on one page: `python -m report site` measures, draws, writes and publishes."""
+"""The command line: `python -m report site` makes the whole site; see `report.pipeline`.
+
+Every command stands here, with its options and all that it says; hence the length.
+"""
 
 import shlex
 import sys
@@ -7,10 +10,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from report import __version__
+from report.console import NOT_MEASURED, Terminal, progress, say_error, shown
 from report.errors import ReportError, UsageError
 from report.project import HERE, only_build, project
 from report.study.options import Options, with_options
@@ -22,10 +24,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-console = Console(stderr=True, highlight=False)
+terminal = Terminal()
+say = terminal.say
 
 Root = Annotated[
-    Path, typer.Option("--project", help="Folder of the publication.", show_default="this one")
+    Path,
+    typer.Option("--project", help="Folder of the project.", show_default="this one"),
 ]
 Only = Annotated[
     str | None, typer.Option("--study", help="The one article to work on; default: all of them.")
@@ -41,36 +45,38 @@ def site(
     study: Only = None,
     force: Force = False,
     root: Root = HERE,
-    publisher: Annotated[
+    builder: Annotated[
         Literal["mkdocs", "zensical"],
-        typer.Option(help="What makes the site of the pages; Zensical's is in site-zensical/."),
+        typer.Option(help="What builds the site; Zensical builds it into site-zensical/."),
     ] = "mkdocs",
 ):
     """Measure what changed, write all pages, and build the site into site/."""
+    from report import pipeline
     from report.site.address import EXAMPLE, read_site
-    from report.site.build import build
 
     where = project(root)
-    folder = where.site if publisher == "mkdocs" else where.root / f"site-{publisher}"
-    with only_build(where, _say):
-        others = _render(where, options, study, force)
-        build(where.config, folder, others, publisher)
+    folder = where.site if builder == "mkdocs" else where.root / f"site-{builder}"
+    with only_build(where, say):
+        request = pipeline.Request(where, study, options.given, force)
+        pipeline.make_site(request, terminal, folder, builder)
     if not read_site(where.config).url:
-        _say(
+        say(
             "SITE_URL is not set: the site has no feed, no canonical links and an empty site map. "
-            f"To publish, say where it will be: `make site SITE_URL={EXAMPLE}`."
+            f"Before you publish it, say where it will be: `make site SITE_URL={EXAMPLE}`."
         )
-    serve = "make serve" if folder == where.site else f"python -m report serve {_shown(folder)}"
-    _say(f"The site is in {_shown(folder)}; see it with `{serve}`.")
+    serve = "make serve" if folder == where.site else f"python -m report serve {shown(folder)}"
+    say(f"The site is in {shown(folder)}; see it with `{serve}`.")
 
 
 @app.command()
 @with_options
 def render(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
     """Measure what changed and write Markdown, data, figures and assets into site_src/."""
+    from report import pipeline
+
     where = project(root)
-    with only_build(where, _say):
-        _render(where, options, study, force)
+    with only_build(where, say):
+        pipeline.make_pages(pipeline.Request(where, study, options.given, force), terminal)
 
 
 @app.command()
@@ -83,15 +89,18 @@ def measure(
     ray: Annotated[
         str | None,
         typer.Option(
-            help="Measure on a Ray cluster: its address, auto for the one that this machine is a "
-            "part of, or local for the processors and GPUs of this machine."
+            help="Measure on a Ray cluster: its address; auto for the one that this machine is "
+            "part of; or local for the processors and GPUs of this machine."
         ),
     ] = None,
 ):
     """Run the models where something changed and write the datasets."""
+    from report import pipeline
+
     where = project(root)
-    with only_build(where, _say), _runner(ray) as run:
-        _measure(where, options, study, force, run=run)
+    with only_build(where, say), _runner(ray) as run:
+        request = pipeline.Request(where, study, options.given, force)
+        pipeline.measure(pipeline.read(request), request, terminal, run=run)
 
 
 @app.command()
@@ -103,43 +112,50 @@ def why(options: Options, study: Only = None, root: Root = HERE):
     from report.study.study import read_studies
 
     where = project(root)
-    for each in read_studies(where.articles, study, **options.given):
-        for plan in plans(each, where, read(each), ask=False):
-            said = "; ".join(plan.reasons) if plan.state == "measure" else STATES[plan.state]
-            will = "would be measured: " if plan.state == "measure" else ""
-            typer.echo(f"{each.name}, {plan.model}: {will}{said}")
+    for article in read_studies(where.articles, study, **options.given):
+        for plan in plans(article, where, read(article), ask=False):
+            if plan.state == "measure":
+                what = f"would be measured: {'; '.join(plan.reasons)}"
+            else:
+                what = NOT_MEASURED[plan.state]
+            typer.echo(f"{article.name}, {plan.model}: {what}")
 
 
 @app.command()
 @with_options
 def freeze(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
-    """Measure what changed and copy the datasets into frozen/, to be committed and published from
-    a machine that cannot measure."""
-    from report.measuring.frozen import freeze
+    """Measure what changed and copy the datasets into frozen/.
+
+    Commit them, and a machine that cannot measure can publish them.
+    """
+    from report import pipeline
+    from report.measuring import frozen
 
     where = project(root)
-    with only_build(where, _say):
-        studies, found = _measure(where, options, study, force, use_frozen=False)
-        for each, one in zip(studies, found, strict=True):
-            for folder in freeze(each.name, [model.folder for model in one], where):
-                _say(f"{each.name}: frozen in {_shown(folder)}")
+    with only_build(where, say):
+        request = pipeline.Request(where, study, options.given, force)
+        studies = pipeline.read(request)
+        all_found = pipeline.measure(studies, request, terminal, use_frozen=False)
+        for article, found in zip(studies, all_found, strict=True):
+            for folder in frozen.freeze(article.name, [model.folder for model in found], where):
+                say(f"{article.name}: frozen in {shown(folder)}")
 
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(help="Of the article, as in its address: my-study.")],
+    name: Annotated[str, typer.Argument(help="Name of the article, as in its address: my-study.")],
     kind: Annotated[
-        str, typer.Option(help="What it is about: passage, conditions, table or sweep.")
+        str, typer.Option(help="What the article is about: passage, conditions, table or sweep.")
     ] = "passage",
     root: Root = HERE,
 ):
-    """Write a new article that builds at once, to be made yours."""
+    """Write a new article that builds as it is, for you to change."""
     from report.pages.new import new_article
 
-    path = _shown(new_article(name, kind, project(root)))
+    path = shown(new_article(name, kind, project(root)))
     only = shlex.join(["--study", name])
-    _say(f"{path} is yours: say in its first lines which model reads what, and write.")
-    _say(f"Build it with `make site STUDY={name}` (`python -m report site {only}`).")
+    say(f"{path} is yours: name the model and what it reads in its first lines, and write.")
+    say(f"Build it with `make site STUDY={name}` (`python -m report site {only}`).")
 
 
 @app.command()
@@ -149,7 +165,7 @@ def check(folder: SiteFolder = HERE / "site"):
 
     counts = check_site(folder)
     listed = ", ".join(f"{number} {what}" for what, number in counts.items())
-    _say(f"{_shown(folder)}: all right ({listed}).")
+    say(f"{shown(folder)}: all right ({listed}).")
 
 
 @app.command()
@@ -164,11 +180,12 @@ def publish(
         str, typer.Option(help="Branch that the pages are served from.")
     ] = "gh-pages",
     site_url: Annotated[
-        str, typer.Option(envvar="SITE_URL", help="Refuse a site built for another address.")
+        str,
+        typer.Option(envvar="SITE_URL", help="Refuse a site that was built for another address."),
     ] = "",
-    domain: Annotated[str, typer.Option(help="Domain of your own, for the file CNAME.")] = "",
+    domain: Annotated[str, typer.Option(help="Your own domain, for the file CNAME.")] = "",
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Leave one commit, without those before it.")
+        bool, typer.Option("--fresh", help="Leave one commit on the branch, without history.")
     ] = False,
     root: Root = HERE,
 ):
@@ -179,7 +196,7 @@ def publish(
         folder or root / "site", root, remote, branch, site_url=site_url, domain=domain, fresh=fresh
     )
     state = "is now at" if done.changed else "has this site already, at"
-    _say(f"The branch {branch} of {done.remote} {state} {done.commit[:12]}.")
+    say(f"The branch {branch} of {done.remote} {state} {done.commit[:12]}.")
 
 
 @app.command()
@@ -190,7 +207,7 @@ def serve(
     """Serve a built site on this machine, until Ctrl-C."""
     from report.site.serve import serve_folder
 
-    serve_folder(folder, port, announce=lambda url: _say(f"Serving {url}; stop: Ctrl-C"))
+    serve_folder(folder, port, announce=lambda url: say(f"Serving {url}; stop: Ctrl-C"))
 
 
 @app.command()
@@ -198,24 +215,26 @@ def train(
     texts: Annotated[Path, typer.Argument(help="Folder of .txt files, one book each.")],
     output: Annotated[Path, typer.Argument(help="Folder for the model; resumed if half done.")],
     validation: Annotated[
-        str | None, typer.Option(help="Part of the file name of the book to hold out.")
+        str | None, typer.Option(help="Part of the file name of the book to validate on.")
     ] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Steps; default: the recipe's.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Number of steps; default: the recipe's.")
+    ] = None,
     recipe: Annotated[
         str, typer.Option(help="Name of the embedded model to train.")
     ] = "falcon-8x8",
-    source: Annotated[str, typer.Option(help="Where the text is from, for the model card.")] = "",
+    source: Annotated[str, typer.Option(help="Where the texts are from, for the model card.")] = "",
     keep: Annotated[
         str,
         typer.Option(
             metavar="STEPS",
-            help="Keep the model after these steps too, in OUTPUT/step-…: 0,50,100 for a sweep.",
+            help="Also keep the model after these steps, in OUTPUT/step-…: 0,50,100 for a sweep.",
         ),
     ] = "",
 ):
     """Train an embedded model on a folder of books.
 
-    A shipped recipe takes an hour or so on two cores. A run that was cut off is resumed.
+    A shipped recipe takes about an hour on two cores. An interrupted run is resumed.
     """
     with _measuring_packages():
         from report.training.recipe import named_recipe
@@ -223,7 +242,7 @@ def train(
 
     recipe = named_recipe(recipe, **({"steps": steps} if steps else {}))
     kept = _steps(keep)
-    with _progress() as bar:
+    with progress() as bar:
         task = bar.add_task("Training", total=recipe.steps)
 
         def show(step, total, text):
@@ -231,28 +250,29 @@ def train(
 
         train(texts, output, recipe, validation, show, source, kept)
     if kept:
-        _say(f"Kept on the way: {', '.join(f'step-{step}' for step in kept)} in {output}.")
+        say(f"Kept on the way: {', '.join(f'step-{step}' for step in kept)} in {output}.")
     following = ["accept", str(output), "--texts", str(texts), "--write"]
-    _say(f"The model is in {output}; next: python -m report {shlex.join(following)}")
+    say(f"The model is in {output}; next: python -m report {shlex.join(following)}")
 
 
 @app.command()
 def accept(
     model: Annotated[str, typer.Argument(help="Embedded model or the folder of a trained one.")],
     texts: Annotated[
-        Path | None, typer.Option(help="The books it was trained on, to measure the loss too.")
+        Path | None,
+        typer.Option(help="The books it was trained on; with them, the loss is measured too."),
     ] = None,
     write: Annotated[
-        bool, typer.Option("--write", help="Write acceptance.json and the model card beside it.")
+        bool, typer.Option("--write", help="Also write acceptance.json and the model card.")
     ] = False,
 ):
-    """Measure what a model has learnt: its loss and three kinds of head."""
+    """Measure what a model has learnt: its loss, and three kinds of heads."""
     with _measuring_packages():
         from report.training.acceptance import acceptance, write_acceptance
         from report.training.model_card import write_card
         from report.training.verdict import remarks, require_accepted, verdict_table
 
-    with _progress() as bar:
+    with progress() as bar:
         task = bar.add_task("Measuring", total=None)
 
         def show(step, total, text):
@@ -264,18 +284,20 @@ def accept(
         typer.echo(line)
     if write:
         write_acceptance(model, result)
-        _say(f"Written: {_shown(write_card(model))} and acceptance.json.")
+        say(f"Written: {shown(write_card(model))} and acceptance.json.")
     require_accepted(result)
 
 
 @app.command()
 def models(
-    family: Annotated[str | None, typer.Option(help="One family, or one of its variants.")] = None,
+    family: Annotated[
+        str | None, typer.Option(help="Only this family, or this variant of one.")
+    ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Compare with what transformers computes instead.")
+        bool, typer.Option("--verify", help="Instead, compare it with what transformers computes.")
     ] = False,
 ):
-    """Show what is measured for each family of models, tried on tiny random ones."""
+    """Show what is measured for every family of models, tried on tiny random models."""
     with _measuring_packages():
         from report.families.overview import overview, parity
 
@@ -284,11 +306,14 @@ def models(
 
 
 def _steps(listed):
-    """The numbers in "0,50,100", sorted; UsageError for anything else."""
+    """The numbers in "0,50,100", sorted.
+
+    raises: UsageError for anything else
+    """
     words = [word.strip() for word in listed.split(",")] if listed else []
     if not all(word.isdecimal() for word in words):
         raise UsageError(
-            f"--keep {listed!r} is no list of steps; give whole numbers, as in 0,50,100"
+            f"--keep {listed!r} is not a list of steps; give whole numbers, as in 0,50,100"
         )
     return sorted(set(map(int, words)))
 
@@ -307,111 +332,13 @@ def _runner(address):
 
 @contextmanager
 def _measuring_packages():
-    """Say what to install where torch or transformers is missing."""
+    """Say what to install if torch or transformers is missing."""
     try:
         yield
     except ModuleNotFoundError as error:
         raise ReportError(
             f"this command needs the package {error.name!r}; run `make setup`."
         ) from error
-
-
-def _render(where, options, only, force):
-    """All pages of a project, and what they show, from datasets measured where needed.
-
-    returns: the names of the other articles, whose pages and datasets are left as they were
-    """
-    from report.datasets.read.study import open_study
-    from report.pages.assets import write_assets
-    from report.pages.feed import write_feed
-    from report.pages.render import remove_departed, render_article, render_lists
-    from report.pages.share_card import write_cards
-    from report.site.address import read_site
-    from report.study.study import study_names
-
-    about = read_site(where.config)
-    studies, found = _measure(where, options, only, force)
-    datas = [
-        open_study([each.folder for each in one], study.front_matter.labels)
-        for study, one in zip(studies, found, strict=True)
-    ]
-    pages = []
-    with _progress() as bar:
-        task = bar.add_task("Writing pages", total=len(studies))
-        for study, data, one in zip(studies, datas, found, strict=True):
-            frozen = [each.folder.name for each in one if each.state == "frozen"]
-            pages.append(render_article(study, data, where.site_src, frozen, about.url))
-            bar.advance(task)
-    render_lists(pages, datas, where.site_src, feed=bool(about.url))
-    write_cards(pages, about, where.site_src)
-    write_feed(pages, about, where.site_src)
-    names = study_names(where.articles)
-    remove_departed(names, where.site_src)
-    write_assets(where.site_src)
-    return [name for name in names if name not in {study.name for study in studies}]
-
-
-STATES = {
-    "unchanged": "unchanged, not measured again",
-    "kept": "not measured again: what measures is not installed, and nothing else changed",
-    "frozen": "frozen datasets used",
-}
-"""What is said of datasets that are not measured; see `report.measuring.plan.Plan`."""
-
-
-def _measure(where, options, only, force, use_frozen=True, run=None):
-    """The studies of a project, or one, and of each a list of `report.measuring.run.Found`, one a
-    model; says what was measured now, and why.
-
-    run: what measures, if not this process
-    """
-    from report.measuring.run import datasets, read
-    from report.study.study import read_studies
-
-    studies = read_studies(where.articles, only, **options.given)
-    for study in studies:
-        read(study)  # so that a mistake in the last one is not found out after the first ran
-    all_found = []
-    for study in studies:
-        with _progress() as bar:
-            tasks = {}
-
-            def show(what, done, total, bar=bar, tasks=tasks):
-                if what not in tasks:
-                    tasks[what] = bar.add_task(what, total=total)
-                bar.update(tasks[what], completed=done, total=total)
-
-            found = datasets(study, where, show, force, use_frozen, _say, run)
-        for each in found:
-            _say(f"{study.name}: {_state(each)}")
-        all_found.append(found)
-    return studies, all_found
-
-
-def _state(found):
-    """What happened to the datasets of a model, for the command line."""
-    from report.measuring.frozen import measured_with
-
-    key = found.folder.name
-    if found.ran:
-        return f"measured ({key}): {'; '.join(found.reasons)}"
-    with_what = f": {measured_with(found.folder)}" if found.state == "frozen" else ""
-    return f"{STATES[found.state]} ({key}){with_what}"
-
-
-def _say(text):
-    # as it is: neither broken into lines nor read as markup, since it may hold a path
-    console.print(text, markup=False, soft_wrap=True)
-
-
-def _progress():
-    columns = TextColumn("{task.description:14}"), BarColumn(), MofNCompleteColumn()
-    return Progress(*columns, TimeElapsedColumn(), console=console)
-
-
-def _shown(path):
-    path = Path(path).resolve()
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _version(asked: bool):
@@ -430,20 +357,14 @@ def _common(
 
 
 def main():
-    """Run the command line; what is wrong outside is one sentence and an exit code of 1 or 2."""
+    """Run the command line. A `ReportError` becomes one sentence and an exit code of 1 or 2."""
     try:
         app()
     except ReportError as error:
-        console.print(f"[red]error:[/] {_plain(error)}", soft_wrap=True)
+        say_error(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
-
-
-def _plain(error):
-    from rich.markup import escape
-
-    return escape(str(error))
 
 
 if __name__ == "__main__":

@@ -21,13 +21,12 @@ from pathlib import Path
 import vl_convert
 from PIL import Image
 
+from report import pipeline  # noqa: F401 (imported before forking, to save time)
 from report.__main__ import main
 from report.measuring.kinds import passage as passage_kind
 from report.models.load.load import load_model
 from report.models.measure import passage  # noqa: F401 (imported before forking, to save time)
 from report.models.text import tokens  # noqa: F401 (imported before forking, to save time)
-from report.pages import assets, feed, render, share_card  # noqa: F401 (as below)
-from report.site import build  # noqa: F401 (as below)
 from tests.small import CORPUS
 
 SAID = "said.txt"

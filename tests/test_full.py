@@ -71,7 +71,7 @@ def test_a_disk_that_is_full_at_many_points_of_a_build(falcon_folder, tmp_path, 
         of_pages = contents(undisturbed / "site_src")
         block = BLOCK if disk.mounted else 1
         steps = [size(of_datasets, block), size(of_pages, block) - size(of_datasets, block)]
-        if disk.mounted:  # else the publisher, another process, sees no end of it
+        if disk.mounted:  # else the builder, another process, sees no end of it
             steps.append(size(contents(undisturbed / "site"), block))
         rooms = [
             int(sum(steps[:number]) + fraction * step)

@@ -1,111 +1,210 @@
-"""Who may import whom: nothing after the wall (`store`) needs torch to render a site."""
+"""Who may import whom: the way of the data from a checkpoint to a site, one folder after the other.
+
+Imports are read from the source: those that run when a module is loaded, and those inside
+functions. Both count everywhere here. What `import_module` loads by a name in a text does not: so
+figures and findings are found by the names of their files, and so the package itself hands on
+`measure` and `figure` of the notebook, which no module inside it may ask it for.
+"""
 
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 PACKAGE = Path(__file__).parents[1] / "report"
-HEAVY = {"torch", "transformers", "tokenizers", "safetensors"}
 MODULES = {
     path.relative_to(PACKAGE).with_suffix("").as_posix(): path for path in PACKAGE.rglob("*.py")
 }
+"""Name of a module, such as "models/load/load" or "models/__init__" -> its file."""
 
-MAY_USE_TORCH = ("models/", "measurements/", "embedded/", "families/")
-ALLOWED = {
-    "errors": set(),
-    "characters": set(),
-    "store": {"errors"},
-    "words": set(),
-    "measurements/": {"errors", "measurements"},
-    "models/": {"errors", "characters", "store", "conditions", "measurements", "models"},
-    "families/": {"errors", "measurements", "models", "families"},
-    "datasets/": {"errors", "store", "datasets", "words"},
-    "figures/": {"errors", "datasets", "figures", "heads", "text", "words"},
-    "passages/": {"errors", "characters", "yaml_lines", "passages", "tables", "corpus_spec"},
-    "corpus_spec": set(),
-    "cluster_spec": set(),
-    "passage_spec": set(),
-    "yaml_lines": {"errors", "characters"},
-    "prompts/": {"errors", "characters", "passages"},
-    "conditions": {"errors"},
-    "fillers": {"errors"},
-    "tables": {"errors", "characters"},
-    "findings/": {"errors", "datasets", "figures", "heads", "findings"},
-    "kinds/": {  # of models only inside functions: rendering loads kinds without torch
-        "errors",
-        "key",
-        "datasets",
-        "measurements",
-        "models",
-        "passages",
-        "prompts",
-        "conditions",
-        "fillers",
-        "tables",
-        "kinds",
-    },
-    "jinja": {"text", "figures", "words"},
-    "figure_files": {"errors", "figures"},
-    "per_model": {"errors", "figures"},
-    "glossary": {"errors"},
-    "article": {"errors", "figures", "figure_files", "glossary", "per_model", "jinja"},
-    "pages": {
-        "embed_pages",
-        "glossary",
-        "provenance",
-        "errors",
-        "store",
-        "text",
-        "figures",
-        "findings",
-        "pictures",
-        "jinja",
-        "model_cards",
-        "article",
-    },
+HEAVY = {"torch", "transformers", "tokenizers", "safetensors"}
+MAY_USE_HEAVY = ("measurements/", "models/", "families/", "training/")
+
+ROOT = {
+    "__init__",
+    "__main__",
+    "console",
+    "errors",
+    "files",
+    "notebook",
+    "pipeline",
+    "project",
+    "text",
 }
-"""Part of the package -> parts that it may import when it is loaded."""
+"""All modules outside folders. A tenth belongs into a folder."""
+
+LEAVES = {"errors", "files", "text"}
+MODELS = {f"models/{folder}/" for folder in ("find", "attention", "partial", "load", "text")}
+MODELS |= {"models/__init__", "models/load/memory", "models/measure/"}
+DATASETS = {f"datasets/{folder}/" for folder in ("formats", "write", "read", "verify")}
+DATASETS |= {"datasets/"}
+FIGURES = {"figures/parts/", "figures/build/", "figures/"}
+
+MAY_IMPORT = {
+    "__init__": set(),
+    "errors": set(),
+    "text": set(),
+    "files": {"errors"},
+    "project": LEAVES,
+    # 1. what is asked
+    "inputs/": LEAVES,
+    "models/__init__": set(),
+    "models/find/": LEAVES,
+    "study/": LEAVES | {"inputs/", "models/find/"},
+    # 2. checkpoint -> tensors -> numbers
+    "measurements/": {"errors"},
+    "models/load/memory": {"errors"},
+    "models/attention/": {"errors", "measurements/", "models/load/memory"},
+    "models/partial/": {"errors", "models/find/", "models/attention/", "models/load/memory"},
+    "models/load/": LEAVES
+    | {"models/find/", "models/attention/", "models/partial/", "models/load/memory"},
+    "models/text/": {"errors", "inputs/"},
+    "models/measure/": {"errors", "measurements/", "models/attention/", "models/text/"},
+    "embedded/": set(),
+    "families/": {"errors", "measurements/"} | MODELS,
+    "training/": LEAVES | {"inputs/"} | MODELS,
+    # 3. numbers -> JSON, and back
+    "datasets/formats/": {"errors"},
+    "datasets/": LEAVES,
+    "datasets/write/": LEAVES | {"datasets/", "datasets/formats/"},
+    "datasets/verify/conditions": {"errors", "datasets/", "datasets/formats/"},
+    "datasets/read/": LEAVES | {"datasets/", "datasets/formats/", "datasets/verify/conditions"},
+    "datasets/verify/": LEAVES
+    | {"datasets/", "datasets/formats/", "datasets/read/", "datasets/verify/conditions"},
+    "measuring/": LEAVES | {"inputs/", "study/", "measurements/"} | MODELS | DATASETS,
+    # 4. JSON -> figures -> pages -> site
+    "figures/parts/": LEAVES | {"datasets/formats/"},
+    "figures/build/": LEAVES | {"datasets/", "figures/parts/"},
+    "figures/": LEAVES | {"datasets/read/", "figures/parts/"},
+    "findings/": LEAVES | {"datasets/formats/", "datasets/read/"} | FIGURES,
+    "pages/": LEAVES | {"__init__", "project", "study/", "datasets/", "findings/"} | FIGURES,
+    "site/": LEAVES | {"datasets/", "datasets/verify/", "pages/"},
+    # all of them
+    "console": {"measuring/"},
+    "pipeline": {"project", "study/", "measuring/", "datasets/read/", "pages/", "site/", "console"},
+    "notebook": LEAVES
+    | {"project", "inputs/", "study/", "measuring/", "datasets/read/", "pages/"}
+    | FIGURES,
+    "__main__": LEAVES
+    | {"project", "study/", "families/", "training/", "measuring/", "pages/", "site/"}
+    | {"console", "pipeline", "__init__"},
+}
+"""A module, or a folder with all below it -> what it may import besides itself, all of it from
+rows above its own. Where several rows fit a module, the longest is its rule."""
 
 
-def imports(path, top_level_only=False):
-    """Names of the modules that a file imports, e.g. "report.datasets.store" or "torch"."""
-    tree = ast.parse(path.read_text("utf-8"))
-    nodes = tree.body if top_level_only else ast.walk(tree)
-    for node in nodes:
+def rule_of(module: str) -> str | None:
+    """The row of `MAY_IMPORT` that holds for a module; None if there is none."""
+    fitting = [
+        row for row in MAY_IMPORT if module == row or (row.endswith("/") and module.startswith(row))
+    ]
+    return max(fitting, key=len, default=None)
+
+
+def module_named(dotted: str) -> str | None:
+    """The module of this package with a dotted name, "report.models" or "report.text"."""
+    if dotted != "report" and not dotted.startswith("report."):
+        return None
+    path = dotted.removeprefix("report").removeprefix(".").replace(".", "/")
+    return next((name for name in (path, f"{path}/__init__".lstrip("/")) if name in MODULES), None)
+
+
+def imports(path: Path) -> Iterator[tuple[str, str]]:
+    """(dotted name of what is imported, the name it goes by), one a name."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            for alias in node.names:
+                yield alias.name, alias.asname or alias.name
         elif isinstance(node, ast.ImportFrom):
-            names = [alias.name for alias in node.names]
-            if node.module == "report":
-                yield from (f"report.{name}" for name in names)
-            else:
-                yield node.module
+            assert not node.level, f"{path}: a relative import, which these rules do not read"
+            for alias in node.names:
+                yield f"{node.module}.{alias.name}", alias.asname or alias.name
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_only_measuring_imports_the_heavy_packages(name):
-    found = {module.split(".")[0] for module in imports(MODULES[name])} & HEAVY
-    assert not found or name.startswith(MAY_USE_TORCH), f"{name} imports {found}"
+def imported_modules(path: Path) -> set[str]:
+    """The modules of this package that a file imports, or imports something of."""
+    dotted = {name for name, _ in imports(path)}
+    found = {module_named(name) or module_named(name.rpartition(".")[0]) for name in dotted}
+    return found - {None}
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_layers_import_only_what_lies_before_them(name):
-    allowed = next(
-        (parts for prefix, parts in ALLOWED.items() if name == prefix or name.startswith(prefix)),
-        None,
-    )
-    parts = {m.split(".")[1] for m in imports(MODULES[name]) if m.startswith("report.")}
-    assert "__main__" not in parts
-    if allowed is not None:
-        assert parts <= allowed, f"{name} imports {parts - allowed}; allowed: {sorted(allowed)}"
+IMPORTED = {module: imported_modules(path) for module, path in MODULES.items()}
+
+
+def test_every_module_has_a_rule_and_every_rule_a_module():
+    ruled = {module: rule_of(module) for module in MODULES}
+    assert [module for module, row in ruled.items() if row is None] == []
+    assert MAY_IMPORT.keys() - ruled.values() == set()
+
+
+def test_modules_import_only_what_their_rule_names():
+    wrong = [
+        f"{module} imports {other}; {rule_of(module)} may import {sorted(allowed)}"
+        for module, others in IMPORTED.items()
+        for other in sorted(others)
+        for allowed in [MAY_IMPORT[rule_of(module)]]
+        if rule_of(other) not in {*allowed, rule_of(module)}
+    ]
+    assert wrong == []
+
+
+def test_rules_lead_one_way():
+    """No two folders import each other, not even inside functions or by way of others."""
+    rows = list(MAY_IMPORT)
+    wrong = [
+        f"{row} may import {other}, which does not stand above it"
+        for number, row in enumerate(rows)
+        for other in MAY_IMPORT[row]
+        if other not in rows[:number]
+    ]
+    assert wrong == []
+
+
+def test_modules_import_each_other_in_no_circle():
+    try:
+        TopologicalSorter(IMPORTED).prepare()
+    except CycleError as error:
+        raise AssertionError(f"a circle of imports: {' <- '.join(error.args[1])}") from error
+
+
+def test_no_module_uses_a_private_name_of_another():
+    wrong = []
+    for module, path in MODULES.items():
+        known = [(name, alias) for name, alias in imports(path) if name.startswith("report")]
+        wrong += [f"{module} imports {name}" for name, _ in known if private(name)]
+        aliases = {alias: name for name, alias in known if module_named(name)}
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Attribute) and private(node.attr):
+                owner = ast.unparse(node.value)
+                if owner in aliases:
+                    wrong.append(f"{module} uses {aliases[owner]}.{node.attr}")
+    assert wrong == []
+
+
+def private(name: str) -> bool:
+    """Whether a name, or a part of a dotted one, is meant for its own module."""
+    return any(part.startswith("_") and not part.endswith("__") for part in name.split("."))
+
+
+def test_few_modules_lie_outside_folders():
+    assert {module for module in MODULES if "/" not in module} == ROOT
+    assert len(ROOT) <= 9
+
+
+def test_only_what_measures_imports_the_heavy_packages():
+    wrong = [
+        f"{module} imports {name}"
+        for module, path in MODULES.items()
+        for name, _ in imports(path)
+        if name.split(".")[0] in HEAVY and not module.startswith(MAY_USE_HEAVY)
+    ]
+    assert wrong == []
 
 
 def test_rendering_loads_without_torch():
     hidden = "; ".join(f"sys.modules[{name!r}] = None" for name in sorted(HEAVY))
-    modules = "report.pages.render, report.measuring.run, report.pages.assets, report.__main__"
-    code = f"import sys; {hidden}; import {modules}"
+    code = f"import sys; {hidden}; import report.pipeline, report.__main__"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -1,14 +1,15 @@
 """What articles may say about their numbers: for each kind of article, the names its templates use.
 
-A kind is a module of this folder with `context(data)`, a dict of name to object. What is quoted in
-a sentence is computed here from the datasets, never typed into a template.
+A kind is a module of this folder with `context(data)`, a dict of name to object; the other modules
+are parts of these. What a sentence quotes is computed here from the datasets, never typed into a
+template.
 """
 
 from importlib import import_module
 
 
-def of(data):
-    """What the template of an article may use, as dict.
+def of(data) -> dict[str, object]:
+    """What the template of an article may use, by name.
 
     data: what was measured, see `report.datasets.read.study`; its `kind` names the module
     """

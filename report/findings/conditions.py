@@ -9,71 +9,44 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.datasets.formats.conditions import MEASURES
-from report.errors import ReportError
+from report.datasets.read.conditions import ConditionsStudy, ModelConditions
 from report.figures.parts import received
+from report.findings.effects import EffectFindings, Value
+from report.findings.lines import FIRST, LineFindings
 
-FIRST = received.COUNTED_FROM
+Place = tuple[int, int, int]
+"""(model, layer, head): the model from 0, the others from 1."""
+
 SAME = 0.01
-"""Shares of a head that differ by less are told as one."""
+"""Shares of a head that differ by less count as equal."""
 
 ALIKE_WEIGHTS = 0.1
-"""Average weights that differ by a smaller part are called about the same."""
+"""Average weights that differ by a smaller fraction are called about the same."""
 
 ALIKE = 0.0005
 """Shares that differ by less are called the same: each was rounded to 0.0001."""
 
 
-def context(data):
+def context(data: ConditionsStudy) -> dict:
     """What templates of articles about conditions use: see `report.findings`."""
     return {"find": Findings(data), "prompts": data.models[0].manifest["prompts"]}
-
-
-@dataclass(frozen=True)
-class Value:
-    """A mean over prompts and its standard error, which is NaN for a single prompt."""
-
-    value: float
-    error: float
-
-    @property
-    def known(self):
-        """Whether it could be measured."""
-        return self.value == self.value  # NaN is not
-
-    @property
-    def rest(self):
-        """1 less it."""
-        return Value(1 - self.value, self.error)
-
-
-@dataclass(frozen=True)
-class Peak:
-    """The position that receives most from a head."""
-
-    position: int
-    token: str
-    """Its label in the first prompt."""
-    value: float
-    inside: bool
-    """Whether it lies in what was added."""
 
 
 @dataclass(frozen=True)
 class Against:
     """What single heads give to one condition and to another."""
 
-    more: list
-    """(place, share of the one, share of the other) of each; none if not all give the other more.
-    """
-    inner: list
-    """The places where tokens of the one have the larger average weight all the same: what was
-    added looks at itself."""
-    level: list
-    """The places where it is larger too, but about the same."""
+    more: list[tuple[Place, float, float]]
+    """(place, share of the first, share of the second) of every head; empty unless all of them give
+    the first condition more."""
+    inner: list[Place]
+    """Places where tokens that the first condition adds nevertheless have the larger average weight
+    over all tokens, since what was added looks at itself."""
+    level: list[Place]
+    """Places where that weight is larger too, but only a little."""
 
 
-class Findings:
+class Findings(EffectFindings, LineFindings):
     """Numbers of a study of conditions, computed from its datasets when they are asked for.
 
     model: index in the front matter's order, from 0; layer, head: from 1
@@ -81,21 +54,18 @@ class Findings:
         the "last" one
     """
 
-    def __init__(self, data):
-        self.data = data
-
     # --- Which panels there are
 
-    def there(self, places):
+    def there(self, places: list[Place]) -> list[Place]:
         """Those of (model, layer, head) that were measured."""
         return [place for place in places if not self._lacking(*place)]
 
-    def missing(self, places):
-        """Why the others were not: list of clauses, "tiny has 4 heads, so there is no head 8"."""
+    def missing(self, places: list[Place]) -> list[str]:
+        """Why the others were not measured: clauses, "tiny has 4 heads, so there is no head 8"."""
         return list(dict.fromkeys(filter(None, (self._lacking(*place) for place in places))))
 
-    def panels(self, places, lines, **options):
-        """What a grid of those places that were measured is drawn of.
+    def panels(self, places: list[Place], lines: dict[str, str], **options) -> received.Panels:
+        """What a grid of lines shows, for those places that were measured.
 
         lines: dict of condition to its label; options: see `report.figures.parts.received.panels`
         """
@@ -114,7 +84,7 @@ class Findings:
 
     # --- What was asked for, and what was measured
 
-    def stand_ins(self, names):
+    def stand_ins(self, names: list[str]) -> list[tuple[str, ModelConditions]]:
         """Models measured in place of those the front matter asks for first.
 
         names: its `all_models`, such as "owner/large or small"
@@ -129,32 +99,32 @@ class Findings:
         ]
 
     @functools.cached_property
-    def added(self):
-        """Names of the conditions that add a segment to the first one, in order."""
-        return [each.name for each in self.data.models[0].conditions if each.added]
-
-    @functools.cached_property
-    def kinds(self):
-        """Those of them that add it at the same place as the first of them."""
+    def kinds(self) -> list[str]:
+        """Names of those that add it at the same place as the first of them."""
         first = self.data.models[0].condition
         return [name for name in self.added if first(name).new[:1] == first(self.added[0]).new[:1]]
 
-    def sample(self, condition, tokens=12, model=0):
-        """The text of the first tokens that a condition adds, as they are shown."""
+    def sample(self, condition: str, tokens: int = 12, model: int = 0) -> str:
+        """The text of the first tokens that a condition adds, as pages show it."""
         text = self.data.models[model].condition(condition)
         said = "".join(text.tokens[place] for place in text.new[:tokens])
         return said + "…" * (len(text.new) > tokens)
 
-    def slashes(self, condition="filler"):
-        """How many slashes a condition adds, if it adds nothing else but the end of their line;
-        else 0. Tokens may hold several of them."""
+    def slashes(self, condition: str = "filler") -> int:
+        """How many slashes a condition adds; 0 if it adds anything else than one line of slashes.
+
+        A token may hold several slashes.
+        """
         text = self.data.models[0].condition(condition)
         said = "".join(text.tokens[place] for place in text.new).removesuffix("↵")
         return len(said) if said == "/" * len(said) else 0
 
     @functools.cached_property
-    def crossings(self):
-        """Merges over a boundary: list of (model's name, condition's label, prompts, one)."""
+    def crossings(self) -> list[tuple[str, str, int, dict]]:
+        """Tokens that cross the boundary of a segment.
+
+        returns: list of (name of the model, label of the condition, number of prompts, an example)
+        """
         found = []
         for model in self.data.models:
             for each in model.conditions:
@@ -164,62 +134,25 @@ class Findings:
         return found
 
     @property
-    def same_length(self):
-        """Whether all kinds have as many tokens, in every model."""
+    def same_length(self) -> bool:
+        """Whether in every model all kinds have the same number of tokens."""
         return all(
             len({len(model.condition(name).new) for name in self.kinds}) == 1
             for model in self.data.models
         )
 
     @property
-    def deep(self):
+    def deep(self) -> bool:
         """Whether every model has a second layer."""
         return all(model.layers > 1 for model in self.data.models)
 
     @property
-    def by_distance(self):
+    def by_distance(self) -> bool:
         """Whether in every model scores depend on the distance of two tokens."""
         return all("position" in model.capabilities["terms"] for model in self.data.models)
 
-    # --- What an added segment changes
-
-    def head(self, model, layer, head, measure, condition="filler", rows="mean"):
-        """A measure of one head as `Value`: lambda, taken (1 less it), total_variation or
-        affine_error."""
-        effects = self.data.models[model].effects
-        at = effects["head"] == head - FIRST
-        return self._value(effects, at, layer, measure, condition, rows)
-
-    def layer(self, model, layer, measure, condition="filler", rows="mean"):
-        """The same of the mean over a layer's heads; its error is the spread over prompts of it."""
-        effects = self.data.models[model].layer_effects
-        return self._value(effects, True, layer, measure, condition, rows)
-
-    def layers(self, model, measure, condition="filler", rows="mean"):
-        """`layer` of every layer measured, list of `Value`."""
-        number = self.data.models[model].layers
-        return [self.layer(model, n + FIRST, measure, condition, rows) for n in range(number)]
-
-    def heads(self, model, layer, measure, condition="filler", rows="mean"):
-        """`head` of every head of a layer, sorted: list of (`Value`, head from 1)."""
-        number = self.data.models[model].heads
-        found = [
-            (self.head(model, layer, n + FIRST, measure, condition, rows), n + FIRST)
-            for n in range(number)
-        ]
-        return sorted(found, key=lambda pair: pair[0].value)
-
-    def most(self, measure, condition="filler"):
-        """The head of all models and layers that has most: (`Value`, model, layer from 1)."""
-        found = [
-            (self.heads(model, layer + FIRST, measure, condition)[-1][0], model, layer + FIRST)
-            for model, one in enumerate(self.data.models)
-            for layer in range(one.layers)
-        ]
-        return max(found, key=lambda each: each[0].value)
-
-    def kept(self, place, lines, rows="mean"):
-        """What the old tokens keep of their average weight in one head: a fraction, as figures of
+    def kept(self, place: Place, lines: dict[str, str], rows: str = "mean") -> float:
+        """The fraction of their average weight that the old tokens keep in one head, as figures of
         lines say it.
 
         place: (model, layer, head); lines: the two conditions, dict of name to label
@@ -228,12 +161,13 @@ class Findings:
         styled = received.styled(panel, received.BLUE, received.RED)
         return received.kept(panel.places[0], styled, rows)
 
-    def diluted(self, places, lines):
-        """Whether old tokens keep more in every place than the tokens after what was added leave
-        them, and of the last token, which is one of those, just that."""
+    def diluted(self, places: list[Place], lines: dict[str, str]) -> bool:
+        """Whether in every place two things hold. Over all current tokens, the old tokens keep more
+        than the tokens after the added segment leave them. For the last token, they keep just what
+        it leaves them."""
         condition = list(lines)[-1]
 
-        def over(place, rows):
+        def over(place: Place, rows: str):
             left = self.head(*place, "lambda", condition, rows).value
             return self.kept(place, lines, rows) - left
 
@@ -241,8 +175,8 @@ class Findings:
             over(place, "mean") > SAME and abs(over(place, "last")) < SAME for place in places
         )
 
-    def against(self, condition, other, places):
-        """Two conditions as a figure of lines compares them, and as the tokens after them do.
+    def against(self, condition: str, other: str, places: list[Place]) -> Against:
+        """Compare two conditions, over all current tokens and over those after the added segment.
 
         returns: `Against`
         """
@@ -260,9 +194,11 @@ class Findings:
                 level.append(place)
         return Against(more, inner, level)
 
-    def even(self, model, condition="filler"):
-        """What even attention would give to what a condition adds: share, mean over the current
-        tokens after it and over prompts, where nothing is hidden by a window."""
+    def even(self, model: int, condition: str = "filler") -> float:
+        """The share that even attention would give to what a condition adds.
+
+        A mean over the current tokens after it and over prompts, if no window hides anything.
+        """
         text = self.data.models[model].condition(condition)
         prompts_ending = -np.diff([*text.counts.tolist(), 0])  # at each position
         shares = len(text.new) / np.arange(text.new.stop + 1, len(text.counts) + 1)
@@ -270,8 +206,8 @@ class Findings:
         ending = prompts_ending[text.new.stop :]
         return float((means * ending).sum() / ending.sum())
 
-    def by_taken(self, model, layer=1):
-        """The kinds by what they take in a layer, least first: list of (`Value`, label)."""
+    def by_taken(self, model: int, layer: int = 1) -> list[tuple[Value, str]]:
+        """(`Value`, label) of every kind by what it takes in a layer, least first."""
         known = self.data.models[model]
         found = [
             (self.layer(model, layer, "taken", name), known.condition(name).label)
@@ -280,16 +216,18 @@ class Findings:
         return sorted(found, key=lambda pair: pair[0].value)
 
     @functools.cached_property
-    def alike(self):
-        """Names of the models in whose first layer the pattern moves alike whatever is added, in
-        every head; none where the kinds differ in length, or there is only one."""
+    def alike(self) -> list[str]:
+        """Names of the models in whose first layer every head moves alike whatever is added.
+
+        Empty if the kinds differ in length, or if there is only one.
+        """
         if not self.same_length or len(self.kinds) < 2:
             return []
         models = self.data.models
         return [one.name for n, one in enumerate(models) if self._differing(n, FIRST) < ALIKE]
 
     def _differing(self, model, layer):
-        """How much the total variation of a head depends on the condition, at most."""
+        """The most by which the total variation of a head depends on the condition."""
         heads = range(FIRST, self.data.models[model].heads + FIRST)
         values = [
             [self.head(model, layer, head, "total_variation", name).value for head in heads]
@@ -297,36 +235,9 @@ class Findings:
         ]
         return float(np.ptp(values, 0).max())
 
-    def _value(self, effects, at, layer, measure, condition, rows):
-        column = "lambda" if measure == "taken" else measure
-        if column not in MEASURES:
-            raise ReportError(f"unknown measure {measure!r}; known: taken, {', '.join(MEASURES)}.")
-        at = at & (effects["layer"] == layer - FIRST) & (effects["rows"] == rows)
-        at = np.flatnonzero(at & (effects["condition"] == condition))
-        if len(at) != 1:
-            raise ReportError(
-                f"there is no {measure} of condition {condition!r} in layer {layer}; layers and "
-                f"heads count from {FIRST}, conditions that add a segment are: "
-                f"{', '.join(self.added) or 'none'}."
-            )
-        found = Value(float(effects[column][at[0]]), float(effects[f"{column}_error"][at[0]]))
-        return found.rest if measure == "taken" else found
-
-    # --- Lines
-
-    def peak(self, model, layer, head, condition, cut=False, reduction="mean"):
-        """The `Peak` of a line, over the positions that all prompts have.
-
-        cut: whether what the condition adds is cut out, and positions are those without it
-        """
-        text, values = self._line(model, layer, head, condition, cut, reduction)
-        position = int(np.nanargmax(values))
-        place = int(text.positions[position]) if cut else position
-        return Peak(position, text.tokens[place], float(values[position]), place in text.new)
-
-    def highest(self, place, conditions):
-        """Which of those conditions that were measured has the highest peak in a head; the first
-        one where the head was not.
+    def highest(self, place: Place, conditions: list[str]) -> str:
+        """The condition with the highest peak in a head, of those that were measured; the first of
+        them if the head was not.
 
         place: (model, layer, head)
         """
@@ -334,19 +245,3 @@ class Findings:
         if not self.there([place]):
             return known[0]
         return max(known, key=lambda condition: self.peak(*place, condition).value)
-
-    def has(self, model, layer, head, condition, position, cut=False, reduction="mean"):
-        """Whether a line has a value at a position."""
-        values = self._line(model, layer, head, condition, cut, reduction)[1]
-        return position < len(values) and bool(np.isfinite(values[position]))
-
-    def at(self, model, layer, head, condition, position, cut=False, reduction="mean"):
-        """The value of a line at a position; NaN where it has none."""
-        return float(self._line(model, layer, head, condition, cut, reduction)[1][position])
-
-    def _line(self, model, layer, head, condition, cut, reduction):
-        known = self.data.models[model]
-        text = known.condition(condition)
-        values = known.received(layer - FIRST, head - FIRST)[condition][reduction][0]
-        values = np.where(text.counts == known.prompts, values, np.nan)
-        return text, text.aligned(values) if cut else values

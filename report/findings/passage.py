@@ -9,39 +9,32 @@ import functools
 import numpy as np
 
 from report.datasets.formats.head_statistics import MEASURES
+from report.datasets.read.passage import PassageData, PassageModels
 from report.errors import ReportError
-from report.figures import alignment_vs_magnitude
 from report.figures.parts import score_terms
-from report.figures.parts.heads import Head, MagnitudeRatio, largest
-
-FEWEST_POINTS = 8
-"""A median of fewer points than this is not quoted."""
+from report.figures.parts.heads import Head, largest
+from report.findings.attention import PLACES, TERMS, summary
+from report.findings.updates import UpdateFindings
 
 LEAST_CHANGE = 0.01
-"""Means of a measure, which is between 0 and 1, that differ by less neither rise nor fall."""
+"""If means of a measure (between 0 and 1) differ by less, they neither rise nor fall."""
 
 STEP_BACK = 0.1
-"""Of all that a mean rises or falls over the layers, what single layers may lose of it again."""
+"""The fraction of its whole rise that a mean may fall back by and still rise; and the reverse."""
 
 TIMES_EVEN = {"habit": 4, "sink": 2}
-"""How far beyond even attention a habit is, of which a passage has one example a token, and a sink,
-which is an average of probabilities."""
+"""How many times the share of even attention a habit or a sink must have. A habit needs more, since
+a passage has only one example of it a token; a sink is an average of probabilities."""
 
 NEIGHBOURS = {"previous_token": -1, "next_token": 1}
 """Targets that only a passage is asked for -> how far they are from the current token."""
 
-PLACES = ("first_token", "last_token", *NEIGHBOURS)
-"""Targets that are told by their place."""
 
-TERMS = ("content", "bias", "position")
-"""The terms that can differ between the targets of a token."""
-
-
-def context(data):
+def context(data: PassageData | PassageModels) -> dict:
     """What templates of articles about a passage use: see `report.findings`.
 
-    `compared` is a list with an entry a model, of its label, name, data and what `_of_one` gives;
-    where there is one model, its findings stand by themselves too.
+    `compared` is a list with one entry per model: label, name, data and what `_of_one` gives. If
+    there is only one model, its findings also stand by themselves.
     """
     several = len(data.models) > 1
     labels = data.labels if several else [data.label]
@@ -61,22 +54,20 @@ def _of_one(data):
     }
 
 
-class Findings:
+class Findings(UpdateFindings):
     """Numbers of one article, computed from its datasets when they are asked for."""
 
     least_lead = 0.05
-    """Mean probability by which a largest target is ahead of the second at least, to lead it."""
+    """If the largest target is ahead of the second by less (mean probability), it hardly leads."""
 
-    def __init__(self, data):
-        self.data = data
-
-    def values(self, measure, source="corpus"):
+    def values(self, measure: str, source: str = "corpus") -> np.ndarray:
         """A measure of every head, float [layer, head].
 
-        measure: itself, first_token, concentration (figures 4 to 6), or previous_token or
-            next_token (fraction of the passage's tokens whose largest target is the token before
-            or after, of those that have one)
-        source: "passage" or "corpus"; previous_token and next_token: of the passage, always
+        measure: itself, first_token, concentration, previous_token or next_token. The last two are
+            the fraction of the passage's tokens whose largest target is the token before or after,
+            of those that have one
+        source: "passage" or "corpus"; previous_token and next_token are always of the passage
+        raises: ReportError for an unknown measure
         """
         if measure in NEIGHBOURS:
             return self._neighbour(NEIGHBOURS[measure])
@@ -86,36 +77,36 @@ class Findings:
         table = self.data.head_statistics
         return table[measure][table["source"] == source].reshape(self.data.layers, self.data.heads)
 
-    def strongest(self, measure, source="corpus"):
+    def strongest(self, measure: str, source: str = "corpus") -> Head:
         """The `Head` with the largest value of a measure."""
         return largest(self.values(measure, source))
 
-    def count(self, measure, at_least, source="corpus"):
+    def count(self, measure: str, at_least: float, source: str = "corpus") -> int:
         """How many heads reach a value."""
         return int((self.values(measure, source) >= at_least).sum())
 
-    def narrow(self, measure, at_least, source="corpus"):
-        """How many of those heads have a largest target that hardly leads the second."""
+    def narrow(self, measure: str, at_least: float, source: str = "corpus") -> int:
+        """How many of the heads that reach a value have a largest target that hardly leads."""
         reach = self.values(measure, source) >= at_least
         return int((reach & (self.values("concentration", source) < self.least_lead)).sum())
 
-    def layer_means(self, measure, source="corpus"):
-        """Mean over the heads of each layer, list of float [layer]."""
+    def layer_means(self, measure: str, source: str = "corpus") -> list[float]:
+        """Mean over the heads of every layer."""
         return self.values(measure, source).mean(1).tolist()
 
-    def hardly_leading(self, source="corpus"):
-        """The first layers in which the largest target of the average head hardly leads the second:
-        list of int, up to the first layer in which it does."""
+    def hardly_leading(self, source: str = "corpus") -> list[int]:
+        """The first layers in which, on average over heads, the largest target hardly leads: all
+        layers before the first one in which it leads."""
         means = self.layer_means("concentration", source)
         leads = [layer for layer, mean in enumerate(means) if mean >= self.least_lead]
         return list(range(leads[0] if leads else len(means)))
 
-    def trend(self, measure, source="corpus"):
+    def trend(self, measure: str, source: str = "corpus") -> str:
         """How the mean over heads goes from layer to layer, as a verb phrase.
 
         returns: "rises", "falls", "goes up and down" or "hardly changes"
 
-        It rises where no layer lies below one before it by more than `STEP_BACK` of the whole way.
+        It rises if no layer lies below an earlier one by more than `STEP_BACK` of the whole way.
         """
         means = np.array(self.layer_means(measure, source))
         way = np.ptp(means)
@@ -127,11 +118,11 @@ class Findings:
             return "falls"
         return "goes up and down"
 
-    def turns(self, measure, source="corpus"):
+    def turns(self, measure: str, source: str = "corpus") -> dict[str, tuple[int, float]]:
         """Where a mean that goes up and down is farthest from both ends of the layers.
 
-        returns: dict of "high" and "low" to (layer, mean), each only where an inner layer is beyond
-            the first and the last by `LEAST_CHANGE` or more
+        returns: "high" and "low" -> (layer, mean), only where an inner layer is beyond the first
+            and the last layer by `LEAST_CHANGE` or more
         """
         if self.trend(measure, source) != "goes up and down":
             return {}
@@ -149,13 +140,13 @@ class Findings:
         }
 
     @functools.cached_property
-    def largest_target_shares(self):
+    def largest_target_shares(self) -> dict[str, float]:
         """Where the largest targets of the passage lie: fractions of all (token, head) pairs.
 
-        returns: dict with itself, first_token, previous_token, next_token, other; token 0 left
-            out; the token before is not counted again where it is token 0
+        returns: itself, first_token, previous_token, next_token, other. Token 0 is left out as a
+            current token. A previous token that is token 0 counts as the first token only
         """
-        target = self._shards["largest_target"][:, :, 1:]
+        target = self.attention["largest_target"][:, :, 1:]
         token = np.arange(1, self.data.length)
         first = target == 0
         shares = {
@@ -169,43 +160,45 @@ class Findings:
         }
 
     @functools.cached_property
-    def mean_probability(self):
+    def mean_probability(self) -> dict[str, np.ndarray]:
         """What each head gives to some targets over the passage: dict to float [layer, head].
 
-        returns: first_token: mean probability over all tokens but token 0; last_token: over all
-            but the last, 0 in a causal model; sink: what no token gets, over all tokens
+        returns: first_token: mean over all tokens but token 0; last_token: mean over all but the
+            last, 0 in a causal model; sink: what no token gets, mean over all tokens
         """
-        return {name: self._shards[name] for name in ("first_token", "last_token", "sink")}
+        return {name: self.attention[name] for name in ("first_token", "last_token", "sink")}
 
-    def most_given(self, target, least=0):
-        """The `Head` that gives most to a target of `mean_probability`, of those that give it at
-        least so much, and more than even attention would; least: 0 for all heads."""
+    def most_given(self, target: str, least: float = 0) -> Head:
+        """The `Head` that gives most to a target of `mean_probability`.
+
+        least: only heads that are `beyond_even` with it; 0: all heads
+        """
         kept = self.beyond_even(target, least) if least else True
         return largest(self.mean_probability[target] * kept)
 
     @functools.cached_property
-    def even_attention(self):
+    def even_attention(self) -> dict[str, np.ndarray]:
         """What even attention would give to some targets over the passage: as `mean_probability`.
 
-        returns: dict of first_token, last_token, previous_token, next_token to float [layer, head]:
-            mean over the tokens that can have such a target of 1 / number of visible targets, or
-            of 0 where a window hides it; so often would it be the largest target by chance
+        returns: first_token, last_token, previous_token, next_token -> float [layer, head]. A mean
+            over the tokens that can have such a target of 1 / number of visible targets, or of 0
+            where a window hides it. By chance, it would be the largest target just as often
         """
-        return {name: self._shards[f"even_{name}"] for name in PLACES}
+        return {name: self.attention[f"even_{name}"] for name in PLACES}
 
-    def is_habit(self, head, measure):
-        """Whether a `Head` of a neighbour measure has it for most tokens, and not by chance.
+    def is_habit(self, head: Head, measure: str) -> bool:
+        """Whether a head has a neighbour measure for most tokens, and not by chance.
 
-        Of few tokens, each with few targets, some head always has half by chance.
+        If tokens and targets are few, some head always reaches one half by chance.
         """
         even = self.even_attention[measure][head.layer, head.head]
         return bool(head.value >= max(0.5, TIMES_EVEN["habit"] * even))
 
-    def beyond_even(self, target, least, mean=False):
+    def beyond_even(self, target: str, least: float, mean: bool = False) -> np.ndarray | bool:
         """Heads that give a target of `mean_probability` much more than even attention would.
 
-        target: "first_token" or "last_token"; least: what they give it at least
-        mean: ask it of the mean over all heads instead
+        target: "first_token" or "last_token"; least: a mean probability that they must reach
+        mean: whether to judge the mean over all heads instead
         returns: bool [layer, head], or one bool
         """
         given, even = self.mean_probability[target], self.even_attention[target]
@@ -214,16 +207,16 @@ class Findings:
         return given >= np.maximum(least, TIMES_EVEN["sink"] * even)
 
     @functools.cached_property
-    def term_spreads(self):
+    def term_spreads(self) -> dict[str, np.ndarray]:
         """How much each term varies between the targets of a token: dict of term to [layer, head].
 
-        Of content, bias and position those that vary in some head. The standard deviation over
-        the targets of a row, averaged over all rows with at least two targets. A term that is the
-        same for all targets has no say in the probabilities.
+        Has those of content, bias and position that vary in some head. The standard deviation over
+        the targets of a row, averaged over rows with at least two targets. A term that is the same
+        for all targets does not affect the probabilities.
         """
-        return {name: self._shards[name] for name in TERMS if (self._shards[name] > 1e-9).any()}
+        return {name: self.attention[name] for name in TERMS if (self.attention[name] > 1e-9).any()}
 
-    def leading_term(self, name):
+    def leading_term(self, name: str) -> int:
         """How many heads vary most in this term."""
         names = list(self.term_spreads)
         if name not in names:
@@ -231,163 +224,30 @@ class Findings:
         stacked = np.stack([self.term_spreads[key] for key in names])
         return int((stacked.argmax(0) == names.index(name)).sum())
 
-    def layers_without(self, name):
-        """Layers in which a term that others have is the same for all targets, list of int."""
+    def layers_without(self, name: str) -> list[int]:
+        """Layers in which a term is the same for all targets, though it varies in other layers."""
         none = (self.term_spreads[name] <= 1e-9).all(1)
         return np.flatnonzero(none).tolist()
 
-    def extreme_spread(self, name):
+    def extreme_spread(self, name: str) -> Head:
         """The `Head` in which a term varies most between targets."""
         return largest(self.term_spreads[name])
 
     @functools.cached_property
-    def windows(self):
-        """Layers whose tokens do not see all that they could: dict of layer to most targets seen.
+    def windows(self) -> dict[int, int]:
+        """Layers with a window: layer -> the most targets that a token sees.
 
-        Only where it shows in this passage; a window longer than the passage hides nothing.
+        A window longer than the passage hides nothing and is left out.
         """
         windows = {n: self.data.visible(n, 0).window for n in range(self.data.layers)}
         return {layer: window for layer, window in windows.items() if window is not None}
 
-    @functools.cached_property
-    def raw_ratio(self):
-        """How many times longer updates are before the norm that rescales them (median).
-
-        None for a model without such a norm.
-        """
-        tables = [self.data.updates(layer)["points"] for layer in range(self.data.layers)]
-        if "raw_magnitude" not in tables[0]:
-            return None
-        ratios = [t["raw_magnitude"] / np.maximum(t["magnitude"], 1e-9) for t in tables]
-        return float(np.median(np.concatenate(ratios)))
-
-    def median_magnitude(self, layer):
-        """Median over tokens and heads of a layer's update magnitude."""
-        return float(np.median(self.data.updates(layer)["points"]["magnitude"]))
-
-    @functools.cached_property
-    def strongest_update(self):
-        """The `Head` with the largest median update magnitude."""
-        return largest(np.median(self._per_token("magnitude"), axis=2))
-
-    def opposing(self, layer=None):
-        """Fraction of updates (of a layer, or of all) that point against the hidden state."""
-        alignment = self._per_token("alignment")
-        return float(((alignment if layer is None else alignment[layer]) < 0).mean())
-
-    def opposing_by_layer(self):
-        """Two pairs (layer, fraction) of `opposing`: where it is largest, and where smallest.
-
-        The layer that shows best what holds for most updates of all layers comes first.
-        """
-        found = [(layer, self.opposing(layer)) for layer in range(self.data.layers)]
-        ordered = sorted(found, key=lambda each: each[1], reverse=self.opposing() > 0.5)
-        return ordered[0], ordered[-1]
-
-    @functools.cached_property
-    def most_opposing(self):
-        """The `Head` with the smallest mean alignment."""
-        means = self._per_token("alignment").mean(2)
-        found = largest(-means)
-        return Head(found.layer, found.head, -found.value)
-
-    @functools.cached_property
-    def most_aligned(self):
-        """The `Head` with the largest mean alignment."""
-        return largest(self._per_token("alignment").mean(2))
-
-    @functools.cached_property
-    def mean_size_of_orientation(self):
-        """Mean over all updates of their orientation without its sign, between 0 and 1."""
-        return float(np.abs(self._per_token("alignment")).mean())
-
-    @functools.cached_property
-    def length_with_orientation(self):
-        """Which way longer updates turn, for each layer: list of -1 (against the hidden state), 1
-        (along with it) and 0 (length says little), as the caption of that figure has it."""
-        tables = [self.data.updates(layer)["points"] for layer in range(self.data.layers)]
-        return [alignment_vs_magnitude.tendency(points)[0] for points in tables]
-
-    @functools.cached_property
-    def first_token_updates(self):
-        """Are updates shorter where the largest target is the first token? Compared layer by layer.
-
-        A layer compares its heads, too: those that look there often with those that do not.
-
-        returns: list of `MagnitudeRatio`, one for each layer with at least 8 points of either kind,
-            token 0 left out; the smallest ratio first
-        """
-        found = [self._first_token_ratio(layer) for layer in range(self.data.layers)]
-        return sorted(filter(None, found), key=lambda each: each.ratio)
-
-    @functools.cached_property
-    def first_token_updates_of_heads(self):
-        """The same within each head, so that no head is compared with another."""
-        shape = self.data.layers, self.data.heads
-        found = [self._first_token_ratio(*at) for at in np.ndindex(*shape)]
-        return sorted(filter(None, found), key=lambda each: each.ratio)
-
-    def _first_token_ratio(self, layer, head=None):
-        points = self.data.updates(layer)["points"]
-        keep = points["token"] > 0
-        if head is not None:
-            keep &= points["head"] == head
-        first = points["largest_target"][keep] == 0
-        magnitude = points["magnitude"][keep]
-        if min(first.sum(), (~first).sum()) < FEWEST_POINTS:
-            return None
-        at_first, elsewhere = np.median(magnitude[first]), np.median(magnitude[~first])
-        return MagnitudeRatio(layer, float(at_first), float(elsewhere), head)
-
     def _neighbour(self, step):
-        target = self._shards["largest_target"]
+        target = self.attention["largest_target"]
         at = target == np.arange(self.data.length) + step
         return (at[:, :, 1:] if step < 0 else at[:, :, :-1]).mean(2)
 
     @functools.cached_property
-    def _shards(self):
-        """What is asked of the attention datasets, all read once: dict to [layer, head, …]."""
-        shape = (self.data.layers, self.data.heads)
-        names = ("first_token", "last_token", "sink", *TERMS, *(f"even_{p}" for p in PLACES))
-        found = {name: np.zeros(shape) for name in names}
-        found["largest_target"] = np.zeros((*shape, self.data.length), int)
-        for at in np.ndindex(*shape):
-            attention = self.data.attention(*at)
-            probability, seen = attention.probability, attention.visible.mask()
-            found["largest_target"][at] = attention.largest_targets[:, 0]
-            found["first_token"][at] = probability[1:, 0].mean()
-            found["last_token"][at] = probability[:-1, -1].mean()
-            found["sink"][at] = 0 if attention.sink is None else 1 - probability.sum(1).mean()
-            for name, share in _even(seen).items():
-                found[f"even_{name}"][at] = share
-            for name, term in attention.terms.items():
-                if name in TERMS:
-                    found[name][at] = _row_spread(term.matrix(), seen)
-        return found
-
-    def _column(self, name):
-        layers = range(self.data.layers)
-        return np.concatenate([self.data.updates(layer)["points"][name] for layer in layers])
-
-    def _per_token(self, name):
-        """A column of the update tables as [layer, head, token]."""
-        return self._column(name).reshape(self.data.layers, self.data.heads, -1)
-
-
-def _even(seen):
-    """What even attention over what is seen, bool [query, key], gives to each of PLACES."""
-    even = seen / seen.sum(1, keepdims=True)
-    ways = even[1:, 0], even[:-1, -1], np.diagonal(even, -1), np.diagonal(even, 1)
-    return dict(zip(PLACES, [way.mean() for way in ways], strict=True))
-
-
-def _row_spread(matrix, seen):
-    """Mean over rows with a choice of the standard deviation over the targets that are seen."""
-    choice = seen.sum(1) > 1
-    if not choice.any():
-        return 0.0
-    values, seen = matrix[choice], seen[choice]
-    count = seen.sum(1)
-    mean = (values * seen).sum(1) / count
-    variance = ((values - mean[:, None]) ** 2 * seen).sum(1) / count
-    return float(np.sqrt(variance).mean())
+    def attention(self) -> dict[str, np.ndarray]:
+        """What all heads attend to, as `report.findings.attention.summary` gives it."""
+        return summary(self.data)

@@ -5,22 +5,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.figures.parts.heads import largest
+from report.datasets.read.sweep import ModelHabits, SweepStudy
+from report.figures.parts.heads import Head, largest
 from report.figures.parts.over_models import HABITS, OFTEN
 
 
-def context(data):
+def context(data: SweepStudy) -> dict:
     """What templates of articles about many models use: see `report.findings`."""
     return {"find": Findings(data)}
 
 
 @dataclass(frozen=True)
 class Rise:
-    """The two checkpoints in a row between which something grows most."""
+    """Two checkpoints, one after the other, between which something grows most."""
 
-    before: object
-    """`ModelHabits`."""
-    after: object
+    before: ModelHabits
+    after: ModelHabits
     low: float
     """The value at the first of the two."""
     high: float
@@ -28,7 +28,7 @@ class Rise:
 
 @dataclass(frozen=True)
 class Shared:
-    """A habit that all compared models have heads for, more or less."""
+    """A habit that all compared models have heads for."""
 
     habit: str
     words: str
@@ -37,7 +37,7 @@ class Shared:
     """What the strongest head of every model reaches."""
 
     @property
-    def of(self):
+    def of(self) -> str:
         """What that is a fraction of."""
         return "of the tokens" if self.habit in OFTEN else "of its probability"
 
@@ -49,113 +49,111 @@ class Findings:
     model: `ModelHabits`, default: the last checkpoint of the training
     """
 
-    def __init__(self, data):
+    def __init__(self, data: SweepStudy) -> None:
         self.data = data
 
     @property
-    def checkpoints(self):
-        """The models that are of one training, by step."""
+    def checkpoints(self) -> list[ModelHabits]:
+        """The models of one training, by step."""
         return self.data.training
 
     @property
-    def compared(self):
+    def compared(self) -> list[ModelHabits]:
         """The other models."""
         return self.data.compared
 
     @property
-    def first(self):
+    def first(self) -> ModelHabits:
         """The first checkpoint."""
         return self.checkpoints[0]
 
     @property
-    def last(self):
+    def last(self) -> ModelHabits:
         """The last checkpoint."""
         return self.checkpoints[-1]
 
-    def at(self, step):
+    def at(self, step: int) -> ModelHabits:
         """The checkpoint saved at a step, or the last one before it; the first where none is."""
         return [m for m in self.checkpoints if m.step <= max(step, self.first.step)][-1]
 
-    def after(self, step):
+    def after(self, step: int) -> ModelHabits | None:
         """The first checkpoint saved after a step, None if there is none."""
         return next((model for model in self.checkpoints if model.step > step), None)
 
-    def strongest(self, measure, model=None):
+    def strongest(self, measure: str, model: ModelHabits | None = None) -> Head:
         """The `Head` of a model with the largest value."""
         return largest((model or self.last).habit(measure))
 
-    def runner_up(self, measure, model=None):
+    def runner_up(self, measure: str, model: ModelHabits | None = None) -> Head:
         """The `Head` of a model with the second largest value."""
         values = np.array((model or self.last).habit(measure), float)
         top = largest(values)
         values[top.layer, top.head] = -np.inf
         return largest(values)
 
-    def value(self, measure, head, model=None):
+    def value(self, measure: str, head: Head, model: ModelHabits | None = None) -> float:
         """The value of one head, a `Head`, in a model."""
         return float((model or self.last).habit(measure)[head.layer, head.head])
 
-    def mean(self, measure, model=None):
+    def mean(self, measure: str, model: ModelHabits | None = None) -> float:
         """The mean over all heads of a model."""
         return float((model or self.last).habit(measure).mean())
 
-    def highest(self, measure, models):
+    def highest(self, measure: str, models: list[ModelHabits]) -> float:
         """The largest value of any head of some models."""
         return max(float(model.habit(measure).max()) for model in models)
 
-    def heads(self, measure, value, model=None):
+    def heads(self, measure: str, value: float, model: ModelHabits | None = None) -> int:
         """How many heads of a model reach a value."""
         return int(((model or self.last).habit(measure) >= value).sum())
 
-    def layers(self, measure, value, model=None):
+    def layers(self, measure: str, value: float, model: ModelHabits | None = None) -> list[int]:
         """The layers that hold those heads, list of int."""
         found = (model or self.last).habit(measure) >= value
         return np.flatnonzero(found.any(axis=1)).tolist()
 
-    def reached(self, measure, head, value):
+    def reached(self, measure: str, head: Head, value: float) -> ModelHabits | None:
         """The first checkpoint at which one head, a `Head`, reaches a value; None if none does."""
         return next((m for m in self.checkpoints if self.value(measure, head, m) >= value), None)
 
-    def rise(self, measure):
+    def rise(self, measure: str) -> Rise:
         """The `Rise` of the largest value of any head."""
         return self._rise([float(model.habit(measure).max()) for model in self.checkpoints])
 
-    def rise_of(self, measure, head):
-        """The `Rise` of one head, a `Head`."""
-        return self._rise([self.value(measure, head, model) for model in self.checkpoints])
-
-    def gain(self, model=None):
-        """By how many nats a token random tokens are easier for having been said before."""
+    def gain(self, model: ModelHabits | None = None) -> float:
+        """How much lower the loss on random tokens is when they were said before, nats a token."""
         model = model or self.last
         return model.loss("unrepeated") - model.loss("second")
 
-    def rise_of_gain(self):
-        """The `Rise` of that."""
+    def rise_of_gain(self) -> Rise:
+        """The `Rise` of `gain`."""
         return self._rise([self.gain(model) for model in self.checkpoints])
 
-    def credulous(self):
-        """The checkpoint that loses most on tokens that are not repeated, above those said first;
-        None if none loses more."""
+    def credulous(self) -> ModelHabits | None:
+        """The checkpoint with the largest `surprise`; None if none is surprised."""
         model = max(self.checkpoints, key=self.surprise)
         return model if self.surprise(model) > 0 else None
 
-    def surprise(self, model):
-        """By how many nats tokens that are not repeated are harder than those said first."""
+    def surprise(self, model: ModelHabits) -> float:
+        """How much higher the loss is on the control than on tokens said first, nats a token.
+
+        Such a model expects a repetition that does not come.
+        """
         return model.loss("unrepeated") - model.loss("first")
 
     @property
-    def guess(self):
-        """Loss of a model that takes every token for equally likely, nats a token."""
+    def guess(self) -> float:
+        """Loss of a model to which all tokens are equally likely, nats a token."""
         return math.log(self.last.manifest["model"]["vocabulary"])
 
-    def lowest(self, of, since):
-        """The checkpoint with the smallest loss from a checkpoint on."""
+    def lowest(self, of: str, since: ModelHabits) -> ModelHabits:
+        """The checkpoint with the smallest loss, of one and all later ones."""
         later = [model for model in self.checkpoints if model.step >= since.step]
         return min(later, key=lambda model: model.loss(of))
 
-    def drills(self, step, model=None):
-        """Fraction of training sequences at a step that are drills, as the recipe of a model says;
-        None if it does not."""
+    def drills(self, step: int, model: ModelHabits | None = None) -> float | None:
+        """Fraction of training sequences that are drills at a step; None if the model's recipe does
+        not say."""
         recipe = (model or self.last).recipe
         try:
             falling = recipe["drill"] - recipe["drill_slope"] * step
@@ -163,33 +161,36 @@ class Findings:
         except KeyError:
             return None
 
-    def feeder(self, model):
-        """The `Head` of a model that gives most to the token before, among random tokens, in a
-        layer below all heads that reach half of what came next; None if there is no such layer."""
+    def feeder(self, model: ModelHabits) -> Head | None:
+        """The head below all induction heads that gives most to the token before, on random tokens.
+
+        Induction heads are those with an induction score of 0.5 or more. None if there are none, or
+        if one of them is in the first layer.
+        """
         layers = self.layers("induction", 0.5, model)
         below = model.habit("previous_random")[: layers[0]] if layers else []
         return largest(below) if len(below) else None
 
-    def peak(self, measure, upto):
+    def peak(self, measure: str, upto: int) -> tuple[ModelHabits, Head]:
         """(checkpoint, `Head`) of the largest value of any head up to a step."""
         early = [model for model in self.checkpoints if model.step <= upto]
         model = max(early, key=lambda each: each.habit(measure).max())
         return model, largest(model.habit(measure))
 
-    def shared_habit(self):
-        """Of the habits of heads, the one with the strongest head in the compared model where that
-        is weakest: `Shared`."""
+    def shared_habit(self) -> Shared:
+        """The habit that every compared model has the strongest head for, judged by the weakest of
+        them."""
         found = [
             Shared(habit, words, min(float(one.habit(habit).max()) for one in self.compared))
             for habit, words in HABITS.items()
         ]
         return max(found, key=lambda each: each.least)
 
-    def finished(self):
-        """Of the compared models, the one with the shape and the recipe of the checkpoints, and no
-        fewer steps; None if there is none.
+    def finished(self) -> ModelHabits | None:
+        """The compared model with the shape and the recipe of the checkpoints and at least as many
+        steps; None if there is none.
 
-        Recipes are alike if they agree in all that both tell: later ones have more numbers.
+        Recipes are alike if they agree in all that both state, since later recipes state more.
         """
         last = self.last
         shape = (last.layers, last.heads, last.parameters)

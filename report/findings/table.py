@@ -6,24 +6,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from report.datasets.formats.token_classes import CLASSES
+from report.datasets.read.table import TableData
 from report.figures.parts import score_terms, target_classes
 from report.figures.parts.heads import Head, largest
+from report.findings.repetition import RepetitionFindings
 
 BEYOND = 1.5
 """A head that gives a class this many times what even attention would give prefers it."""
 
 FAR_APART = 2
-"""How many times as much as in any other way to write the table is far apart."""
+"""A rendering is far apart if it gives this many times as much as any other."""
 
 LEAST, TIMES_EVEN = 0.2, 3
-"""What a head gives at least to repetitions to be said to look for them: of all its attention, and
-against even attention."""
+"""A head looks for repetitions if it gives them at least this much of its attention, and this many
+times what even attention would."""
 
 MOST = 8
 """Heads that are listed, at most."""
 
 
-def context(data):
+def context(data: TableData) -> dict:
     """What templates of articles about a table use: see `report.findings`."""
     return {
         "find": TableFindings(data),
@@ -35,7 +37,7 @@ def context(data):
 
 @dataclass(frozen=True)
 class Column:
-    """What a head gives to the cells above in one column, from the cells of that column."""
+    """What the cells of one column give to the cells above them, in one head."""
 
     name: str
     share: float
@@ -44,75 +46,71 @@ class Column:
 
 @dataclass(frozen=True)
 class Reader:
-    """A head that prefers the column of the current token, and what that is made of."""
+    """A head that prefers the column of the current token, and why."""
 
     head: Head
     """Its value is what it gives to the same column above."""
     habit: str
     """"copies" or "followers", whichever has more of that."""
     part: float
-    """The fraction of that which the habit has."""
+    """The fraction of its value that goes to this habit."""
     even_part: float
-    """The same of even attention."""
-    columns: list
-    """`Column` or None, one a column of the table."""
+    """The same fraction of even attention."""
+    columns: list[Column | None]
+    """One entry a column of the table; None if no token of it is measured."""
 
     @property
-    def explained(self):
-        """Whether the habit has most of it, and not by chance."""
+    def explained(self) -> bool:
+        """Whether the habit makes up most of the value, and not by chance."""
         return self.part > 0.5 and self.part >= BEYOND * self.even_part
 
 
 @dataclass(frozen=True)
 class Apart:
-    """What the heads of a layer give to a class in one way to write the table, where that is far
-    more than in the others."""
+    """A layer that gives far more to a class in one rendering than in the others."""
 
     target: str
     layer: int
     rendering: str
-    times: dict
-    """Of every rendering, times even attention."""
+    times: dict[str, float]
+    """Rendering -> what the layer gives, as a multiple of even attention."""
     head: Head
-    """The one that gives most there."""
+    """The head of the layer that gives most in this rendering."""
     even: float
     """What even attention would give."""
     most: bool
     """Whether that head gives more than all others of the layer together."""
 
 
-class TableFindings:
+class TableFindings(RepetitionFindings):
     """Numbers of one article, computed from its datasets when they are asked for.
 
     target: a class of `report.datasets.formats.token_classes.CLASSES`
     rendering: a way to write the table; default: the first, of which all is known
     """
 
-    def __init__(self, data):
-        self.data = data
-
-    def shares(self, target, rendering=None):
-        """What every head gives to a class, float [layer, head]; 0 for one that does not occur."""
+    def shares(self, target: str, rendering: str | None = None) -> np.ndarray:
+        """What every head gives to a class, float [layer, head]; 0 if the class does not occur."""
         if target not in self.data.targets:
             return np.zeros((self.data.layers, self.data.heads))
         return self.data.shares(target, rendering or self.data.first.name)
 
-    def mean(self, target, rendering=None):
+    def mean(self, target: str, rendering: str | None = None) -> float:
         """Mean over all heads of what they give to a class."""
         return float(self.shares(target, rendering).mean())
 
-    def even(self, target, rendering=None):
+    def even(self, target: str, rendering: str | None = None) -> float:
         """What even attention would give to a class, mean over the layers."""
         if target not in self.data.targets:
             return 0.0
         return float(self.data.even(target, rendering or self.data.first.name).mean())
 
-    def given(self, target, head, rendering=None):
+    def given(self, target: str, head: Head, rendering: str | None = None) -> float:
         """What one head, a `Head`, gives to a class."""
         return float(self.shares(target, rendering)[head.layer, head.head])
 
-    def times(self, target, rendering=None, head=None):
-        """`mean` over `even`; 0 where even attention would give nothing.
+    def times(self, target: str, rendering: str | None = None, head: Head | None = None) -> float:
+        """`mean` divided by `even`; 0 if even attention would give nothing.
 
         head: the same of one head, a `Head`
         """
@@ -120,27 +118,27 @@ class TableFindings:
         given = self.given(target, head, rendering) if head else self.mean(target, rendering)
         return given / even if even else 0.0
 
-    def times_by_layer(self, target, rendering=None):
-        """The same of the heads of each layer, float [layer]; as `renderings_compared` shows it."""
+    def times_by_layer(self, target: str, rendering: str | None = None) -> np.ndarray:
+        """`times` of every layer, float [layer], as `renderings_compared` shows it."""
         if target not in self.data.targets:
             return np.zeros(self.data.layers)
         even = np.asarray(self.data.even(target, rendering or self.data.first.name), float)
         means = np.array(self.layer_means(target, rendering))
         return np.divide(means, even, out=np.zeros_like(means), where=even > 0)
 
-    def peak_of_times(self, target, rendering=None):
-        """The layer in which a class gets most against even attention."""
+    def peak_of_times(self, target: str, rendering: str | None = None) -> int:
+        """The layer in which a class gets the largest multiple of even attention."""
         return int(self.times_by_layer(target, rendering).argmax())
 
-    def least_times(self, target, heads):
-        """The least that one of these heads gives a class in a rendering but the first, times even
-        attention."""
+    def least_times(self, target: str, heads: list[Head]) -> float:
+        """The least that one of these heads gives a class in a rendering other than the first, as a
+        multiple of even attention."""
         others = [name for name in self.data.renderings if name != self.data.first.name]
         return min(self.times(target, name, head) for name in others for head in heads)
 
-    def apart(self):
-        """The `Apart` that is farthest from the other ways to write the table; None if all ways
-        give about the same."""
+    def apart(self) -> Apart | None:
+        """The case in which a rendering differs most from the others; None if all give about the
+        same."""
         found = []
         for target in self.data.targets:
             table = {name: self.times_by_layer(target, name) for name in self.data.renderings}
@@ -158,37 +156,37 @@ class TableFindings:
         even = float(np.asarray(self.data.even(target, name), float)[layer])
         return Apart(target, layer, name, times, head, even, bool(head.value > shares.sum() / 2))
 
-    def strongest(self, target, rendering=None):
+    def strongest(self, target: str, rendering: str | None = None) -> Head:
         """The `Head` that gives most to a class."""
         return largest(self.shares(target, rendering))
 
-    def layer_means(self, target, rendering=None):
+    def layer_means(self, target: str, rendering: str | None = None) -> list[float]:
         """Mean over the heads of each layer, list of float."""
         return self.shares(target, rendering).mean(1).tolist()
 
-    def peak(self, target, rendering=None):
+    def peak(self, target: str, rendering: str | None = None) -> int:
         """The layer whose heads give most to a class, on average."""
         return int(np.argmax(self.layer_means(target, rendering)))
 
-    def prefers(self, target, rendering=None):
+    def prefers(self, target: str, rendering: str | None = None) -> np.ndarray:
         """Heads that give a class `BEYOND` times what even attention would: bool [layer, head]."""
         even = self.even(target, rendering)
         return self.shares(target, rendering) >= BEYOND * even if even else self._none
 
     @functools.cached_property
-    def windows(self):
-        """Layers whose tokens do not see all there is: dict of layer to most targets seen."""
+    def windows(self) -> dict[int, int]:
+        """Layers with a window: layer -> the most targets that a token sees."""
         return {layer: seen for layer, seen in enumerate(self.data.windows) if seen is not None}
 
-    def steady(self, target):
-        """Whether all heads together give a class in every rendering about what is even."""
+    def steady(self, target: str) -> bool:
+        """Whether in every rendering a class gets about what even attention would give it."""
         return all(0.8 < self.times(target, name) < 1.2 for name in self.data.renderings)
 
-    def layers_of(self, target, rendering=None):
-        """The layers that have a head which prefers a class, list of int."""
+    def layers_of(self, target: str, rendering: str | None = None) -> list[int]:
+        """The layers that have a head which prefers a class."""
         return self.prefers(target, rendering).any(1).nonzero()[0].tolist()
 
-    def readers(self, target="same_column"):
+    def readers(self, target: str = "same_column") -> list[Head]:
         """Heads that prefer a class in every rendering: list of `Head`, largest value first."""
         found = np.all([self.prefers(target, name) for name in self.data.renderings], axis=0)
         return self._listed(found, target)
@@ -200,79 +198,38 @@ class TableFindings:
         return sorted(heads, key=lambda head: -head.value)
 
     @functools.cached_property
-    def reading(self):
+    def reading(self) -> list[Reader]:
         """The heads that prefer their column, at most `MOST`: list of `Reader`, largest first."""
         heads = self._listed(self.prefers("same_column"), "same_column")[:MOST]
         return [Reader(head, *self._habit(head), self.columns(head)) for head in heads]
 
-    def repeats(self, kind):
+    def repeats(self, kind: str) -> bool:
         """Whether the model has a head for "copies" or "followers", beyond chance."""
         return self.repeater(kind).value >= max(LEAST, TIMES_EVEN * self.even_repetition[kind])
 
     @property
-    def opening(self):
-        """The `Head` that a map opens at, with what it gives to the same column above: an induction
-        head if it prefers its column, since its stripes can be seen; else the one that gives its
-        column most."""
+    def opening(self) -> Head:
+        """The head that a map opens at, with what it gives to the same column above.
+
+        An induction head if it prefers its column, because its stripes are easy to see; else the
+        head that gives its column most.
+        """
         head = self.repeater("followers")
         at = head.layer, head.head
         if self.repeats("followers") and self.prefers("same_column")[at]:
             return Head(*at, float(self.shares("same_column")[at]))
         return self.strongest("same_column")
 
-    def explained_by(self, habit):
-        """How many of `reading` have most of what they give to their column from a habit."""
+    def explained_by(self, habit: str) -> int:
+        """How many of `reading` a habit explains."""
         return sum(each.explained and each.habit == habit for each in self.reading)
 
     @functools.cached_property
-    def ranked(self):
+    def ranked(self) -> list[str]:
         """Classes of the first rendering by `times`, largest first; those without tokens left
         out."""
         names = [name for name in self.data.targets if self.even(name) > 0]
         return sorted(names, key=lambda name: -self.times(name))
-
-    # --- Repetition, in the first rendering ----------------------------------------------------
-
-    @functools.cached_property
-    def repetition(self):
-        """What every head gives to repetitions, mean over the tokens of cells with a cell above.
-
-        returns: dict of float [layer, head]. copies: to earlier tokens that say the same as the
-            current one. followers: to tokens that come just after such a copy.
-            same_column_copies, same_column_followers: of these, in the same column above
-        """
-        names = ("copies", "followers")
-        shape = self.data.layers, self.data.heads
-        found = {name: np.zeros(shape) for each in names for name in (each, f"same_column_{each}")}
-        for at in np.ndindex(*shape):
-            probability = self.data.attention(*at).probability[self.data.current]
-            for name in names:
-                member = self._repeated[name]
-                found[name][at] = (probability * member).sum(1).mean()
-                above = (probability * (member & self._above)).sum(1).mean()
-                found[f"same_column_{name}"][at] = above
-        return found
-
-    @functools.cached_property
-    def even_repetition(self):
-        """What even attention would give to copies and followers: dict of float."""
-        seen = self.data.visible(0, 0).mask()[self.data.current]
-        return {
-            name: float(((member & seen).sum(1) / seen.sum(1)).mean())
-            for name, member in self._repeated.items()
-        }
-
-    def even_part(self, kind):
-        """Of what even attention would give to the same column above, the fraction that is copies
-        or followers; 0 where there is nothing above."""
-        seen = self.data.visible(0, 0).mask()[self.data.current]
-        even = seen / seen.sum(1, keepdims=True)
-        whole = (even * self._above).sum()
-        return float((even * (self._above & self._repeated[kind])).sum() / whole) if whole else 0.0
-
-    def repeater(self, kind):
-        """The `Head` that gives most to "copies" or "followers"."""
-        return largest(self.repetition[kind])
 
     def _habit(self, head):
         at = head.layer, head.head
@@ -281,7 +238,7 @@ class TableFindings:
         kind = max(parts, key=parts.get)
         return kind, float(parts[kind] / head.value), self.even_part(kind)
 
-    def columns(self, head):
+    def columns(self, head: Head) -> list[Column | None]:
         """What a head gives to the same column above, column by column.
 
         returns: list of `Column`, None for a column without tokens that are measured
@@ -298,22 +255,6 @@ class TableFindings:
                 even = ((above & seen[rows]).sum(1) / seen[rows].sum(1)).mean()
                 found[-1] = Column(name, float(share), float(even))
         return found
-
-    @functools.cached_property
-    def _repeated(self):
-        """bool [current, T]: copies of the current token before it, and what follows them."""
-        ids = np.array([token.id for token in self.data.tokens])
-        places = np.arange(len(ids))
-        copies = (ids[:, None] == ids) & (places < places[:, None])
-        followers = np.zeros_like(copies)
-        followers[:, 1:] = copies[:, :-1]
-        followers &= places <= places[:, None]
-        current = self.data.current
-        return {"copies": copies[current], "followers": followers[current]}
-
-    @functools.cached_property
-    def _above(self):
-        return self.data.classes[self.data.current] == list(CLASSES).index("same_column")
 
     @property
     def _none(self):

@@ -1,15 +1,18 @@
 """A page for each figure alone, to be shown in frames on other sites.
 
-They are plain HTML files beside the Markdown, with nothing of the theme: publishers of `site_src`
-copy them as they are, and list them neither in the search nor in the site's map.
+They are plain HTML files beside the Markdown, without the theme. Builders copy them as they are,
+and list them neither in the search nor in the site map.
 """
 
+from pathlib import Path
+
 from report import files
+from report.pages.article import ArticleFigures
 from report.pages.policy import policy
 from report.pages.templates import environment
 
 
-def write_embed_pages(article, site_src):
+def write_embed_pages(article: ArticleFigures, site_src: Path) -> None:
     """Write `embed/<article>/<figure>.html` below `site_src` for every figure of an article.
 
     Pages of figures that the article no longer has are removed.

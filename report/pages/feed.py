@@ -2,9 +2,11 @@
 
 from datetime import UTC, datetime, time
 from email.utils import format_datetime
+from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 from report import files
+from report.pages.page import Page, Site
 from report.text import xml_text
 
 FEED = "feed.xml"
@@ -15,10 +17,10 @@ NAMESPACES = {
 }
 
 
-def write_feed(pages, site, site_src):
-    """Write `feed.xml`, or remove it where the site has no address: a feed's links are whole.
+def write_feed(pages: list[Page], site: Site, site_src: Path) -> None:
+    """Write `feed.xml`. Remove it if the site has no address, since a feed needs whole links.
 
-    pages: list of `Page`, newest first; site: `Site`
+    pages: newest first
     """
     path = site_src / FEED
     if site.url:
@@ -27,7 +29,7 @@ def write_feed(pages, site, site_src):
         path.unlink(missing_ok=True)
 
 
-def feed(pages, site):
+def feed(pages: list[Page], site: Site) -> str:
     """The feed as XML text; the same pages give the same text."""
     for prefix, uri in NAMESPACES.items():
         Xml.register_namespace(prefix, uri)

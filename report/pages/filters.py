@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Collection, Iterable
 
 import yaml
 from markupsafe import Markup, escape
@@ -11,9 +12,7 @@ from report.text import SMALLEST, UNKNOWN, number, slug
 
 WORDS_A_MINUTE = 230
 
-
 SECONDS_A_FIGURE = 20
-
 
 SELF_CHECK = {
     "rows_sum_to_one": "Probabilities of a row sum to 1",
@@ -25,7 +24,7 @@ SELF_CHECK = {
     "update_length": "Length of an update, computed a second way",
     "output": "Attention output of the last layer measured is the untouched model’s",
 }
-
+"""Name of a comparison in the self-check -> what it states."""
 
 ROUTES = {
     "interface": "the attention interface of transformers",
@@ -35,40 +34,43 @@ ROUTES = {
 }
 """Ways to reach attention -> what they are."""
 
-
 UPDATES = {
     "raw": "what a head adds to the hidden state",
     "effective": "what a head adds to the hidden state, after the norm that rescales it",
     None: "not measurable",
 }
+"""Kind of update in a manifest -> what it is."""
 
 
-def reading_minutes(text, figures):
-    """Whole minutes to read an article of this Markdown text and so many figures, at least 1."""
+def reading_minutes(text: str, figures: int) -> int:
+    """Minutes to read an article, at least 1.
+
+    text: its Markdown; figures: how many it has
+    """
     joined = re.sub(r"</?span[^>]*>", "", text)  # the tokens of a word are one word
     words = len(re.sub(r"<[^>]*>", " ", joined).split())
     return max(1, round(words / WORDS_A_MINUTE + figures * SECONDS_A_FIGURE / 60))
 
 
-def markdown_text(text):
-    """Any text, so written that Markdown and HTML show it as it is: `{{ token.label | text }}`."""
+def markdown_text(text: object) -> Markup:
+    """Any text, escaped so that Markdown and HTML show it as it is: `{{ token.label | text }}`."""
     escaped = (c if c.isalnum() or c in " ," else f"&#{ord(c)};" for c in str(text))
     return Markup("".join(escaped))  # noqa: S704 (everything but letters and digits is escaped)
 
 
-def yaml_text(text):
+def yaml_text(text: object) -> Markup:
     """Any text as a quoted YAML scalar in one line, for front matter."""
     quoted = yaml.safe_dump(str(text), default_style='"', width=float("inf"))
     return Markup(quoted.strip())  # noqa: S704 (YAML's own quotes and escapes)
 
 
-def model_slug(name):
-    """The anchor of a model on the page of models; revisions of a folder stand under its name."""
+def model_slug(name: str) -> str:
+    """The anchor of a model on the page of models, shared by all its revisions."""
     return slug(name.partition("@")[0])
 
 
-def self_check_rows(numbers):
-    """The manifest's self-check as rows of what was compared, the difference and its limit."""
+def self_check_rows(numbers: dict) -> list[dict[str, str]]:
+    """The self-check of a manifest, one row a comparison: what, difference found, limit."""
     found, limits = numbers["differences"], numbers["limits"]
     return [
         {
@@ -80,16 +82,15 @@ def self_check_rows(numbers):
     ]
 
 
-def worst_of_limits(numbers):
-    """Of the manifest's self-check, the largest difference as a fraction of its limit."""
+def worst_of_limits(numbers: dict) -> float:
+    """The largest difference in the self-check of a manifest, as a fraction of its limit."""
     return max(numbers["differences"][name] / limit for name, limit in numbers["limits"].items())
 
 
-def spread(found, scale=1):
-    """A mean and its standard error, as exact as the error lets it be: "0.535 ± 0.004", with
-    spaces that no line ends at.
+def spread(found, scale: float = 1) -> str:
+    """A mean and its standard error, with as many digits as the error allows: "0.535 ± 0.004".
 
-    found: has value and error; the error is NaN where it is not known
+    found: has `value` and `error`; the error is NaN if it is not known
     """
     value, error = found.value * scale, found.error * scale
     if not math.isfinite(value):
@@ -101,13 +102,13 @@ def spread(found, scale=1):
     return f"{value:.{digits}f}\u00a0±\u00a0{error:.{digits}f}".replace("-", "−")
 
 
-def percent_spread(found):
+def percent_spread(found) -> str:
     """The same of fractions: "46.5 ± 0.4 %"."""
     said = spread(found, 100)
     return said if said == UNKNOWN else f"{said}\u00a0%"
 
 
-def broken_lines(label):
+def broken_lines(label: str) -> Markup:
     """A token's label as HTML with its line breaks, each after the mark that stands for it."""
     return Markup(re.sub("(↵+)", r"\1<br>", str(escape(label))))  # noqa: S704 (escaped here)
 
@@ -115,15 +116,15 @@ def broken_lines(label):
 UNTOUCHED = (
     r"^(?:```.*?^```|[ \t]*<|#|[!?]{3})[^\n]*|<code.*?</code>|<[^>]*>|`[^`\n]*`|\]\([^)\n]*\)"
 )
-"""Of Markdown: code, HTML of whole lines, headings, titles of boxes, tags and addresses."""
+"""Code, lines of HTML, headings, titles of boxes, tags and addresses in Markdown."""
 
 
 LONGEST_UNBROKEN = 20
-"""Letters of a name that a phone has room for in one line, also within a table."""
+"""The most letters of a name that fit one line on a phone, even in a table."""
 
 
-def unbroken(markdown, names):
-    """Markdown in which no line ends at the hyphen of one of `names`, unless they are long."""
+def unbroken(markdown: str, names: Iterable[str]) -> str:
+    """Markdown in which no line breaks at a hyphen inside one of `names`, unless it is long."""
     short = {name for name in names if "-" in name and len(name) <= LONGEST_UNBROKEN}
     forms = [re.escape(form) for name in short for form in (name, name.replace("-", "&#45;"))]
     if not forms:
@@ -135,10 +136,7 @@ def unbroken(markdown, names):
     return found.sub(lambda m: m[1] or f'<span class="name">{m[2]}</span>', markdown)
 
 
-# ---- from pages.templates
-
-
-def layers(indices):
+def layers(indices: Collection[int]) -> str:
     """Layers in a sentence: "layer 3", "layers 0 and 2", "layers 0 to 3 and 5"."""
     runs = []
     for index in sorted(indices):

@@ -19,7 +19,7 @@ class Term:
     name: str
     text: str
     figures: tuple[str, ...] = ()
-    """Figures that show it, by what articles call them."""
+    """Names of the figures that show it."""
 
     @property
     def word(self):
@@ -29,10 +29,10 @@ class Term:
 
 
 @functools.cache
-def glossary():
-    """dict of key to `Term`, sorted by name.
+def glossary() -> dict[str, Term]:
+    """All terms by their keys, sorted by name.
 
-    raises: ReportError if an entry lacks its name or its text, or has something else
+    raises: ReportError if an entry lacks its name or its text, or has an unknown key
     """
     entries = tomllib.loads(SOURCE.read_text("utf-8"))
     found = []
@@ -46,10 +46,10 @@ def glossary():
     return {term.anchor: term for term in sorted(found, key=lambda term: term.name.casefold())}
 
 
-def term(key):
+def term(key: str) -> Term:
     """The `Term` of a key of glossary.toml.
 
-    raises: ReportError listing the known ones
+    raises: ReportError that lists the known terms
     """
     known = glossary()
     if key not in known:

@@ -3,16 +3,16 @@
 import re
 
 SECTIONS = ("Text", "Training", "Known limits", "Licence")
-"""Those that cards may share; the others are about one model."""
+"""Sections that model cards may share; the others are about one model."""
 
 HEADING = re.compile(r"^## (.*)\n", re.MULTILINE)
 
 
-def split(cards):
-    """What cards have in common, and what is left of each.
+def split(cards: list[str]) -> tuple[str, list[str]]:
+    """What model cards have in common, and what is left of every card.
 
-    cards: list of str, Markdown with headings "## …"; none, or one, has nothing in common
-    returns: (str in the same form, or "", and list of str)
+    cards: Markdown with headings "## …"; fewer than two have nothing in common
+    returns: (what is common in the same form, or ""; the rest of every card)
     """
     if len(cards) < 2:
         return "", list(cards)
@@ -30,8 +30,8 @@ def split(cards):
 
 
 def _common(parts):
-    """The parts that all lists have, in the order of the first; what leads to something that they
-    have not ("as follows:") is none."""
+    """The parts that all lists have, in the order of the first. A part that ends in a colon counts
+    only if the part after it is common too."""
     found = [part for part in parts[0] if all(part in others for others in parts[1:])]
     return [
         part
@@ -52,7 +52,7 @@ def _sections(card):
 
 
 def _parts(text):
-    """Paragraphs, tables, blocks of code, and single entries of lists."""
+    """Paragraphs, tables, blocks of code, and entries of lists one by one."""
     found = []
     for block in re.split(r"\n\n+", text.strip()):
         found += re.split(r"\n(?=- )", block) if block.startswith("- ") else [block]

@@ -2,10 +2,12 @@
 
 import re
 from datetime import date
+from pathlib import Path
 
 from report import files
-from report.errors import ReportError, UsageError
+from report.errors import UsageError
 from report.pages.templates import TEMPLATES
+from report.project import Project
 from report.study.study import ENDING, study_names
 
 SKELETONS = TEMPLATES / "new"
@@ -14,16 +16,16 @@ LONGEST = 64
 """Characters of a name, which is a part of addresses and of file names."""
 
 
-def kinds():
+def kinds() -> list[str]:
     """What a new article may be about: the skeletons there are, sorted."""
     return sorted(path.name.removesuffix(ENDING) for path in SKELETONS.glob(f"*{ENDING}"))
 
 
-def new_article(name, kind, project):
+def new_article(name: str, kind: str, project: Project) -> Path:
     """Write a new article into a project; returns the path of its template.
 
-    name: of the article, as its address has it; kind: one of `kinds()`; project: `Project`
-    raises: UsageError for a name that is taken or cannot be an address, or an unknown kind
+    name: of the article, as in its address; kind: one of `kinds()`
+    raises: UsageError if the name is taken or cannot be part of an address, or the kind is unknown
     """
     if kind not in kinds():
         raise UsageError(f"--kind {kind!r} is unknown; there are: {', '.join(kinds())}.")
@@ -42,8 +44,5 @@ def new_article(name, kind, project):
     values = {"TITLE": f'"{title}"', "DATE": date.today().isoformat()}
     for key, value in values.items():
         text = text.replace(f"@{key}@", value)
-    try:
-        files.write_text(path, text)
-    except OSError as error:
-        raise ReportError(f"{path}: cannot be written: {error}.") from error
+    files.write_text(path, text)
     return path

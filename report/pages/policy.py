@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Iterable
 
 NAME = "Content-Security-Policy"
 
@@ -17,13 +18,13 @@ LOCKED = {
 """Directive -> sources, besides `script-src`. A <meta> cannot say who may frame a page."""
 
 
-def policy(hashes=()):
-    """The policy as text; hashes: of the scripts in pages that may run, as `script_hash` says."""
+def policy(hashes: Iterable[str] = ()) -> str:
+    """The policy as text; hashes: of the inline scripts that may run, see `script_hash`."""
     scripts = {"script-src": " ".join(["'self'", *sorted(hashes)])}
     return "; ".join(f"{name} {sources}" for name, sources in (LOCKED | scripts).items())
 
 
-def script_hash(text):
-    """How a policy names the script of this text."""
+def script_hash(text: str) -> str:
+    """How a policy names an inline script with this text."""
     digest = hashlib.sha256(text.replace("\r\n", "\n").encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

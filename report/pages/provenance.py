@@ -1,8 +1,10 @@
 """Where the numbers of an article come from, for machines; and how to cite it."""
 
 import re
+from collections.abc import Collection
 
 from report import __version__, files
+from report.study.study import Study
 from report.text import slug
 
 NAME = "provenance.json"
@@ -19,10 +21,10 @@ TEX = {
 } | {each: f"\\{each}" for each in "&%$#_"}
 
 
-def provenance(study, data, frozen=(), url=""):
+def provenance(study: Study, data, frozen: Collection[str] = (), url: str = "") -> dict:
     """The provenance/1 dataset of an article.
 
-    study: `Study`; data: what `open_study` gave
+    data: what `open_study` gave
     frozen: keys of the datasets that were frozen
     url: address of the site, "" if it is not known
     """
@@ -40,7 +42,7 @@ def provenance(study, data, frozen=(), url=""):
     }
 
 
-def article_url(study, url):
+def article_url(study: Study, url: str) -> str:
     """The address of an article on a site whose address is known."""
     return f"{url}articles/{study.name}/"
 
@@ -60,7 +62,7 @@ def _dataset(one, frozen):
     }
 
 
-def bibtex(study, data, url=""):
+def bibtex(study: Study, data, url: str = "") -> str:
     """An entry for BibTeX that names the article and its datasets, text of several lines."""
     front = study.front_matter
     keys = ", ".join(one.manifest["key"] for one in data.models)
@@ -81,7 +83,7 @@ def bibtex(study, data, url=""):
     return "\n".join([f"@misc{{{slug(study.name)}-{front.date.year},", ",\n".join(lines), "}"])
 
 
-def tex(text):
+def tex(text: str) -> str:
     """Any text as TeX shows it, in one line."""
     plain = "".join(letter if letter.isprintable() else " " for letter in str(text))
     return "".join(TEX.get(letter, letter) for letter in re.sub(r"\s+", " ", plain).strip())

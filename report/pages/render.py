@@ -1,15 +1,12 @@
-"""Articles into pages: Jinja templates in, plain Markdown with figures out.
+"""Articles become pages: Jinja templates in, plain Markdown with figures out.
 
-MkDocs only publishes what lies in `site_src`; all logic is here, so that another publisher of
-Markdown can take its place.
+All logic is here. MkDocs only builds what lies in `site_src`, so another builder of Markdown can
+take its place.
 """
 
-import json
-import re
 import shutil
 import traceback
-from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Collection
 from pathlib import Path
 
 from jinja2 import TemplateError
@@ -25,46 +22,23 @@ from report.figures.build.still import (
     write_cover,
     write_pictures,
 )
-from report.pages import filters, model_cards
+from report.pages import filters
 from report.pages.article import ArticleFigures, figure_for
 from report.pages.embed import write_embed_pages
-from report.pages.glossary import glossary
+from report.pages.page import Page
 from report.pages.provenance import NAME, provenance
 from report.pages.templates import environment
-
-EMBEDDED = Path(__file__).parents[1] / "embedded"
-
-
-@dataclass(frozen=True)
-class Page:
-    """What the home page and the archive show of an article."""
-
-    name: str
-    title: str
-    date: object
-    author: str
-    summary: str
-    tags: list[str]
-    minutes: int
-    """Reading time."""
-    cover: str
-    """Path of the cover picture without its `-light.svg`, from the root of the site."""
-    cover_size: tuple[int, int]
-    cover_alt: str
-    """What the cover shows, in words."""
-    finding: str
-    """What it found, for the home page; "" if it does not say so."""
-    figures: dict
-    """Name of each figure -> its number and its title."""
+from report.study.study import Study
 
 
-def render_article(study, data, site_src, frozen=(), url=""):
-    """Write one article's page, provenance, specifications, pictures and figures alone below
-    `site_src`.
+def render_article(
+    study: Study, data, site_src: Path, frozen: Collection[str] = (), url: str = ""
+) -> Page:
+    """Write everything of one article below `site_src`: page, provenance, figures, pictures.
 
+    data: what `open_study` gave
     frozen: keys of its datasets that were frozen; url: address of the site, "" if not known
-    returns: its `Page`
-    raises: ReportError naming the template and the line
+    raises: ReportError that names the template and the line
     """
     context = {"data": data, "model": data.models[0].manifest["model"], **findings.of(data)}
     counting = ArticleFigures(study, data)
@@ -76,15 +50,7 @@ def render_article(study, data, site_src, frozen=(), url=""):
     article.found = filters.unbroken(article.found, names)
     cover = _cover(study, data, article)
     folder = site_src / "figures" / study.name
-    for placed in article.placed:
-        for panel in [*placed.panels, *placed.variants]:
-            files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
-            compiled = store.dumps(vega.vega(panel.spec))
-            files.write_text(folder / f"{panel.name}.vega.json", compiled)
-            for name, rows in placed.written_rows(panel):
-                store.write(folder / defaults.ROWS / panel.name / name, rows)
-        for panel in placed.panels:
-            write_pictures(folder / panel.name, placed.figure, panel, placed.data)
+    _write_figures(folder, article)
     front = cover.panels[0]
     write_cover(folder / cover_base(front), cover.figure, front, cover.data)
     _remove_undrawn(folder, article, cover_names(front))
@@ -95,14 +61,27 @@ def render_article(study, data, site_src, frozen=(), url=""):
     origin = provenance(study, data, frozen, url)
     store.write(site_src / "datasets" / study.name / NAME, origin)
     markdown = wrapper.render(content=content, page=page, study=study, provenance=origin, **context)
-    # An index of a folder: its links in HTML are then right for publishers that leave them alone
+    # An index of a folder: its links in HTML are then right for builders that leave them alone
     # (MkDocs) and for those that take them as relative to this file (Zensical).
     files.write_text(site_src / "articles" / study.name / "index.md", markdown)
     return page
 
 
+def _write_figures(folder, article):
+    """Write specifications, rows and pictures of every figure of an article."""
+    for placed in article.placed:
+        for panel in [*placed.panels, *placed.variants]:
+            files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
+            compiled = store.dumps(vega.vega(panel.spec))
+            files.write_text(folder / f"{panel.name}.vega.json", compiled)
+            for name, rows in placed.written_rows(panel):
+                store.write(folder / defaults.ROWS / panel.name / name, rows)
+        for panel in placed.panels:
+            write_pictures(folder / panel.name, placed.figure, panel, placed.data)
+
+
 def _remove_undrawn(folder, article, covers):
-    """Remove specifications, pictures and rows of figures that the article had before.
+    """Remove specifications, pictures and rows of figures that the article no longer has.
 
     covers: names of the pictures of its cover
     """
@@ -118,87 +97,10 @@ def _remove_undrawn(folder, article, covers):
             shutil.rmtree(path)
 
 
-def render_lists(pages, datas, site_src, feed=False):
-    """Write the home page, the archive, the tags, the models and the glossary.
-
-    pages: list of `Page`, newest first; datas: list of `PassageData`, one a page
-    feed: whether there is a feed to link to
-    """
-    tags = Counter(tag for page in pages for tag in page.tags)
-    models = {}
-    for manifest in [one.manifest for data in datas for one in data.models]:
-        model = manifest["model"]
-        # articles link to a name, which checkpoints may share
-        name, revision = model["name"].partition("@")[::2]
-        same_name = models.setdefault(
-            filters.model_slug(name), {"name": name, "models": {}, "revisions": {}}
-        )
-        kept = same_name["revisions" if revision else "models"]
-        kept[model["weights_sha256"]] = model | {"card": _card(model)}
-    with_card = [
-        model
-        for same_name in models.values()
-        for model in same_name["models"].values()
-        if model["card"]
-    ]
-    shared, own = model_cards.split([model["card"] for model in with_card])
-    for model, card in zip(with_card, own, strict=True):
-        model["card"] = _below(card)
-    context = {
-        "shared_card": _below(shared),
-        "pages": pages,
-        "tags": sorted(tags.items()),
-        "models": models,
-        "glossary": glossary().values(),
-        "feed": feed,
-    }
-    for name in ("index", "archive", "tags", "models", "glossary"):
-        template = environment().get_template(f"{name}.md.j2")
-        # a folder's index, as articles are: only there do publishers agree about links in HTML
-        folder = site_src if name == "index" else site_src / name
-        files.write_text(folder / "index.md", template.render(**context))
-
-
-def remove_departed(names, site_src):
-    """Remove pages, figures and datasets of articles that are no longer there.
-
-    names: the articles that are, as in `Page.name`
-    """
-    for part in ("articles", "embed", "figures", "datasets"):
-        for path in (site_src / part).glob("*"):
-            if path.name in names:
-                continue
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-
-
-def _card(model):
-    """The model card of an embedded model as a part of a page, or None if it has none.
-
-    model: a manifest's identity; the card must be about these very weights
-    """
-    folder = EMBEDDED / model["name"]
-    try:
-        judged = json.loads((folder / "acceptance.json").read_text("utf-8"))["weights_sha256"]
-        body = (folder / "README.md").read_text("utf-8").split("\n---\n", 1)[-1]
-    except FileNotFoundError:
-        return None
-    if judged != model["weights_sha256"]:
-        return None
-    return re.sub(r"\A\s*# .*\n", "", body)
-
-
-def _below(card):
-    """A card with its headings one level lower, for a page whose own it stands under."""
-    return re.sub(r"^#", "##", card, flags=re.MULTILINE)
-
-
 def _cover(study, data, article):
-    """The `PlacedFigure` that stands for an article; the first one if its own cannot be drawn.
+    """The `PlacedFigure` that stands for an article: its cover, or else the first figure.
 
-    raises: ReportError if it is no figure of the article
+    raises: ReportError if the cover is not a figure of the article
     """
     name = article.cover_name or study.front_matter.cover
     placed = {placed.name: placed for placed in article.placed}
@@ -253,7 +155,7 @@ def _render(study, article, context):
 
 
 def _where(error, name):
-    """The template, perhaps a part of the article's, and its line (Jinja rewrites tracebacks)."""
+    """The template and the line of an error; Jinja writes both into tracebacks."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame for frame in frames if frame.filename.endswith(".j2")]
     if isinstance(error, TemplateError) and getattr(error, "lineno", None):

@@ -1,4 +1,4 @@
-"""The picture that stands for a page where its link is shared: a figure beside the title."""
+"""Share cards: the picture that a shared link shows, a figure beside the title."""
 
 import hashlib
 import io
@@ -12,13 +12,14 @@ import vl_convert
 from PIL import Image, PngImagePlugin
 
 from report import files
+from report.pages.page import Page, Site
 from report.text import xml_text
 
 SIZE = 1200, 630
-"""Pixels; what link previews ask for."""
+"""Pixels, as link previews ask for."""
 
 SITE_CARD = "assets/card.png"
-"""Of the pages that have no card of their own."""
+"""The share card of pages that have none of their own."""
 
 FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 COLUMN = 450
@@ -37,13 +38,13 @@ MANNER = 1
 """Counts up whenever the same title and figure make another picture."""
 
 
-def card_path(name):
-    """Path of an article's card from the root of the site."""
+def card_path(name: str) -> str:
+    """Path of an article's share card from the root of the site."""
     return f"figures/{name}/card.png"
 
 
-def write_cards(pages, site, site_src):
-    """Write the card of each `Page`, and one of the whole site with the newest one's figure."""
+def write_cards(pages: list[Page], site: Site, site_src: Path) -> None:
+    """Write a share card for every page, and one for the site with the figure of the newest."""
     for page in pages:
         below = [page.author, f"{page.date:%Y-%m-%d}"]
         _write(site_src / card_path(page.name), site_src, page, site.name, page.title, below)
@@ -81,7 +82,7 @@ def _mark(path):
         return None
 
 
-def card_svg(above, title, below, figure):
+def card_svg(above: str, title: str, below: list[str], figure: str) -> str:
     """The card as SVG text: the same arguments give the same text.
 
     above, title: any text; below: lines of any text; figure: an SVG picture with a viewBox

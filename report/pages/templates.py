@@ -13,7 +13,7 @@ from report.text import shortened
 TEMPLATES = Path(__file__).parents[2] / "templates"
 
 
-def environment(*folders):
+def environment(*folders: Path) -> Environment:
     """The Jinja environment: unknown variables are errors, HTML partials escape by themselves.
 
     folders: where templates are looked for first; then those of this package

@@ -1,7 +1,6 @@
 """Where a site is published: what mkdocs.yml says of it, and what a built site was built for."""
 
 import re
-from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -10,26 +9,17 @@ from mkdocs.exceptions import MkDocsException
 from mkdocs.utils.yaml import yaml_load
 
 from report.errors import UsageError
+from report.pages.page import Site
 
 CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)">')
 
 EXAMPLE = "https://you.github.io/repo/"
 
 
-@dataclass(frozen=True)
-class Site:
-    """What is said of a site as a whole."""
+def read_site(config: Path) -> Site:
+    """What a mkdocs.yml says, with the values of the environment variables that it names.
 
-    name: str
-    description: str
-    url: str
-    """Its address with a slash at the end, or "" while it is not known."""
-
-
-def read_site(config):
-    """The `Site` of a mkdocs.yml, with the variables of the environment that it names.
-
-    raises: UsageError if the file is no YAML or its site_url is no address
+    raises: UsageError if the file is not YAML, or its site_url is not an address
     """
     try:
         with Path(config).open(encoding="utf-8") as file:
@@ -43,10 +33,10 @@ def read_site(config):
     )
 
 
-def address(text):
+def address(text: str) -> str:
     """The address of a site, with a slash at the end; "" for none.
 
-    raises: UsageError if it is not the address of a folder on a web server
+    raises: UsageError if it cannot be the address of a folder on a web server
     """
     if not text:
         return ""
@@ -63,7 +53,7 @@ def address(text):
     return str(text).rstrip("/") + "/"
 
 
-def built_for(folder):
+def built_for(folder: Path) -> str:
     """The address that a built site says it has, "" if it was built without one."""
     found = CANONICAL.search((Path(folder) / "index.html").read_text("utf-8"))
     return unescape(found[1]) if found else ""

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from report import files
@@ -16,28 +17,28 @@ LEFT_OUT = "SITE_WITHOUT"
 FOLDER = "SITE_DIR"
 """Variable of the environment that mkdocs.yml takes its `site_dir` from."""
 
-PUBLISHERS = {
+BUILDERS = {
     "mkdocs": ("MkDocs", ["build", "--strict", "--quiet"]),
     "zensical": ("Zensical", ["build", "--strict", "--clean"]),
 }
-"""Module of the command line -> its name, and how it builds a site where a warning is an error."""
+"""Module that is run -> its name, and the arguments that build a site and fail on warnings."""
 
 
-def article_parts(name):
-    """What site_src has of an article: its page, its figures, these alone, its datasets."""
+def article_parts(name: str) -> tuple[str, ...]:
+    """The folders of an article in site_src: page, figures, pages of figures alone, datasets."""
     return f"articles/{name}/", f"figures/{name}/", f"embed/{name}/", f"datasets/{name}/"
 
 
-def build(config, folder, without=(), publisher="mkdocs"):
-    """Run MkDocs, or another of `PUBLISHERS`; a site that cannot be built replaces none.
+def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str = "mkdocs") -> None:
+    """Run MkDocs, or another of `BUILDERS`. If it fails, the old site stays.
 
-    config: mkdocs.yml; folder: where the site goes; for Zensical inside the folder of mkdocs.yml
-    without: names of articles that stay out of it, as do their figures and datasets
-    raises: ReportError with the publisher's own lines when it does not succeed, or is not there;
-        or naming a page with a script in it that is not the theme's
+    config: the mkdocs.yml; folder: where the site goes; for Zensical, inside the folder of config
+    without: names of articles that are left out, with their figures and datasets
+    raises: ReportError with the builder's own messages if it fails, or if it is not installed; or
+        naming a page with an inline script that is not the theme's
     """
-    name, options = PUBLISHERS[publisher]
-    if importlib.util.find_spec(publisher) is None:
+    name, options = BUILDERS[builder]
+    if importlib.util.find_spec(builder) is None:
         raise ReportError(f"{name} is not installed; run `make setup`.")
     left_out = [f"/{part}" for name in without for part in article_parts(name)]
     environment = {
@@ -48,10 +49,10 @@ def build(config, folder, without=(), publisher="mkdocs"):
         LEFT_OUT: "\n".join(left_out),
     }
     with files.new_folder(folder) as temporary:
-        command = [sys.executable, "-m", publisher, *options, "--config-file", str(config)]
-        if publisher == "mkdocs":
+        command = [sys.executable, "-m", builder, *options, "--config-file", str(config)]
+        if builder == "mkdocs":
             command += ["--site-dir", str(temporary.resolve())]
-        # Zensical has no such option, and takes only a path inside the folder of mkdocs.yml
+        # Zensical has no such option, and takes only a path relative to mkdocs.yml
         environment[FOLDER] = os.path.relpath(temporary, Path(config).parent)
         done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603
         if done.returncode:
@@ -60,6 +61,6 @@ def build(config, folder, without=(), publisher="mkdocs"):
 
 
 def _reason(done):
-    """What a failed publisher said: its own messages, and the last line of a traceback."""
+    """What a failed builder said: its own messages, and the last line of a traceback."""
     said, _, traceback = (done.stdout + done.stderr).partition("Traceback (most recent call last)")
     return f"{said.strip()[-2000:]} {traceback.strip().rpartition(chr(10))[2]}".strip()

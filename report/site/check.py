@@ -1,8 +1,8 @@
 """Verifies a built site as a reader's browser would meet it, without a browser.
 
-Every link, anchor, picture, figure and dataset must resolve inside the site, every dataset must
-satisfy its schema and the manifest's hash, no page may load anything from another host, and each
-must have the policy that keeps it from running what is not the site's.
+Every link, anchor, picture, figure and dataset must resolve inside the site. Every dataset must
+fit its schema and the hash in its manifest. No page may load anything from another host, and every
+page must have the policy that stops foreign scripts.
 """
 
 import json
@@ -31,7 +31,7 @@ LOADED = {
     ("audio", "src"),
     ("object", "data"),
 }
-"""(tag, attribute) of what a browser fetches by itself; <a href> it only follows when asked."""
+"""(tag, attribute) of what a browser fetches by itself; it follows an <a href> only on a click."""
 
 NOT_FETCHED = {"canonical", "alternate", "prev", "next", "license", "author", "me"}
 """<link rel=...> that names an address without loading it."""
@@ -49,7 +49,7 @@ SHOWN = 12
 
 
 class _Page(HTMLParser):
-    """What one HTML page links to, loads and can be linked at."""
+    """What an HTML page links to, what it loads, and its anchors."""
 
     def __init__(self):
         super().__init__()
@@ -98,11 +98,11 @@ class _Page(HTMLParser):
             self.styles.append(data)
 
 
-def check_site(folder):
+def check_site(folder: Path) -> dict[str, int]:
     """Check every page and dataset below `folder`.
 
-    returns: dict of what was found right: pages, links, figures, pictures, datasets
-    raises: ReportError listing what is wrong, page by page
+    returns: how many were checked of pages, links, figures, pictures, datasets
+    raises: ReportError that lists what is wrong, page by page
     """
     folder = Path(folder)
     if not (folder / "index.html").is_file():

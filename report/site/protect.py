@@ -1,8 +1,8 @@
 """The Content-Security-Policy of every page: what a browser may load and run there.
 
-Everything comes from the site itself, and nothing is evaluated. Of scripts that stand in a page,
-only those of the theme run, each allowed by its hash; text that becomes a script by a mistake of
-ours is not among them, stops the build, and would not run.
+Everything comes from the site itself, and nothing is evaluated. Of inline scripts only the theme's
+run, each allowed by its hash. If a mistake of ours turned text into a script, that script would
+stop the build; and it would not run, because it has no hash.
 """
 
 import re
@@ -10,7 +10,7 @@ from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
-from report import files as store
+from report import files
 from report.errors import ReportError
 from report.pages.policy import NAME, policy, script_hash
 
@@ -20,21 +20,21 @@ CHARSET = re.compile(r"<head[^>]*>\s*<meta charset=\S+?>", re.IGNORECASE)
 """How the head of a page begins. What follows is still within the first KB, as it must be."""
 
 REFERENCE = "404.html"
-"""The page that shows which scripts are the theme's: nothing on it comes from an article."""
+"""The page that tells which scripts are the theme's, since nothing on it is from an article."""
 
 ROOT = re.compile(r'new URL\("[\w./%~+-]*",')
 """Where a script of the theme names the root of the site, relative to its page."""
 
 EXECUTED = {"", "module", "importmap", "text/javascript", "application/javascript"}
-"""Types of scripts that run; others (`application/json`) hold data."""
+"""Types of scripts that run. Others, such as `application/json`, hold data."""
 
 
-def protect(folder):
-    """Write the policy into every page of a built site that has none yet.
+def protect(folder: Path) -> None:
+    """Write one policy into all pages of a built site that have none yet.
 
-    It is one for all pages: instant navigation takes the head of the next page over, and a page
-    that has got two policies obeys both.
-    raises: ReportError if a page has a script in it that is not the theme's, or no usual head
+    All pages share it, because instant navigation adds the head of the next page to that of the
+    first, and a browser that sees two policies obeys both.
+    raises: ReportError if a page has an inline script that is not the theme's, or an unusual head
     """
     read = {path: _read(path) for path in sorted(Path(folder).rglob("*.html"))}
     pages = {path: parsed(html) for path, html in read.items()}
@@ -60,19 +60,19 @@ def protect(folder):
         end = CHARSET.search(read[path]).end()
         head = "\n".join([meta, *_ahead(page.files)])
         content = f"{read[path][:end]}\n{head}{read[path][end:]}"
-        store.write_bytes(path, content.encode("utf-8"))
+        files.write_bytes(path, content.encode("utf-8"))
 
 
-def _ahead(files):
-    """Links that have a page's scripts fetched at once: a browser that meets a policy no longer
-    looks ahead for them, and would ask for each when it comes to it. files: (src, is a module)."""
-    for source, module in files:
+def _ahead(scripts):
+    """Links that make a browser fetch a page's scripts at once. After a policy it no longer looks
+    ahead for them, and would fetch each only when it reaches it. scripts: (src, is a module)."""
+    for source, module in scripts:
         how = 'rel="modulepreload"' if module else 'rel="preload" as="script"'
         yield f'<link {how} href="{escape(source)}">'
 
 
-def problems(html):
-    """What is wrong with a page's policy, and what it would not let run, list of str."""
+def problems(html: str) -> list[str]:
+    """What is wrong with a page's policy, and what the policy would stop."""
     page = parsed(html)
     if not page.policies:
         return [f"has no {NAME}"]
@@ -97,7 +97,7 @@ def _read(path):
 
 
 def _anywhere(script):
-    """A script of the theme, whichever page it is on."""
+    """A script of the theme without the address of the root, which differs between pages."""
     return ROOT.sub('new URL("",', script)
 
 
@@ -147,7 +147,7 @@ class _Page(HTMLParser):
             self._script = None
 
 
-def parsed(html):
+def parsed(html: str) -> "_Page":
     """The `policies`, `scripts`, `attributes` and `late` of a page."""
     page = _Page()
     page.feed(html)

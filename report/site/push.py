@@ -1,7 +1,7 @@
-"""A built site onto a branch of a git remote, from where a host of static pages serves it.
+"""Push a built site to a branch of a git remote, from which a host of static pages serves it.
 
-All of it happens in a repository of its own that is thrown away: the project's working tree,
-index, branches and objects are not touched, and the project need not be a git repository at all.
+This happens in a temporary repository. The project's working tree, index, branches and objects are
+not touched, and the project need not be a git repository.
 """
 
 import os
@@ -41,26 +41,36 @@ TIMEOUT = 1800
 
 @dataclass(frozen=True)
 class Published:
-    """What `publish` did."""
+    """What `push` did."""
 
     commit: str
-    """The commit that the branch is at now."""
+    """The commit that the branch now points to."""
     changed: bool
     """Whether there was anything to push."""
     remote: str
     """Where to, without a password."""
 
 
-def push(folder, project, remote="origin", branch="gh-pages", *, site_url="", domain="", **how):
+def push(
+    folder: Path,
+    project: Path,
+    remote: str = "origin",
+    branch: str = "gh-pages",
+    *,
+    site_url: str = "",
+    domain: str = "",
+    fresh: bool = False,
+) -> Published:
     """Push a built site to a branch of a git remote as one commit.
 
-    folder: of the built site; project: the folder that knows the remote's name
+    folder: the built site; project: the folder whose git repository knows the remote's name
     remote: name of a remote of the project's repository, an address, or a path
-    site_url: the address that the site must have been built for, "" for whichever it was
-    domain: of one's own, for the file CNAME; "" keeps what the site or the branch has
-    how: `fresh=True` leaves one commit without the history before it
-    raises: ReportError if the site is not built, not sound, or built for another address, if there
-        is no git, no such remote, or the push fails; UsageError for a branch or domain that is none
+    site_url: the address that the site must have been built for; "": any
+    domain: for the file CNAME; "" keeps the one that the site or the branch has
+    fresh: leave one commit, without the history before it
+    raises: ReportError if the site is not built, has errors, or was built for another address; if
+        there is no git or no such remote; or if the push fails. UsageError for an impossible
+        branch or domain
     """
     folder, project, remote = Path(folder), Path(project), str(remote)
     if shutil.which("git") is None:
@@ -72,10 +82,10 @@ def push(folder, project, remote="origin", branch="gh-pages", *, site_url="", do
         git = _Git(own, _author(project), _without_password(target))
         git("init", "--quiet", "--bare")
         git.require_branch(branch)
-        return _push(git, folder, target, branch, domain, **how)
+        return _push(git, folder, target, branch, domain, fresh)
 
 
-def _push(git, folder, target, branch, domain, fresh=False):
+def _push(git, folder, target, branch, domain, fresh):
     ref = f"refs/heads/{branch}"
     old = git.tip(target, ref)
     if old:
@@ -152,7 +162,7 @@ class _Git:
         return ""
 
     def require_site(self, commit, branch):
-        """Refuse to put a site in place of what is none."""
+        """Refuse to replace anything that is not a site."""
         names = self("ls-tree", "--name-only", commit).splitlines()
         if names and "index.html" not in names:
             raise ReportError(
@@ -172,7 +182,7 @@ class _Git:
         return self("write-tree", **index)
 
     def _cname(self, folder, domain, old):
-        """The file with the domain of one's own: a new one, or what the branch had."""
+        """The file with the domain: a new one, or the one that the branch had."""
         if domain:
             return self._blob(f"{domain}\n")
         if old and not (folder / "CNAME").exists():
@@ -236,7 +246,7 @@ def _author(project):
 
 
 def _asked(project, *arguments):
-    """What git says of the project; "" if it says nothing, or is no repository."""
+    """What git says about the project; "" if it is not a repository."""
     done = subprocess.run(  # noqa: S603
         ["git", *arguments],  # noqa: S607
         cwd=project,
@@ -269,7 +279,7 @@ def _explained(command, said, remote):
 
 
 def _last(said):
-    """The lines of git that say most: its errors, in one line."""
+    """The errors in what git said, as one line."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"fatal:|error:|rejected|remote:", line)]
     return " ".join(telling or lines[-1:])[:400] or "nothing"

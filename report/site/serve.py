@@ -3,6 +3,7 @@
 import errno
 import functools
 import gzip
+from collections.abc import Callable
 from contextlib import suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from report.errors import ReportError, UsageError
 
 
-def serve_folder(folder, port, announce):
+def serve_folder(folder: Path, port: int, announce: Callable[[str], None]) -> None:
     """Serve a folder over HTTP on 127.0.0.1 until interrupted.
 
     announce: called with the address once the server listens
@@ -24,8 +25,8 @@ def serve_folder(folder, port, announce):
         serving.serve_forever()
 
 
-def server(folder, port):
-    """A server of a folder on 127.0.0.1 that listens, and serves once it is told to.
+def server(folder: Path, port: int) -> "Server":
+    """A server of a folder on 127.0.0.1, listening but not yet serving.
 
     port: 0 for any that is free
     raises: UsageError if the port is in use or not allowed
@@ -43,6 +44,8 @@ def server(folder, port):
 
 
 class Server(ThreadingHTTPServer):
+    """One thread a connection, of which browsers open several."""
+
     request_queue_size = 64  # a page asks for some thirty files at once
 
 
@@ -50,13 +53,13 @@ COMPRESSED = {".html", ".css", ".js", ".json", ".svg", ".xml", ".txt"}
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Serves files without logging each; what is missing gets the site's own 404 page."""
+    """Serves files without a log. What is missing gets the site's own 404 page."""
 
     protocol_version = "HTTP/1.1"  # one connection for many files
     disable_nagle_algorithm = True  # or a file waits for the browser to confirm its head
 
     def handle(self):
-        """Browsers give up requests, as of a page that is left; that is no error of the server."""
+        """Browsers drop requests when a reader leaves a page. That is not an error."""
         with suppress(ConnectionError):
             super().handle()
 
@@ -65,12 +68,11 @@ class Handler(SimpleHTTPRequestHandler):
 
     def do_GET(self):
         """Text goes out compressed, as any static host sends it: a shard is a third as large."""
-        path = Path(self.translate_path(self.path))
-        path = path / "index.html" if path.is_dir() and self.path.endswith("/") else path
+        path = self.file()
         accepts = "gzip" in self.headers.get("Accept-Encoding", "")
         if not accepts or path.suffix not in COMPRESSED or not path.is_file():
             return super().do_GET()
-        content = _compressed(path, path.stat().st_mtime_ns)
+        content = self.compressed(path)
         self.send_response(200)
         self.send_header("Content-Type", self.guess_type(str(path)))
         self.send_header("Content-Encoding", "gzip")
@@ -78,6 +80,15 @@ class Handler(SimpleHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
         return None
+
+    def file(self) -> Path:
+        """What is asked for; it may be missing."""
+        path = Path(self.translate_path(self.path))
+        return path / "index.html" if path.is_dir() and self.path.endswith("/") else path
+
+    def compressed(self, path: Path) -> bytes:
+        """A file as it goes out."""
+        return _compressed(path, path.stat().st_mtime_ns)
 
     def send_error(self, code, message=None, explain=None):
         page = Path(self.directory) / "404.html"
@@ -95,5 +106,10 @@ class Handler(SimpleHTTPRequestHandler):
 
 @functools.lru_cache(256)
 def _compressed(path, modified):
-    """A file as it goes out, kept until it is modified."""
-    return gzip.compress(path.read_bytes(), 6)
+    """A compressed file, kept until it is modified."""
+    return gzipped(path.read_bytes())
+
+
+def gzipped(content: bytes) -> bytes:
+    """Text as static hosts compress it."""
+    return gzip.compress(content, 6)

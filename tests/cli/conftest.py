@@ -7,7 +7,8 @@ import pytest
 
 from report import __main__
 from report.measuring.kinds import passage as passage_kind
-from tests.small import CORPUS, write_publication
+from tests.commands import copy_project
+from tests.small import ARTICLE, CORPUS, SENTENCE, write_publication
 
 
 @pytest.fixture
@@ -41,3 +42,18 @@ def project(tmp_path):
 def options(project, falcon_folder):
     """What makes commands run on the small publication and the tiny model."""
     return ("--project", project, "--model", falcon_folder, "--passage", project / "passage.md")
+
+
+@pytest.fixture
+def two_articles(tmp_path, falcon_folder):
+    """A project with the real settings and theme and two small articles: its folder, and the
+    options that have them measured on the tiny model."""
+    folder = copy_project(tmp_path / "small", articles=False)
+    articles = folder / "templates" / "articles"
+    articles.mkdir(parents=True)
+    for name in ("one", "two"):
+        text = ARTICLE.format(cover="update_magnitude").replace("title: Small", f"title: On {name}")
+        (articles / f"{name}.md.j2").write_text(text)
+    (folder / "passage.md").write_text(SENTENCE)
+    options = ("--project", folder, "--model", falcon_folder, "--passage", folder / "passage.md")
+    return SimpleNamespace(folder=folder, options=options)

@@ -2,23 +2,7 @@
 
 import subprocess
 
-import pytest
-
-from tests.commands import ROOT, contents, copy_project
-from tests.small import ARTICLE, SENTENCE
-
-
-@pytest.fixture
-def project(tmp_path):
-    """The real settings with two small articles."""
-    folder = copy_project(tmp_path / "project", articles=False)
-    articles = folder / "templates" / "articles"
-    articles.mkdir(parents=True)
-    for name in ("one", "two"):
-        text = ARTICLE.format(cover="update_magnitude").replace("title: Small", f"title: On {name}")
-        (articles / f"{name}.md.j2").write_text(text)
-    (folder / "passage.md").write_text(SENTENCE)
-    return folder
+from tests.commands import ROOT, contents
 
 
 def files_of(folder, name):
@@ -26,39 +10,39 @@ def files_of(folder, name):
     return {path: found for path, found in contents(folder).items() if f"/{name}" in f"/{path}"}
 
 
-def test_a_site_of_one_article_has_nothing_of_the_others_and_loses_nothing(run, options, project):
-    assert run("site", *options).code == 0
-    written = files_of(project / "site_src", "two")
+def test_a_site_of_one_article_has_nothing_of_the_others_and_loses_nothing(run, two_articles):
+    assert run("site", *two_articles.options).code == 0
+    written = files_of(two_articles.folder / "site_src", "two")
     kinds = {path.split("/")[0] for path in written}
     assert kinds == {"articles", "datasets", "embed", "figures"}
-    assert files_of(project / "site", "two")
-    done = run("site", "--study", "one", *options)
+    assert files_of(two_articles.folder / "site", "two")
+    done = run("site", "--study", "one", *two_articles.options)
     assert done.code == 0
     assert "unchanged, not measured again" in done.said
     assert "two" not in done.said
-    assert files_of(project / "site_src", "two") == written
-    assert files_of(project / "site", "two") == {}
-    assert files_of(project / "site", "one")
+    assert files_of(two_articles.folder / "site_src", "two") == written
+    assert files_of(two_articles.folder / "site", "two") == {}
+    assert files_of(two_articles.folder / "site", "one")
     for page in ("index.html", "archive/index.html", "search/search_index.json"):
-        text = (project / "site" / page).read_text("utf-8")
+        text = (two_articles.folder / "site" / page).read_text("utf-8")
         assert "articles/one" in text
         assert "articles/two" not in text
-    assert run("check", project / "site").code == 0
-    done = run("site", *options)
+    assert run("check", two_articles.folder / "site").code == 0
+    done = run("site", *two_articles.options)
     assert "measured (" not in done.said.replace("not measured", ""), "two is still there"
-    assert files_of(project / "site", "two")
-    assert "articles/two" in (project / "site" / "index.html").read_text("utf-8")
+    assert files_of(two_articles.folder / "site", "two")
+    assert "articles/two" in (two_articles.folder / "site" / "index.html").read_text("utf-8")
 
 
-def test_what_is_no_longer_an_article_goes_all_the_same(run, options, project):
-    assert run("render", *options).code == 0
-    (project / "templates" / "articles" / "two.md.j2").unlink()
-    assert run("render", "--study", "one", *options).code == 0
-    assert files_of(project / "site_src", "two") == {}
+def test_what_is_no_longer_an_article_goes_all_the_same(run, two_articles):
+    assert run("render", *two_articles.options).code == 0
+    (two_articles.folder / "templates" / "articles" / "two.md.j2").unlink()
+    assert run("render", "--study", "one", *two_articles.options).code == 0
+    assert files_of(two_articles.folder / "site_src", "two") == {}
 
 
-def test_an_unknown_article_is_told_the_ones_there_are(run, options):
-    done = run("site", "--study", "three", *options)
+def test_an_unknown_article_is_told_the_ones_there_are(run, two_articles):
+    done = run("site", "--study", "three", *two_articles.options)
     assert done.code == 1
     assert "unknown study 'three'; articles here: one, two." in done.error
 

@@ -67,7 +67,7 @@ def test_models_are_kept_on_request(run, books, tmp_path, monkeypatch):
 def test_steps_that_are_no_numbers_are_refused(run, books, tmp_path, listed):
     done = run("train", books, tmp_path / "out", f"--keep={listed}")
     assert done.code == 2
-    assert_matches(f"--keep '{listed}' is no list of steps; give whole numbers", done.error)
+    assert_matches(f"--keep '{listed}' is not a list of steps; give whole numbers", done.error)
     assert not (tmp_path / "out").exists()
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from report.errors import ReportError
 from report.figures.parts.heads import Head, head_label
-from report.findings.passage import FEWEST_POINTS, Findings
+from report.findings.passage import Findings
+from report.findings.updates import FEWEST_POINTS
 from tests.figures import hand_made
 
 LAYERS, HEADS, LENGTH = hand_made.LAYERS, hand_made.HEADS, hand_made.LENGTH
@@ -240,7 +241,7 @@ def test_what_even_attention_would_give(study, kind):
 )
 def test_a_habit_is_more_than_chance(data, monkeypatch, even, value, habit):
     find = Findings(data)
-    monkeypatch.setitem(find._shards, "even_previous_token", np.full((LAYERS, HEADS), even))
+    monkeypatch.setitem(find.attention, "even_previous_token", np.full((LAYERS, HEADS), even))
     assert find.is_habit(Head(0, 1, value), "previous_token") is habit
 
 
@@ -248,8 +249,8 @@ def test_much_attention_is_more_than_even_attention_gives(data, monkeypatch):
     find = Findings(data)
     given, even = np.full((2, LAYERS, HEADS), [[[0.29]], [[0.29]]])
     given[0, 1] = 0.7
-    monkeypatch.setitem(find._shards, "first_token", given)
-    monkeypatch.setitem(find._shards, "even_first_token", even)
+    monkeypatch.setitem(find.attention, "first_token", given)
+    monkeypatch.setitem(find.attention, "even_first_token", even)
     assert np.argwhere(find.beyond_even("first_token", 0.3)).tolist() == [[0, 1]]
     assert not find.beyond_even("first_token", 0.8).any()
     assert not find.beyond_even("first_token", 0.15, mean=True)
@@ -293,7 +294,7 @@ def test_spreads_of_terms_and_what_they_lead(study, kind):
 def test_layers_without_a_term_that_others_have(study, monkeypatch):
     assert Findings(study("rotary")).layers_without("position") == []
     find = Findings(study("rotary"))
-    monkeypatch.setitem(find._shards, "position", np.array([[0.0] * 4, [1.0] * 4, [0.0] * 4]))
+    monkeypatch.setitem(find.attention, "position", np.array([[0.0] * 4, [1.0] * 4, [0.0] * 4]))
     assert find.layers_without("position") == [0, 2]
 
 

@@ -12,13 +12,13 @@ from contextlib import nullcontext
 
 import numpy as np
 import torch
-from report.models.attention.capture import attached
-from report.models.attention.kernel import streaming_attention
 
 from report.families import verify
 from report.families.double import in_float64
 from report.measurements.decomposition import Factors
 from report.measurements.precision import summed_by, tolerance
+from report.models.attention.capture import attached
+from report.models.attention.kernel import streaming_attention
 from tests.conftest import random_falcon
 from tests.models.falcon_reference import reference
 from tests.models.recording import (

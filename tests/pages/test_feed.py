@@ -8,7 +8,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from report.pages.feed import NAMESPACES, feed, write_feed
-from report.site.address import Site
+from report.pages.page import Site
 
 SITE = Site("Heads & tails", "About <heads>", "https://you.github.io/repo/")
 HOSTILE = "</title><script>alert(1)</script> & ]]> {{ 7*7 }} \0 \ud800 \uffff \u2028 \u202e"

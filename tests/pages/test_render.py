@@ -9,6 +9,7 @@ import yaml
 from report.errors import ReportError
 from report.figures.build import still
 from report.figures.build.find import figure_named
+from report.pages import lists
 from report.pages import render as pages
 from report.pages.article import ArticleFigures
 from report.study.study import read_study
@@ -168,7 +169,7 @@ def test_front_matter_of_the_page_is_yaml_and_keeps_hostile_titles(tmp_path, dat
     _, text = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
     header = yaml.safe_load(text.split("---\n")[1])
     assert header["heading"] == "On *heads* & <b>tails</b>"
-    assert "title" not in header  # a publisher would take it for HTML
+    assert "title" not in header  # a builder would take it for HTML
     assert header["tags"] == ["one", "two: 2"]
     body = text.split("---\n", 2)[2]
     assert "<b>tails" not in body
@@ -283,7 +284,7 @@ def test_figures_of_one_head_can_be_joined(tmp_path, data):
 
 def test_lists_name_every_article_once_under_each_tag(tmp_path, data):
     page, _ = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
-    pages.render_lists([page], [data], tmp_path / "site_src")
+    lists.render_lists([page], [data], tmp_path / "site_src")
     read = {
         name: (tmp_path / "site_src" / folder / "index.md").read_text()
         for name, folder in (("index", ""), *((n, n) for n in ("archive", "tags", "models")))
@@ -307,7 +308,7 @@ def test_what_belongs_to_a_removed_article_goes(tmp_path):
     ):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("x")
-    pages.remove_departed(["a"], tmp_path)
+    lists.remove_departed(["a"], tmp_path)
     left = sorted(p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file())
     assert left == ["articles/a/index.md", "datasets/a/k/m.json"]
 

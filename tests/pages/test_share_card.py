@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageChops
 
 from report.pages import share_card
-from report.site.address import Site
+from report.pages.page import Site
 
 SITE = Site("Heads", "About heads", "")
 PICTURE = (

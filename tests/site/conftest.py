@@ -58,14 +58,6 @@ def built():
     return Built(project, said.read_text(), address)
 
 
-@pytest.fixture
-def copied(built, tmp_path):
-    """A copy of it, to be built again."""
-    project = tmp_path / "publication"
-    shutil.copytree(built.project, project)
-    return Built(project, built.output, built.address)
-
-
 @pytest.fixture(scope="session")
 def model(built):
     """What a plain computation says about the article's model and passage."""

@@ -10,7 +10,7 @@ SHADE = "document.body.getAttribute('data-md-color-scheme')"
 def travel(page, search):
     """Go from the home page, which is open, through article, lists and search.
 
-    search: a function that looks for a word in the publisher's own search and waits for a result
+    search: a function that looks for a word in the builder's own search and waits for a result
     """
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.evaluate("window.stayed = true")

@@ -345,7 +345,7 @@ def test_conditions_show_their_labels_as_text(visit, built):
 def test_zensical_shows_it_as_text_too(visit, built, tmp_path):
     project = tmp_path / "project"
     shutil.copytree(built.folder.parent, project, ignore=shutil.ignore_patterns("site"))
-    done = report("site", "--publisher", "zensical", "--project", project, timeout=900)
+    done = report("site", "--builder", "zensical", "--project", project, timeout=900)
     assert done.returncode == 0, done.stderr
     assert report("check", project / "site-zensical").returncode == 0
     shutil.move(project / "site-zensical", built.folder / "zensical")

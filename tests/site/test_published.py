@@ -1,7 +1,6 @@
 """The site as published below a folder of a host: every page whole, and what its head says."""
 
 import functools
-import re
 import shutil
 import subprocess
 import threading
@@ -200,24 +199,3 @@ def test_the_feed_is_found_from_any_page_and_lists_the_articles(visit, published
         assert parsedate_to_datetime(item.findtext("pubDate")).date().isoformat() == day
     page.goto(f"{root}archive/")
     assert page.locator("main a[href$='feed.xml']").count() == 1
-
-
-def test_two_builds_of_the_same_pages_give_the_same_bytes(copied):
-    before = contents(copied.folder)
-    again = report("site", "--project", copied.project, SITE_URL=copied.address)
-    assert again.returncode == 0, again.stderr
-    assert contents(copied.folder) == before
-
-
-def test_without_an_address_nothing_claims_one(built, tmp_path):
-    project = tmp_path / "project"
-    shutil.copytree(built.project, project, ignore=shutil.ignore_patterns("site"))
-    done = report("site", "--project", project, SITE_URL="")
-    assert done.returncode == 0, done.stderr
-    assert "SITE_URL is not set: the site has no feed" in done.stderr
-    site = project / "site"
-    assert not (site / "feed.xml").exists()
-    home = (site / "index.html").read_text("utf-8")
-    assert not re.search(r"canonical|og:image|og:url|rss", home)
-    assert "og:title" in home
-    assert report("check", site).returncode == 0

@@ -1,4 +1,4 @@
-"""The same pages published by Zensical instead of MkDocs: what readers get is the same."""
+"""The same pages built by Zensical instead of MkDocs: what readers get is the same."""
 
 import json
 import re
@@ -29,7 +29,7 @@ OWN = (
     "feed.xml",
     "assets/card.png",
 )
-"""What this project wrote itself: the same bytes whoever publishes them."""
+"""What this project wrote itself: the same bytes whoever builds the site."""
 
 FOLDERS = sorted({name.split("/")[0] for name in assets.sources() if "/" in name})
 """Of `assets/`, beside those of the theme."""
@@ -84,7 +84,7 @@ def zensical(built, tmp_path_factory):
     project = tmp_path_factory.mktemp("zensical") / "project"
     shutil.copytree(built.project, project, ignore=shutil.ignore_patterns("site"))
     with served(project / "site-zensical") as address:
-        arguments = ["site", "--publisher", "zensical", "--project", project]
+        arguments = ["site", "--builder", "zensical", "--project", project]
         done = report(*arguments, SITE_URL=address, timeout=900)
         assert done.returncode == 0, done.stderr
         assert "The site is in" in done.stderr
@@ -117,7 +117,7 @@ def visit(browser, zensical):
 
 
 def pages(folder):
-    """Paths of the pages that the publisher made; those to embed are this project's own."""
+    """Paths of the pages that the builder made; those to embed are this project's own."""
     found = (path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
     return sorted(name for name in found if not name.startswith("embed/"))
 

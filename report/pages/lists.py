@@ -1,0 +1,106 @@
+"""The pages about all articles: home page, archive, tags, models and glossary."""
+
+import json
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+
+from report import files
+from report.pages import filters, model_cards
+from report.pages.glossary import glossary
+from report.pages.page import Page
+from report.pages.templates import environment
+
+EMBEDDED = Path(__file__).parents[1] / "embedded"
+
+PAGES = ("index", "archive", "tags", "models", "glossary")
+
+
+def render_lists(pages: list[Page], datas: list, site_src: Path, feed: bool = False) -> None:
+    """Write the home page, the archive, the tags, the models and the glossary.
+
+    pages: newest first; datas: `PassageData` and the like, one a page
+    feed: whether there is a feed to link to
+    """
+    tags = Counter(tag for page in pages for tag in page.tags)
+    models = _models(model.manifest["model"] for data in datas for model in data.models)
+    context = {
+        "shared_card": _take_out_shared(models),
+        "pages": pages,
+        "tags": sorted(tags.items()),
+        "models": models,
+        "glossary": glossary().values(),
+        "feed": feed,
+    }
+    for name in PAGES:
+        template = environment().get_template(f"{name}.md.j2")
+        # A folder's index, as articles are: only there do builders agree about links in HTML.
+        folder = site_src if name == "index" else site_src / name
+        files.write_text(folder / "index.md", template.render(**context))
+
+
+def remove_departed(names: list[str], site_src: Path) -> None:
+    """Remove pages, figures and datasets of articles that are no longer there.
+
+    names: the articles that are, as in `Page.name`
+    """
+    for part in ("articles", "embed", "figures", "datasets"):
+        for path in (site_src / part).glob("*"):
+            if path.name in names:
+                continue
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+
+def _models(identities):
+    """What the page of models lists: dict of anchor to name, models and revisions.
+
+    identities: of the manifests. Articles link to a name, which several checkpoints may share.
+    """
+    found = {}
+    for model in identities:
+        name, revision = model["name"].partition("@")[::2]
+        same_name = found.setdefault(
+            filters.model_slug(name), {"name": name, "models": {}, "revisions": {}}
+        )
+        kept = same_name["revisions" if revision else "models"]
+        kept[model["weights_sha256"]] = model | {"card": _card(model)}
+    return found
+
+
+def _take_out_shared(models):
+    """Leave each model card with what it alone says; returns what all of them say."""
+    with_card = [
+        model
+        for same_name in models.values()
+        for model in same_name["models"].values()
+        if model["card"]
+    ]
+    shared, own = model_cards.split([model["card"] for model in with_card])
+    for model, card in zip(with_card, own, strict=True):
+        model["card"] = _below(card)
+    return _below(shared)
+
+
+def _card(model):
+    """The model card of an embedded model as a part of a page, or None if it has none.
+
+    model: a manifest's identity; the card must be about these very weights
+    """
+    folder = EMBEDDED / model["name"]
+    try:
+        judged = json.loads((folder / "acceptance.json").read_text("utf-8"))["weights_sha256"]
+        body = (folder / "README.md").read_text("utf-8").split("\n---\n", 1)[-1]
+    except FileNotFoundError:
+        return None
+    if judged != model["weights_sha256"]:
+        return None
+    return re.sub(r"\A\s*# .*\n", "", body)
+
+
+def _below(card):
+    """A card with its headings one level lower, for a page whose own it stands under."""
+    return re.sub(r"^#", "##", card, flags=re.MULTILINE)

@@ -1,0 +1,123 @@
+"""From articles to a site, in five steps: read, measure, draw, write, build.
+
+From `make site` to the first forward pass of a model:
+
+    report/__main__.py           site: the options of the command
+    report/pipeline.py           measure: the datasets of every article
+    report/measuring/run.py      datasets: what fits is kept, for the rest a model is loaded
+    report/measuring/pieces.py   measure_piece: a text, or the part measured once a model
+    report/measuring/kinds/      measure: what an article of this kind asks of a piece
+    report/models/measure/       the forward pass, and the numbers of every head
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from report.console import Terminal
+from report.datasets.read.study import open_study
+from report.measuring import run as measuring
+from report.pages.assets import write_assets
+from report.pages.feed import write_feed
+from report.pages.lists import remove_departed, render_lists
+from report.pages.page import Page, Site
+from report.pages.render import render_article
+from report.pages.share_card import write_cards
+from report.project import Project
+from report.site.address import read_site
+from report.site.build import build
+from report.study.study import Study, read_studies, study_names
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a command asks for."""
+
+    project: Project
+    article: str | None = None
+    """The one article to work on; None: all of them."""
+    options: dict = field(default_factory=dict)
+    """What stands in for the front matter of every article."""
+    force: bool = False
+    """Measure again even if nothing changed."""
+
+
+def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) -> None:
+    """All five steps; the new site replaces `folder`.
+
+    raises: ReportError, as every step does, in one sentence that says what is wrong
+    """
+    left_out = make_pages(request, terminal)
+    build(request.project.config, folder, left_out, builder)
+
+
+def make_pages(request: Request, terminal: Terminal) -> list[str]:
+    """All steps but the last: `site_src` holds the pages and what they show.
+
+    returns: names of the articles that were not asked for, which are left as they were
+    """
+    about = read_site(request.project.config)
+    studies = read(request)
+    found = measure(studies, request, terminal)
+    pages, opened = draw(studies, found, request.project, about, terminal)
+    write(pages, opened, request.project, about)
+    names = [study.name for study in studies]
+    return [name for name in study_names(request.project.articles) if name not in names]
+
+
+def read(request: Request) -> list[Study]:
+    """The articles. What they read is tried, so that no mistake is met after hours of measuring."""
+    studies = read_studies(request.project.articles, request.article, **request.options)
+    for study in studies:
+        measuring.read(study)
+    return studies
+
+
+def measure(
+    studies: list[Study], request: Request, terminal: Terminal, use_frozen: bool = True, run=None
+) -> list[list[measuring.Found]]:
+    """The datasets of every article, model by model; runs a model only where they do not fit.
+
+    use_frozen: whether frozen datasets stand in for measuring
+    run: what measures, such as a Ray cluster; None: this process
+    """
+    all_found = []
+    for study in studies:
+        with terminal.bars() as show:
+            found = measuring.datasets(
+                study, request.project, show, request.force, use_frozen, terminal.say, run
+            )
+        for model in found:
+            terminal.say_measured(study.name, model)
+        all_found.append(found)
+    return all_found
+
+
+def draw(
+    studies: list[Study],
+    all_found: list[list[measuring.Found]],
+    project: Project,
+    about: Site,
+    terminal: Terminal,
+) -> tuple[list[Page], list]:
+    """The page and the figures of every article; returns the pages, and the data they show."""
+    opened = [
+        open_study([model.folder for model in found], study.front_matter.labels)
+        for study, found in zip(studies, all_found, strict=True)
+    ]
+    pages = []
+    with terminal.bars() as show:
+        show("Writing pages", 0, len(studies))
+        for study, data, found in zip(studies, opened, all_found, strict=True):
+            frozen = [model.folder.name for model in found if model.state == "frozen"]
+            pages.append(render_article(study, data, project.site_src, frozen, about.url))
+            show("Writing pages", len(pages), len(studies))
+    return pages, opened
+
+
+def write(pages: list[Page], opened: list, project: Project, about: Site) -> None:
+    """What articles share: lists, the feed, share cards, scripts and styles."""
+    render_lists(pages, opened, project.site_src, feed=bool(about.url))
+    write_cards(pages, about, project.site_src)
+    write_feed(pages, about, project.site_src)
+    remove_departed(study_names(project.articles), project.site_src)
+    write_assets(project.site_src)
