@@ -9,7 +9,7 @@ import torch
 from report import families
 from report.families.reference import eager_pass
 from report.measurements import decomposition
-from report.measurements.decomposition import Scores
+from report.measurements.factors import Scores
 from report.models.attention.structure import structure
 
 

@@ -1,4 +1,4 @@
-"""Some heads' attention over some neighbouring rows: the piece in which a layer is looked at."""
+"""Some heads' attention over some neighbouring rows: a layer is looked at block by block."""
 
 from dataclasses import dataclass
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from report.measurements import decomposition
-from report.measurements.decomposition import Factors, Scores
+from report.measurements.factors import Factors, Scores
 from report.measurements.head_statistics import HeadStatistics
 
 

@@ -27,8 +27,8 @@ from report.training.recipe import (
     optimizers,
     random_model,
     train_tokenizer,
-    training_batch,
 )
+from report.training.sequences import training_batch
 
 CHECKPOINT_EVERY = 250
 """Steps between two saved states (about 4.5 minutes of the full recipe on two cores)."""

@@ -12,7 +12,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from report.errors import ReportError
 from report.training.acceptance import PROMPTS, PROMPTS_SEED, acceptance, write_acceptance
 from report.training.problems import prompt
-from report.training.recipe import RECIPES, training_batch
+from report.training.recipe import RECIPES
+from report.training.sequences import training_batch
 from report.training.trigram import trigram_loss
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from report.training.recipe import RECIPES, optimizers, random_model, training_batch
+from report.training.recipe import RECIPES, optimizers, random_model
+from report.training.sequences import training_batch
 from report.training.train import check_recipe
 
 ADDED = ["llama-5x32", "qwen2-5x28", "gemma3-6x8"]

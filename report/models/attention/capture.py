@@ -4,24 +4,13 @@ Attention is reached by one of four routes, chosen by what ran in the model's fi
 
     interface    the attention interface of transformers (most families): a function is registered
                  under a name of our own, together with the mask that belongs to it
-    own forward  families with a file here (falcon, bloom, mpt): `measured_forward(module,
-                 attention, alibi_factor)` makes a new forward for an attention module
+    own forward  families with a file in `own` (falcon, bloom, mpt): it makes a new forward for an
+                 attention module
     sdpa         modules that call torch's scaled_dot_product_attention: `sdpa_spy`
     softmax      modules that call torch's softmax: `softmax_spy`; scores and probabilities only
 
-All but the first replace the forward of the attention modules and offer `measured_forward(module,
-attention, ...)`, where `attention` is called with (Factors, value) and returns the context, or with
-(Scores, None). A recorder is any object with
-
-    attention(layer, factors, value)    layer int; Factors, value float [key_heads, T, value_dim];
-        returns the context, float [heads, T, value_dim]; or Scores and None: returns nothing
-    updates     None, or a function called with (layer, hidden_state, context, attention_output)
-        after the output projection: what enters the layer, float [T, hidden_size], what enters the
-        projection, float [heads, T, value_dim], and what leaves it, float [T, hidden_size]; never
-        called for models whose updates cannot be told, see `LayerStructure.measures_updates`
-    wants_factors    whether biases and unrotated queries and keys are filled in (default True);
-        without, measuring costs no projection and no rotation more than the model's own
-    wants_rotary_terms    whether the rotated biases are filled in too (default False)
+All but the first replace the forward of the attention modules. Each hands a layer's attention to
+the recorder, see `Recorder`.
 """
 
 from contextlib import ExitStack, contextmanager
@@ -31,7 +20,8 @@ from functools import partial
 import torch
 
 from report.errors import ReportError
-from report.measurements.decomposition import Factors, Scores, probability, score
+from report.measurements.decomposition import probability, score
+from report.measurements.factors import Factors, Scores
 from report.measurements.visible import Visible
 from report.models.attention import sdpa_spy, softmax_spy
 from report.models.attention.kernel import streaming_attention
@@ -48,7 +38,7 @@ UNMASKED = "report_unmasked"
 def attached(model, recorder, layers=None, alibi_factor=1):
     """Within the context, every layer's attention of `model` is computed by `recorder`.
 
-    recorder: see above
+    recorder: Recorder
     layers: indices to attach to (others run as they are); None attaches to all
     alibi_factor: what ALiBi is multiplied by; 2 is what transformers' eager Falcon computes
     yields: the list of layers measured so far, in the order of the calls
@@ -76,7 +66,7 @@ def attached(model, recorder, layers=None, alibi_factor=1):
             recorder.attention(layer, completed, None)
             return None if value is None else _context(completed, value)
 
-        if getattr(recorder, "updates", None) is not None:
+        if recorder.updates is not None:
             undo.enter_context(_updates(chosen, recorder.updates))
         undo.enter_context(_ROUTES[route_of(model)](model, chosen, attention, alibi_factor))
         yield calls
@@ -85,10 +75,10 @@ def attached(model, recorder, layers=None, alibi_factor=1):
 def _splitter(model, chosen, recorder):
     """What fills in the factors that a route has found."""
     parts = structure(model)
-    if not getattr(recorder, "wants_factors", True):
+    if not recorder.wants_factors:
         return Splitter(parts, [])
     given = route_of(model) == "own forward"
-    return Splitter(parts, chosen, getattr(recorder, "wants_rotary_terms", False), given)
+    return Splitter(parts, chosen, recorder.wants_rotary_terms, given)
 
 
 @contextmanager
@@ -104,14 +94,12 @@ def _through_interface(model, chosen, attention, alibi_factor):
         value,
         attention_mask,
         scaling=None,
-        is_causal=None,
-        softcap=None,
-        s_aux=None,
-        position_bias=None,
-        **_,
+        **options,
     ):
+        is_causal = options.get("is_causal")
         if is_causal is None:
             is_causal = getattr(module, "is_causal", True)
+        sink, position_bias = options.get("s_aux"), options.get("position_bias")
         factors = Factors(
             query[0],
             key[0],
@@ -119,8 +107,8 @@ def _through_interface(model, chosen, attention, alibi_factor):
             key_bias=None,
             position=None,
             scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
-            softcap=softcap,
-            sink=None if s_aux is None else s_aux.detach(),
+            softcap=options.get("softcap"),
+            sink=None if sink is None else sink.detach(),
         )
         factors = _masked(factors, attention_mask, is_causal, ranges)
         if position_bias is not None:  # learned, one for every pair of tokens and every head
@@ -179,7 +167,7 @@ def _own_forward(model, chosen, attention, alibi_factor):
     others = dict(enumerate(structure(model)))
     others = {index: part for index, part in others.items() if index not in chosen}
     with ExitStack() as undo:
-        if hasattr(family, "UNMASKED"):
+        if family.unmasked:
             undo.enter_context(implementation(model, UNMASKED))
         undo.enter_context(_forwards(chosen, attention, make))
         undo.enter_context(_forwards(others, lambda _, *given: _unseen(*given), make))

@@ -7,7 +7,7 @@ import torch
 
 from report.errors import ReportError
 from report.measurements.block import Block
-from report.measurements.decomposition import Scores
+from report.measurements.factors import Scores
 
 ROWS = 64
 """Rows in a block."""

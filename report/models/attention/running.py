@@ -6,6 +6,7 @@ from report.errors import ReportError
 from report.models.attention.capture import attached
 from report.models.attention.modes import evaluating, run_base
 from report.models.attention.probe import architecture
+from report.models.attention.recorder import Recorder
 from report.models.attention.structure import require_layers, structure
 
 
@@ -14,12 +15,12 @@ class Run:
     """One text to run.
 
     token_ids: list of int, all of the text
-    recorder: see `capture`; None runs the untouched model
+    recorder: what its attention is handed to; None runs the untouched model
     alibi_factor: what ALiBi is multiplied by
     """
 
     token_ids: list[int]
-    recorder: object = None
+    recorder: Recorder | None = None
     alibi_factor: float = 1
 
 
@@ -61,25 +62,38 @@ def forward(model, token_ids, measured_layers):
     The pass ends there: what comes after the last measured layer's attention is not computed.
     """
     projection = structure(model)[measured_layers - 1].output_projection
+    with evaluating(model):
+        output = output_of(projection, lambda: run_base(model, token_ids))
+    if output is None:
+        raise ReportError(
+            f"architecture {architecture(model)}: layer {measured_layers - 1} was not run; its "
+            "layers do not run one after the other"
+        )
+    return output
+
+
+def output_of(projection, run):
+    """What a projection puts out the first time that `run` reaches it; `run` is left there.
+
+    projection: module of the model that runs
+    run: function without arguments
+    returns: float [T, size]; None if `run` ended without reaching it
+    """
     outputs = []
 
     def stop(_, __, output):
         outputs.append(output.reshape(-1, output.shape[-1]))
         raise _StopError
 
-    # Registered after those of `attached`, so a recorder hears of the projection first.
+    # Registered after the hooks of `attached`, so a recorder hears of the projection first.
     hook = projection.register_forward_hook(stop)
     try:
-        with evaluating(model):
-            run_base(model, token_ids)
+        run()
     except _StopError:
         return outputs[0]
     finally:
         hook.remove()
-    raise ReportError(
-        f"architecture {architecture(model)}: layer {measured_layers - 1} was not run; its layers "
-        "do not run one after the other"
-    )
+    return None
 
 
 class _StopError(Exception):

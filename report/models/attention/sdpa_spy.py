@@ -13,7 +13,8 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from report.errors import ReportError
-from report.measurements.decomposition import Factors, Scores, score
+from report.measurements.decomposition import score
+from report.measurements.factors import Factors, Scores
 from report.measurements.visible import Visible
 
 HIDDEN = 9000.0

@@ -7,8 +7,9 @@ import torch
 
 from report.errors import ReportError
 from report.measurements import decomposition
-from report.measurements.decomposition import Factors
+from report.measurements.factors import Factors
 from report.models.attention.kernel import streaming_attention
+from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.attention.structure import route_of
 from report.models.attention.updates import updates
@@ -102,7 +103,7 @@ def _require_within_limits(differences, limits):
             )
 
 
-class Checking:
+class Checking(Recorder):
     """A recorder that keeps the largest differences over all layers; see `self_check`."""
 
     wants_rotary_terms = True
@@ -118,7 +119,7 @@ class Checking:
         self.context_shape = None
 
     def attention(self, layer, factors, value):
-        """See report/models/attention/capture.py."""
+        """See `Recorder`."""
         self.layers.append(layer)
         blocks = []
         context = streaming_attention(factors, value, blocks.append, layer)
@@ -134,7 +135,7 @@ class Checking:
         return context
 
     def updates(self, layer, hidden_state, context, attention_output):
-        """See report/models/attention/capture.py."""
+        """See `Recorder`."""
         part = self.structure[layer]
         part.measures_updates = False
         if hidden_state.shape != attention_output.shape:

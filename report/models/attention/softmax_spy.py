@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from report.measurements.decomposition import Scores
+from report.measurements.factors import Scores
 from report.models.attention.sdpa_spy import seen_targets
 
 SOFTMAX = (functional.softmax, torch.softmax, torch.Tensor.softmax, torch.special.softmax)

@@ -8,7 +8,8 @@ from functools import partial
 import torch
 
 from report.errors import ReportError
-from report.measurements.decomposition import Scores, score
+from report.measurements.decomposition import score
+from report.measurements.factors import Scores
 from report.models.attention import rotation
 from report.models.attention.structure import state_of
 

@@ -11,7 +11,7 @@ from report.errors import ReportError
 from report.models.attention.own import bloom, falcon, mpt
 from report.models.attention.probe import architecture, probe, text_config
 
-OWN_FORWARDS = {family.MODEL_TYPE: family for family in (bloom, falcon, mpt)}
+OWN_FORWARDS = {family.model_type: family for family in (bloom.FAMILY, falcon.FAMILY, mpt.FAMILY)}
 """The families with a forward of ours in a file of their own, by the model_type of their config."""
 
 _FOUND = WeakKeyDictionary()

@@ -1,10 +1,10 @@
 """Models from the Hugging Face hub: only the files that are needed, at one pinned commit.
 
 `resolve` asks the hub once which commit a branch is; `fetch_settings` brings configuration,
-tokenizer and the index of the weights; `fetch_weights` the shards that hold the wanted tensors, and
-gives a local folder that looks like a whole checkpoint, so that nothing else in this package knows
-of a network. Files land in the cache that all Hugging Face tools share, the folder links to them.
-What is there already is used without asking the hub. Nothing here needs torch.
+tokenizer and the index of the weights; `fetch_weights` brings the weight files that hold the wanted
+tensors. Both give a local folder that looks like a checkpoint, so nothing else in this package
+knows of a network. Files land in the cache that all Hugging Face tools share; the folder links to
+them. What is in the cache is used without asking the hub. Nothing here needs torch.
 """
 
 import errno
@@ -30,10 +30,10 @@ from report.models.find.known import did_you_mean
 from report.models.find.weights import (
     INDEX,
     SINGLE,
+    files_for,
     first_layers,
     no_weights,
     read_index,
-    shards_for,
 )
 
 SETTINGS = (
@@ -82,11 +82,11 @@ def cached_commit(repository, revision="main", layers=None):
     if not isinstance(config, str):
         return None
     commit = Path(config).parent.name
-    shards, index = [SINGLE], try_to_load_from_cache(repository, INDEX, revision=commit)
+    weights, index = [SINGLE], try_to_load_from_cache(repository, INDEX, revision=commit)
     if isinstance(index, str):
         held = read_index(Path(index))
-        shards = shards_for(held, None if layers is None else first_layers(list(held), layers))
-    return commit if all(_cached(repository, commit, name) for name in shards) else None
+        weights = files_for(held, None if layers is None else first_layers(list(held), layers))
+    return commit if all(_cached(repository, commit, name) for name in weights) else None
 
 
 def files(repository, commit):
@@ -126,31 +126,31 @@ def fetch_settings(repository, commit, code=False):
 
 
 def fetch_weights(repository, commit, wanted=None, code=False, announce=print):
-    """Bring the weights of a model here, or only the shards that hold the wanted tensors.
+    """Bring the weights of a model here, or only the files that hold the wanted tensors.
 
     wanted: function of the names of all tensors -> the names wanted; None for all. A model in one
         file comes whole.
     announce: called with one sentence, how many bytes will be downloaded, before the first
-    returns: Path of a folder with settings and weights, its index reduced to the shards there
+    returns: Path of a folder with settings and weights, its index reduced to these weight files
     """
     sizes = files(repository, commit)
-    shards, index = [SINGLE], None
+    weights, index = [SINGLE], None
     if SINGLE not in sizes:
         if INDEX not in sizes:
             instead = _conversion(repository)
             raise no_weights(f"'{repository}' on the hub", list(sizes), instead)
         index = read_index(fetch_settings(repository, commit, code) / INDEX)
-        shards = shards_for(index, None if wanted is None else list(wanted(list(index))))
-    names = _settings(sizes, code) + shards
+        weights = files_for(index, None if wanted is None else list(wanted(list(index))))
+    names = _settings(sizes, code) + weights
     planned = sum(sizes.get(name, 0) for name in names if not _cached(repository, commit, name))
     if planned:
-        held = f"{len(shards)} of {len(set(index.values()))}" if index else "1 of 1"
+        held = f"{len(weights)} of {len(set(index.values()))}" if index else "1 of 1"
         announce(
             f"{repository} at {commit[:7]}: downloading {_readable(planned)} "
-            f"(weights: {held} files, {_readable(sum(sizes.get(name, 0) for name in shards))})"
+            f"(weights: {held} files, {_readable(sum(sizes.get(name, 0) for name in weights))})"
         )
     found = {name: _download(repository, commit, name) for name in names}
-    return _linked(repository, commit, found, index, shards)
+    return _linked(repository, commit, found, index, weights)
 
 
 def _conversion(repository):
@@ -171,8 +171,8 @@ def _conversion(repository):
     return f"the hub's converter offers safetensors: {repository}@{found.git_reference}"
 
 
-def _linked(repository, commit, found, index, shards):
-    """A folder of links to the files of the shared cache, with an index of these shards alone."""
+def _linked(repository, commit, found, index, weights):
+    """A folder of links into the shared cache, with an index of these weight files alone."""
     folder = _home(repository, commit) / sha256("\n".join(sorted(found)).encode()).hexdigest()[:12]
     if not all((folder / name).is_file() for name in found):
         with store.new_folder(folder) as temporary:
@@ -181,7 +181,7 @@ def _linked(repository, commit, found, index, shards):
                 if name != INDEX:
                     (temporary / name).symlink_to(path.resolve())
             if index:
-                kept = {name: file for name, file in index.items() if file in shards}
+                kept = {name: file for name, file in index.items() if file in weights}
                 (temporary / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": kept}))
     return folder
 

@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 
 from report.errors import ReportError
+from report.text import strict_json
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -54,11 +55,11 @@ def no_weights(whose, names, instead="convert them to safetensors"):
             f"{whose} has weights only as pickle ({pickled[0]}), which can run code when opened "
             f"and is refused; {instead}"
         )
-    return ReportError(f"{whose} has no weights; it needs {SINGLE}, or its shards and {INDEX}")
+    return ReportError(f"{whose} has no weights; it needs {SINGLE}, or weight files and {INDEX}")
 
 
 def read_index(path):
-    """The weight map of a sharded checkpoint's index: tensor name -> file name."""
+    """The weight map that an index states: dict of tensor name -> name of its weight file."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
         plain = [name for name in found.values() if _is_plain(name)]
@@ -84,7 +85,7 @@ def weight_files(folder, names=None):
     raises: ReportError naming the first file that is missing, cut short or damaged
     """
     folder = Path(folder)
-    needed = shards_for(weight_map(folder), names)
+    needed = files_for(weight_map(folder), names)
     lacking = [name for name in needed if not (folder / name).is_file()]
     if lacking:
         raise ReportError(
@@ -96,7 +97,7 @@ def weight_files(folder, names=None):
     return [folder / name for name in needed]
 
 
-def shards_for(tensor_files, names=None):
+def files_for(tensor_files, names=None):
     """Names of the files that hold some tensors, sorted.
 
     tensor_files: dict as `weight_map` returns it; names: tensors wanted, None for all
@@ -148,7 +149,7 @@ def read_header(path):
             length = int.from_bytes(file.read(8), "little")
             if not 2 <= length <= min(whole - 8, 100_000_000):
                 raise ValueError("its first bytes are not the length of a header")
-            header = json.loads(file.read(length), object_pairs_hook=_object)
+            header = strict_json(file.read(length))
         tensors = {
             name: {
                 "dtype": str(entry["dtype"]),
@@ -184,13 +185,6 @@ def read_header(path):
 BITS = {"F64": 64, "F32": 32, "F16": 16, "BF16": 16, "I64": 64, "I32": 32, "I16": 16, "I8": 8}
 BITS |= {"U64": 64, "U32": 32, "U16": 16, "U8": 8, "BOOL": 8, "F8_E4M3": 8, "F8_E5M2": 8}
 """Of a number of each dtype; of others the size is not compared."""
-
-
-def _object(pairs):
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name comes twice")
-    return found
 
 
 def _require_side_by_side(tensors, start, where):

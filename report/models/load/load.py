@@ -120,7 +120,7 @@ def devices(model, device):
 
 
 def _fetch(settings, wanted, announce):
-    """The folder of a model on the hub, with the shards that the wanted tensors are in."""
+    """The folder of a model on the hub, with the weight files that hold the wanted tensors."""
     from report.models.find import hub
 
     return hub.fetch_weights(

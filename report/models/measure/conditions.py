@@ -6,7 +6,7 @@ import numpy as np
 
 from report.errors import ReportError
 from report.measurements.conditions import COMPARED, OVER_ROWS, ConditionStatistics, statistics_of
-from report.measurements.decomposition import Scores
+from report.measurements.factors import Scores
 from report.measurements.received import (
     REDUCTIONS,
     Received,
@@ -15,6 +15,7 @@ from report.measurements.received import (
     total_variation,
 )
 from report.models.attention.kernel import streaming_attention
+from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.attention.self_check import checked
 from report.models.measure.passage import require_measurable
@@ -92,11 +93,10 @@ def recorders_of(loaded, texts):
     return [base, *others]
 
 
-class ConditionRecorder:
-    """Collects what one condition of one prompt shows, layer by layer; see `capture`."""
+class ConditionRecorder(Recorder):
+    """Collects what one condition of one prompt shows, layer by layer."""
 
     wants_factors = False
-    updates = None
 
     def __init__(self, loaded, text, base=None):
         """text: SegmentedText; base: the recorder of the first condition, which runs before"""

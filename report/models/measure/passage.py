@@ -8,6 +8,7 @@ from report.measurements.passage import PassageMeasurement
 from report.measurements.stored import stored
 from report.measurements.targets import SHOWN_TARGETS, LargestTargets, marker_count
 from report.models.attention.kernel import ROWS, streaming_attention
+from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.attention.self_check import checked
 from report.models.attention.updates import updates
@@ -33,25 +34,20 @@ def measure_passage(loaded, token_ids, progress=None, rows=ROWS):
 def measure_corpus(loaded, texts, progress=None, rows=ROWS):
     """Measure every head's statistics over many texts, one layer's block of rows in memory.
 
-    arguments as of `measure_shard`
+    arguments as of `measure_batch`
     returns: HeadStatistics over all rows of all texts
     raises: ReportError as for a passage, or when there is no text
     """
-    return _not_empty(measure_shard(loaded, texts, progress=progress, rows=rows)[1])
+    statistics = measure_batch(loaded, texts, progress=progress, rows=rows)[1]
+    if not statistics.texts:
+        raise ReportError("the corpus has no text; give at least one text of 2 tokens")
+    return statistics
 
 
-def measure_all(loaded, token_ids, texts, progress=None):
-    """Measure a passage and a corpus; a model run layer by layer reads each layer once for both.
+def measure_batch(loaded, texts, token_ids=None, progress=None, failed=None, rows=ROWS):
+    """Measure a batch of a corpus's texts, and perhaps a passage in the same run.
 
-    arguments as of `measure_shard`
-    returns: (PassageMeasurement, HeadStatistics)
-    """
-    passage, corpus = measure_shard(loaded, texts, token_ids, progress)
-    return passage, _not_empty(corpus)
-
-
-def measure_shard(loaded, texts, token_ids=None, progress=None, failed=None, rows=ROWS):
-    """Measure some texts of a corpus, and perhaps a passage in the same run.
+    A model that runs layer by layer reads each layer once for all of them.
 
     loaded: LoadedModel; checked as for a passage
     texts: iterable of lists of token ids
@@ -62,7 +58,7 @@ def measure_shard(loaded, texts, token_ids=None, progress=None, failed=None, row
         the reason. None: it raises
     rows: at a time
     returns: (PassageMeasurement or None, HeadStatistics over all rows of all other texts, which
-        can be merged with those of other shards)
+        can be merged with those of other batches)
     raises: ReportError as for a passage
     """
     if token_ids is not None:
@@ -79,12 +75,6 @@ def measure_shard(loaded, texts, token_ids=None, progress=None, failed=None, row
         passage = passage and PassageRecorder(loaded, token_ids)
         statistics = _run_one_by_one(loaded, passage, texts, progress, failed, rows)
     return passage and passage.measurement(), statistics
-
-
-def _not_empty(statistics):
-    if not statistics.texts:
-        raise ReportError("the corpus has no text; give at least one text of 2 tokens")
-    return statistics
 
 
 def require_measurable(loaded, token_ids):
@@ -106,8 +96,8 @@ def require_measurable(loaded, token_ids):
         )
 
 
-class PassageRecorder:
-    """Collects what `PassageMeasurement` holds, layer by layer; a recorder, see `capture`."""
+class PassageRecorder(Recorder):
+    """Collects what `PassageMeasurement` holds, layer by layer."""
 
     wants_rotary_terms = True
 
@@ -157,11 +147,10 @@ class PassageRecorder:
         )
 
 
-class TextRecorder:
-    """Finds the statistics of one text; a recorder, see `capture`."""
+class TextRecorder(Recorder):
+    """Collects the statistics of one text."""
 
     wants_factors = False
-    updates = None
 
     def __init__(self, loaded, token_ids, rows=ROWS):
         self.tokens, self.rows = len(token_ids), rows

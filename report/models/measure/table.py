@@ -4,6 +4,7 @@ import numpy as np
 
 from report.measurements.class_shares import ClassShares, even_shares
 from report.models.attention.kernel import streaming_attention
+from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.attention.self_check import checked
 from report.models.measure.passage import PassageRecorder, require_measurable
@@ -32,15 +33,14 @@ def measure_table(loaded, texts, rows, classes, number, progress=None):
     return passage.measurement(), recorders
 
 
-class ShareRecorder:
-    """Collects what each head gives to classes of targets; a recorder, see `capture`.
+class ShareRecorder(Recorder):
+    """Collects what each head gives to classes of targets.
 
     probability: float64 [layers, heads, classes], mean over the rows
     even: float64 [layers, classes], what even attention over the visible targets would give
     """
 
     wants_factors = False
-    updates = None
 
     def __init__(self, loaded, rows, classes, number):
         layers, heads = loaded.measured_layers, loaded.structure[0].heads

@@ -12,7 +12,7 @@ import torch
 
 from report.models.attention.capture import attached
 from report.models.attention.modes import evaluating
-from report.models.attention.running import Run, require_all_called
+from report.models.attention.running import Run, output_of, require_all_called
 from report.models.attention.structure import structure
 from report.models.partial.shell import layer_calls
 
@@ -89,23 +89,6 @@ def _whole(part, call, hidden):
     return output[0] if isinstance(output, tuple) else output
 
 
-class _ReachedError(Exception):
-    """What is wanted of the last layer has been computed."""
-
-
 def _attention(part, call, hidden):
     """The output of a layer's attention, float [T, hidden_size]; the layer is left there."""
-    outputs = []
-
-    def stop(_, __, output):
-        outputs.append(output.reshape(-1, output.shape[-1]))
-        raise _ReachedError
-
-    # Registered after those of `attached`, so a recorder hears of the projection first.
-    hook = part.output_projection.register_forward_hook(stop)
-    try:
-        call.of(part.module, hidden)
-    except _ReachedError:
-        return outputs[0]
-    finally:
-        hook.remove()
+    return output_of(part.output_projection, lambda: call.of(part.module, hidden))

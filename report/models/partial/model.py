@@ -35,7 +35,7 @@ def open_partial(
 ):
     """Open a model of which not all weights will be in memory; none is read yet.
 
-    folder: a checkpoint; shards that hold nothing needed may be missing
+    folder: a checkpoint; weight files that hold nothing needed may be missing
     model_class, config: of transformers; options: as its from_config takes them
     layers: how many layers, from the first, are measured; None for all
     layer_by_layer: keep the weights of one layer in memory at a time
@@ -98,12 +98,12 @@ class Partial:
             of them in the checkpoint; bytes of the whole checkpoint, None if nobody says
         """
         kept = [self.stored[name] for name in self.names if name in self.stored]
-        pieces = {piece for stored in kept for piece in stored.names}
-        table = self.checkpoint.entry(self._piece(self.table))
+        names = {name for stored in kept for name in stored.names}
+        table = self.checkpoint.entry(self._stored_name(self.table))
         rows = len(set(token_ids)) * (table.bytes // table.shape[0])
         return {
-            "tensors": len(pieces) + 1,
-            "bytes": sum(self.checkpoint.entry(piece).bytes for piece in pieces) + rows,
+            "tensors": len(names) + 1,
+            "bytes": sum(self.checkpoint.entry(name).bytes for name in names) + rows,
             "of": self.checkpoint.total_bytes(),
         }
 
@@ -115,7 +115,7 @@ class Partial:
                 if own.is_meta:
                     self.checkpoint.entry(name)  # which says that it is missing
             elif self.stored[name].converter is None:
-                self.checkpoint.require_shape(self._piece(name), own.shape)
+                self.checkpoint.require_shape(self._stored_name(name), own.shape)
 
     def run_texts(self, loaded, runs, progress=None):
         """As `running.run_texts`; reads the weights that this takes."""
@@ -138,7 +138,7 @@ class Partial:
         embedding = self.model.get_input_embeddings()
         known = sorted(set(map(int, token_ids)))
         dtype = self._own[self.table].dtype
-        table = self.checkpoint.read_rows(self._piece(self.table), known, dtype)
+        table = self.checkpoint.read_rows(self._stored_name(self.table), known, dtype)
         ids = torch.tensor(known, device=self.device)
 
         def to_rows(_, args):
@@ -172,9 +172,11 @@ class Partial:
             for name in names:
                 stored = self.stored.get(name)
                 if name in tensors or stored is None:
-                    continue  # made of the same pieces as another; or made by the model itself
+                    continue  # it came with another tensor, or the model makes it for itself
                 if stored.converter is None:
-                    tensors[name] = self.checkpoint.read(self._piece(name), self._memory(name))
+                    tensors[name] = self.checkpoint.read(
+                        self._stored_name(name), self._memory(name)
+                    )
                 else:
                     tensors |= self._joined(name)
         return tensors
@@ -210,8 +212,8 @@ class Partial:
 
     def _joined(self, name):
         stored, own = self.stored[name], self._own[name]
-        pieces = [self.checkpoint.read(piece, dtype=own.dtype) for piece in stored.names]
-        made = converted(self.model, name, stored, pieces)
+        tensors = [self.checkpoint.read(source, dtype=own.dtype) for source in stored.names]
+        made = converted(self.model, name, stored, tensors)
         for key, tensor in made.items():
             if tensor.shape != self._own[key].shape:
                 raise ReportError(
@@ -220,7 +222,7 @@ class Partial:
                 )
         return {key: tensor.to(self.device) for key, tensor in made.items()}
 
-    def _piece(self, name):
+    def _stored_name(self, name):
         return self.stored[name].names[0]
 
 

@@ -9,6 +9,7 @@ from transformers.initialization import no_init_weights
 
 from report.errors import ReportError
 from report.models.attention.modes import run_base
+from report.models.attention.running import output_of
 from report.models.attention.structure import architecture, structure
 
 
@@ -42,10 +43,6 @@ def _module(name):
     return name.rpartition(".")[0]
 
 
-class _ReachedError(Exception):
-    """The forward pass has come far enough."""
-
-
 class _Watch(TorchFunctionMode):
     """Notes which modules of a model are called, and which others' tensors are computed with."""
 
@@ -70,18 +67,12 @@ class _Watch(TorchFunctionMode):
 
 def _called_until(model, projection):
     """Paths of the modules that two tokens go through until `projection` has returned."""
-
-    def stop(*_):
-        raise _ReachedError
-
     with FakeTensorMode(), no_init_weights():
         twin = type(model)(_with_one_layer(model.config)).eval()
-        twin.get_submodule(projection).register_forward_hook(stop)
         with _Watch(twin) as watch:
-            try:
-                run_base(twin, [1, 1])
-            except _ReachedError:
-                return watch.called
+            output = output_of(twin.get_submodule(projection), lambda: run_base(twin, [1, 1]))
+    if output is not None:
+        return watch.called
     raise ReportError(
         f"architecture {architecture(model)}: '{projection}' is not called, so its first layers "
         "cannot be loaded alone; load the whole model"

@@ -49,7 +49,7 @@ class Entry:
 
 
 class Checkpoint:
-    """The weights of a folder, in one file or in shards; shards that nobody wants may be missing.
+    """The weights of a folder, in one file or several; files with nothing wanted may be missing.
 
     bytes_read: bytes of tensors read so far
     """
@@ -90,7 +90,7 @@ class Checkpoint:
             )
 
     def total_bytes(self):
-        """Bytes of all tensors; where shards are missing what the index says, or None."""
+        """Bytes of all tensors; where weight files are missing what the index says, or None."""
         paths = {self.folder / file for file in self.files.values()}
         if all(path.is_file() for path in paths):
             spans = [one["span"] for path in paths for one in self._header(path).values()]
@@ -125,16 +125,16 @@ class Checkpoint:
         self._fill(entry, [(row * width, out[place].view(-1)) for place, row in enumerate(rows)])
         return out
 
-    def _fill(self, entry, pieces):
+    def _fill(self, entry, parts):
         """Fill flat tensors, each from its place (in bytes) in the entry."""
         raw = torch.empty(min(entry.bytes, CHUNK), dtype=torch.uint8)
         with entry.path.open("rb", buffering=0) as stream:
-            for place, flat in pieces:
+            for place, flat in parts:
                 stream.seek(entry.start + place)
-                for part in flat.split(CHUNK // entry.dtype.itemsize):
-                    used = raw[: len(part) * entry.dtype.itemsize]
+                for chunk in flat.split(CHUNK // entry.dtype.itemsize):
+                    used = raw[: len(chunk) * entry.dtype.itemsize]
                     _read_exactly(stream, memoryview(used.numpy()), entry.path)
-                    part.copy_(used.view(entry.dtype))
+                    chunk.copy_(used.view(entry.dtype))
                     self.bytes_read += len(used)
 
     def _header(self, path):

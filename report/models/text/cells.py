@@ -31,7 +31,7 @@ class TableText:
     """A rendering as the model reads it (T tokens).
 
     name, label: of the rendering
-    token_ids, pieces: as of `TokenizedText`
+    token_ids, tokens: as of `TokenizedText`
     places: [T], `TokenPlace`
     crossings: tokens, indices from 0, that hold visible characters of more than one part, one of
         them a cell or a name: the tokenizer merged across its edge
@@ -40,7 +40,7 @@ class TableText:
     name: str
     label: str
     token_ids: list[int]
-    pieces: list[dict]
+    tokens: list[dict]
     places: list[TokenPlace]
     crossings: list[int]
 
@@ -81,7 +81,7 @@ def table_text(loaded, rendering):
         if cells and sum(_visible(parts[number], starts[number], span) for number in touched) > 1:
             crossings.append(token)
     return TableText(
-        rendering.name, rendering.label, text.token_ids, text.pieces, places, crossings
+        rendering.name, rendering.label, text.token_ids, text.tokens, places, crossings
     )
 
 

@@ -1,8 +1,8 @@
 """A prompt made of named segments, as tokens: which segment each belongs to, and its counterpart.
 
-The whole text is tokenised, and every token is looked up in it: tokenised piece by piece, segments
-would have other tokens than the model sees. A token belongs to the segment in which it begins; one
-that reaches into the next is a crossing, which a study has to mention.
+The whole text is tokenised, and every token is looked up in it: segments tokenised one by one would
+have other tokens than the model sees. A token belongs to the segment in which it begins. One that
+reaches into the next is a crossing, which a study has to mention.
 """
 
 from collections import defaultdict
@@ -36,7 +36,7 @@ class Crossing:
 class SegmentedText:
     """A prompt as the model reads it (T tokens).
 
-    text, token_ids, pieces: as of `TokenizedText`
+    text, token_ids, tokens: as of `TokenizedText`
     texts: dict of segment name to its text, in order
     segment: [T], the name of each token's segment, "added" for tokens that the tokenizer adds
     place: [T] pairs, where the token begins and ends in its segment, in bytes of UTF-8; of an added
@@ -46,7 +46,7 @@ class SegmentedText:
 
     text: str
     token_ids: list[int]
-    pieces: list[dict]
+    tokens: list[dict]
     texts: dict[str, str]
     segment: list[str]
     place: list[tuple[int, int]]
@@ -82,12 +82,12 @@ def segmented(loaded, segments):
         while end > ends[last]:
             last += 1
             if starts[last] < ends[last]:  # an empty segment is not reached into
-                text = tokenized.pieces[token]["text"]
+                text = tokenized.tokens[token]["text"]
                 crossings.append(Crossing(token, text, names[first], names[last]))
         segment.append(names[first])
         place.append((int(start - starts[first]), int(end - starts[first])))
     return SegmentedText(
-        tokenized.text, tokenized.token_ids, tokenized.pieces, texts, segment, place, crossings
+        tokenized.text, tokenized.token_ids, tokenized.tokens, texts, segment, place, crossings
     )
 
 
@@ -148,9 +148,9 @@ def _bytes(tokenizer, tokenized):
     byte_of = np.cumsum([0, *(len(character.encode()) for character in tokenized.text)])
     symbols = tokenizer.convert_ids_to_tokens(tokenized.token_ids)
     end, found = 0, []
-    for symbol, piece, offsets, added in zip(
+    for symbol, token, offsets, added in zip(
         symbols,
-        tokenized.pieces,
+        tokenized.tokens,
         encoded["offset_mapping"],
         encoded["special_tokens_mask"],
         strict=True,
@@ -158,7 +158,7 @@ def _bytes(tokenizer, tokenized):
         if added:
             found.append((None, None))
             continue
-        part = bytes.fromhex(piece["bytes"]) if "bytes" in piece else piece["text"].encode()
+        part = bytes.fromhex(token["bytes"]) if "bytes" in token else token["text"].encode()
         start, end = end, end + len(part)
         said = int(byte_of[offsets[0]])
         if not part:  # it shares a character with the token before

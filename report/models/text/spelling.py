@@ -17,8 +17,8 @@ SPACE = "▁"
 """What SentencePiece writes for a space."""
 
 
-def pieces(tokenizer, text, token_ids, offsets, added):
-    """One dict for each token of `text`.
+def spelled(tokenizer, text, token_ids, offsets, added):
+    """The tokens of `text` in its own characters, one dict a token.
 
     tokenizer: of transformers, with a backend
     offsets: [T] pairs (first character, end), of the tokenizer
@@ -32,7 +32,7 @@ def pieces(tokenizer, text, token_ids, offsets, added):
     the tokenizer leaves out begins the text of the next token.
     """
     walk = _Walk(text)
-    spelled = _spelling(tokenizer)
+    ways_of = _spelling(tokenizer)
     own = tokenizer.added_tokens_decoder
     special_ids = {index for index, token in own.items() if token.special}
     special_ids.update(tokenizer.all_special_ids)
@@ -47,21 +47,21 @@ def pieces(tokenizer, text, token_ids, offsets, added):
             spelling = symbol.encode()
             part = walk.by_offsets(start, end, spelling)
         else:
-            ways = [symbol.encode()] if token_id in own else spelled(symbol)
+            ways = [symbol.encode()] if token_id in own else ways_of(symbol)
             part, spelling = walk.next(ways, start, end), ways[0]
         found.append((int(token_id), part, spelling, bool(special)))
     walk.finish()
-    return [_piece(*piece) for piece in found]
+    return [_token(*given) for given in found]
 
 
-def _piece(token_id, part, spelling, special):
-    piece = {"id": token_id, "text": part.decode(errors="replace"), "special": special}
-    if piece["text"].encode() != part:
-        piece["bytes"] = part.hex(" ")
+def _token(token_id, part, spelling, special):
+    token = {"id": token_id, "text": part.decode(errors="replace"), "special": special}
+    if token["text"].encode() != part:
+        token["bytes"] = part.hex(" ")
     shown = spelling.decode(errors="replace")
-    if part != spelling and (not part or shown.strip() != piece["text"].strip()):
-        piece["spelling"] = shown
-    return piece
+    if part != spelling and (not part or shown.strip() != token["text"].strip()):
+        token["spelling"] = shown
+    return token
 
 
 class _Walk:

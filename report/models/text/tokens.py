@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from report.errors import ReportError
-from report.models.text.spelling import pieces
+from report.models.text.spelling import spelled
 
 FIXED_DATE = """{%- macro strftime_now(format) -%}
 {{ format | replace("%Y", "2024") | replace("%m", "07") | replace("%B", "July")
@@ -19,12 +19,12 @@ class TokenizedText:
 
     text: what was tokenised: the passage, or the chat around it
     token_ids: [T], with the special tokens that the tokenizer adds
-    pieces: [T], what each token is, see `report.models.text.spelling.pieces`
+    tokens: [T], what each token is in the text, see `report.models.text.spelling.spelled`
     """
 
     text: str
     token_ids: list[int]
-    pieces: list[dict]
+    tokens: list[dict]
 
 
 def encode(loaded, text, chat=False):
@@ -90,7 +90,7 @@ def tokenize(loaded, text, chat=False):
         return_offsets_mapping=True,
         verbose=False,
     )
-    found = pieces(
+    tokens = spelled(
         tokenizer,
         whole,
         encoded["input_ids"],
@@ -98,9 +98,9 @@ def tokenize(loaded, text, chat=False):
         encoded["special_tokens_mask"],
     )
     if not chat:
-        _require_plain(found, encoded["special_tokens_mask"])
-    _require_length(found, loaded.identity["context"])
-    return TokenizedText(whole, list(encoded["input_ids"]), found)
+        _require_plain(tokens, encoded["special_tokens_mask"])
+    _require_length(tokens, loaded.identity["context"])
+    return TokenizedText(whole, list(encoded["input_ids"]), tokens)
 
 
 def _require_offsets(tokenizer):
@@ -140,25 +140,25 @@ def _chat(tokenizer, text):
         ) from error
 
 
-def _require_plain(found, added):
+def _require_plain(tokens, added):
     """Stop where the text itself became a special token: some vocabularies contain "<s>"."""
-    for piece, was_added in zip(found, added, strict=True):
-        if piece["special"] and not was_added:
+    for token, was_added in zip(tokens, added, strict=True):
+        if token["special"] and not was_added:
             raise ReportError(
-                f"the passage contains '{piece['text'].strip()}', which the model's tokenizer "
+                f"the passage contains '{token['text'].strip()}', which the model's tokenizer "
                 "cannot tell from its special token; write it differently"
             )
 
 
-def _require_length(found, context):
-    from_text = sum(not piece["special"] for piece in found)
+def _require_length(tokens, context):
+    from_text = sum(not token["special"] for token in tokens)
     if from_text < 2:
         raise TooShortError(
             f"the passage has {from_text} token; give a text of at least 2 tokens, "
             "so that there is something to attend to"
         )
-    if context is not None and len(found) > context:
+    if context is not None and len(tokens) > context:
         raise ReportError(
-            f"the passage has {len(found)} tokens, the model takes at most {context}; "
+            f"the passage has {len(tokens)} tokens, the model takes at most {context}; "
             "shorten the passage"
         )

@@ -34,14 +34,14 @@ class Keeping(DenseRecorder):
         self.told = []
 
     def updates(self, layer, *tensors):
-        """See report/models/attention/capture.py."""
+        """See `Recorder`."""
         self.told += [layer, *(tensor.clone() for tensor in tensors)]
 
 
-def saved(name, folder, dtype=None, shard="40KB", base=False):
-    """A tiny model of the zoo, written in shards and loaded again."""
+def saved(name, folder, dtype=None, file_size="40KB", base=False):
+    """A tiny model of the zoo, written in several files and loaded again."""
     model = families.tiny(name).to(dtype or torch.float32)
-    (model.base_model if base else model).save_pretrained(folder, max_shard_size=shard)
+    (model.base_model if base else model).save_pretrained(folder, max_shard_size=file_size)
     return type(model).from_pretrained(folder, dtype=torch.float32)
 
 
@@ -85,7 +85,7 @@ def test_every_family_in_part_is_the_whole_bit_for_bit(name, tmp_path):
     # What is fetched from the hub for these layers, by names alone, is enough.
     needed = [partial.stored.get(name) for name in (partial.table, *partial.names)]
     fetched = first_layers(partial.checkpoint.files, 2)
-    assert {piece for one in needed if one for piece in one.names} <= set(fetched)
+    assert {name for stored in needed if stored for name in stored.names} <= set(fetched)
 
 
 @pytest.mark.parametrize("layers", [1, 3])
@@ -119,7 +119,7 @@ def test_a_checkpoint_saved_without_a_head(name, tmp_path):
 
 
 def test_an_embedding_that_is_stored_as_the_head_it_shares(tmp_path):
-    saved("gpt2/default", tmp_path, shard="1GB")
+    saved("gpt2/default", tmp_path, file_size="1GB")
     path = tmp_path / "model.safetensors"
     tensors = load_file(path)
     tensors["lm_head.weight"] = tensors.pop("transformer.wte.weight")
@@ -143,8 +143,8 @@ def test_the_text_part_of_a_model_that_takes_pictures(layer_by_layer, tmp_path):
     require_equal(measured(partial.model, partial, layers=3), measured(model, layers=3))
 
 
-def test_only_what_was_planned_is_read_and_other_shards_may_be_absent(tmp_path):
-    model = saved("llama/default", tmp_path, dtype=torch.bfloat16, shard="20KB")
+def test_only_what_was_planned_is_read_and_other_files_may_be_absent(tmp_path):
+    model = saved("llama/default", tmp_path, dtype=torch.bfloat16, file_size="20KB")
     expected = measured(model, texts=TEXTS[:1])
     partial = part_of(model, tmp_path, layers=2)
     sizes = {name: tensor.numel() * 2 for name, tensor in model.state_dict().items()}
@@ -237,8 +237,8 @@ def test_a_wrapper_whose_first_part_reads_pictures_is_refused(layer_by_layer, tm
         measured(partial.model, partial)
 
 
-def change_shard(folder, name, change):
-    """Rewrite the shard that holds a tensor."""
+def change_file(folder, name, change):
+    """Rewrite the weight file that holds a tensor."""
     index = json.loads((folder / "model.safetensors.index.json").read_text())
     path = folder / index["weight_map"][name]
     tensors = load_file(path)
@@ -261,7 +261,7 @@ def test_a_missing_tensor_is_named_before_anything_is_read(tmp_path):
 def test_a_tensor_of_another_shape_is_named_before_anything_is_read(tmp_path):
     model = saved("llama/default", tmp_path)
     name = "model.layers.0.mlp.up_proj.weight"
-    change_shard(tmp_path, name, lambda all_: all_.update({name: torch.zeros(3, 3)}))
+    change_file(tmp_path, name, lambda all_: all_.update({name: torch.zeros(3, 3)}))
     with pytest.raises(ReportError, match=f"hold '{name}' as .3, 3., the config asks for"):
         part_of(model, tmp_path, layers=2)
 

@@ -4,18 +4,12 @@ Its model turns the attention mask into a bool one that is true where a target i
 right only for the float mask of eager attention: the implementation must stay "eager".
 """
 
-from report.measurements.decomposition import Factors
-
-MODEL_TYPE = "mpt"
+from report.measurements.factors import Factors
+from report.models.attention.own.protocol import OwnForward
 
 
 def measured_forward(module, attention, alibi_factor=1):
-    """A forward for the attention `module` that leaves the attention itself to `attention`.
-
-    attention: called with (Factors, value [heads, T, head_dim]); returns the context, of value's
-        shape
-    alibi_factor: what ALiBi is multiplied by; transformers itself always counts it once here
-    """
+    """See `MeasuredForward`; transformers itself counts ALiBi once."""
 
     def forward(hidden_states, position_bias, **_):
         fused = module.Wqkv(hidden_states)[0]  # [T, 3 * heads * head_dim]
@@ -32,3 +26,6 @@ def measured_forward(module, attention, alibi_factor=1):
         return module.out_proj(joined.to(fused.dtype)), None
 
     return forward
+
+
+FAMILY = OwnForward("mpt", measured_forward)
