@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import torch
 
-from report.measurements.factors import Scores
+from report.measurements.factors import Factors, Scores
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Term:
     values: torch.Tensor
     pair: tuple[torch.Tensor, torch.Tensor] | None = None
 
-    def matrix(self):
+    def matrix(self) -> torch.Tensor:
         """The term of every cell, [..., T, T], whether visible or not."""
         row, column = self.values[..., None, :], self.values[..., :, None]
         length = self.values.shape[-1]
@@ -56,7 +56,7 @@ class Term:
         return row - column
 
 
-def score(factors):
+def score(factors: Factors | Scores) -> torch.Tensor:
     """The scores before softcap and softmax, float [heads, T, T], of visible targets or not.
 
     score_ij = s q_i . k_j + A_j
@@ -67,7 +67,7 @@ def score(factors):
     return product if factors.position is None else product + factors.position[:, None, :]
 
 
-def probability(factors):
+def probability(factors: Factors | Scores) -> torch.Tensor:
     """The attention, float [heads, T, T], 0 where a target is not visible.
 
     Each row sums to 1; with a sink, to what the sink leaves.
@@ -82,7 +82,7 @@ def probability(factors):
     return torch.cat([scores, sink], -1).softmax(-1)[..., :-1]
 
 
-def terms(factors):
+def terms(factors: Factors | Scores) -> list[Term]:
     """The terms whose sum is the score, up to a constant of the row that softmax removes.
 
     returns: list of Term with values [heads, T, T] or [heads, T]: content always; bias where the
@@ -105,7 +105,7 @@ def terms(factors):
     return found
 
 
-def content(factors):
+def content(factors: Factors) -> torch.Tensor:
     """The part of the score that both tokens determine together, float [heads, T, T].
 
     content_ij = s (q_i - b_q) . (k_j - b_k), not rotated
@@ -113,13 +113,13 @@ def content(factors):
     return _product(*content_pair(factors))
 
 
-def content_pair(factors):
+def content_pair(factors: Factors) -> tuple[torch.Tensor, torch.Tensor]:
     """Query and key whose product `content` is: float [heads, T, d], [key_heads, T, d]."""
     query, key = _unrotated(factors)
     return factors.scale * _less(query, factors.query_bias), _less(key, factors.key_bias)
 
 
-def bias(factors):
+def bias(factors: Factors) -> torch.Tensor:
     """The part of the score that the target token alone determines, float [heads, T].
 
     bias_j = s b_q . (k_j - b_k), not rotated; 0 without a query bias
@@ -132,7 +132,7 @@ def bias(factors):
     ).squeeze(1)
 
 
-def rotary_position(factors):
+def rotary_position(factors: Factors) -> torch.Tensor:
     """What the rotation of RoPE adds to the score, float [heads, T, T]; 0 on the diagonal.
 
     position_ij = s (R_i q_i) . (R_j k_j) - s q_i . k_j
@@ -140,7 +140,7 @@ def rotary_position(factors):
     return _product(*rotary_pair(factors))
 
 
-def rotary_pair(factors):
+def rotary_pair(factors: Factors) -> tuple[torch.Tensor, torch.Tensor]:
     """Query and key whose product `rotary_position` is: float [heads, T, 2d], [key_heads, T, 2d].
 
     s (R_i q_i) . (R_j k_j) - s q_i . k_j = s (R_i q_i, -q_i) . (R_j k_j, k_j)
@@ -150,7 +150,7 @@ def rotary_pair(factors):
     return factors.scale * both, torch.cat([factors.key, key], -1)
 
 
-def rotary_terms(factors):
+def rotary_terms(factors: Factors | Scores) -> dict[str, torch.Tensor] | None:
     """The four-way split of a rotated score with query and key biases, all parts rotated.
 
     score_ij = s (R_i a_q,i).(R_j a_k,j) + s (R_i b_q).(R_j a_k,j) + s (R_i a_q,i).(R_j b_k)
@@ -175,7 +175,7 @@ def rotary_terms(factors):
     return {name: _kept(factors, factors.scale * _product(*pair)) for name, pair in pairs.items()}
 
 
-def row_constant(factors):
+def row_constant(factors: Factors) -> torch.Tensor:
     """The part that the current token alone determines, float [heads, T].
 
     row_constant_i = s q_i . b_k, not rotated, + A_i

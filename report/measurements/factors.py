@@ -42,20 +42,20 @@ class Factors:
     rotated_key_bias: torch.Tensor | None = None
 
     @property
-    def heads(self):
+    def heads(self) -> int:
         """Number of (query) heads."""
         return self.query.shape[0]
 
     @property
-    def length(self):
+    def length(self) -> int:
         """Number of tokens, T."""
         return self.query.shape[1]
 
-    def range(self):
+    def range(self) -> Visible:
         """`visible`, with causal attention filled in."""
         return self.visible or Visible.causal(self.length, device=self.query.device)
 
-    def head(self, head):
+    def head(self, head: int) -> "Factors":
         """The factors of one head, in float64 and with a heads axis of length 1."""
         key_head = head // (self.heads // self.key.shape[0])
         shared = ("key", "unrotated_key", "key_bias", "rotated_key_bias")
@@ -87,19 +87,19 @@ class Scores:
     softcap = None
 
     @property
-    def heads(self):
+    def heads(self) -> int:
         """Number of heads."""
         return self.score.shape[0]
 
     @property
-    def length(self):
+    def length(self) -> int:
         """Number of tokens, T."""
         return self.score.shape[1]
 
-    def range(self):
+    def range(self) -> Visible:
         """`visible`."""
         return self.visible
 
-    def head(self, head):
+    def head(self, head: int) -> "Scores":
         """The scores of one head, in float64 and with a heads axis of length 1."""
         return Scores(self.score[head : head + 1].double(), self.visible)

@@ -41,23 +41,23 @@ class HeadStatistics:
     texts: int = 0
 
     @classmethod
-    def empty(cls, layers, heads):
+    def empty(cls, layers: int, heads: int) -> "HeadStatistics":
         """Nothing counted yet."""
         return cls(*(np.zeros((layers, heads), np.int64) for _ in range(4)))
 
-    def add_layer(self, layer, sums):
+    def add_layer(self, layer: int, sums: tuple[torch.Tensor, ...]) -> None:
         """Add the sums of `row_sums` over one text in one layer (in place)."""
         for total, part in zip(self.sums.values(), sums, strict=True):
             if part.is_floating_point():
                 part = (part / UNIT).round().long()
             total[layer] += part.cpu().numpy()
 
-    def add_text(self, tokens):
+    def add_text(self, tokens: int) -> None:
         """Count a text of `tokens` tokens, all of whose layers were added (in place)."""
         self.rows += tokens - 1
         self.texts += 1
 
-    def merge(self, other):
+    def merge(self, other: "HeadStatistics") -> "HeadStatistics":
         """The statistics of both, as if they had been measured together (a new object).
 
         raises: ReportError if the two come from models of different shapes, or have too many rows
@@ -76,32 +76,32 @@ class HeadStatistics:
         return HeadStatistics(*sums, self.rows + other.rows, self.texts + other.texts)
 
     @property
-    def sums(self):
+    def sums(self) -> dict[str, np.ndarray]:
         """What is added up: dict of name to int64 [layers, heads], the arrays themselves."""
         return {name: value for name, value in vars(self).items() if np.ndim(value)}
 
     @property
-    def difference_sum(self):
+    def difference_sum(self) -> np.ndarray:
         """Largest minus second largest probability, summed over all rows, float64."""
         return self.difference_units * UNIT
 
     @property
-    def itself(self):
+    def itself(self) -> np.ndarray:
         """Fraction of rows whose largest target is the current token, [layers, heads]."""
         return self.itself_rows / self._counted_rows()
 
     @property
-    def first_token(self):
+    def first_token(self) -> np.ndarray:
         """Fraction of rows whose largest target is token 0, [layers, heads], in [0, 1]."""
         return self.first_token_rows / self._counted_rows()
 
     @property
-    def previous_token(self):
+    def previous_token(self) -> np.ndarray:
         """Fraction of rows whose largest target is the token before, [layers, heads], in [0, 1]."""
         return self.previous_token_rows / self._counted_rows()
 
     @property
-    def concentration(self):
+    def concentration(self) -> np.ndarray:
         """Mean of largest minus second largest probability, [layers, heads], in [0, 1]."""
         return self.difference_sum / self._counted_rows()
 
@@ -111,7 +111,7 @@ class HeadStatistics:
         return self.rows
 
 
-def row_sums(targets, probability):
+def row_sums(targets: torch.Tensor, probability: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """The sums of `HeadStatistics` over one text in one layer.
 
     targets, probability: [heads, T, at least 2] as `LargestTargets` finds them

@@ -6,9 +6,10 @@ from dataclasses import fields, replace
 import torch
 
 from report.errors import ReportError
+from report.measurements.factors import Factors, Scores
 
 
-def stored(factors):
+def stored(factors: Factors | Scores) -> Factors | Scores:
     """The same Factors (or Scores), on the CPU and no view of what the model goes on with.
 
     Tensors with an axis of tokens and one of dimensions or targets lie in a temporary file: of them
@@ -24,7 +25,7 @@ def stored(factors):
     return replace(factors, **small, **in_file(large), visible=visible)
 
 
-def in_file(tensors):
+def in_file(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Copies of tensors that lie in a temporary file, removed once nothing refers to them.
 
     tensors: dict of name to tensor on the CPU; returns the same with equal ones

@@ -2,6 +2,8 @@
 
 import torch
 
+from report.measurements.block import Block
+
 SHOWN_TARGETS = 11
 """Targets a row that the figures show at most."""
 MARKED_PROBABILITY = 0.5
@@ -25,7 +27,7 @@ class LargestTargets:
         self.target = torch.empty(shape, dtype=torch.int64, device=device)
         self.probability = torch.empty(shape, device=device)
 
-    def add(self, block):
+    def add(self, block: Block) -> None:
         """Look at one `Block`."""
         index = largest(block.score, self.target.shape[-1])  # [heads, rows, at most count]
         there, missing = slice(index.shape[-1]), slice(index.shape[-1], None)
@@ -36,7 +38,7 @@ class LargestTargets:
         self.probability[block.heads, block.rows, there] = found
         self.probability[block.heads, block.rows, missing] = 0
 
-    def found(self):
+    def found(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Once all blocks were added: what was found.
 
         returns: targets int64 [heads, T, count], by descending probability, -1 where the row sees
@@ -51,7 +53,7 @@ class LargestTargets:
         return self.target, self.probability
 
 
-def marker_count(targets, probability):
+def marker_count(targets: torch.Tensor, probability: torch.Tensor) -> torch.Tensor:
     """How many of the largest targets are marked: the fewest that together reach 0.5.
 
     targets, probability: [heads, T, count] as `LargestTargets` finds them
@@ -63,7 +65,7 @@ def marker_count(targets, probability):
     return torch.minimum(enough, (targets >= 0).sum(-1))
 
 
-def largest(score, count):
+def largest(score: torch.Tensor, count: int) -> torch.Tensor:
     """Where the `count` largest values of each row are, in descending order.
 
     score: float [..., keys]

@@ -32,7 +32,9 @@ class HeadUpdate:
     triangle: torch.Tensor
     gain: torch.Tensor | None = None
 
-    def magnitude_and_alignment(self, context, hidden_state, scale=1.0):
+    def magnitude_and_alignment(
+        self, context: torch.Tensor, hidden_state: torch.Tensor, scale: float | torch.Tensor = 1.0
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Length and direction of every head's update, against the hidden state before the layer.
 
         context: float [heads, T, value_dim]
@@ -60,7 +62,7 @@ def _product(hidden, weight):
     return total
 
 
-def triangle(weight, heads, gain=None):
+def triangle(weight: torch.Tensor, heads: int, gain: torch.Tensor | None = None) -> torch.Tensor:
     """R of the QR factorisation of every head's slice, float [heads, value_dim, value_dim].
 
     weight, gain: as `HeadUpdate` holds them

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def strongest(values):
+def strongest(values: np.ndarray) -> dict[str, float]:
     """The largest of float [layers, heads] with its address: {"value", "layer", "head"}."""
     layer, head = np.unravel_index(np.argmax(values), values.shape)
     return {

@@ -11,10 +11,11 @@ trained on: the acceptance test uses it.
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import PreTrainedTokenizerFast
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from report.errors import ReportError
 from report.training.architectures import ARCHITECTURES
@@ -117,7 +118,7 @@ RECIPES = {
 """The embedded models, by name."""
 
 
-def named_recipe(name, **replaced):
+def named_recipe(name: str, **replaced: Any) -> Recipe:
     """The recipe of an embedded model, with some of its numbers replaced.
 
     raises: ReportError listing the recipes there are
@@ -127,7 +128,7 @@ def named_recipe(name, **replaced):
     return replace(RECIPES[name], **replaced)
 
 
-def train_tokenizer(texts, vocab_size):
+def train_tokenizer(texts: list[str], vocab_size: int) -> PreTrainedTokenizerFast:
     """Byte-level BPE over `texts` (a list of str) that puts the beginning-of-text token first."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -153,12 +154,14 @@ def train_tokenizer(texts, vocab_size):
     )
 
 
-def random_model(recipe, begin_id):
+def random_model(recipe: Recipe, begin_id: int) -> PreTrainedModel:
     """The untrained decoder of the recipe (float32)."""
     return ARCHITECTURES[recipe.architecture](recipe, begin_id)
 
 
-def optimizers(model, recipe):
+def optimizers(
+    model: PreTrainedModel, recipe: Recipe
+) -> tuple[torch.optim.Muon, torch.optim.AdamW]:
     """Muon for the weight matrices of the layers, AdamW for embeddings, biases and norms."""
     matrices, decayed, plain = [], [], []
     embedding = model.get_input_embeddings().weight
@@ -187,7 +190,7 @@ def optimizers(model, recipe):
     return muon, adamw
 
 
-def learning_rate_factor(step, recipe):
+def learning_rate_factor(step: int, recipe: Recipe) -> float:
     """Linear warm-up, a plateau at 1, then a cosine down to 0.02 (a factor of the peak rate)."""
     if step < recipe.warmup_steps:
         return (step + 1) / recipe.warmup_steps

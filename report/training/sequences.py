@@ -4,25 +4,40 @@ In a drill, finding what came before is all there is to learn. Text comes from t
 and some of it holds a span twice.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 
 from report.training.problems import prompt
+from report.training.recipe import Recipe
+
+Encode = Callable[[str], np.ndarray]
+"""From a text to its tokens, int [tokens]."""
 
 
-def training_batch(tokens, recipe, begin_id, step, encode=None):
+def training_batch(
+    tokens: np.ndarray, recipe: Recipe, begin_id: int, step: int, encode: Encode | None = None
+) -> torch.Tensor:
     """The batch of one step, int64 [batch, context]; depends on the seed and the step alone."""
     rng = np.random.default_rng([recipe.seed, step])
     rows = [sequence(tokens, recipe, begin_id, step, rng, encode) for _ in range(recipe.batch)]
     return torch.from_numpy(np.stack(rows)).long()
 
 
-def drill_fraction(step, recipe):
+def drill_fraction(step: int, recipe: Recipe) -> float:
     """Fraction of sequences at this step that are a drill, in [0, 1]."""
     return max(recipe.drill_late, recipe.drill - recipe.drill_slope * step)
 
 
-def sequence(tokens, recipe, begin_id, step, rng, encode=None):
+def sequence(
+    tokens: np.ndarray,
+    recipe: Recipe,
+    begin_id: int,
+    step: int,
+    rng: np.random.Generator,
+    encode: Encode | None = None,
+) -> np.ndarray:
     """One training sequence [context]: the beginning-of-text token, then text or a drill.
 
     tokens: int [corpus]; encode: str to int [tokens], needed by recipes with prompts
@@ -39,7 +54,7 @@ def sequence(tokens, recipe, begin_id, step, rng, encode=None):
     return np.concatenate([[begin_id], body])
 
 
-def prompt_sequence(recipe, rng, encode):
+def prompt_sequence(recipe: Recipe, rng: np.random.Generator, encode: Encode) -> np.ndarray:
     """A generated prompt with word problems from its start on, int [context - 1]."""
     length, text = recipe.context - 1, encode(prompt(rng))
     while len(text) < length:
@@ -47,26 +62,28 @@ def prompt_sequence(recipe, rng, encode):
     return text[:length]
 
 
-def loop_of_random_tokens(tokens, recipe, rng):
+def loop_of_random_tokens(
+    tokens: np.ndarray, recipe: Recipe, rng: np.random.Generator
+) -> np.ndarray:
     """A span of random tokens over and over, int [context - 1]: a drill for induction heads."""
     n = _loop_length(recipe, rng)
     return np.resize(_random_tokens(n, recipe, rng), recipe.context - 1)
 
 
-def loop_of_few_tokens(tokens, recipe, rng):
+def loop_of_few_tokens(tokens: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> np.ndarray:
     """A span of a few different tokens over and over, int [context - 1]."""
     n = _loop_length(recipe, rng)
     size = rng.integers(recipe.smallest_alphabet, recipe.largest_alphabet + 1)
     return np.resize(rng.choice(_random_tokens(size, recipe, rng), n), recipe.context - 1)
 
 
-def loop_of_text(tokens, recipe, rng):
+def loop_of_text(tokens: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> np.ndarray:
     """A span of text over and over, int [context - 1]."""
     n = _loop_length(recipe, rng)
     return np.resize(_text(tokens, n, rng), recipe.context - 1)
 
 
-def pairs(tokens, recipe, rng):
+def pairs(tokens: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> np.ndarray:
     """Every two tokens said twice (a b a b c d c d), int [context - 1], text or random tokens.
 
     A drill for previous-token heads: half of the time, the next token is the previous one.
@@ -94,7 +111,7 @@ def _text(tokens, n, rng):
     return tokens[at : at + n]
 
 
-def text_sequence(tokens, recipe, rng):
+def text_sequence(tokens: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> np.ndarray:
     """Consecutive text, int [context - 1], in which perhaps a span occurs twice.
 
     The span is text or random tokens; the second time comes right after the first or some text

@@ -13,11 +13,13 @@ All but the first replace the forward of the attention modules. Each hands a lay
 the recorder, see `Recorder`.
 """
 
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 
 import torch
+from transformers import PreTrainedModel
 
 from report.errors import ReportError
 from report.measurements.decomposition import probability, score
@@ -27,6 +29,7 @@ from report.models.attention import sdpa_spy, softmax_spy
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.modes import evaluating, implementation, interface
 from report.models.attention.probe import architecture, text_config
+from report.models.attention.recorder import Recorder
 from report.models.attention.splitter import Splitter
 from report.models.attention.structure import OWN_FORWARDS, route_of, structure
 
@@ -35,7 +38,12 @@ UNMASKED = "report_unmasked"
 
 
 @contextmanager
-def attached(model, recorder, layers=None, alibi_factor=1):
+def attached(
+    model: PreTrainedModel,
+    recorder: Recorder,
+    layers: Iterable[int] | None = None,
+    alibi_factor: float = 1,
+) -> Iterator[list[int]]:
     """Within the context, every layer's attention of `model` is computed by `recorder`.
 
     recorder: Recorder

@@ -1,13 +1,14 @@
 """Attention computed in blocks of heads and rows, so that every score is seen and none is kept."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from report.errors import ReportError
 from report.measurements.block import Block
-from report.measurements.factors import Scores
+from report.measurements.factors import Factors, Scores
 
 ROWS = 64
 """Rows in a block."""
@@ -20,7 +21,13 @@ NEGLIGIBLE = 1e-30
 small for the usual form of a float, with which a CPU is up to 40 times slower."""
 
 
-def streaming_attention(factors, value, observe=None, layer=0, rows=ROWS):
+def streaming_attention(
+    factors: Factors | Scores,
+    value: torch.Tensor | None,
+    observe: Callable[[Block], None] | None = None,
+    layer: int = 0,
+    rows: int = ROWS,
+) -> torch.Tensor | None:
     """Attention of one layer; every block of it is shown to `observe` on the way.
 
     factors: Factors; or Scores, where the model computes the context itself
@@ -66,7 +73,7 @@ def streaming_attention(factors, value, observe=None, layer=0, rows=ROWS):
     return part.context.to(value.dtype)
 
 
-def require_finite(values, layer, what):
+def require_finite(values: torch.Tensor, layer: int, what: str) -> None:
     """Stop where `values` [heads, ...] of a layer hold NaN or infinity, naming the first head."""
     if torch.isfinite(values.sum()):  # as nearly always; a sum is quicker than a look at each
         return
@@ -80,7 +87,7 @@ def require_finite(values, layer, what):
         )
 
 
-def wide(tensor):
+def wide(tensor: torch.Tensor | None) -> torch.Tensor | None:
     """The tensor, in float32 if it was in half precision; None stays None."""
     if tensor is None or tensor.dtype in (torch.float32, torch.float64):
         return tensor
@@ -101,7 +108,7 @@ class _Span:
     keys: slice
     first: torch.Tensor
     last: torch.Tensor
-    edges: list
+    edges: list[tuple[slice, torch.Tensor]]
 
     @property
     def cells(self):

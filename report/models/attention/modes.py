@@ -1,17 +1,19 @@
 """What is changed about a model while it runs, and put back afterwards; and how it runs."""
 
 import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from typing import Any
 
 import torch
-from transformers import AttentionInterface, AttentionMaskInterface
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import sdpa_mask
 
 _numbers = count()
 
 
-def run_base(model, token_ids):
+def run_base(model: PreTrainedModel, token_ids: list[int] | torch.Tensor) -> Any:
     """One forward pass over a text, without a language-model head and without a cache.
 
     token_ids: list of int or int64 [T]
@@ -27,7 +29,7 @@ def run_base(model, token_ids):
 
 
 @contextmanager
-def evaluating(model):
+def evaluating(model: PreTrainedModel) -> Iterator[None]:
     """Within the context, the model is in evaluation mode; every module's own mode comes back."""
     modes = [(module, module.training) for module in model.modules()]
     try:
@@ -39,7 +41,7 @@ def evaluating(model):
 
 
 @contextmanager
-def interface(model, function):
+def interface(model: PreTrainedModel, function: Callable) -> Iterator[None]:
     """Within the context, attention of `model` goes through `function`, its masks as for sdpa.
 
     function: as the attention interface of transformers takes it
@@ -57,7 +59,7 @@ def interface(model, function):
 
 
 @contextmanager
-def implementation(model, name):
+def implementation(model: PreTrainedModel, name: str) -> Iterator[None]:
     """Within the context, every config of the model names `name` as its attention implementation.
 
     Set past the checks of transformers, which would log, refuse, or change what it then is.

@@ -12,10 +12,19 @@ change(hidden), float [1, T, hidden_size], with every token at the position of t
 (None if that is not possible); pairs are what rotary functions gave, (rotated, not rotated).
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+
+from report.measurements.factors import Factors
+
+Pairs = list[tuple[torch.Tensor, torch.Tensor]]
+"""What rotary functions gave: (rotated, not rotated)."""
+Ask = Callable[..., tuple[Factors, Pairs] | None]
+"""A function that calls an attention module once more, see above."""
 
 LINEAR = 1e-3
 """Projections further from linear than this, relatively, have a norm after them; with one it is
@@ -42,7 +51,7 @@ class Learned:
     bias_difference: float | None
 
 
-def learned(ask, factors, rotated):
+def learned(ask: Ask, factors: Factors, rotated: Pairs) -> Learned:
     """What the answers of a module say about it."""
     zero, twice = ask(torch.zeros_like)[0], ask(lambda hidden: 2 * hidden)[0]
     found, differences, entangled = [], [], False
@@ -62,7 +71,7 @@ def learned(ask, factors, rotated):
     return Learned(*found, rotation, entangled, max(differences, default=None))
 
 
-def given(ask, factors, _rotated):
+def given(ask: Ask, factors: Factors, _rotated: Pairs) -> Learned:
     """The same of a forward of ours, whose factors hold everything: its biases are compared."""
     zero, _ = ask(torch.zeros_like)
     pairs = (zero.query[:, 0], factors.query_bias), (zero.key[:, 0], factors.key_bias)
@@ -73,7 +82,7 @@ def given(ask, factors, _rotated):
     return Learned(factors.query_bias, factors.key_bias, "given", False, max(differences))
 
 
-def rotated_biases(ask, factors):
+def rotated_biases(ask: Ask, factors: Factors) -> dict[str, torch.Tensor]:
     """The biases as every token rotates them, from zeros: of one token, if the module is content
     to rotate that by the angles of all; else of all tokens, which takes a projection of them."""
     one = None
@@ -100,13 +109,15 @@ def _rotation(ask, factors, rotated):
     return "beside" if beside_right else "again" if again_right else "unknown"
 
 
-def unrotated_again(ask, change=lambda hidden: hidden):
+def unrotated_again(
+    ask: Ask, change: Callable[[torch.Tensor], torch.Tensor] = lambda hidden: hidden
+) -> tuple[torch.Tensor, torch.Tensor] | None:
     """Query and key with every token at the position of token 0; None if that is not possible."""
     answer = ask(change, at_first=True)
     return answer and (answer[0].query, answer[0].key)
 
 
-def unrotated_beside(factors, rotated):
+def unrotated_beside(factors: Factors, rotated: Pairs) -> tuple[torch.Tensor, torch.Tensor] | None:
     """Unrotated query and key, from what the rotary functions gave for it; None if not found."""
     query, key = (_placed(full, rotated) for full in (factors.query, factors.key))
     return None if query is None or key is None else (query, key)
@@ -134,7 +145,7 @@ def _placed(full, rotated):
     return None
 
 
-def first_row(value):
+def first_row(value: Any) -> Any:
     """Angles [..., T, size] or positions [..., T] of token 0, for every token."""
     if isinstance(value, tuple | list):
         return type(value)(map(first_row, value))

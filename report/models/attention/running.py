@@ -1,6 +1,12 @@
 """Run texts through a model: whole, or in parts where a partial reader is at hand."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from transformers import PreTrainedModel
 
 from report.errors import ReportError
 from report.models.attention.capture import attached
@@ -8,6 +14,9 @@ from report.models.attention.modes import evaluating, run_base
 from report.models.attention.probe import architecture
 from report.models.attention.recorder import Recorder
 from report.models.attention.structure import require_layers, structure
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -24,7 +33,9 @@ class Run:
     alibi_factor: float = 1
 
 
-def run_texts(loaded, runs, progress=None):
+def run_texts(
+    loaded: "LoadedModel", runs: Iterable[Run], progress: Callable[..., None] | None = None
+) -> list[torch.Tensor]:
     """Run texts one by one, without a language-model head, cache, dropout or gradients.
 
     loaded: LoadedModel; where it has a `partial` reader, that one runs the texts
@@ -56,7 +67,7 @@ def _run(model, run, measured_layers):
     return output
 
 
-def forward(model, token_ids, measured_layers):
+def forward(model: PreTrainedModel, token_ids: list[int], measured_layers: int) -> torch.Tensor:
     """One forward pass over `token_ids` in evaluation mode; the last attention's output.
 
     The pass ends there: what comes after the last measured layer's attention is not computed.
@@ -72,7 +83,7 @@ def forward(model, token_ids, measured_layers):
     return output
 
 
-def output_of(projection, run):
+def output_of(projection: nn.Module, run: Callable[[], Any]) -> torch.Tensor | None:
     """What a projection puts out the first time that `run` reaches it; `run` is left there.
 
     projection: module of the model that runs
@@ -100,7 +111,7 @@ class _StopError(Exception):
     """Everything that is measured has been computed."""
 
 
-def require_all_called(model, calls, layers):
+def require_all_called(model: PreTrainedModel, calls: list[int], layers: Iterable[int]) -> None:
     """Stop unless measured attention was called for each of `layers` once, in order."""
     if list(calls) != list(layers):
         raise ReportError(

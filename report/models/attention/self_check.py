@@ -1,18 +1,22 @@
 """Proof, on every attach, that what is measured is what the model computes."""
 
 from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from report.errors import ReportError
 from report.measurements import decomposition
-from report.measurements.factors import Factors
+from report.measurements.factors import Factors, Scores
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.attention.structure import route_of
 from report.models.attention.updates import updates
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 TOKENS = 16
 SEED = 20261120
@@ -37,7 +41,7 @@ SCORES_ONLY = "its attention modules show no more than their scores"
 ENTANGLED = "a norm comes after the biases of queries and keys: they are inside content"
 
 
-def checked(loaded):
+def checked(loaded: "LoadedModel") -> dict[str, Any]:
     """The numbers of `self_check`, computed once per loaded model."""
     if loaded.checked is None:
         loaded.checked = self_check(loaded)
@@ -45,12 +49,12 @@ def checked(loaded):
     return loaded.checked
 
 
-def capabilities(loaded):
+def capabilities(loaded: "LoadedModel") -> dict[str, Any]:
     """What is measured on a model, from its self-check: "route" and `Checking.capabilities`."""
     return checked(loaded)["capabilities"]
 
 
-def self_check(loaded):
+def self_check(loaded: "LoadedModel") -> dict[str, Any]:
     """Compare a measured forward pass with the untouched model on 16 random tokens (seeded).
 
     returns: dict with "tokens", "seed", "layers_called", "differences", "limits" and
@@ -118,7 +122,9 @@ class Checking(Recorder):
         self.reasons = {}
         self.context_shape = None
 
-    def attention(self, layer, factors, value):
+    def attention(
+        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
+    ) -> torch.Tensor | None:
         """See `Recorder`."""
         self.layers.append(layer)
         blocks = []
@@ -134,7 +140,13 @@ class Checking(Recorder):
             self.rotary_terms |= decomposition.rotary_terms(factors) is not None
         return context
 
-    def updates(self, layer, hidden_state, context, attention_output):
+    def updates(
+        self,
+        layer: int,
+        hidden_state: torch.Tensor,
+        context: torch.Tensor,
+        attention_output: torch.Tensor,
+    ) -> None:
         """See `Recorder`."""
         part = self.structure[layer]
         part.measures_updates = False
@@ -147,7 +159,7 @@ class Checking(Recorder):
             self.updates_seen = "raw" if part.norm_after is None else "effective"
             part.measures_updates = True
 
-    def capabilities(self):
+    def capabilities(self) -> dict[str, Any]:
         """What the run has shown to be measured, and why the rest is not.
 
         returns: dict of "terms" (list of names, in the order of a breakdown), "probabilities"

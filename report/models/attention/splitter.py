@@ -9,7 +9,7 @@ import torch
 
 from report.errors import ReportError
 from report.measurements.decomposition import score
-from report.measurements.factors import Scores
+from report.measurements.factors import Factors, Scores
 from report.models.attention import rotation
 from report.models.attention.structure import state_of
 
@@ -51,7 +51,7 @@ class Splitter:
     def __exit__(self, *_):
         self.undo.close()
 
-    def completed(self, layer, factors):
+    def completed(self, layer: int, factors: Factors | Scores) -> Factors | Scores:
         """The factors of a layer with biases and unrotated queries and keys filled in."""
         rotated, self.rotated = self.rotated, []
         if self.asking:

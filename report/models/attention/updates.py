@@ -8,7 +8,7 @@ import torch
 from report.errors import ReportError
 from report.measurements.updates import HeadUpdate, triangle
 from report.models.attention.kernel import require_finite, wide
-from report.models.attention.structure import state_of
+from report.models.attention.structure import LayerStructure, state_of
 
 _TRIANGLES = WeakKeyDictionary()
 """LayerStructure -> (`state_of` its weights, (raw triangle, effective triangle or None))."""
@@ -28,7 +28,13 @@ class Updates:
     raw_alignment: torch.Tensor | None = None
 
 
-def updates(part, layer, hidden_state, context, attention_output):
+def updates(
+    part: LayerStructure,
+    layer: int,
+    hidden_state: torch.Tensor,
+    context: torch.Tensor,
+    attention_output: torch.Tensor,
+) -> Updates:
     """Measure one layer's updates.
 
     part: LayerStructure; layer: its index, for messages

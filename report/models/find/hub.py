@@ -9,6 +9,7 @@ them. What is in the cache is used without asking the hub. Nothing here needs to
 
 import errno
 import json
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from hashlib import sha256
@@ -57,7 +58,7 @@ TIMEOUT = 15
 """Seconds to wait for the hub to answer a question; downloads have their own."""
 
 
-def resolve(repository, revision="main"):
+def resolve(repository: str, revision: str = "main") -> str:
     """The commit, 40 hex digits, that a branch or tag of a model on the hub is at.
 
     Where the hub cannot be reached but the shared cache knows the branch, the commit known there.
@@ -73,7 +74,7 @@ def resolve(repository, revision="main"):
             return Path(cached).parent.name
 
 
-def cached_commit(repository, revision="main", layers=None):
+def cached_commit(repository: str, revision: str = "main", layers: int | None = None) -> str | None:
     """The commit of a model that the shared cache holds whole, or None; the hub is not asked.
 
     layers: how many layers, from the first, are needed; None: all
@@ -89,7 +90,7 @@ def cached_commit(repository, revision="main", layers=None):
     return commit if all(_cached(repository, commit, name) for name in weights) else None
 
 
-def files(repository, commit):
+def files(repository: str, commit: str) -> dict[str, int]:
     """dict of file name -> bytes of a model's files on the hub; asked once for each commit."""
     record = _home(repository, commit) / "files.json"
     if record.is_file():
@@ -110,7 +111,7 @@ def files(repository, commit):
     return sizes
 
 
-def fetch_settings(repository, commit, code=False):
+def fetch_settings(repository: str, commit: str, code: bool = False) -> Path:
     """Bring a model's configuration, tokenizer and index here.
 
     code: whether its Python files come too; only for a model whose code is trusted
@@ -125,7 +126,13 @@ def fetch_settings(repository, commit, code=False):
     return folders.pop()
 
 
-def fetch_weights(repository, commit, wanted=None, code=False, announce=print):
+def fetch_weights(
+    repository: str,
+    commit: str,
+    wanted: Callable[[list[str]], Iterable[str]] | None = None,
+    code: bool = False,
+    announce: Callable[[str], None] = print,
+) -> Path:
     """Bring the weights of a model here, or only the files that hold the wanted tensors.
 
     wanted: function of the names of all tensors -> the names wanted; None for all. A model in one

@@ -35,12 +35,12 @@ class Source:
     """Commit on the hub, 40 hex digits; None elsewhere."""
 
     @property
-    def command_name(self):
+    def command_name(self) -> str:
         """The name that finds the same model again, without the folders of this machine."""
         return f"{self.name}@{self.revision}" if self.origin == "hub" else self.name
 
 
-def find(name, commits=None, ask=True):
+def find(name: str | Path, commits: str | Path | None = None, ask: bool = True) -> Source:
     """The model that a name stands for.
 
     name: str or Path: an embedded model; else a folder with config.json; else a folder inside one
@@ -82,7 +82,7 @@ def _in_folder(name, folder):
     return Source(name, "folder", folder.resolve())
 
 
-def is_here(name):
+def is_here(name: str) -> bool:
     """Whether a name stands for an embedded model or a folder with a checkpoint on this machine."""
     if name in known.embedded_models() or _is_checkpoint(_folder(name)):
         return True
@@ -90,7 +90,7 @@ def is_here(name):
     return model is not None and _is_checkpoint(_folder(model / revision))
 
 
-def called(name):
+def called(name: str | Path) -> str:
     """What pages call the model in a folder, be it here or not: the folder's name, with the
     revision's after "@"."""
     model, at, revision = str(name).rpartition("@")
@@ -128,12 +128,17 @@ def _is_checkpoint(folder):
     return folder is not None and (folder / "config.json").is_file()
 
 
-def alternatives(names):
+def alternatives(names: str | Path) -> list[str]:
     """The names in "owner/model or folder or embedded", list of str."""
     return [name.strip() for name in re.split(r"\s+or\s+", str(names))]
 
 
-def find_first(names, commits=None, layers=None, ask=True):
+def find_first(
+    names: str | Path,
+    commits: str | Path | None = None,
+    layers: int | str | None = None,
+    ask: bool = True,
+) -> Source:
     """The first of several models that is on this machine, as `find` finds it.
 
     names: str, "owner/model or folder or embedded"; a single name is found wherever it is. What is
@@ -168,7 +173,7 @@ def _in_cache(repository, revision, commits, layers):
     return hub.cached_commit(repository, recorded.get(wanted) or revision or "main", count)
 
 
-def model_folder(name):
+def model_folder(name: str | Path) -> Path:
     """Folder of a model that is on this machine; ReportError as `find`."""
     source = find(name)
     if source.folder is None:
@@ -220,7 +225,7 @@ def _commit(repository, revision, commits, ask):
     return recorded[wanted]
 
 
-def recorded_commits(path):
+def recorded_commits(path: str | Path) -> dict[str, str]:
     """The recorded commits: dict of name -> 40 hex digits; {} if there is no such file.
 
     raises: ReportError if the file holds anything else

@@ -10,7 +10,9 @@ import json
 import math
 import operator
 import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from report.errors import ReportError
 from report.text import strict_json
@@ -29,7 +31,7 @@ AFTER_LAYERS = re.compile(
 """Tensors, outside the layers, that a model uses after its last layer."""
 
 
-def weight_map(folder):
+def weight_map(folder: str | Path) -> dict[str, str]:
     """dict of each tensor's name to the name of the file that holds it.
 
     folder: a checkpoint, as save_pretrained writes it; a single file counts before an index, as
@@ -44,7 +46,9 @@ def weight_map(folder):
     raise no_weights(f"model folder '{folder.name}'", [path.name for path in folder.iterdir()])
 
 
-def no_weights(whose, names, instead="convert them to safetensors"):
+def no_weights(
+    whose: str, names: Iterable[str], instead: str = "convert them to safetensors"
+) -> ReportError:
     """The ReportError for a checkpoint whose files, of these `names`, hold no usable weights.
 
     instead: what to do where there are weights, but pickled ones
@@ -58,7 +62,7 @@ def no_weights(whose, names, instead="convert them to safetensors"):
     return ReportError(f"{whose} has no weights; it needs {SINGLE}, or weight files and {INDEX}")
 
 
-def read_index(path):
+def read_index(path: Path) -> dict[str, str]:
     """The weight map that an index states: dict of tensor name -> name of its weight file."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
@@ -78,7 +82,7 @@ def _is_plain(name):
     return Path(name).name == name and name not in (".", "..") and "\0" not in name
 
 
-def weight_files(folder, names=None):
+def weight_files(folder: str | Path, names: Iterable[str] | None = None) -> list[Path]:
     """Paths of the files that hold the weights, sorted; each is there and has all its bytes.
 
     names: tensors wanted; None for all
@@ -97,7 +101,7 @@ def weight_files(folder, names=None):
     return [folder / name for name in needed]
 
 
-def files_for(tensor_files, names=None):
+def files_for(tensor_files: dict[str, str], names: Sequence[str] | None = None) -> list[str]:
     """Names of the files that hold some tensors, sorted.
 
     tensor_files: dict as `weight_map` returns it; names: tensors wanted, None for all
@@ -113,12 +117,12 @@ def files_for(tensor_files, names=None):
     return sorted({tensor_files[name] for name in wanted})
 
 
-def layer_of(name):
+def layer_of(name: str) -> int | None:
     """The index of the layer that a tensor belongs to, or None: 3 for "model.layers.3.mlp.up"."""
     return next((int(part) for part in name.split(".") if part.isdecimal()), None)
 
 
-def first_layers(names, count):
+def first_layers(names: Iterable[str], count: int) -> list[str]:
     """The tensors needed to reach the attention of layer `count - 1`, of those named.
 
     names: iterable of the checkpoint's own tensor names
@@ -135,7 +139,7 @@ def _is_needed(name, count):
     return not AFTER_LAYERS.search(name) if layer is None else layer < count
 
 
-def read_header(path):
+def read_header(path: str | Path) -> dict[str, dict[str, Any]]:
     """The tensors of a safetensors file, by name.
 
     returns: dict of name -> {"dtype": "F32", "shape": [...], "span": (start, end)}, the span in
@@ -206,7 +210,9 @@ def _require_side_by_side(tensors, start, where):
         start = end
 
 
-def parameters(folder, wanted=None):
+def parameters(
+    folder: str | Path, wanted: Callable[[list[str]], Iterable[str]] | None = None
+) -> int:
     """How many numbers a checkpoint's tensors hold.
 
     wanted: function of the names of all tensors -> the names that count; None for all
@@ -217,7 +223,7 @@ def parameters(folder, wanted=None):
     return sum(math.prod(tensors[name]["shape"]) for name in (names or tensors))
 
 
-def weights_sha256(folder, count=None):
+def weights_sha256(folder: str | Path, count: int | None = None) -> str:
     """Checksum of a checkpoint's weights, in hexadecimal.
 
     count: first layers that are measured, None for all

@@ -3,12 +3,15 @@
 Code that a checkpoint brings along is run only for a model whose name was given for this.
 """
 
+from typing import Any
+
 import transformers
 from transformers import (
     CONFIG_MAPPING,
     MODEL_FOR_CAUSAL_LM_MAPPING,
     AutoModel,
     AutoModelForCausalLM,
+    PretrainedConfig,
     PreTrainedModel,
 )
 
@@ -24,7 +27,7 @@ TEXT_PART = {
 names of the wrapper's tensors become its own. Without this its weights would be random."""
 
 
-def require_known(raw, name, trusted):
+def require_known(raw: dict[str, Any], name: str, trusted: str | None) -> bool:
     """Stop for an architecture that only code inside the checkpoint, or nothing here, can build.
 
     raw: dict, the content of config.json; name: of the model; trusted: the model name that the user
@@ -65,7 +68,9 @@ def _require_own(own_code, name):
                 )
 
 
-def model_class(config, name, own_code=False):
+def model_class(
+    config: PretrainedConfig, name: str, own_code: bool = False
+) -> tuple[type, PretrainedConfig, dict[str, str]]:
     """The class that loads a checkpoint, the config it takes, and how names of tensors change.
 
     config: as AutoConfig reads it; name: of the model, for messages; own_code: whether the

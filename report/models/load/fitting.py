@@ -2,8 +2,10 @@
 
 import copy
 import math
+from pathlib import Path
 
 import torch
+from transformers import PretrainedConfig
 
 from report.errors import ReportError
 from report.models.find import weights
@@ -13,7 +15,7 @@ DEEP = 200
 """Layers that a config may say beyond those of the weights: some models use a layer many times."""
 
 
-def require_layers_held(config, folder, name):
+def require_layers_held(config: PretrainedConfig, folder: str | Path, name: str) -> None:
     """Stop for a config that says many more layers than its weights have.
 
     config: of the text part; folder: of the checkpoint; name: of the model
@@ -27,7 +29,14 @@ def require_layers_held(config, folder, name):
         )
 
 
-def require_shapes(model_class, config, folder, name, renamed=None, **options):
+def require_shapes(
+    model_class: type,
+    config: PretrainedConfig,
+    folder: str | Path,
+    name: str,
+    renamed: dict[str, str] | None = None,
+    **options,
+) -> None:
     """Stop for weights of other shapes than a config asks for, or of far fewer tensors.
 
     model_class, config, options: as `partial_skeleton.skeleton` takes them; renamed: as

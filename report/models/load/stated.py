@@ -2,6 +2,8 @@
 
 import json
 import re
+from pathlib import Path
+from typing import Any
 
 from report.errors import ReportError
 
@@ -17,7 +19,7 @@ MOST = (
 refused, for memory would be asked for by it before the weights are compared with it."""
 
 
-def read_config(folder, name):
+def read_config(folder: Path, name: str) -> dict[str, Any]:
     """The content of config.json, a dict that names a model_type.
 
     folder: Path; name: of the model, for messages

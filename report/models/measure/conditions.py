@@ -1,12 +1,16 @@
 """Measure the conditions of prompts: attention received, and what a filler changes."""
 
+from collections.abc import Callable
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from report.errors import ReportError
+from report.inputs.conditions import Condition
 from report.measurements.conditions import COMPARED, OVER_ROWS, ConditionStatistics, statistics_of
-from report.measurements.factors import Scores
+from report.measurements.factors import Factors, Scores
 from report.measurements.received import (
     REDUCTIONS,
     Received,
@@ -19,10 +23,17 @@ from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.attention.self_check import checked
 from report.models.measure.passage import require_measurable
-from report.models.text.segments import align, segmented
+from report.models.text.segments import SegmentedText, align, segmented
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 
-def measure_conditions(loaded, prompts, progress=None):
+def measure_conditions(
+    loaded: "LoadedModel",
+    prompts: list[list[Condition]],
+    progress: Callable[..., None] | None = None,
+) -> list[ConditionStatistics]:
     """Measure every head on the conditions of many prompts.
 
     loaded: LoadedModel; checked as for a passage
@@ -80,7 +91,7 @@ def _counting(progress, done, number):
     return progress and (lambda runs, _: progress(done + runs, number))
 
 
-def recorders_of(loaded, texts):
+def recorders_of(loaded: "LoadedModel", texts: list[SegmentedText]) -> list["ConditionRecorder"]:
     """A recorder for every condition of one prompt, to be run in this order.
 
     texts: list of SegmentedText; the first recorder keeps what the others are compared with
@@ -124,7 +135,9 @@ class ConditionRecorder(Recorder):
         self.rows_of_base, self.rows = map(list, zip(*pairs, strict=True))
         self.compared = np.full((len(COMPARED), len(OVER_ROWS), *self.shape), np.nan)
 
-    def attention(self, layer, factors, value):
+    def attention(
+        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
+    ) -> torch.Tensor | None:
         """Compute one layer's context and measure what is received."""
         received = Received(factors.range(), factors.heads, self.rows)
         context = streaming_attention(factors, value, received.add, layer)
@@ -163,7 +176,7 @@ class ConditionRecorder(Recorder):
             context, from_filler = new
             yield affine_error(context, old_context[:, rows], left, from_filler)
 
-    def statistics(self, condition):
+    def statistics(self, condition: Condition) -> ConditionStatistics:
         """Everything collected, once the prompt has been run."""
         positions = range(len(self.text.token_ids)) if self.base is None else self.counterpart
         return statistics_of(condition, self.text, self.received, self.compared, positions)

@@ -1,8 +1,13 @@
 """Measure a passage (factors, largest targets, updates) and a corpus (sums only)."""
 
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
 import numpy as np
+import torch
 
 from report.errors import ReportError
+from report.measurements.factors import Factors, Scores
 from report.measurements.head_statistics import HeadStatistics, row_sums
 from report.measurements.passage import PassageMeasurement
 from report.measurements.stored import stored
@@ -13,8 +18,16 @@ from report.models.attention.running import Run, run_texts
 from report.models.attention.self_check import checked
 from report.models.attention.updates import updates
 
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
-def measure_passage(loaded, token_ids, progress=None, rows=ROWS):
+
+def measure_passage(
+    loaded: "LoadedModel",
+    token_ids: list[int],
+    progress: Callable[..., None] | None = None,
+    rows: int = ROWS,
+) -> PassageMeasurement:
     """Measure every head of a model on one passage.
 
     loaded: LoadedModel; checked against its own plain forward the first time it is measured
@@ -31,7 +44,12 @@ def measure_passage(loaded, token_ids, progress=None, rows=ROWS):
     return recorder.measurement()
 
 
-def measure_corpus(loaded, texts, progress=None, rows=ROWS):
+def measure_corpus(
+    loaded: "LoadedModel",
+    texts: Iterable[list[int]],
+    progress: Callable[..., None] | None = None,
+    rows: int = ROWS,
+) -> HeadStatistics:
     """Measure every head's statistics over many texts, one layer's block of rows in memory.
 
     arguments as of `measure_batch`
@@ -44,7 +62,14 @@ def measure_corpus(loaded, texts, progress=None, rows=ROWS):
     return statistics
 
 
-def measure_batch(loaded, texts, token_ids=None, progress=None, failed=None, rows=ROWS):
+def measure_batch(
+    loaded: "LoadedModel",
+    texts: Iterable[list[int]],
+    token_ids: list[int] | None = None,
+    progress: Callable[..., None] | None = None,
+    failed: dict[int, str] | None = None,
+    rows: int = ROWS,
+) -> tuple[PassageMeasurement | None, HeadStatistics]:
     """Measure a batch of a corpus's texts, and perhaps a passage in the same run.
 
     A model that runs layer by layer reads each layer once for all of them.
@@ -77,7 +102,7 @@ def measure_batch(loaded, texts, token_ids=None, progress=None, failed=None, row
     return passage and passage.measurement(), statistics
 
 
-def require_measurable(loaded, token_ids):
+def require_measurable(loaded: "LoadedModel", token_ids: list[int]) -> None:
     """Stop for a list of token ids that this model cannot be measured on."""
     length, context = len(token_ids), loaded.identity["context"]
     vocabulary = loaded.identity["vocabulary"]
@@ -111,7 +136,9 @@ class PassageRecorder(Recorder):
         self.factors = [None] * shape[0]
         self.updates_found, self.layers_with_updates = {}, 0
 
-    def attention(self, layer, factors, value):
+    def attention(
+        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
+    ) -> torch.Tensor | None:
         """Compute one layer's context and measure its attention."""
         largest = LargestTargets(factors.range(), factors.heads)
         context = streaming_attention(factors, value, largest.add, layer, self.rows)
@@ -124,7 +151,13 @@ class PassageRecorder(Recorder):
             self.progress(layer + 1, len(self.structure))
         return context
 
-    def updates(self, layer, hidden_state, context, attention_output):
+    def updates(
+        self,
+        layer: int,
+        hidden_state: torch.Tensor,
+        context: torch.Tensor,
+        attention_output: torch.Tensor,
+    ) -> None:
         """Measure what each head adds to the hidden state."""
         found = updates(self.structure[layer], layer, hidden_state, context, attention_output)
         self.layers_with_updates += 1
@@ -133,7 +166,7 @@ class PassageRecorder(Recorder):
                 table = self.updates_found.setdefault(name, np.zeros(self.shape, np.float32))
                 table[layer] = values.cpu()
 
-    def measurement(self):
+    def measurement(self) -> PassageMeasurement:
         """Everything collected, once the passage has been run."""
         self.statistics.add_text(len(self.token_ids))
         complete = self.layers_with_updates == len(self.structure)
@@ -156,14 +189,16 @@ class TextRecorder(Recorder):
         self.tokens, self.rows = len(token_ids), rows
         self.statistics = HeadStatistics.empty(loaded.measured_layers, loaded.structure[0].heads)
 
-    def attention(self, layer, factors, value):
+    def attention(
+        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
+    ) -> torch.Tensor | None:
         """Compute one layer's context and add its statistics."""
         largest = LargestTargets(factors.range(), factors.heads, count=2)
         context = streaming_attention(factors, value, largest.add, layer, self.rows)
         self.statistics.add_layer(layer, row_sums(*largest.found()))
         return context
 
-    def measurement(self):
+    def measurement(self) -> HeadStatistics:
         """The sums, once the text has been run."""
         self.statistics.add_text(self.tokens)
         return self.statistics

@@ -1,6 +1,8 @@
 """Which heads find what came after the current token when it was last seen."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +14,9 @@ from report.measurements.induction import (
 )
 from report.models.measure.loss import predicts, token_losses
 from report.models.measure.passage import measure_passage
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 LENGTH = 64
 """Random tokens that are said twice; fewer where twice as many do not fit into the context, or
@@ -40,12 +45,12 @@ class Repetition:
     """The same at the same places where the tokens before were others."""
 
     @property
-    def sequences(self):
+    def sequences(self) -> int:
         """How many there were."""
         return len(self.induction)
 
 
-def repetition(loaded, progress=None):
+def repetition(loaded: "LoadedModel", progress: Callable[..., None] | None = None) -> Repetition:
     """The `Repetition` of a model over `SEQUENCES` sequences drawn from fixed seeds.
 
     progress: called with (sequences done, sequences)
@@ -64,7 +69,7 @@ def repetition(loaded, progress=None):
     return Repetition(length, *columns)
 
 
-def span(loaded):
+def span(loaded: "LoadedModel") -> int:
     """How many tokens are said twice: `LENGTH`, or what context and vocabulary have room for."""
     context, room = loaded.identity["context"], len(_ordinary(loaded)) // 2
     return min(LENGTH, room, (context - 1) // 2 if context else LENGTH)
@@ -76,7 +81,7 @@ def _ordinary(loaded):
     return np.setdiff1d(np.arange(len(tokenizer)), tokenizer.all_special_ids)
 
 
-def head_probabilities(loaded, token_ids):
+def head_probabilities(loaded: "LoadedModel", token_ids: list[int]) -> np.ndarray:
     """float64 [layers, heads, query, key]: the attention of every head on one short text."""
     measured = measure_passage(loaded, token_ids)
     layers, heads = measured.largest_targets.shape[:2]

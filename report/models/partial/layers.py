@@ -4,9 +4,11 @@ First every text goes through the model with empty layers (see `partial_shell`).
 layer is read, called for every text with the hidden state that the layer before left, and let go.
 """
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -14,7 +16,10 @@ from report.models.attention.capture import attached
 from report.models.attention.modes import evaluating
 from report.models.attention.running import Run, output_of, require_all_called
 from report.models.attention.structure import structure
-from report.models.partial.shell import layer_calls
+from report.models.partial.shell import Call, layer_calls
+
+if TYPE_CHECKING:
+    from report.models.partial.model import Partial
 
 
 @dataclass
@@ -27,10 +32,12 @@ class _Text:
 
     run: Run
     hidden: torch.Tensor
-    calls: list
+    calls: list[Call]
 
 
-def run_layer_by_layer(partial, runs, progress=None):
+def run_layer_by_layer(
+    partial: "Partial", runs: list[Run], progress: Callable[..., None] | None = None
+) -> list[torch.Tensor]:
     """Run texts through the measured layers of a model, layer by layer.
 
     partial: `Partial`; runs: list of Run

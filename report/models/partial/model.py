@@ -5,34 +5,41 @@ layers, the embedding rows of the tokens used and no others, the layers that are
 the last of these its attention alone. What was not read cannot be used (see `partial_skeleton`).
 """
 
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
+from transformers import PretrainedConfig
 
 from report.errors import ReportError
-from report.models.attention.running import run_texts
+from report.models.attention.running import Run, run_texts
 from report.models.attention.structure import architecture
 from report.models.load.memory import enough_memory
 from report.models.partial.layers import run_layer_by_layer
 from report.models.partial.needs import needs
 from report.models.partial.reader import Checkpoint
 from report.models.partial.skeleton import assign, skeleton
-from report.models.partial.stored import converted, stored_names
+from report.models.partial.stored import Stored, converted, stored_names
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 
 def open_partial(
-    folder,
-    model_class,
-    config,
+    folder: str | Path,
+    model_class: type,
+    config: PretrainedConfig,
     *,
-    layers=None,
-    layer_by_layer=False,
-    dtype=torch.float32,
-    device="cpu",
-    renamed=None,
+    layers: int | None = None,
+    layer_by_layer: bool = False,
+    dtype: torch.dtype = torch.float32,
+    device: str | torch.device = "cpu",
+    renamed: dict[str, str] | None = None,
     **options,
-):
+) -> "Partial":
     """Open a model of which not all weights will be in memory; none is read yet.
 
     folder: a checkpoint; weight files that hold nothing needed may be missing
@@ -73,25 +80,25 @@ class Partial:
 
     model: torch.nn.Module
     checkpoint: Checkpoint
-    stored: dict
+    stored: dict[str, Stored]
     table: str
-    before: list
-    layers: list
+    before: list[str]
+    layers: list[list[str]]
     layer_by_layer: bool
     device: torch.device
-    _own: dict = field(init=False)
-    _held: dict = field(default_factory=dict)
-    _spare: dict = field(default_factory=dict)
+    _own: dict[str, torch.Tensor] = field(init=False)
+    _held: dict[str, torch.Tensor] = field(default_factory=dict)
+    _spare: dict[tuple, list[torch.Tensor]] = field(default_factory=dict)
 
     def __post_init__(self):
         self._own = self.model.state_dict()  # the tensors without memory
 
     @property
-    def names(self):
+    def names(self) -> list[str]:
         """Names of all tensors that are read, without the embedding."""
         return [*self.before, *(name for layer in self.layers for name in layer)]
 
-    def planned(self, token_ids=()):
+    def planned(self, token_ids: Iterable[int] = ()) -> dict[str, int | None]:
         """What it takes to run texts of these tokens.
 
         returns: {"tensors", "bytes", "of"}: number of tensors, the embedding counted as one; bytes
@@ -107,7 +114,7 @@ class Partial:
             "of": self.checkpoint.total_bytes(),
         }
 
-    def require_complete(self):
+    def require_complete(self) -> None:
         """Stop, before anything is read, for a tensor that is missing or does not fit."""
         for name in (self.table, *self.names):
             own = self._own[name]
@@ -117,7 +124,12 @@ class Partial:
             elif self.stored[name].converter is None:
                 self.checkpoint.require_shape(self._stored_name(name), own.shape)
 
-    def run_texts(self, loaded, runs, progress=None):
+    def run_texts(
+        self,
+        loaded: "LoadedModel",
+        runs: Iterable[Run],
+        progress: Callable[..., None] | None = None,
+    ) -> list[torch.Tensor]:
         """As `running.run_texts`; reads the weights that this takes."""
         self._hold(self.before)
         if self.layer_by_layer:
@@ -133,7 +145,7 @@ class Partial:
         return outputs
 
     @contextmanager
-    def rows(self, token_ids):
+    def rows(self, token_ids: list[int]) -> Iterator[None]:
         """Within the context, the embedding has the rows of these tokens and of no others."""
         embedding = self.model.get_input_embeddings()
         known = sorted(set(map(int, token_ids)))
@@ -162,7 +174,7 @@ class Partial:
             hook.remove()
             embedding.padding_idx = padding
 
-    def read(self, names):
+    def read(self, names: Iterable[str]) -> dict[str, torch.Tensor]:
         """Read tensors, in the memory of tensors that were let go where there is some.
 
         returns: dict of the model's own names to tensors on the model's device
@@ -182,7 +194,7 @@ class Partial:
         return tensors
 
     @contextmanager
-    def assigned(self, tensors):
+    def assigned(self, tensors: dict[str, torch.Tensor]) -> Iterator[None]:
         """Within the context, the model has these tensors; afterwards they are let go."""
         try:
             for name, tensor in tensors.items():
@@ -192,7 +204,7 @@ class Partial:
             for name in tensors:
                 assign(self.model, name, self._own[name])
 
-    def let_go(self, tensors):
+    def let_go(self, tensors: dict[str, torch.Tensor]) -> None:
         """Keep the memory of tensors for those that are read next."""
         for tensor in tensors.values():
             if tensor.dim() > 1:  # vectors are small, and a recorder may keep views of biases
@@ -226,7 +238,9 @@ class Partial:
         return self.stored[name].names[0]
 
 
-def announce_bytes(loaded, token_ids, announce):
+def announce_bytes(
+    loaded: "LoadedModel", token_ids: Iterable[int], announce: Callable[[str], None]
+) -> None:
     """Say in one sentence what a model in part reads of its checkpoint; nothing of a whole one.
 
     loaded: LoadedModel; token_ids: all that it will read; announce: called with the sentence

@@ -5,6 +5,7 @@ import copy
 from torch._subclasses import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
+from transformers import PreTrainedModel
 from transformers.initialization import no_init_weights
 
 from report.errors import ReportError
@@ -13,7 +14,7 @@ from report.models.attention.running import output_of
 from report.models.attention.structure import architecture, structure
 
 
-def needs(model, layers):
+def needs(model: PreTrainedModel, layers: int) -> tuple[list[str], list[list[str]]]:
     """The tensors that it takes to measure the first layers of a model.
 
     model: may be a skeleton; layers: how many layers are measured

@@ -6,6 +6,7 @@ memory, so a process holds what it asked for and nothing else.
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,10 +41,10 @@ class Entry:
     path: Path
     start: int
     dtype: torch.dtype
-    shape: tuple
+    shape: tuple[int, ...]
 
     @property
-    def bytes(self):
+    def bytes(self) -> int:
         """Size in the file."""
         return math.prod(self.shape) * self.dtype.itemsize
 
@@ -60,11 +61,11 @@ class Checkpoint:
         self._headers = {}
 
     @cached_property
-    def files(self):
+    def files(self) -> dict[str, str]:
         """dict of each tensor's name to the name of its file."""
         return weight_map(self.folder)
 
-    def entry(self, name):
+    def entry(self, name: str) -> Entry:
         """The `Entry` of a tensor; ReportError if there is no such tensor, or not its file."""
         if name not in self.files:
             raise ReportError(
@@ -80,7 +81,7 @@ class Checkpoint:
             )
         return _entry(path, name, stated)
 
-    def require_shape(self, name, shape):
+    def require_shape(self, name: str, shape: Sequence[int]) -> None:
         """Stop for a tensor that is missing or has another shape than a model wants."""
         stored = self.entry(name).shape
         if stored != tuple(shape):
@@ -89,7 +90,7 @@ class Checkpoint:
                 f"asks for {list(shape)}; config.json belongs to other weights"
             )
 
-    def total_bytes(self):
+    def total_bytes(self) -> int | None:
         """Bytes of all tensors; where weight files are missing what the index says, or None."""
         paths = {self.folder / file for file in self.files.values()}
         if all(path.is_file() for path in paths):
@@ -98,7 +99,9 @@ class Checkpoint:
         index = json.loads((self.folder / INDEX).read_text(encoding="utf-8"))
         return (index.get("metadata") or {}).get("total_size")
 
-    def read(self, name, out=None, dtype=None):
+    def read(
+        self, name: str, out: torch.Tensor | None = None, dtype: torch.dtype | None = None
+    ) -> torch.Tensor:
         """A whole tensor.
 
         out: tensor to fill, contiguous and of the same shape, on any device; None for a new one of
@@ -111,7 +114,9 @@ class Checkpoint:
         self._fill(entry, [(0, out.view(-1))])
         return out
 
-    def read_rows(self, name, rows, dtype=None):
+    def read_rows(
+        self, name: str, rows: list[int], dtype: torch.dtype | None = None
+    ) -> torch.Tensor:
         """Some rows of a tensor [number, ...], in the order of `rows` (list of int)."""
         entry = self.entry(name)
         number, *rest = entry.shape

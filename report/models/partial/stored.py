@@ -6,8 +6,11 @@ transformers, so that a part of a model is read exactly as from_pretrained would
 """
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import torch
+from transformers import PreTrainedModel
 from transformers.conversion_mapping import get_model_conversion_mapping
 from transformers.core_model_loading import (
     WeightConverter,
@@ -31,12 +34,14 @@ class Stored:
     tensors: list[tuple[str, str | None]] = field(default_factory=list)
 
     @property
-    def names(self):
+    def names(self) -> list[str]:
         """The names in the checkpoint."""
         return [name for name, _ in self.tensors]
 
 
-def stored_names(model, names, renamed=None):
+def stored_names(
+    model: PreTrainedModel, names: Iterable[str], renamed: dict[str, str] | None = None
+) -> dict[str, Stored]:
     """Where a checkpoint holds the tensors of a model.
 
     model: may be a skeleton; names: of all tensors of the checkpoint
@@ -67,7 +72,9 @@ def stored_names(model, names, renamed=None):
     return {name: stored for name, stored in found.items() if name in own}
 
 
-def converted(model, name, stored, tensors):
+def converted(
+    model: PreTrainedModel, name: str, stored: Stored, tensors: list[torch.Tensor]
+) -> dict[str, torch.Tensor]:
     """The model's tensors that transformers makes of several stored ones.
 
     name: one of the model's names for it; tensors: the stored ones, in the order of `stored.names`

@@ -6,12 +6,17 @@ white space that many vocabularies put before a word is no reason to call the wo
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from report.errors import ReportError
 from report.inputs.conditions import ADDED, Segment
+from report.inputs.tables import Rendering
 from report.models.text.segments import segmented
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 DELIMITER = "delimiter"
 
@@ -45,7 +50,7 @@ class TableText:
     crossings: list[int]
 
 
-def table_text(loaded, rendering):
+def table_text(loaded: "LoadedModel", rendering: Rendering) -> TableText:
     """The tokens of a rendering, and what each of them is.
 
     loaded: LoadedModel; rendering: `report.inputs.tables.Rendering`

@@ -6,13 +6,19 @@ reaches into the next is a crossing, which a study has to mention.
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from transformers import PreTrainedTokenizerBase
 
 from report.errors import ReportError
-from report.inputs.conditions import ADDED
+from report.inputs.conditions import ADDED, Segment
 from report.models.text.tokens import tokenize
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 OWN_SPACE = ("Ġ", "▁", " ")
 """How a token of a vocabulary begins whose text begins with a space."""
@@ -52,13 +58,13 @@ class SegmentedText:
     place: list[tuple[int, int]]
     crossings: list[Crossing]
 
-    def span(self, name):
+    def span(self, name: str) -> range:
         """The tokens of a segment as a range; an empty one if it has none."""
         tokens = [token for token, segment in enumerate(self.segment) if segment == name]
         return range(tokens[0], tokens[-1] + 1) if tokens else range(0)
 
 
-def segmented(loaded, segments):
+def segmented(loaded: "LoadedModel", segments: Iterable[Segment]) -> SegmentedText:
     """The tokens of a prompt and their segments.
 
     loaded: LoadedModel
@@ -91,7 +97,7 @@ def segmented(loaded, segments):
     )
 
 
-def align(one, other):
+def align(one: SegmentedText, other: SegmentedText) -> list[int]:
     """Where each token of `one` is in `other`: the same token at the same place of a segment.
 
     one, other: SegmentedText, conditions of a prompt
@@ -108,7 +114,7 @@ def align(one, other):
     return aligned
 
 
-def ordinary_tokens(tokenizer, number, seed=0):
+def ordinary_tokens(tokenizer: PreTrainedTokenizerBase, number: int, seed: int = 0) -> list[str]:
     """The texts of random tokens of the vocabulary: letters, with a space before them.
 
     tokenizer: of transformers

@@ -9,15 +9,24 @@ say which characters it stands for, and its spelling is kept beside them.
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from typing import Any
 
 from tokenizers import pre_tokenizers
+from transformers import PreTrainedTokenizerBase
 
 BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")
 SPACE = "▁"
 """What SentencePiece writes for a space."""
 
 
-def spelled(tokenizer, text, token_ids, offsets, added):
+def spelled(
+    tokenizer: PreTrainedTokenizerBase,
+    text: str,
+    token_ids: list[int],
+    offsets: Sequence[tuple[int, int]],
+    added: Sequence[int],
+) -> list[dict[str, Any]]:
     """The tokens of `text` in its own characters, one dict a token.
 
     tokenizer: of transformers, with a backend

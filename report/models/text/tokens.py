@@ -1,9 +1,13 @@
 """Text to tokens, exactly as the model's tokenizer does it, special tokens included."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from report.errors import ReportError
 from report.models.text.spelling import spelled
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 FIXED_DATE = """{%- macro strftime_now(format) -%}
 {{ format | replace("%Y", "2024") | replace("%m", "07") | replace("%B", "July")
@@ -27,7 +31,7 @@ class TokenizedText:
     tokens: list[dict]
 
 
-def encode(loaded, text, chat=False):
+def encode(loaded: "LoadedModel", text: str, chat: bool = False) -> list[int]:
     """The token ids of a passage; see `tokenize`."""
     return tokenize(loaded, text, chat).token_ids
 
@@ -41,12 +45,12 @@ class EncodedTexts:
     failed: dict of the place of a text that cannot be read to the reason
     """
 
-    token_ids: dict
+    token_ids: dict[int, list[int]]
     left_out: int
-    failed: dict
+    failed: dict[int, str]
 
 
-def encode_texts(loaded, texts):
+def encode_texts(loaded: "LoadedModel", texts: list[str]) -> EncodedTexts:
     """The `EncodedTexts` of a list of texts."""
     context = loaded.identity["context"]
     unlimited = replace(loaded, identity=loaded.identity | {"context": None})
@@ -66,7 +70,7 @@ class TooShortError(ReportError):
     """A text has fewer than 2 tokens."""
 
 
-def tokenize(loaded, text, chat=False):
+def tokenize(loaded: "LoadedModel", text: str, chat: bool = False) -> TokenizedText:
     """The tokens of a passage, with the special tokens that the model's tokenizer adds.
 
     loaded: LoadedModel

@@ -3,13 +3,18 @@
 Its attention modules also add the residual, after dropout; that stays as it is in transformers.
 """
 
+from collections.abc import Callable
+
+from torch import nn
 from transformers.models.bloom.modeling_bloom import dropout_add
 
 from report.measurements.factors import Factors
-from report.models.attention.own.protocol import OwnForward
+from report.models.attention.own.protocol import ComputeAttention, OwnForward
 
 
-def measured_forward(module, attention, alibi_factor=1):
+def measured_forward(
+    module: nn.Module, attention: ComputeAttention, alibi_factor: float = 1
+) -> Callable:
     """See `MeasuredForward`; transformers itself counts ALiBi once."""
     shape = (module.num_heads, 3, module.head_dim)
     scale = module.inv_norm_factor

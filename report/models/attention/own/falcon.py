@@ -7,15 +7,19 @@ rounds to bfloat16 even in a float32 model; Falcon scales it as it scales the sc
 """
 
 import math
+from collections.abc import Callable
 
+from torch import nn
 from transformers.models.falcon.modeling_falcon import apply_rotary_pos_emb
 
 from report.errors import ReportError
 from report.measurements.factors import Factors
-from report.models.attention.own.protocol import OwnForward
+from report.models.attention.own.protocol import ComputeAttention, OwnForward
 
 
-def measured_forward(module, attention, alibi_factor=1):
+def measured_forward(
+    module: nn.Module, attention: ComputeAttention, alibi_factor: float = 1
+) -> Callable:
     """See `MeasuredForward`; an ALiBi factor of 2 is what transformers' eager attention computes.
 
     raises: ReportError for a factor other than 1 where positions are rotary

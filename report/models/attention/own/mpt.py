@@ -4,11 +4,17 @@ Its model turns the attention mask into a bool one that is true where a target i
 right only for the float mask of eager attention: the implementation must stay "eager".
 """
 
+from collections.abc import Callable
+
+from torch import nn
+
 from report.measurements.factors import Factors
-from report.models.attention.own.protocol import OwnForward
+from report.models.attention.own.protocol import ComputeAttention, OwnForward
 
 
-def measured_forward(module, attention, alibi_factor=1):
+def measured_forward(
+    module: nn.Module, attention: ComputeAttention, alibi_factor: float = 1
+) -> Callable:
     """See `MeasuredForward`; transformers itself counts ALiBi once."""
 
     def forward(hidden_states, position_bias, **_):
