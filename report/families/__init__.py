@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 DEFAULT_GAIN = 2.0
-"""Weights are this many times what keeps the size of their input: heads then are peaky."""
+"""Weights are this many times what would keep the size of their input, so attention is peaked."""
 
 QUERY_OR_KEY_NORM = {"q_norm", "k_norm", "q_layernorm", "k_layernorm"}
 

@@ -1,4 +1,4 @@
-"""What each head attends to over many texts, as sums that can be added: figures 4 to 6.
+"""What each head attends to over many texts, as sums that can be added.
 
 All sums are of whole numbers, so they are the same in every bit in whatever order and groups texts
 are added, on one machine or on many.
@@ -12,17 +12,17 @@ import torch
 from report.errors import ReportError
 
 UNIT = 2.0**-32
-"""What differences of probabilities are counted in."""
+"""Differences of probabilities are counted in multiples of this."""
 MOST_ROWS = 2**31
-"""A sum of the differences of so many rows, each at most 1, still fits into 64 bits."""
+"""The differences of this many rows, each at most 1, add up to less than 64 bits hold."""
 
 
 @dataclass
 class HeadStatistics:
     """Sums over the rows of any number of texts; row 0 of a text is left out.
 
-    In a decoder it has no choice. In an encoder it has, but its "itself" and "first token" are one
-    target; it is left out to keep one definition.
+    In a decoder, row 0 sees one target only. In an encoder it sees all, but "itself" and "first
+    token" are the same target there; it is left out to keep one definition.
 
     itself_rows, first_token_rows: int64 [layers, heads], rows whose largest target is the current
         token itself, or token 0
@@ -87,22 +87,34 @@ class HeadStatistics:
 
     @property
     def itself(self) -> np.ndarray:
-        """Fraction of rows whose largest target is the current token, [layers, heads]."""
+        """Fraction of rows whose largest target is the current token, [layers, heads].
+
+        raises: ReportError if nothing was measured
+        """
         return self.itself_rows / self._counted_rows()
 
     @property
     def first_token(self) -> np.ndarray:
-        """Fraction of rows whose largest target is token 0, [layers, heads], in [0, 1]."""
+        """Fraction of rows whose largest target is token 0, [layers, heads], in [0, 1].
+
+        raises: ReportError if nothing was measured
+        """
         return self.first_token_rows / self._counted_rows()
 
     @property
     def previous_token(self) -> np.ndarray:
-        """Fraction of rows whose largest target is the token before, [layers, heads], in [0, 1]."""
+        """Fraction of rows whose largest target is the token before, [layers, heads], in [0, 1].
+
+        raises: ReportError if nothing was measured
+        """
         return self.previous_token_rows / self._counted_rows()
 
     @property
     def concentration(self) -> np.ndarray:
-        """Mean of largest minus second largest probability, [layers, heads], in [0, 1]."""
+        """Mean of largest minus second largest probability, [layers, heads], in [0, 1].
+
+        raises: ReportError if nothing was measured
+        """
         return self.difference_sum / self._counted_rows()
 
     def _counted_rows(self):
@@ -122,5 +134,5 @@ def row_sums(targets: torch.Tensor, probability: torch.Tensor) -> tuple[torch.Te
     target, probability = targets[:, 1:, 0], probability[:, 1:, :2].double()
     current = torch.arange(1, targets.shape[1], device=target.device)
     difference = (probability[..., 0] - probability[..., 1]).sum(-1)
-    itself, first, previous = (target == found for found in (current, 0, current - 1))
+    itself, first, previous = (target == place for place in (current, 0, current - 1))
     return itself.sum(-1), first.sum(-1), difference, previous.sum(-1)

@@ -1,8 +1,8 @@
-"""Induction heads: what they are found by, on random tokens that are said twice.
+"""Scores by which induction and previous-token heads are found, on repeated random tokens.
 
-The score is the prefix-matching score of Olsson et al. 2022, who say 25 random tokens four times;
-here they are said twice, and each probability is compared with that on the same place where the
-tokens before were others.
+The induction score is the prefix-matching score of Olsson et al. 2022. They repeat 25 random tokens
+four times. Here a span occurs twice, and its score is compared with that of the same tokens at the
+same places after a span of other tokens.
 """
 
 import numpy as np

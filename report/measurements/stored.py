@@ -10,11 +10,10 @@ from report.measurements.factors import Factors, Scores
 
 
 def stored(factors: Factors | Scores) -> Factors | Scores:
-    """The same Factors (or Scores), on the CPU and no view of what the model goes on with.
+    """The same Factors (or Scores) on the CPU, sharing no memory with the model.
 
-    Tensors with an axis of tokens and one of dimensions or targets lie in a temporary file: of them
-    only what is looked at is in memory, and only then. It has no name any more and is gone with
-    them. The other tensors are copied.
+    Tensors of three axes lie in a temporary file, so that only what is looked at is in memory. The
+    file has no name and goes when they go. The other tensors are copied.
     raises: ReportError if there is no room for the file
     """
     values = {field.name: getattr(factors, field.name) for field in fields(factors)}

@@ -1,4 +1,4 @@
-"""What is known of some texts of a corpus; what is known of others can be added to it."""
+"""Sums over a batch of a corpus's texts, which can be added to those of other batches."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -9,11 +9,11 @@ SHOWN_TARGETS = 11
 MARKED_PROBABILITY = 0.5
 """The marked targets of a row are the fewest whose probability together reaches this."""
 SHORT = 160
-"""Rows up to this long are sorted; longer ones are looked through in chunks."""
+"""Rows up to this long are sorted; longer ones are searched in chunks."""
 CHUNK = 4
 """Values in a chunk."""
 INDEX = 2**29 - 1
-"""The digits of a float64 that are 0 where a float32 was: room for an index."""
+"""The bits of a float64 that are 0 where it holds a float32: room for an index."""
 
 
 class LargestTargets:
@@ -71,8 +71,8 @@ def largest(score: torch.Tensor, count: int) -> torch.Tensor:
     score: float [..., keys]
     returns: int64 [..., min(count, keys)]; the index of a value that is the dtype's minimum may lie
         beyond the row's end
-    The largest values are in the chunks with the largest maxima, which are looked for in the same
-    way: so a long row is read once, and about 200 of its values are sorted.
+    The largest values are in the chunks with the largest maxima, and these chunks are found in the
+    same way. So a long row is read once, and about 200 of its values are sorted.
     """
     keys = score.shape[-1]
     if keys <= SHORT:
@@ -92,7 +92,7 @@ def _descending(values, index, count):
     """Of each row of `values`, the `count` largest ones' `index` (int64), in descending order."""
     if values.dtype != torch.float32 or values.device.type != "cpu":
         return index.expand_as(values).gather(-1, values.topk(count).indices)
-    # Value and index as one number, as numpy sorts short rows of them 5 times as fast as topk.
+    # Value and index as one number: numpy sorts short rows of these 5 times as fast as topk.
     both = values.double()
     both.view(torch.int64).bitwise_or_(index)
     both.numpy().sort(-1)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import torch
 
 ROWS = 512
-"""The product with an output projection is a sum of products with so many of its rows: those of a
-short text are then up to 1.4 times as fast, as more of the weight stays in a CPU's caches."""
+"""Rows of an output projection that are multiplied at a time. For a short text that is up to 1.4
+times as fast, as more of the weight stays in a CPU's caches."""
 
 
 @dataclass(frozen=True)

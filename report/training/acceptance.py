@@ -92,7 +92,10 @@ def recorded_held_out(folder: Path, weights: str) -> dict[str, Any] | None:
 
 
 def matching_books(facts: dict[str, Any], texts: str | Path) -> tuple[list[Book], Book]:
-    """The training books (list of Book) and the held-out Book, byte for byte as trained on."""
+    """The training books (list of Book) and the held-out Book, byte for byte as trained on.
+
+    raises: ReportError naming the books that are missing or of another edition
+    """
     found = {book.sha256: book for book in read_books(texts)}
     wanted = [*facts["books"], facts["held_out"]]
     missing = [book["file"] for book in wanted if book["sha256"] not in found]

@@ -1,4 +1,4 @@
-"""The head of a model that does something most."""
+"""The head of a model in which a measure is largest."""
 
 import numpy as np
 

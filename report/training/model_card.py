@@ -35,7 +35,10 @@ def write_card(model: str | Path) -> Path:
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
-    """One JSON file of a model folder."""
+    """One JSON file of a model folder.
+
+    raises: ReportError if there is no such file
+    """
     path = folder / name
     if not path.is_file():
         raise ReportError(

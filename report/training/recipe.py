@@ -50,17 +50,17 @@ class Recipe:
     shortest_span: int = 16
     longest_span: int = 120
     drill: float = 0.9
-    """Fraction of sequences at step 0 that are drills, in which little can be guessed but by
-    finding what came before. With text and repeats alone there was no induction head after 800
+    """Fraction of sequences at step 0 that are drills, which are predicted only by finding what
+    came before. With text and repeats alone there was no induction head after 800
     steps; with loops of random tokens there was one after 300."""
     drill_slope: float = 0.85 / 1200
-    """What that fraction loses a step, until ..."""
+    """What that fraction loses with every step, until it reaches `drill_late`."""
     drill_late: float = 0.2
-    """... it stays here."""
+    """Fraction of drills from then on."""
     loops_only: int = 500
     """Steps in which every drill is a loop of random tokens. Then the other kinds join in."""
     drill_kinds: tuple[float, ...] = (0.4, 0.3, 0.15, 0.15)
-    """Then: fractions of loops of random tokens, pairs, loops of few different tokens, of text."""
+    """After that, fractions of loops of random tokens, of pairs, of loops of few tokens, of text."""
     longest_drill: int = 64
     """Longest span of a loop; the shortest is `shortest_span`."""
     smallest_alphabet: int = 4

@@ -84,7 +84,7 @@ def loop_of_text(tokens: np.ndarray, recipe: Recipe, rng: np.random.Generator) -
 
 
 def pairs(tokens: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> np.ndarray:
-    """Every two tokens said twice (a b a b c d c d), int [context - 1], text or random tokens.
+    """Every two tokens repeated once (a b a b c d c d), int [context - 1], text or random tokens.
 
     A drill for previous-token heads: half of the time, the next token is the previous one.
     """

@@ -130,6 +130,7 @@ def train_step(
 
     corpus: int [tokens of the training books]; the loss is the mean cross entropy of every next
     token of the batch, the text after a beginning-of-text token as well as the repeated spans.
+    raises: ReportError if the loss is NaN or infinite
     """
     started = time.perf_counter()
     to_tokens = partial(encode, tokenizer)

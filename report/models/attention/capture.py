@@ -52,6 +52,8 @@ def attached(
     yields: the list of layers measured so far, in the order of the calls
     The model is as before afterwards, also when an exception passes: forwards, hooks, attention
     implementation, and every module's training mode (within, the model is in evaluation mode).
+    raises: ReportError for an ALiBi factor that the model has no use for; or, while a text runs,
+        for a layer with another number of heads, or a hidden state that is NaN or infinite
     """
     parts = structure(model)
     chosen = {index: parts[index] for index in (range(len(parts)) if layers is None else layers)}
@@ -145,7 +147,7 @@ def _context(scores, value):
 
 
 def _masked(factors, mask, is_causal, ranges):
-    """The factors with what a mask hides and adds; Scores where it adds more than ALiBi does.
+    """The factors under a mask: what it hides, and what it adds if that is like ALiBi; else Scores.
 
     mask: bool (true where a target is visible) or float (added to the scores), [1, heads or 1, T or
         1, T]; None is causal, or full attention
@@ -159,7 +161,7 @@ def _masked(factors, mask, is_causal, ranges):
         return sdpa_spy.with_added(factors, cells, value=None)[0]
     if id(mask) not in ranges:
         visible = sdpa_spy.common_targets(cells)
-        ranges.clear()  # only while `mask` is kept is its id its own
+        ranges.clear()  # an id is the mask's own only while the mask is kept
         ranges[id(mask)] = mask, None if visible.is_causal else visible
     return replace(factors, visible=ranges[id(mask)][1])
 
@@ -237,13 +239,13 @@ def _require_no_factor(model, alibi_factor):
 
 @contextmanager
 def _updates(chosen, updates):
-    """Tell `updates` what enters each layer, and what enters and leaves its output projection."""
+    """Within the context, `updates` is told of every chosen layer that is run, see `Recorder`."""
     hooks = []
     entering = {}
 
     def remember(index, _, args, kwargs):
         hidden_state = (args[0] if args else kwargs["hidden_states"])[0]
-        # A sum is quicker than a look at each; in half precision it may be infinite by itself.
+        # A sum is quicker than a test of every value, but in half precision it can overflow.
         if not (torch.isfinite(hidden_state.sum()) or torch.isfinite(hidden_state).all()):
             raise ReportError(
                 f"layer {index}, every head: the hidden state that enters the layer is NaN or "

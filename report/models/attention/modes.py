@@ -1,4 +1,4 @@
-"""What is changed about a model while it runs, and put back afterwards; and how it runs."""
+"""How a model is run, and what is changed about it meanwhile and put back afterwards."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -76,11 +76,11 @@ def implementation(model: PreTrainedModel, name: str) -> Iterator[None]:
 
 def _configs(model):
     """Every config object that a part of the model looks at, those inside others included."""
-    found = {}
+    configs = {}
     waiting = [module.config for module in model.modules() if hasattr(module, "config")]
     while waiting:
         config = waiting.pop()
-        if id(config) not in found and hasattr(config, "_attn_implementation_internal"):
-            found[id(config)] = config
+        if id(config) not in configs and hasattr(config, "_attn_implementation_internal"):
+            configs[id(config)] = config
             waiting += [getattr(config, name, None) for name in config.sub_configs]
-    return list(found.values())
+    return list(configs.values())

@@ -1,7 +1,7 @@
 """Run a model's first layer on two tokens and note what runs: where its attention is, and how.
 
-What is found are names of modules, so that they hold for every layer. Where weights are not in
-memory, a twin of the model without any (of fake tensors, which have shapes only) is run instead.
+Modules are noted by name, since the names are the same in every layer. Where weights are not in
+memory, a twin of the model is run instead, of fake tensors, which have shapes only.
 """
 
 import copy

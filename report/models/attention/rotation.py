@@ -1,15 +1,17 @@
 """What an attention module puts into its queries and keys: biases, and how it rotates them.
 
-No module is known by its family; it is asked. Given one hidden state for every token, its queries
-and keys are all alike, unless it rotates them. Given zeros, they are the biases. Given the angles
-of token 0 for every token, they are not rotated (its angle is 0; a factor that belongs to the
-rotation, as yarn's, stays). That question costs a projection, so it is asked once, to see whether
-the cheap way is right: to let the family's own `apply_rotary...` function rotate the queries and
-keys that it is given anyway a second time, by the angles of token 0 (see `splitter`).
+Nothing is known of a module by its family; it is called again with other input. Given the same
+hidden state for every token, its queries and keys are all alike, unless it rotates them. Given
+zeros, they are its biases. Given the angles of token 0 for every token, they are not rotated: that
+angle is 0, and a factor that belongs to the rotation, as yarn's, stays.
 
-Asking is a function: ask(change, at_first=False) gives (Factors, pairs) for the hidden state
-change(hidden), float [1, T, hidden_size], with every token at the position of token 0 if `at_first`
-(None if that is not possible); pairs are what rotary functions gave, (rotated, not rotated).
+The last of these calls costs a projection. It is made once, to check a cheaper way: the family's
+own `apply_rotary...` function is called a second time on the same queries and keys, with the angles
+of token 0 (see `splitter`).
+
+Such a call is ask(change, at_first=False). It returns (Factors, pairs) for the hidden state
+change(hidden), float [1, T, hidden_size]; pairs are what rotary functions returned, (rotated, not
+rotated). With `at_first`, every token is at the position of token 0; None if that is not possible.
 """
 
 from collections.abc import Callable
@@ -27,8 +29,8 @@ Ask = Callable[..., tuple[Factors, Pairs] | None]
 """A function that calls an attention module once more, see above."""
 
 LINEAR = 1e-3
-"""Projections further from linear than this, relatively, have a norm after them; with one it is
-nearly 1, so half precision, which rounds by more than this, may have 16 times its rounding."""
+"""If projections deviate from linearity by more than this (relative), a norm follows them. A norm
+makes the deviation nearly 1, so in half precision 16 times its rounding is allowed."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Learned:
 
 
 def learned(ask: Ask, factors: Factors, rotated: Pairs) -> Learned:
-    """What the answers of a module say about it."""
+    """What calls of a module with other input say about it."""
     zero, twice = ask(torch.zeros_like)[0], ask(lambda hidden: 2 * hidden)[0]
     found, differences, entangled = [], [], False
     for name in ("query", "key"):
@@ -72,7 +74,7 @@ def learned(ask: Ask, factors: Factors, rotated: Pairs) -> Learned:
 
 
 def given(ask: Ask, factors: Factors, _rotated: Pairs) -> Learned:
-    """The same of a forward of ours, whose factors hold everything: its biases are compared."""
+    """The same of a forward of ours, whose factors hold everything: its biases are checked."""
     zero, _ = ask(torch.zeros_like)
     pairs = (zero.query[:, 0], factors.query_bias), (zero.key[:, 0], factors.key_bias)
     differences = [
@@ -83,14 +85,18 @@ def given(ask: Ask, factors: Factors, _rotated: Pairs) -> Learned:
 
 
 def rotated_biases(ask: Ask, factors: Factors) -> dict[str, torch.Tensor]:
-    """The biases as every token rotates them, from zeros: of one token, if the module is content
-    to rotate that by the angles of all; else of all tokens, which takes a projection of them."""
-    one = None
+    """The biases as every token rotates them: queries and keys of a hidden state of zeros.
+
+    One token of zeros with the angles of all tokens is tried first. A module that does not take it
+    gets zeros for every token, at the cost of a projection.
+    """
+    biases = None
+    shapes = factors.query.shape, factors.key.shape
     with suppress(RuntimeError):
-        one, _ = ask(lambda hidden: torch.zeros_like(hidden[:, :1]))
-    if one is None or (one.query.shape, one.key.shape) != (factors.query.shape, factors.key.shape):
-        one, _ = ask(torch.zeros_like)
-    return {"rotated_query_bias": one.query, "rotated_key_bias": one.key}
+        biases, _ = ask(lambda hidden: torch.zeros_like(hidden[:, :1]))
+    if biases is None or (biases.query.shape, biases.key.shape) != shapes:
+        biases, _ = ask(torch.zeros_like)
+    return {"rotated_query_bias": biases.query, "rotated_key_bias": biases.key}
 
 
 def _rotation(ask, factors, rotated):
@@ -118,7 +124,7 @@ def unrotated_again(
 
 
 def unrotated_beside(factors: Factors, rotated: Pairs) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """Unrotated query and key, from what the rotary functions gave for it; None if not found."""
+    """Unrotated query and key, from what rotary functions returned; None if they are not in it."""
     query, key = (_placed(full, rotated) for full in (factors.query, factors.key))
     return None if query is None or key is None else (query, key)
 

@@ -71,6 +71,7 @@ def forward(model: PreTrainedModel, token_ids: list[int], measured_layers: int) 
     """One forward pass over `token_ids` in evaluation mode; the last attention's output.
 
     The pass ends there: what comes after the last measured layer's attention is not computed.
+    raises: ReportError if the last measured layer is not run
     """
     projection = structure(model)[measured_layers - 1].output_projection
     with evaluating(model):
@@ -112,7 +113,10 @@ class _StopError(Exception):
 
 
 def require_all_called(model: PreTrainedModel, calls: list[int], layers: Iterable[int]) -> None:
-    """Stop unless measured attention was called for each of `layers` once, in order."""
+    """Stop unless measured attention was called for each of `layers` once, in order.
+
+    raises: ReportError naming the architecture
+    """
     if list(calls) != list(layers):
         raise ReportError(
             f"architecture {architecture(model)}: measured attention was called for layers "

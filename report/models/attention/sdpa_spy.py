@@ -1,7 +1,7 @@
 """Any model whose attention modules call torch's scaled_dot_product_attention themselves.
 
-That is code outside the attention interface of transformers, as models from the hub bring it along.
-The call is taken over while a module's own forward runs, so nothing is known but its arguments: the
+Models that bring code of their own do so, past the attention interface of transformers. The call is
+taken over while a module's own forward runs, so nothing is known but its arguments: the
 query and key with positions and biases already inside, and the mask.
 """
 
@@ -90,7 +90,10 @@ def _with_visible(factors, visible):
 def with_added(
     factors: Factors, mask: torch.Tensor, value: torch.Tensor | None
 ) -> tuple[Factors | Scores, torch.Tensor | None]:
-    """The same with what a float mask [heads or 1, T, T] hides and adds."""
+    """The same with what a float mask [heads or 1, T, T] hides and adds.
+
+    raises: ReportError as `common_targets`
+    """
     visible = seen_targets(mask)
     factors, hidden = _with_visible(factors, visible), ~visible.mask()
     positions = [_by_target(of_head.double().masked_fill(hidden, 0), hidden) for of_head in mask]

@@ -1,4 +1,4 @@
-"""Fill in what splits the scores of a layer into terms, while a model runs."""
+"""While a model runs, fill in what splits the scores of a layer into terms."""
 
 import inspect
 from contextlib import ExitStack
@@ -14,9 +14,9 @@ from report.models.attention import rotation
 from report.models.attention.structure import state_of
 
 ANGLES = ("cos", "sin", "freqs_cis", "freqs_ci")
-"""How rotary functions name what they rotate by, [..., T, size]."""
+"""What rotary functions call the angles, [..., T, size]."""
 POSITIONS = ("position_embeddings", "position_ids", *ANGLES)
-"""How attention modules name what tells them the positions of the tokens."""
+"""What attention modules call the arguments that hold positions."""
 
 
 class Splitter:
@@ -25,7 +25,7 @@ class Splitter:
     parts: list of LayerStructure, of the whole model
     chosen: indices of the layers whose factors are filled in
     wants_rotary_terms: whether rotated biases are, too
-    given: whether a forward of ours has filled in everything: then it is checked only, once
+    given: whether a forward of ours fills in everything; then its biases are checked, once
     """
 
     def __init__(self, parts, chosen, wants_rotary_terms=False, given=False):
@@ -52,7 +52,11 @@ class Splitter:
         self.undo.close()
 
     def completed(self, layer: int, factors: Factors | Scores) -> Factors | Scores:
-        """The factors of a layer with biases and unrotated queries and keys filled in."""
+        """The factors of a layer with biases and unrotated queries and keys filled in.
+
+        raises: ReportError for a layer that computes more than one attention, or whose rotation
+            cannot be taken out
+        """
         rotated, self.rotated = self.rotated, []
         if self.asking:
             raise _CaughtError(factors, rotated)

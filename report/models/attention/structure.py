@@ -34,8 +34,8 @@ class LayerStructure:
     heads: number of (query) heads
     measures_updates: whether what enters the projection is the heads' contexts, and what leaves it
         is added to the hidden state; False once the self-check found otherwise
-    learned: what `rotation` found out about the attention, kept for the next text
-    learned_from: the `state_of` its parameters then; once it is another, it is found out again
+    learned: what `rotation` found out about the attention, kept from text to text
+    learned_from: `state_of` its parameters at that time; when it changes, `learned` is renewed
     The modules stay the same objects as long as the structure is used; their weights may be put in
     and taken out.
     """
@@ -80,8 +80,8 @@ class LayerStructure:
 
 
 def state_of(parameters: Iterable[torch.Tensor]) -> list[tuple[int, int]]:
-    """Where parameters are and how often they were changed: equal as long as they are the same."""
-    return [(one.data_ptr(), one._version) for one in parameters]
+    """Where parameters lie and how often they were changed: equal as long as they are the same."""
+    return [(parameter.data_ptr(), parameter._version) for parameter in parameters]
 
 
 def structure(model: PreTrainedModel) -> list[LayerStructure]:
@@ -109,7 +109,10 @@ def route_of(model: PreTrainedModel) -> str:
 
 
 def require_layers(model: PreTrainedModel, number: int) -> None:
-    """Stop if not the first `number` layers of a model can be measured."""
+    """Stop if not the first `number` layers of a model can be measured.
+
+    raises: ReportError naming the layers that can be measured
+    """
     parts = structure(model)
     if number > len(parts):
         raise ReportError(

@@ -1,4 +1,4 @@
-"""The updates of one layer's heads, its factorisations kept from text to text."""
+"""The updates of one layer's heads; factorisations of its weights are kept from text to text."""
 
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary

@@ -69,7 +69,7 @@ def resolve(repository: str, revision: str = "main") -> str:
             return HfApi().model_info(repository, revision=revision, timeout=TIMEOUT).sha
         except (HTTPError, OfflineModeIsEnabled) as error:
             cached = try_to_load_from_cache(repository, "config.json", revision=revision)
-            if _answered(error) or not isinstance(cached, str):
+            if _status(error) or not isinstance(cached, str):
                 raise
             return Path(cached).parent.name
 
@@ -91,7 +91,10 @@ def cached_commit(repository: str, revision: str = "main", layers: int | None = 
 
 
 def files(repository: str, commit: str) -> dict[str, int]:
-    """dict of file name -> bytes of a model's files on the hub; asked once for each commit."""
+    """dict of file name -> bytes of a model's files on the hub; asked once for each commit.
+
+    raises: ReportError saying what to do if the hub does not answer
+    """
     record = _home(repository, commit) / "files.json"
     if record.is_file():
         return json.loads(record.read_text("utf-8"))
@@ -102,7 +105,7 @@ def files(repository: str, commit: str) -> dict[str, int]:
             )
         except (HTTPError, OfflineModeIsEnabled) as error:
             cached = try_to_load_from_cache(repository, "config.json", revision=commit)
-            if _answered(error) or not isinstance(cached, str):
+            if _status(error) or not isinstance(cached, str):
                 raise
             folder = Path(cached).parent
             return {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
@@ -116,6 +119,7 @@ def fetch_settings(repository: str, commit: str, code: bool = False) -> Path:
 
     code: whether its Python files come too; only for a model whose code is trusted
     returns: Path of a folder that holds them
+    raises: ReportError if there is no config.json, or as `resolve`
     """
     names = _settings(files(repository, commit), code)
     if "config.json" not in names:
@@ -139,6 +143,7 @@ def fetch_weights(
         file comes whole.
     announce: called with one sentence, how many bytes will be downloaded, before the first
     returns: Path of a folder with settings and weights, its index reduced to these weight files
+    raises: ReportError if there are no weights or only pickled ones, or as `resolve`
     """
     sizes = files(repository, commit)
     weights, index = [SINGLE], None
@@ -170,12 +175,12 @@ def _conversion(repository):
         offered = HfApi().get_repo_discussions(
             repository, author=CONVERTER, discussion_type="pull_request"
         )
-        found = next((each for each in offered if each.author == CONVERTER), None)
+        request = next((request for request in offered if request.author == CONVERTER), None)
     except (HTTPError, OSError, KeyError, ValueError):
-        found = None
-    if found is None:
+        request = None
+    if request is None:
         return "convert them to safetensors in a local folder"
-    return f"the hub's converter offers safetensors: {repository}@{found.git_reference}"
+    return f"the hub's converter offers safetensors: {repository}@{request.git_reference}"
 
 
 def _linked(repository, commit, found, index, weights):
@@ -217,8 +222,8 @@ def _home(repository, commit):
     return home / repository.replace("/", "--") / commit
 
 
-def _answered(error):
-    """The status that the hub answered with, or None if no answer came."""
+def _status(error):
+    """The HTTP status of the hub's answer, or None if no answer came."""
     response = getattr(error, "response", None)
     return getattr(response, "status_code", None)
 
@@ -229,8 +234,10 @@ def _readable(size):
 
 @contextmanager
 def _said(repository, revision):
-    """Say what went wrong with the hub in one sentence of our own: theirs may hold addresses with
-    signatures."""
+    """Turn errors of the hub into one sentence of ours; theirs may hold addresses with signatures.
+
+    raises: ReportError
+    """
     page = f"https://huggingface.co/{repository}"
     folder = "or give a local folder"
     try:
@@ -263,7 +270,7 @@ def _failed(repository, error, folder):
             "Free some disk space, or name another folder in HF_HOME."
         )
     reasons = [error, error.__cause__, error.__context__]
-    status = next(filter(None, map(_answered, reasons)), None)
+    status = next(filter(None, map(_status, reasons)), None)
     if status in (401, 403):
         return ReportError(
             f"the hub refuses '{repository}' ({status}): log in with `hf auth login` and see that "

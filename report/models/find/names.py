@@ -43,11 +43,11 @@ class Source:
 def find(name: str | Path, commits: str | Path | None = None, ask: bool = True) -> Source:
     """The model that a name stands for.
 
-    name: str or Path: an embedded model; else a folder with config.json; else a folder inside one
-        of these or inside any other, `folder@revision`; else `owner/model` on the hub, with
-        `@branch`, `@tag` or `@commit` if not the commit that was recorded
+    name: tried in this order: an embedded model; a folder with config.json; `model@revision`, a
+        folder inside an embedded model or any folder; `owner/model` on the hub, perhaps with
+        `@branch`, `@tag` or `@commit`
     commits: path of the recorded commits (`COMMITS`), looked up there and added to; None for none
-    ask: whether to ask the hub for a commit that is not recorded; else it stays None
+    ask: whether to ask the hub for a commit that is not recorded; if not, it stays None
     returns: Source
     raises: ReportError if there is none, a folder has no such revision (it lists those it has), or
         a commit must be asked for and the hub cannot be

@@ -63,7 +63,10 @@ def no_weights(
 
 
 def read_index(path: Path) -> dict[str, str]:
-    """The weight map that an index states: dict of tensor name -> name of its weight file."""
+    """The weight map that an index states: dict of tensor name -> name of its weight file.
+
+    raises: ReportError if it is no index, or names files elsewhere
+    """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
         plain = [name for name in found.values() if _is_plain(name)]
@@ -126,8 +129,8 @@ def first_layers(names: Iterable[str], count: int) -> list[str]:
     """The tensors needed to reach the attention of layer `count - 1`, of those named.
 
     names: iterable of the checkpoint's own tensor names
-    Left out: later layers, what comes after the last layer, and towers for images or sound. What is
-    in doubt is kept: too many tensors cost time, too few a wrong model.
+    Later layers are left out, and so is what comes after the last layer or reads images or sound.
+    In doubt a tensor is kept: one too many costs time, one too few makes a wrong model.
     """
     return [name for name in names if _is_needed(name, count)]
 
@@ -188,12 +191,11 @@ def read_header(path: str | Path) -> dict[str, dict[str, Any]]:
 
 BITS = {"F64": 64, "F32": 32, "F16": 16, "BF16": 16, "I64": 64, "I32": 32, "I16": 16, "I8": 8}
 BITS |= {"U64": 64, "U32": 32, "U16": 16, "U8": 8, "BOOL": 8, "F8_E4M3": 8, "F8_E5M2": 8}
-"""Of a number of each dtype; of others the size is not compared."""
+"""Bits of a number of each dtype. The sizes of tensors of other dtypes are not checked."""
 
 
 def _require_side_by_side(tensors, start, where):
-    """Stop if two tensors overlap, if bytes lie between, or if one has other bytes than its shape
-    takes."""
+    """Stop if tensors overlap or leave gaps, or if one has another size than its shape needs."""
     for name, tensor in sorted(tensors.items(), key=lambda item: item[1]["span"]):
         (begin, end), shape = tensor["span"], tensor["shape"]
         if begin != start or end < begin or min(shape, default=0) < 0:
@@ -216,6 +218,7 @@ def parameters(
     """How many numbers a checkpoint's tensors hold.
 
     wanted: function of the names of all tensors -> the names that count; None for all
+    raises: ReportError as `weight_files`
     """
     names = None if wanted is None else wanted(list(weight_map(folder)))
     headers = [read_header(path) for path in weight_files(folder, names)]
@@ -229,6 +232,7 @@ def weights_sha256(folder: str | Path, count: int | None = None) -> str:
     count: first layers that are measured, None for all
     returns: for all layers the SHA-256 of the weight files, one after the other; for the first
         layers that of the tensors that these need, each with its name, dtype and shape, by name
+    raises: ReportError as `weight_files`
     """
     digest = hashlib.sha256()
     if count is None:

@@ -33,6 +33,8 @@ def require_known(raw: dict[str, Any], name: str, trusted: str | None) -> bool:
     raw: dict, the content of config.json; name: of the model; trusted: the model name that the user
         gave for running its code, or None
     returns: whether the checkpoint's own code is to be run
+    raises: ReportError saying how to allow the checkpoint's code, or that the architecture is
+        unknown
     """
     own_code = raw.get("auto_map") or {}
     if not isinstance(own_code, dict):

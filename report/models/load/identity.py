@@ -23,11 +23,11 @@ TOKENIZER_FILES = (
 )
 
 CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")
-"""What configs call the most tokens of a text; those of ALiBi models that name none have none."""
+"""What configs call the most tokens of a text. ALiBi models may state none: they have no limit."""
 
 STEPS = {"training.json": "steps", "trainer_state.json": "global_step"}
-"""Files beside a checkpoint that say after how many steps it was saved -> under which name: those
-of this project's training, and of transformers' Trainer."""
+"""Files beside a checkpoint -> the name under which they say after how many steps it was saved. The
+first is written by this project's training, the second by transformers' Trainer."""
 
 POSITION_EMBEDDINGS = ("wpe", "embed_positions", "position_embeddings", "positions_embed")
 """What models call the embedding of a token's absolute position."""

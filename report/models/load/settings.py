@@ -46,7 +46,10 @@ class Settings:
         return self.source.name
 
     def number_of_layers(self, asked: int | None) -> int:
-        """How many layers are measured of those that are there; `asked` None means all."""
+        """How many layers are measured of those that are there; `asked` None means all.
+
+        raises: ReportError if more are asked for than there are, or none
+        """
         there = self.config.get_text_config(decoder=True).num_hidden_layers
         if asked is not None and not 1 <= asked <= there:
             raise ReportError(
@@ -92,9 +95,10 @@ def _load_tokenizer(name, folder, own_code):
 
 
 def from_pretrained(name: str, what: str, loader: type, folder: Path, **options) -> Any:
-    """Call a loader of transformers on local files only, its errors said in one sentence.
+    """Call a loader of transformers on local files only; its errors become one sentence.
 
-    Damaged files make it, and the libraries below it, raise whatever comes.
+    Damaged files make transformers and the libraries below it raise exceptions of any kind.
+    raises: ReportError
     """
     try:
         with _quiet():

@@ -15,8 +15,8 @@ MOST = (
         10**8,
     ),
 )
-"""What the name of a number ends with -> the most that any model has, and more. What is larger is
-refused, for memory would be asked for by it before the weights are compared with it."""
+"""Endings of a setting's name -> a number that is more than any model has. Larger ones are refused
+before memory is allocated by them, which happens before weights are compared with the config."""
 
 
 def read_config(folder: Path, name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def predicts(loaded: "LoadedModel") -> bool:
-    """Whether a model gives the probability of the next token, and all of it is here."""
+    """Whether a model predicts the next token and is loaded whole."""
     name = type(loaded.model).__name__
     return ("CausalLM" in name or "LMHead" in name) and loaded.partial is None
 

@@ -103,7 +103,10 @@ def measure_batch(
 
 
 def require_measurable(loaded: "LoadedModel", token_ids: list[int]) -> None:
-    """Stop for a list of token ids that this model cannot be measured on."""
+    """Stop for a list of token ids that this model cannot be measured on.
+
+    raises: ReportError for fewer than 2 or too many tokens, or ids outside the vocabulary
+    """
     length, context = len(token_ids), loaded.identity["context"]
     vocabulary = loaded.identity["vocabulary"]
     if length < 2:

@@ -1,6 +1,6 @@
 """Run many texts through a model layer by layer, with the weights of one layer in memory.
 
-First every text goes through the model with empty layers (see `partial_shell`). Then layer after
+First every text goes through the model with empty layers (see `shell`). Then layer after
 layer is read, called for every text with the hidden state that the layer before left, and let go.
 """
 

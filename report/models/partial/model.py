@@ -2,7 +2,7 @@
 
 Opening one reads names and shapes. Weights are read when texts are run: what comes before the
 layers, the embedding rows of the tokens used and no others, the layers that are measured, and of
-the last of these its attention alone. What was not read cannot be used (see `partial_skeleton`).
+the last of these its attention alone. What was not read cannot be used (see `skeleton`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -74,7 +74,7 @@ class Partial:
     checkpoint: its `bytes_read` counts what was read so far
     stored: dict of the model's own names to `Stored`
     table: name of the embedding of tokens
-    before: names of the tensors used before the first layer, without that one
+    before: names of the tensors used before the first layer, `table` left out
     layers: names of the tensors of each layer that is measured
     """
 
@@ -115,7 +115,10 @@ class Partial:
         }
 
     def require_complete(self) -> None:
-        """Stop, before anything is read, for a tensor that is missing or does not fit."""
+        """Stop, before anything is read, for a tensor that is missing or does not fit.
+
+        raises: ReportError naming the tensor
+        """
         for name in (self.table, *self.names):
             own = self._own[name]
             if name not in self.stored:
@@ -130,7 +133,10 @@ class Partial:
         runs: Iterable[Run],
         progress: Callable[..., None] | None = None,
     ) -> list[torch.Tensor]:
-        """As `running.run_texts`; reads the weights that this takes."""
+        """As `running.run_texts`; reads the weights that this takes.
+
+        raises: ReportError as `running.run_texts`, or if weights cannot be read
+        """
         self._hold(self.before)
         if self.layer_by_layer:
             return run_layer_by_layer(self, list(runs), progress)
@@ -146,7 +152,11 @@ class Partial:
 
     @contextmanager
     def rows(self, token_ids: list[int]) -> Iterator[None]:
-        """Within the context, the embedding has the rows of these tokens and of no others."""
+        """Within the context, the embedding has the rows of these tokens and of no others.
+
+        raises: ReportError for a token that the embedding has no row for; or, when the model looks
+            up another token
+        """
         embedding = self.model.get_input_embeddings()
         known = sorted(set(map(int, token_ids)))
         dtype = self._own[self.table].dtype
@@ -178,6 +188,7 @@ class Partial:
         """Read tensors, in the memory of tensors that were let go where there is some.
 
         returns: dict of the model's own names to tensors on the model's device
+        raises: ReportError if one is missing, damaged or of another shape, or memory runs out
         """
         tensors = {}
         with enough_memory("reading weights"):

@@ -21,6 +21,7 @@ def needs(model: PreTrainedModel, layers: int) -> tuple[list[str], list[list[str
     returns: (names used before the first layer, list of the names used in each layer), in the
         model's own names. Of the last layer only its attention counts: what runs before the output
         projection ends, and the norm after it, if any.
+    raises: ReportError naming the architecture if its projection is not called
     """
     parts = structure(model)[:layers]
     path_of = {module: path for path, module in model.named_modules()}

@@ -28,7 +28,7 @@ DTYPES = {
     "U8": torch.uint8,
     "BOOL": torch.bool,
 }
-"""By their names in a file; floats of 8 bits mean nothing without the scales stored beside them."""
+"""By their names in a file. 8-bit floats are left out: without their scales they mean nothing."""
 
 CHUNK = 1 << 24
 """Bytes read and converted at a time, so that a large tensor is never in memory twice."""
@@ -82,7 +82,10 @@ class Checkpoint:
         return _entry(path, name, stated)
 
     def require_shape(self, name: str, shape: Sequence[int]) -> None:
-        """Stop for a tensor that is missing or has another shape than a model wants."""
+        """Stop for a tensor that is missing or has another shape than a model wants.
+
+        raises: ReportError naming both shapes
+        """
         stored = self.entry(name).shape
         if stored != tuple(shape):
             raise ReportError(
@@ -91,7 +94,10 @@ class Checkpoint:
             )
 
     def total_bytes(self) -> int | None:
-        """Bytes of all tensors; where weight files are missing what the index says, or None."""
+        """Bytes of all tensors; where weight files are missing what the index says, or None.
+
+        raises: ReportError for a damaged weight file
+        """
         paths = {self.folder / file for file in self.files.values()}
         if all(path.is_file() for path in paths):
             spans = [one["span"] for path in paths for one in self._header(path).values()]
@@ -106,6 +112,7 @@ class Checkpoint:
 
         out: tensor to fill, contiguous and of the same shape, on any device; None for a new one of
             `dtype` (default: as stored) on the CPU
+        raises: ReportError as `entry`, or if `out` has another shape
         """
         entry = self.entry(name)
         if out is None:
@@ -117,7 +124,10 @@ class Checkpoint:
     def read_rows(
         self, name: str, rows: list[int], dtype: torch.dtype | None = None
     ) -> torch.Tensor:
-        """Some rows of a tensor [number, ...], in the order of `rows` (list of int)."""
+        """Some rows of a tensor [number, ...], in the order of `rows` (list of int).
+
+        raises: ReportError as `entry`, or for a row that is not there
+        """
         entry = self.entry(name)
         number, *rest = entry.shape
         if rows and not 0 <= min(rows) <= max(rows) < number:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
 
 OWN_SPACE = ("Ġ", "▁", " ")
-"""How a token of a vocabulary begins whose text begins with a space."""
+"""What a vocabulary writes for the space that a token begins with."""
 ANCHOR = "the"
-"""A text before which no decoder drops the space of the next token."""
+"""Put before a token when it is decoded, since decoders drop the space that a text begins with."""
 
 
 @dataclass(frozen=True)

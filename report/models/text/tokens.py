@@ -32,7 +32,10 @@ class TokenizedText:
 
 
 def encode(loaded: "LoadedModel", text: str, chat: bool = False) -> list[int]:
-    """The token ids of a passage; see `tokenize`."""
+    """The token ids of a passage; see `tokenize`.
+
+    raises: ReportError as `tokenize`
+    """
     return tokenize(loaded, text, chat).token_ids
 
 
