@@ -91,18 +91,18 @@ def terms(factors: Factors | Scores) -> list[Term]:
     """
     if isinstance(factors, Scores):
         return [Term("score", "cell", _kept(factors, factors.score))]
-    found = [Term("content", "cell", _kept(factors, content(factors)), content_pair(factors))]
+    parts = [Term("content", "cell", _kept(factors, content(factors)), content_pair(factors))]
     if factors.query_bias is not None:
-        found.append(Term("bias", "target", bias(factors)))
+        parts.append(Term("bias", "target", bias(factors)))
     if factors.position is not None:
-        found.append(Term("position", "target_difference", factors.position))
+        parts.append(Term("position", "target_difference", factors.position))
     elif factors.unrotated_query is not None:
         rotary = _kept(factors, rotary_position(factors))
-        found.append(Term("position", "cell", rotary, rotary_pair(factors)))
+        parts.append(Term("position", "cell", rotary, rotary_pair(factors)))
     counts = factors.softcap is not None or factors.sink is not None
     if counts and not (factors.key_bias is None and factors.position is None):  # then it is 0
-        found.append(Term("row_constant", "current", row_constant(factors)))
-    return found
+        parts.append(Term("row_constant", "current", row_constant(factors)))
+    return parts
 
 
 def content(factors: Factors) -> torch.Tensor:

@@ -47,14 +47,14 @@ class PassageMeasurement:
         returns: list of `Term` with values as float64 arrays of one head, [T, T] or [T], and pairs
             as two of [T, n]
         """
-        found = decomposition.terms(self.factors[layer].head(head))
+        terms = decomposition.terms(self.factors[layer].head(head))
         return [
             replace(
                 term,
                 values=_array(term.values),
-                pair=term.pair and tuple(_array(each) for each in term.pair),
+                pair=term.pair and tuple(_array(part) for part in term.pair),
             )
-            for term in found
+            for term in terms
         ]
 
     def probability(self, layer: int, head: int) -> np.ndarray:
@@ -69,8 +69,8 @@ class PassageMeasurement:
 
         None where the model has no such scores, see `decomposition.rotary_terms`.
         """
-        found = decomposition.rotary_terms(self.factors[layer].head(head))
-        return found and {name: _array(values) for name, values in found.items()}
+        terms = decomposition.rotary_terms(self.factors[layer].head(head))
+        return terms and {name: _array(values) for name, values in terms.items()}
 
 
 def _array(tensor):

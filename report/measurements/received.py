@@ -48,9 +48,9 @@ class Received:
             self.last[block.heads, keys] = block.probability[:, -1].double()
         wanted = [row for row in range(block.rows.start, block.rows.stop) if row in self.rows]
         if wanted:
-            found = block.probability[:, [row - block.start for row in wanted]]
+            probability = block.probability[:, [row - block.start for row in wanted]]
             for place, row in enumerate(wanted):
-                self.kept[block.heads, self.rows[row], keys] = found[:, place].float()
+                self.kept[block.heads, self.rows[row], keys] = probability[:, place].float()
 
     def reductions(self) -> dict[str, torch.Tensor]:
         """Once all blocks were added: dict of REDUCTIONS to float64 [heads, T]."""

@@ -34,8 +34,8 @@ class LargestTargets:
         self.target[block.heads, block.rows, there] = index + block.first_key
         self.target[block.heads, block.rows, missing] = -1
         index.clamp_(max=block.probability.shape[-1] - 1)  # beyond it there is nothing visible
-        found = block.probability.gather(-1, index)
-        self.probability[block.heads, block.rows, there] = found
+        probability = block.probability.gather(-1, index)
+        self.probability[block.heads, block.rows, there] = probability
         self.probability[block.heads, block.rows, missing] = 0
 
     def found(self) -> tuple[torch.Tensor, torch.Tensor]:

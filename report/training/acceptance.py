@@ -96,15 +96,15 @@ def matching_books(facts: dict[str, Any], texts: str | Path) -> tuple[list[Book]
 
     raises: ReportError naming the books that are missing or of another edition
     """
-    found = {book.sha256: book for book in read_books(texts)}
+    present = {book.sha256: book for book in read_books(texts)}
     wanted = [*facts["books"], facts["held_out"]]
-    missing = [book["file"] for book in wanted if book["sha256"] not in found]
+    missing = [book["file"] for book in wanted if book["sha256"] not in present]
     if missing:
         raise ReportError(
             f"'{texts}' lacks, or has in another edition: {', '.join(missing)}; name the folder "
             "the model was trained on"
         )
-    *training, held_out = (found[book["sha256"]] for book in wanted)
+    *training, held_out = (present[book["sha256"]] for book in wanted)
     return training, held_out
 
 
@@ -170,18 +170,18 @@ def head_fractions(
     texts: list of token ids each; the fractions are over all their tokens but each text's first
     """
     ids = [list(map(int, text)) for text in texts]
-    found = measure_corpus(loaded, ids, lambda *n: progress(*n, name) if progress else None)
+    statistics = measure_corpus(loaded, ids, lambda *n: progress(*n, name) if progress else None)
     return {
-        "first_token": strongest(found.first_token),
-        "previous_token": strongest(found.previous_token),
+        "first_token": strongest(statistics.first_token),
+        "previous_token": strongest(statistics.previous_token),
     }
 
 
 def induction_part(loaded: "LoadedModel", progress: Callable[..., None] | None) -> dict[str, Any]:
     """The best induction head on random tokens repeated once, the mean over several draws."""
-    found = repetition(loaded, lambda *n: progress(*n, "induction") if progress else None)
-    score = strongest(found.induction.mean(0))
-    return {"length": found.length, "sequences": found.sequences, **score}
+    repeated = repetition(loaded, lambda *n: progress(*n, "induction") if progress else None)
+    score = strongest(repeated.induction.mean(0))
+    return {"length": repeated.length, "sequences": repeated.sequences, **score}
 
 
 def prompts_part(

@@ -116,12 +116,12 @@ def held_out_book(books: list[Book], name: str | None = None) -> int:
     if name is None:
         by_length = sorted(range(len(books)), key=lambda i: (len(books[i].text), books[i].file))
         return by_length[(len(books) - 1) // 2]
-    found = [index for index, book in enumerate(books) if name in book.file]
-    if len(found) != 1:
-        named = ", ".join(books[index].file for index in found) or "none"
+    matching = [index for index, book in enumerate(books) if name in book.file]
+    if len(matching) != 1:
+        named = ", ".join(books[index].file for index in matching) or "none"
         known = ", ".join(book.file for book in books)
         raise ReportError(
             f"the held-out book '{name}' must be part of exactly one file name, it is part of: "
             f"{named}; files: {known}"
         )
-    return found[0]
+    return matching[0]

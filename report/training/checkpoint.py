@@ -149,5 +149,5 @@ def processor() -> str:
         listed = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:  # not Linux
         listed = ""
-    found = re.search(r"^model name\s*:\s*(.+)$", listed, re.MULTILINE)
-    return found[1].strip() if found else platform.processor() or platform.machine()
+    named = re.search(r"^model name\s*:\s*(.+)$", listed, re.MULTILINE)
+    return named[1].strip() if named else platform.processor() or platform.machine()

@@ -38,14 +38,14 @@ def rows(config: dict[str, Any], shapes: Shapes) -> list[tuple[str, str]]:
 
     config: config.json as a dict; shapes: name of each tensor -> its shape
     """
-    found = [
+    facts = [
         ("class", f"`{config['architectures'][0]}`, {order(config)}, {biases(shapes)}"),
         ("norms", norms(config, shapes)),
         ("position", position(config)),
         ("layers x heads", heads(config)),
         ("hidden size", widths(config)),
     ]
-    return found + ([("windows", windows(config))] if windows(config) else [])
+    return facts + ([("windows", windows(config))] if windows(config) else [])
 
 
 def has_alibi(config: dict[str, Any]) -> bool:

@@ -60,7 +60,7 @@ class Recipe:
     loops_only: int = 500
     """Steps in which every drill is a loop of random tokens. Then the other kinds join in."""
     drill_kinds: tuple[float, ...] = (0.4, 0.3, 0.15, 0.15)
-    """After that, fractions of loops of random tokens, of pairs, of loops of few tokens, of text."""
+    """After that, fractions of drills: random loops, pairs, loops of few tokens, loops of text."""
     longest_drill: int = 64
     """Longest span of a loop; the shortest is `shortest_span`."""
     smallest_alphabet: int = 4

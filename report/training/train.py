@@ -117,10 +117,10 @@ def train(
             progress(run.step, recipe.steps, f"loss {run.losses[-1]:.3f}, {speed:,.0f} tokens/s")
         if run.step % CHECKPOINT_EVERY == 0 or run.step == recipe.steps:
             save_state(output, run, identity)
-    found = facts()
-    write_checkpoint(output, run.model, tokenizer, found)
+    final = facts()
+    write_checkpoint(output, run.model, tokenizer, final)
     (output / "state.pt").unlink()
-    return found
+    return final
 
 
 def train_step(

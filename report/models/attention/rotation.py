@@ -56,21 +56,21 @@ class Learned:
 def learned(ask: Ask, factors: Factors, rotated: Pairs) -> Learned:
     """What calls of a module with other input say about it."""
     zero, twice = ask(torch.zeros_like)[0], ask(lambda hidden: 2 * hidden)[0]
-    found, differences, entangled = [], [], False
+    biases, differences, entangled = [], [], False
     for name in ("query", "key"):
         # of token 0, which is never rotated; each [heads, head_dim]
         once, double, bias = (getattr(one, name)[:, 0] for one in (factors, twice, zero))
         difference = _relative(double - once, once - bias)
         if not bias.any():
-            found.append(None)
+            biases.append(None)
         elif difference <= max(LINEAR, 16 * torch.finfo(bias.dtype).eps):
-            found.append(bias.detach().clone())
+            biases.append(bias.detach().clone())
             differences.append(difference)
         else:
-            found.append(None)
+            biases.append(None)
             entangled = True
     rotation = _rotation(ask, factors, rotated)
-    return Learned(*found, rotation, entangled, max(differences, default=None))
+    return Learned(*biases, rotation, entangled, max(differences, default=None))
 
 
 def given(ask: Ask, factors: Factors, _rotated: Pairs) -> Learned:
@@ -110,8 +110,8 @@ def _rotation(ask, factors, rotated):
     again_right = again is not None and _rows_alike(*again)
     beside_right = beside is not None and _rows_alike(*beside)
     if beside_right and again_right:
-        found = unrotated_beside(factors, rotated)  # not found among numbers that are NaN
-        beside_right = found is not None and all(map(_close, found, unrotated_again(ask)))
+        unrotated = unrotated_beside(factors, rotated)  # not found among numbers that are NaN
+        beside_right = unrotated is not None and all(map(_close, unrotated, unrotated_again(ask)))
     return "beside" if beside_right else "again" if again_right else "unknown"
 
 

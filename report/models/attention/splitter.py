@@ -85,13 +85,13 @@ class Splitter:
         factors = replace(factors, query_bias=learned.query_bias, key_bias=learned.key_bias)
         if learned.rotation == "none":
             return factors
-        found = rotation.unrotated_beside(factors, rotated) or rotation.unrotated_again(ask)
-        if found is None:
+        unrotated = rotation.unrotated_beside(factors, rotated) or rotation.unrotated_again(ask)
+        if unrotated is None:
             raise ReportError(
                 f"layer {layer}: the rotation of its queries and keys cannot be taken out as for "
                 "the first text; check the weights, and measure in float32"
             )
-        factors = replace(factors, unrotated_query=found[0], unrotated_key=found[1])
+        factors = replace(factors, unrotated_query=unrotated[0], unrotated_key=unrotated[1])
         if not self.wants_rotary_terms or learned.query_bias is None or learned.key_bias is None:
             return factors
         return replace(factors, **rotation.rotated_biases(ask, factors))

@@ -92,10 +92,10 @@ def structure(model: PreTrainedModel) -> list[LayerStructure]:
     raises: ReportError naming the architecture if the first layer has none that can be measured
     """
     if model not in _STRUCTURES:
-        found = _found(model)
+        names = _found(model)
         _STRUCTURES[model] = parts = []
-        for module in model.get_submodule(found.layers):
-            part = _layer(module, found)
+        for module in model.get_submodule(names.layers):
+            part = _layer(module, names)
             if part is None:
                 break
             parts.append(part)
@@ -128,12 +128,12 @@ def _found(model):
     return _FOUND[model]
 
 
-def _layer(module, found):
+def _layer(module, names):
     try:
-        attention = module.get_submodule(found.attention)
-        projection = module.get_submodule(found.output_projection)
-        norm = None if found.norm_after is None else module.get_submodule(found.norm_after)
+        attention = module.get_submodule(names.attention)
+        projection = module.get_submodule(names.output_projection)
+        norm = None if names.norm_after is None else module.get_submodule(names.norm_after)
     except AttributeError:
         return None
     multiplier = getattr(module, "residual_multiplier", 1.0)
-    return LayerStructure(module, attention, projection, norm, multiplier, found.heads)
+    return LayerStructure(module, attention, projection, norm, multiplier, names.heads)

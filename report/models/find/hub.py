@@ -161,8 +161,8 @@ def fetch_weights(
             f"{repository} at {commit[:7]}: downloading {_readable(planned)} "
             f"(weights: {held} files, {_readable(sum(sizes.get(name, 0) for name in weights))})"
         )
-    found = {name: _download(repository, commit, name) for name in names}
-    return _linked(repository, commit, found, index, weights)
+    paths = {name: _download(repository, commit, name) for name in names}
+    return _linked(repository, commit, paths, index, weights)
 
 
 def _conversion(repository):
@@ -183,12 +183,12 @@ def _conversion(repository):
     return f"the hub's converter offers safetensors: {repository}@{request.git_reference}"
 
 
-def _linked(repository, commit, found, index, weights):
+def _linked(repository, commit, paths, index, weights):
     """A folder of links into the shared cache, with an index of these weight files alone."""
-    folder = _home(repository, commit) / sha256("\n".join(sorted(found)).encode()).hexdigest()[:12]
-    if not all((folder / name).is_file() for name in found):
+    folder = _home(repository, commit) / sha256("\n".join(sorted(paths)).encode()).hexdigest()[:12]
+    if not all((folder / name).is_file() for name in paths):
         with store.new_folder(folder) as temporary:
-            for name, path in found.items():
+            for name, path in paths.items():
                 (temporary / name).parent.mkdir(parents=True, exist_ok=True)
                 if name != INDEX:
                     (temporary / name).symlink_to(path.resolve())

@@ -71,6 +71,6 @@ def did_you_mean(name: str) -> str:
     known = {known.lower(): known for known in (*embedded_models(), *presets())}
     short = {known.split("/")[-1].lower(): known for known in presets()}
     wanted = name.partition("@")[0].lower()
-    near = [known[each] for each in get_close_matches(wanted, known, 2)]
-    near += [short[each] for each in get_close_matches(wanted.split("/")[-1], short, 2)]
+    near = [known[match] for match in get_close_matches(wanted, known, 2)]
+    near += [short[match] for match in get_close_matches(wanted.split("/")[-1], short, 2)]
     return f" Did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""

@@ -68,10 +68,10 @@ def read_index(path: Path) -> dict[str, str]:
     raises: ReportError if it is no index, or names files elsewhere
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
-        plain = [name for name in found.values() if _is_plain(name)]
-        if len(plain) == len(found) > 0:
-            return dict(found)
+        files = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
+        plain = [name for name in files.values() if _is_plain(name)]
+        if len(plain) == len(files) > 0:
+            return dict(files)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     raise ReportError(

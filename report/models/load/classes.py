@@ -62,11 +62,11 @@ def require_known(raw: dict[str, Any], name: str, trusted: str | None) -> bool:
 def _require_own(own_code, name):
     """Stop for code of another repository than the one that is trusted."""
     for named in own_code.values():
-        for each in named if isinstance(named, list) else [named]:
-            if "--" in str(each):
+        for reference in named if isinstance(named, list) else [named]:
+            if "--" in str(reference):
                 raise ReportError(
-                    f"model '{name}' names code of another model ({each}), which is not trusted by "
-                    "trusting this one; copy that code into the folder and read it"
+                    f"model '{name}' names code of another model ({reference}), which is not "
+                    "trusted by trusting this one; copy that code into the folder and read it"
                 )
 
 
@@ -92,9 +92,9 @@ def model_class(
         if architecture in TEXT_PART:
             alone, renamed = TEXT_PART[architecture]
             return getattr(transformers, alone), config.get_text_config(), dict(renamed)
-        found = getattr(transformers, architecture, None)
-        if isinstance(found, type) and issubclass(found, PreTrainedModel):
-            return found, config, {}
+        saved_by = getattr(transformers, architecture, None)
+        if isinstance(saved_by, type) and issubclass(saved_by, PreTrainedModel):
+            return saved_by, config, {}
     causal = "AutoModelForCausalLM" in (getattr(config, "auto_map", None) or {})
     if (own_code and causal) or type(config) in MODEL_FOR_CAUSAL_LM_MAPPING:
         return AutoModelForCausalLM, config, {}

@@ -73,11 +73,11 @@ def training_step(folder: Path) -> int | None:
     """After how many training steps a checkpoint was saved, int; None if no file beside it says."""
     for name, key in STEPS.items():
         try:
-            found = json.loads((folder / name).read_text("utf-8")).get(key)
+            step = json.loads((folder / name).read_text("utf-8")).get(key)
         except (OSError, ValueError, AttributeError):
             continue
-        if isinstance(found, int) and found >= 0:
-            return found
+        if isinstance(step, int) and step >= 0:
+            return step
     return None
 
 
@@ -117,8 +117,8 @@ def _usable_rows(embedding):
 def tokenizer_files(folder: Path) -> list[Path]:
     """The files that define a folder's tokenizer: tokenizer.json alone where it is there, else
     those of an older kind; [] if there are none."""
-    found = [folder / name for name in TOKENIZER_FILES if (folder / name).is_file()]
-    return found[:1] if found and found[0].name == "tokenizer.json" else found
+    paths = [folder / name for name in TOKENIZER_FILES if (folder / name).is_file()]
+    return paths[:1] if paths and paths[0].name == "tokenizer.json" else paths
 
 
 def special_tokens_added(tokenizer: PreTrainedTokenizerBase) -> list[str]:

@@ -116,7 +116,7 @@ def devices(model: PreTrainedModel, device: torch.device) -> str:
     """Names of the devices that a model's weights are on: all of its map, if it was spread."""
     spread = set(getattr(model, "hf_device_map", {}).values()) or {device}
     return ", ".join(
-        sorted(f"cuda:{each}" if isinstance(each, int) else str(each) for each in spread)
+        sorted(f"cuda:{place}" if isinstance(place, int) else str(place) for place in spread)
     )
 
 

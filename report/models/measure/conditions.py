@@ -44,7 +44,7 @@ def measure_conditions(
     raises: ReportError as for a passage, or if the prompts' positions cannot be averaged
     """
     _require_alike(prompts)
-    texts = [[segmented(loaded, each.segments) for each in prompt] for prompt in prompts]
+    texts = [[segmented(loaded, condition.segments) for condition in prompt] for prompt in prompts]
     for text in (text for prompt in texts for text in prompt):
         require_measurable(loaded, text.token_ids)
     checked(loaded)
@@ -54,35 +54,35 @@ def measure_conditions(
     at_once = len(prompts)
     if loaded.partial is None or not loaded.partial.layer_by_layer:
         at_once = 1
-    found = None
+    merged = None
     for start in range(0, len(prompts), at_once):
         part = slice(start, start + at_once)
         recorders = [recorders_of(loaded, prompt) for prompt in texts[part]]
         factor = loaded.identity["alibi_factor"]
-        runs = [Run(each.text.token_ids, each, factor) for prompt in recorders for each in prompt]
+        runs = [Run(one.text.token_ids, one, factor) for prompt in recorders for one in prompt]
         run_texts(loaded, runs, _counting(progress, done, number))
         done += len(runs)
         measured = [
-            [each.statistics(condition) for each, condition in zip(*pair, strict=True)]
+            [recorder.statistics(condition) for recorder, condition in zip(*pair, strict=True)]
             for pair in zip(recorders, prompts[part], strict=True)
         ]
-        if found is not None:
-            measured.insert(0, found)
-        found = [
+        if merged is not None:
+            measured.insert(0, merged)
+        merged = [
             reduce(ConditionStatistics.merge, condition)
             for condition in zip(*measured, strict=True)
         ]
-    return found
+    return merged
 
 
 def _require_alike(prompts):
     names = [[condition.name for condition in prompt] for prompt in prompts]
     if not names or not names[0]:
         raise ReportError("there is no prompt to measure; give at least one with one condition")
-    for number, each in enumerate(names):
-        if each != names[0] or len(set(each)) < len(each):
+    for number, conditions in enumerate(names):
+        if conditions != names[0] or len(set(conditions)) < len(conditions):
             raise ReportError(
-                f"prompt {number} has the conditions {', '.join(each)}, prompt 0 has "
+                f"prompt {number} has the conditions {', '.join(conditions)}, prompt 0 has "
                 f"{', '.join(names[0])}; give every prompt the same ones, each once"
             )
 
@@ -160,8 +160,8 @@ class ConditionRecorder(Recorder):
         """What the filler's values add to the contexts, float [heads, rows, value_dim]."""
         weights = received.kept[..., self.filler]  # [heads, rows, filler]
         grouped = weights.unflatten(0, (len(value), -1)).flatten(1, 2)
-        found = grouped @ value[:, self.filler].to(weights.dtype)
-        return found.view(*weights.shape[:2], -1).cpu()
+        added = grouped @ value[:, self.filler].to(weights.dtype)
+        return added.view(*weights.shape[:2], -1).cpu()
 
     def _compare(self, layer, pattern, new):
         """The values of COMPARED, each float64 [heads, rows]; the last only if `new` is there."""

@@ -162,9 +162,9 @@ class PassageRecorder(Recorder):
         attention_output: torch.Tensor,
     ) -> None:
         """Measure what each head adds to the hidden state."""
-        found = updates(self.structure[layer], layer, hidden_state, context, attention_output)
+        measured = updates(self.structure[layer], layer, hidden_state, context, attention_output)
         self.layers_with_updates += 1
-        for name, values in vars(found).items():
+        for name, values in vars(measured).items():
             if values is not None:
                 table = self.updates_found.setdefault(name, np.zeros(self.shape, np.float32))
                 table[layer] = values.cpu()

@@ -56,16 +56,18 @@ def repetition(loaded: "LoadedModel", progress: Callable[..., None] | None = Non
     progress: called with (sequences done, sequences)
     """
     length = span(loaded)
-    found = []
+    measured = []
     for seed in range(SEQUENCES):
         repeated, unrepeated = _sequences(loaded, length, seed)
         seen, unseen = (head_probabilities(loaded, ids) for ids in (repeated, unrepeated))
         scores = induction_probability(seen, length), induction_probability(unseen, length)
         losses = _losses(loaded, repeated, unrepeated, length) if predicts(loaded) else [None] * 3
-        found.append((*scores, previous_token_probability(seen), *losses))
+        measured.append((*scores, previous_token_probability(seen), *losses))
         if progress:
             progress(seed + 1, SEQUENCES)
-    columns = [None if each[0] is None else np.stack(each) for each in zip(*found, strict=True)]
+    columns = [
+        None if values[0] is None else np.stack(values) for values in zip(*measured, strict=True)
+    ]
     return Repetition(length, *columns)
 
 

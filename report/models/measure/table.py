@@ -42,10 +42,14 @@ def measure_table(
         require_measurable(loaded, text.token_ids)
     checked(loaded)
     passage = PassageRecorder(loaded, texts[0].token_ids)
-    recorders = [ShareRecorder(loaded, *each, number) for each in zip(rows, classes, strict=True)]
+    recorders = [
+        ShareRecorder(loaded, *of_text, number) for of_text in zip(rows, classes, strict=True)
+    ]
     factor = loaded.identity["alibi_factor"]
     runs = [Run(texts[0].token_ids, passage, factor)]
-    runs += [Run(t.token_ids, one, factor) for t, one in zip(texts, recorders, strict=True)]
+    runs += [
+        Run(t.token_ids, recorder, factor) for t, recorder in zip(texts, recorders, strict=True)
+    ]
     run_texts(loaded, runs, progress)
     return passage.measurement(), recorders
 

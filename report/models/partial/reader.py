@@ -100,7 +100,7 @@ class Checkpoint:
         """
         paths = {self.folder / file for file in self.files.values()}
         if all(path.is_file() for path in paths):
-            spans = [one["span"] for path in paths for one in self._header(path).values()]
+            spans = [tensor["span"] for path in paths for tensor in self._header(path).values()]
             return sum(end - start for start, end in spans)
         index = json.loads((self.folder / INDEX).read_text(encoding="utf-8"))
         return (index.get("metadata") or {}).get("total_size")

@@ -119,7 +119,7 @@ def _shared(value, shared):
         alike.append(value)
         return value
     if isinstance(value, dict):
-        return {key: _shared(one, shared) for key, one in value.items()}
+        return {key: _shared(part, shared) for key, part in value.items()}
     if isinstance(value, tuple | list) and type(value) in (tuple, list):
-        return type(value)(_shared(one, shared) for one in value)
+        return type(value)(_shared(part, shared) for part in value)
     return value

@@ -52,7 +52,7 @@ def stored_names(
     renamings = [rule for rule in rules if isinstance(rule, WeightRenaming)]
     converters = [rule for rule in rules if isinstance(rule, WeightConverter)]
     own = dict.fromkeys(model.state_dict(), True)
-    found = {}
+    stored_as = {}
 
     def own_name(name, *transforms):
         return rename_source_key(name, *transforms, model.base_model_prefix, own)
@@ -62,14 +62,14 @@ def stored_names(
         if target not in own:
             target, pattern = own_name(name, [], [])
         if pattern is None:
-            found[target] = Stored(None, [(name, None)])
+            stored_as[target] = Stored(None, [(name, None)])
             continue
         converter = next(one for one in converters if pattern in one.source_patterns)
-        stored = found.setdefault(target, Stored(converter))
+        stored = stored_as.setdefault(target, Stored(converter))
         stored.tensors.append((name, pattern))
         for other in converter.target_patterns[1:]:
-            found[target.replace(converter.target_patterns[0], other)] = stored
-    return {name: stored for name, stored in found.items() if name in own}
+            stored_as[target.replace(converter.target_patterns[0], other)] = stored
+    return {name: stored for name, stored in stored_as.items() if name in own}
 
 
 def converted(
@@ -91,4 +91,6 @@ def converted(
             f"'{name}' is stored as {len(tensors)} tensors that transformers cannot join "
             f"({type(error).__name__}: {error}); load the whole model"
         ) from error
-    return {key: one[0] if isinstance(one, list) else one for key, one in made.items()}
+    return {
+        key: made_as[0] if isinstance(made_as, list) else made_as for key, made_as in made.items()
+    }

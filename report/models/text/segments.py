@@ -123,18 +123,18 @@ def ordinary_tokens(tokenizer: PreTrainedTokenizerBase, number: int, seed: int =
     """
     anchor = tokenizer(ANCHOR, add_special_tokens=False)["input_ids"]
     before = tokenizer.decode(anchor)
-    special, found = set(tokenizer.added_tokens_decoder), []
+    special, texts = set(tokenizer.added_tokens_decoder), []
     for token_id in np.random.default_rng(seed).permutation(len(tokenizer)).tolist():
         text = tokenizer.decode([*anchor, token_id]).removeprefix(before)
         if token_id not in special and text[:1] == " " and text[1:].isalpha():
-            found.append(text)
-            if len(found) == number:
+            texts.append(text)
+            if len(texts) == number:
                 break
-    if not found:
+    if not texts:
         raise ReportError(
             "the vocabulary has no token that is a space and letters; choose another filler"
         )
-    return found
+    return texts
 
 
 def _keys(text):
@@ -153,7 +153,7 @@ def _bytes(tokenizer, tokenized):
     assert list(encoded["input_ids"]) == tokenized.token_ids
     byte_of = np.cumsum([0, *(len(character.encode()) for character in tokenized.text)])
     symbols = tokenizer.convert_ids_to_tokens(tokenized.token_ids)
-    end, found = 0, []
+    end, spans = 0, []
     for symbol, token, offsets, added in zip(
         symbols,
         tokenized.tokens,
@@ -162,15 +162,15 @@ def _bytes(tokenizer, tokenized):
         strict=True,
     ):
         if added:
-            found.append((None, None))
+            spans.append((None, None))
             continue
         part = bytes.fromhex(token["bytes"]) if "bytes" in token else token["text"].encode()
         start, end = end, end + len(part)
         said = int(byte_of[offsets[0]])
         if not part:  # it shares a character with the token before
-            found.append((said, said))
+            spans.append((said, said))
         elif said > start and not symbol.startswith(OWN_SPACE):
-            found.append((said, end))  # the tokenizer leaves out what is white space before it
+            spans.append((said, end))  # the tokenizer leaves out what is white space before it
         else:
-            found.append((start, end))
-    return found
+            spans.append((start, end))
+    return spans

@@ -45,7 +45,7 @@ def spelled(
     own = tokenizer.added_tokens_decoder
     special_ids = {index for index, token in own.items() if token.special}
     special_ids.update(tokenizer.all_special_ids)
-    found = []
+    spellings = []
     for token_id, (start, end), was_added in zip(token_ids, offsets, added, strict=True):
         symbol = tokenizer.convert_ids_to_tokens(token_id)
         # "<unk>" is special, but stands for something of the text that is not itself
@@ -58,9 +58,9 @@ def spelled(
         else:
             ways = [symbol.encode()] if token_id in own else ways_of(symbol)
             part, spelling = walk.next(ways, start, end), ways[0]
-        found.append((int(token_id), part, spelling, bool(special)))
+        spellings.append((int(token_id), part, spelling, bool(special)))
     walk.finish()
-    return [_token(*given) for given in found]
+    return [_token(*given) for given in spellings]
 
 
 def _token(token_id, part, spelling, special):

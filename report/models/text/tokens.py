@@ -57,15 +57,15 @@ def encode_texts(loaded: "LoadedModel", texts: list[str]) -> EncodedTexts:
     """The `EncodedTexts` of a list of texts."""
     context = loaded.identity["context"]
     unlimited = replace(loaded, identity=loaded.identity | {"context": None})
-    found, failed = {}, {}
+    token_ids, failed = {}, {}
     for place, text in enumerate(texts):
         try:
-            found[place] = encode(unlimited, text)
+            token_ids[place] = encode(unlimited, text)
         except TooShortError:
             continue
         except ReportError as error:
             failed[place] = str(error)
-    fitting = {p: ids for p, ids in found.items() if context is None or len(ids) <= context}
+    fitting = {p: ids for p, ids in token_ids.items() if context is None or len(ids) <= context}
     return EncodedTexts(fitting, len(texts) - len(fitting) - len(failed), failed)
 
 
