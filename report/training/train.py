@@ -170,7 +170,9 @@ def encode(tokenizer: PreTrainedTokenizerBase, text: str) -> np.ndarray:
 def check_recipe(recipe: Recipe) -> None:
     """Raises ReportError if the numbers of the recipe contradict each other."""
     if recipe.steps < 1 or recipe.batch < 1:
-        raise ReportError(f"{recipe.steps} steps of {recipe.batch} sequences; at least 1 of each")
+        raise ReportError(
+            f"{recipe.steps} steps of {recipe.batch} sequences; a run needs 1 of each"
+        )
     shared = recipe.architecture == "falcon"  # the others name the size of a head
     if shared and recipe.hidden_size % recipe.num_attention_heads:
         raise ReportError(

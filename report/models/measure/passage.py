@@ -111,7 +111,7 @@ def require_measurable(loaded: "LoadedModel", token_ids: list[int]) -> None:
     vocabulary = loaded.identity["vocabulary"]
     if length < 2:
         raise ReportError(
-            f"got {length} tokens; measuring takes at least 2, so that one has a choice"
+            f"got {length} tokens; measuring takes at least 2, so that there is a choice of targets"
         )
     if context is not None and length > context:
         raise ReportError(

@@ -35,7 +35,6 @@ def open_partial(
     *,
     layers: int | None = None,
     layer_by_layer: bool = False,
-    dtype: torch.dtype = torch.float32,
     device: str | torch.device = "cpu",
     renamed: dict[str, str] | None = None,
     **options,
@@ -43,14 +42,14 @@ def open_partial(
     """Open a model of which not all weights will be in memory; none is read yet.
 
     folder: a checkpoint; weight files that hold nothing needed may be missing
-    model_class, config: of transformers; options: as its from_config takes them
+    model_class, config, options: as `skeleton` takes them, its dtype included
     layers: how many layers, from the first, are measured; None for all
     layer_by_layer: keep the weights of one layer in memory at a time
     renamed: dict of pattern to replacement, as the key_mapping of from_pretrained
     returns: Partial
     raises: ReportError if a needed tensor is missing or has another shape than the config says
     """
-    model = skeleton(model_class, config, dtype, device, **options)
+    model = skeleton(model_class, config, device=device, **options)
     number = config.get_text_config(decoder=True).num_hidden_layers
     before, in_layers = needs(model, layers or number)
     checkpoint = Checkpoint(folder)

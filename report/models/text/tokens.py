@@ -81,7 +81,7 @@ def tokenize(loaded: "LoadedModel", text: str, chat: bool = False) -> TokenizedT
     chat: whether the passage is put into the model's chat template, as a message of the user
     returns: TokenizedText with at least 2 tokens that were not added
     raises: ReportError if the passage is empty, has one token, is longer than the model allows, or
-        holds what the tokenizer cannot but read as a special token; if the model has no chat
+        contains text that the tokenizer reads as a special token; if the model has no chat
         template; or if its tokenizer does not say where its tokens lie in the text
     """
     tokenizer = loaded.tokenizer
