@@ -30,6 +30,7 @@ from transformers.utils import logging
 
 from report.measurements import decomposition
 from report.models.attention.kernel import streaming_attention
+from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.partial.model import open_partial
 from report.models.partial.skeleton import skeleton
@@ -115,13 +116,11 @@ def loaded(folder, way):
     return Loaded(opened.model, opened, layers)
 
 
-class Attending:
+class Attending(Recorder):
     """A recorder that computes every attention and keeps nothing."""
 
-    updates = None
-
     def attention(self, layer, factors, value):
-        """See report/models/attention/capture.py."""
+        """See `Recorder`."""
         return streaming_attention(factors, value, lambda *_: None, layer)
 
 
@@ -132,12 +131,12 @@ class Keeping(Attending):
         self.kept = {}
 
     def attention(self, layer, factors, value):
-        """See report/models/attention/capture.py."""
+        """See `Recorder`."""
         self.keep(factors.query, factors.key, decomposition.probability(factors))
         return super().attention(layer, factors, value)
 
     def updates(self, _, *tensors):
-        """See report/models/attention/capture.py."""
+        """See `Recorder`."""
         self.keep(*tensors)
 
     def keep(self, *tensors):

@@ -1,11 +1,14 @@
-"""Text and numbers in words: numbers made readable, text that no file or page is broken by.
+"""Text and numbers: JSON read strictly, numbers made readable, text that breaks no file or page.
 
 Names of models, titles and labels may hold characters that set or turn the direction of writing.
 `isolated` ends what a name opens where the name ends, so that nothing around it is reordered.
 """
 
+import json
 import math
 import re
+from collections.abc import Callable
+from typing import Any
 
 SMALLEST = 0.0001
 """The step of the numbers that articles quote."""
@@ -21,6 +24,37 @@ NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def xml_text(text):
     """Any text with the characters that XML cannot hold replaced, not yet escaped."""
     return NOT_IN_XML.sub("\ufffd", str(text))
+
+
+def strict_json(
+    text: str | bytes,
+    whole_number: Callable[[str], Any] | None = None,
+    decimal: Callable[[str], Any] | None = None,
+) -> Any:
+    """The value of a JSON text in which no object has a name twice, and every number is one.
+
+    whole_number, decimal: what makes numbers without and with a fraction or exponent of their
+        digits; None: int and float
+    raises: ValueError, or what these functions raise; RecursionError where lists lie too deep
+    """
+    return json.loads(
+        text,
+        object_pairs_hook=_without_duplicates,
+        parse_int=whole_number,
+        parse_float=decimal,
+        parse_constant=_refuse_constant,
+    )
+
+
+def _without_duplicates(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a name comes twice in an object")
+    return members
+
+
+def _refuse_constant(name):
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def slug(text):

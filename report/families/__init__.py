@@ -8,24 +8,30 @@ the tests measure these models. A new family is one new file here; nothing else 
 import copy
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from report.errors import ReportError
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from report.models.load.load import LoadedModel
+
 FOLDER = Path(__file__).parent
 DEFAULT_GAIN = 2.0
-"""Weights are this many times what keeps the size of their input: heads then are peaky."""
+"""Weights are this many times what would keep the size of their input, so attention is peaked."""
 
 QUERY_OR_KEY_NORM = {"q_norm", "k_norm", "q_layernorm", "k_layernorm"}
 
 
-def names():
+def names() -> list[str]:
     """The families, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
-def variants(family):
+def variants(family: str) -> list[str]:
     """The variants of a family by their full names, "falcon/alibi"; without any, its own name.
 
     raises: ReportError for a family that has no file
@@ -34,7 +40,7 @@ def variants(family):
     return [f"{family}/{variant}" for variant in listed] or [family]
 
 
-def read(family):
+def read(family: str) -> dict[str, Any]:
     """A family's file as a dict: class, config, perhaps variants, gain, counts_alibi_twice.
 
     raises: ReportError for a family that has no file
@@ -44,7 +50,7 @@ def read(family):
     return tomllib.loads((FOLDER / f"{family}.toml").read_text(encoding="utf-8"))
 
 
-def tiny(name, seed=0):
+def tiny(name: str, seed: int = 0) -> "PreTrainedModel":
     """A small random model of a family, in float32 and evaluation mode.
 
     name: "falcon/rotary-new-decoder", or "falcon" for its first variant
@@ -63,7 +69,7 @@ def tiny(name, seed=0):
     return model
 
 
-def loaded(name, seed=0):
+def loaded(name: str, seed: int = 0) -> "LoadedModel":
     """The same tiny model as `load_model` would give it, but without a tokenizer or files.
 
     returns: LoadedModel
@@ -85,7 +91,7 @@ def loaded(name, seed=0):
     return LoadedModel(model, None, facts, FOLDER)
 
 
-def randomise(model, gain, generator):
+def randomise(model: torch.nn.Module, gain: float, generator: torch.Generator) -> None:
     """Fill every parameter of `model` with random values that suit what it is (in place)."""
     filled = set()
     with torch.no_grad():

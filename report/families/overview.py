@@ -1,6 +1,7 @@
 """What `python -m report models` prints: one line a model, from a real run on a tiny random one."""
 
 import textwrap
+from collections.abc import Iterator
 
 import torch
 from transformers.utils import logging
@@ -14,7 +15,7 @@ WIDTH = 100
 OVERVIEW = "{:25} {:11} {:37} {:5} {:9} {:5}"
 
 
-def overview(family=None):
+def overview(family: str | None = None) -> Iterator[str]:
     """What is measured on each family, line by line as it is found out.
 
     family: of one family or variant only; None: all
@@ -52,7 +53,7 @@ def overview(family=None):
     _require_none(failed)
 
 
-def parity(family=None):
+def parity(family: str | None = None) -> Iterator[str]:
     """How far measurements are from what transformers computes, line by line.
 
     family, yields: as `overview`

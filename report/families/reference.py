@@ -8,9 +8,11 @@ here uses the code that measures, except to find the parts of a layer.
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
+from transformers import PreTrainedModel
 
 from report.errors import ReportError
 from report.measurements.precision import summed_by, tolerance
@@ -39,16 +41,18 @@ class Layer:
     context: torch.Tensor = None
     attention_output: torch.Tensor = None
     normed: torch.Tensor = None
-    states: list = field(default_factory=list)
+    states: list[torch.Tensor] = field(default_factory=list)
 
 
-def plain_logits(model, token_ids):
+def plain_logits(model: PreTrainedModel, token_ids: list[int]) -> torch.Tensor:
     """Logits [T, vocabulary] of the model as it comes."""
     with torch.no_grad():
         return model(input_ids=torch.tensor([token_ids]), use_cache=False).logits[0]
 
 
-def reference(model, token_ids, alibi_twice=False):
+def reference(
+    model: PreTrainedModel, token_ids: list[int], alibi_twice: bool = False
+) -> list[Layer]:
     """The layers of an eager pass over `token_ids`: list of Layer.
 
     model: a fresh one, made eager and changed by this
@@ -75,7 +79,9 @@ def reference(model, token_ids, alibi_twice=False):
     return layers
 
 
-def eager_pass(model, token_ids, alibi_twice=False, **options):
+def eager_pass(
+    model: PreTrainedModel, token_ids: list[int], alibi_twice: bool = False, **options
+) -> tuple[Any, list[torch.Tensor]]:
     """What transformers' eager code returns, and what enters the softmax of each layer.
 
     options: more arguments for the model

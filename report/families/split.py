@@ -4,16 +4,20 @@ A wrong split still adds up. So the terms of the first layer, whose input does n
 held against scores of a model that really lacks what a term stands for.
 """
 
+from collections.abc import Iterator
+
 import torch
 
 from report import families
 from report.families.reference import eager_pass
 from report.measurements import decomposition
-from report.measurements.decomposition import Scores
+from report.measurements.factors import Factors, Scores
 from report.models.attention.structure import structure
 
 
-def split_pairs(name, seed, token_ids, factors, alibi_twice):
+def split_pairs(
+    name: str, seed: int, token_ids: list[int], factors: Factors | Scores, alibi_twice: bool
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Pairs of scores that should be equal, each float [heads, cells]: measured, and computed.
 
     factors: of the first layer of the model as it is

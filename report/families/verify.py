@@ -12,10 +12,11 @@ from report.families.double import in_float64
 from report.families.reference import plain_logits, reference
 from report.families.split import split_pairs
 from report.measurements import decomposition
-from report.measurements.decomposition import Scores
+from report.measurements.factors import Scores
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.capture import attached
 from report.models.attention.kernel import streaming_attention
+from report.models.attention.recorder import Recorder
 from report.models.attention.structure import structure
 from report.models.measure.passage import measure_passage
 
@@ -103,14 +104,14 @@ class _Worst:
         self.differences[quantity] = before if before != before or before > relative else relative
 
 
-class _Recorder:
+class _Recorder(Recorder):
     """Keeps the probabilities that the kernel uses, and the contexts that come of them."""
 
     def __init__(self):
         self.probabilities, self.contexts = {}, {}
 
     def attention(self, layer, factors, value):
-        """See report/models/attention/capture.py."""
+        """See `Recorder`."""
         probability = torch.zeros(factors.heads, factors.length, factors.length)
         self.probabilities[layer] = probability
 
@@ -121,7 +122,7 @@ class _Recorder:
         return streaming_attention(factors, value, observe, layer, rows=ROWS)
 
     def updates(self, layer, hidden_state, context, attention_output):
-        """See report/models/attention/capture.py."""
+        """See `Recorder`."""
         self.contexts[layer] = context
 
 

@@ -1,4 +1,4 @@
-"""Some heads' attention over some neighbouring rows: the piece in which a layer is looked at."""
+"""Some heads' attention over some neighbouring rows: a layer is looked at block by block."""
 
 from dataclasses import dataclass
 
@@ -26,11 +26,11 @@ class Block:
     last: torch.Tensor
 
     @property
-    def heads(self):
+    def heads(self) -> slice:
         """Which heads of the layer these are, a slice."""
         return slice(self.first_head, self.first_head + self.score.shape[0])
 
     @property
-    def rows(self):
+    def rows(self) -> slice:
         """Which current tokens these are, a slice."""
         return slice(self.start, self.start + self.score.shape[1])

@@ -1,6 +1,12 @@
 """How the attention of some current tokens is divided among classes of targets."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
+
+from report.measurements.block import Block
+from report.measurements.visible import Visible
 
 
 class ClassShares:
@@ -17,7 +23,7 @@ class ClassShares:
         self.members = torch.nn.functional.one_hot(kinds.long(), number)  # [rows, T, number]
         self.total = torch.zeros(heads, number, dtype=torch.float64, device=device)
 
-    def add(self, block):
+    def add(self, block: Block) -> None:
         """Look at one `Block`."""
         wanted = [row for row in range(block.rows.start, block.rows.stop) if row in self.places]
         if not wanted:
@@ -27,7 +33,7 @@ class ClassShares:
         members = self.members[[self.places[row] for row in wanted], keys].double()
         self.total[block.heads] += torch.einsum("hrk,rkc->hc", given, members)
 
-    def mean(self):
+    def mean(self) -> torch.Tensor:
         """Once all blocks were added: the mean over the rows, float64 [heads, classes].
 
         A head's classes sum to 1, or to what a sink leaves.
@@ -35,7 +41,9 @@ class ClassShares:
         return self.total / len(self.places)
 
 
-def even_shares(rows, classes, number, visible):
+def even_shares(
+    rows: Sequence[int], classes: np.ndarray | torch.Tensor, number: int, visible: Visible
+) -> torch.Tensor:
     """What attention that is the same for all visible targets gives to each class.
 
     rows, classes, number: as of `ClassShares`; visible: the layer's `Visible`

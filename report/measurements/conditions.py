@@ -1,6 +1,8 @@
 """What is measured on the conditions of a prompt, over any number of prompts, streamed."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,6 +13,23 @@ COMPARED = ("lambda", "total_variation", "affine_error")
 """See `report.measurements.received`; each over current tokens that come after the filler."""
 OVER_ROWS = ("mean", "last")
 """Over these current tokens: their mean, or the last one only."""
+
+
+class Condition(Protocol):
+    """What is asked of a condition: its name, and its label in figures."""
+
+    name: str
+    label: str
+
+
+class PromptText(Protocol):
+    """What is asked of a condition's text: its segments, and the tokens that cross their edges."""
+
+    texts: dict[str, str]
+    crossings: list
+
+    def span(self, name: str) -> range:
+        """The tokens of a segment."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +53,16 @@ class ConditionStatistics:
 
     name: str
     label: str
-    first: object
+    first: PromptText
     received: Spread
     compared: Spread | None
     of_layers: Spread | None
     positions: list[int]
     fixed: dict[str, range]
-    crossings: list
+    crossings: list[tuple[int, Any]]
     prompts: int = 1
 
-    def merge(self, other):
+    def merge(self, other: "ConditionStatistics") -> "ConditionStatistics":
         """The statistics of the prompts of both, those of `other` counted after (a new object).
 
         raises: ReportError if a segment before the last has another place: positions would be means
@@ -71,7 +90,13 @@ class ConditionStatistics:
         )
 
 
-def statistics_of(condition, text, received, compared, positions):
+def statistics_of(
+    condition: Condition,
+    text: PromptText,
+    received: np.ndarray,
+    compared: np.ndarray | None,
+    positions: Iterable[int],
+) -> ConditionStatistics:
     """The statistics of one prompt.
 
     condition: has name and label; text: its SegmentedText

@@ -18,11 +18,11 @@ over j, so the row constant changes no probability and is dropped, except where 
 capped (Gemma 2) or a sink takes part in the softmax (gpt-oss): there it counts.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import torch
 
-from report.measurements.visible import Visible
+from report.measurements.factors import Factors, Scores
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Term:
     values: torch.Tensor
     pair: tuple[torch.Tensor, torch.Tensor] | None = None
 
-    def matrix(self):
+    def matrix(self) -> torch.Tensor:
         """The term of every cell, [..., T, T], whether visible or not."""
         row, column = self.values[..., None, :], self.values[..., :, None]
         length = self.values.shape[-1]
@@ -56,105 +56,7 @@ class Term:
         return row - column
 
 
-@dataclass(frozen=True)
-class Factors:
-    """Everything that determines one layer's scores, about 3 * T * hidden_size floats.
-
-    query: float [heads, T, head_dim], as it enters the product (rotated, biases included)
-    key: float [key_heads, T, head_dim]; head h uses key head h // (heads // key_heads)
-    query_bias, key_bias: float [heads or key_heads, head_dim], not rotated; None where there are
-        none, or where they cannot be told from the rest
-    position: float [heads, T], ALiBi as the model passes it, times the model's scale for it, or
-        None without ALiBi
-    scale: what the product of query and key is multiplied by
-    unrotated_query, unrotated_key: as query and key, but every token rotated as token 0; None where
-        nothing is rotated
-    softcap: scores become softcap * tanh(score / softcap), or None
-    sink: float [heads], a score that takes part in every softmax without being a target, or None
-    visible: which targets a token sees; None is causal
-    rotated_query_bias, rotated_key_bias: float [heads or key_heads, T, head_dim], the biases as
-        each token rotates them, for `rotary_terms`; None where there are no biases or no rotation
-    """
-
-    query: torch.Tensor
-    key: torch.Tensor
-    query_bias: torch.Tensor | None
-    key_bias: torch.Tensor | None
-    position: torch.Tensor | None
-    scale: float
-    unrotated_query: torch.Tensor | None = None
-    unrotated_key: torch.Tensor | None = None
-    softcap: float | None = None
-    sink: torch.Tensor | None = None
-    visible: Visible | None = None
-    rotated_query_bias: torch.Tensor | None = None
-    rotated_key_bias: torch.Tensor | None = None
-
-    @property
-    def heads(self):
-        """Number of (query) heads."""
-        return self.query.shape[0]
-
-    @property
-    def length(self):
-        """Number of tokens, T."""
-        return self.query.shape[1]
-
-    def range(self):
-        """`visible`, with causal attention filled in."""
-        return self.visible or Visible.causal(self.length, device=self.query.device)
-
-    def head(self, head):
-        """The factors of one head, in float64 and with a heads axis of length 1."""
-        key_head = head // (self.heads // self.key.shape[0])
-        shared = ("key", "unrotated_key", "key_bias", "rotated_key_bias")
-
-        def one(name, value):
-            if not isinstance(value, torch.Tensor):
-                return value
-            start = key_head if name in shared else head
-            return value[start : start + 1].double()
-
-        return Factors(
-            **{field.name: one(field.name, getattr(self, field.name)) for field in fields(self)}
-        )
-
-
-@dataclass(frozen=True)
-class Scores:
-    """One layer's scores where nothing but them could be reached (a model's own softmax).
-
-    score: float [heads, T, T], what enters the softmax; whatever it holds at targets that are not
-        visible does not count
-    visible: as in `Factors`
-    """
-
-    score: torch.Tensor
-    visible: Visible
-
-    sink = None
-    softcap = None
-
-    @property
-    def heads(self):
-        """Number of heads."""
-        return self.score.shape[0]
-
-    @property
-    def length(self):
-        """Number of tokens, T."""
-        return self.score.shape[1]
-
-    def range(self):
-        """`visible`."""
-        return self.visible
-
-    def head(self, head):
-        """The scores of one head, in float64 and with a heads axis of length 1."""
-        return Scores(self.score[head : head + 1].double(), self.visible)
-
-
-def score(factors):
+def score(factors: Factors | Scores) -> torch.Tensor:
     """The scores before softcap and softmax, float [heads, T, T], of visible targets or not.
 
     score_ij = s q_i . k_j + A_j
@@ -165,7 +67,7 @@ def score(factors):
     return product if factors.position is None else product + factors.position[:, None, :]
 
 
-def probability(factors):
+def probability(factors: Factors | Scores) -> torch.Tensor:
     """The attention, float [heads, T, T], 0 where a target is not visible.
 
     Each row sums to 1; with a sink, to what the sink leaves.
@@ -180,7 +82,7 @@ def probability(factors):
     return torch.cat([scores, sink], -1).softmax(-1)[..., :-1]
 
 
-def terms(factors):
+def terms(factors: Factors | Scores) -> list[Term]:
     """The terms whose sum is the score, up to a constant of the row that softmax removes.
 
     returns: list of Term with values [heads, T, T] or [heads, T]: content always; bias where the
@@ -189,21 +91,21 @@ def terms(factors):
     """
     if isinstance(factors, Scores):
         return [Term("score", "cell", _kept(factors, factors.score))]
-    found = [Term("content", "cell", _kept(factors, content(factors)), content_pair(factors))]
+    parts = [Term("content", "cell", _kept(factors, content(factors)), content_pair(factors))]
     if factors.query_bias is not None:
-        found.append(Term("bias", "target", bias(factors)))
+        parts.append(Term("bias", "target", bias(factors)))
     if factors.position is not None:
-        found.append(Term("position", "target_difference", factors.position))
+        parts.append(Term("position", "target_difference", factors.position))
     elif factors.unrotated_query is not None:
         rotary = _kept(factors, rotary_position(factors))
-        found.append(Term("position", "cell", rotary, rotary_pair(factors)))
+        parts.append(Term("position", "cell", rotary, rotary_pair(factors)))
     counts = factors.softcap is not None or factors.sink is not None
     if counts and not (factors.key_bias is None and factors.position is None):  # then it is 0
-        found.append(Term("row_constant", "current", row_constant(factors)))
-    return found
+        parts.append(Term("row_constant", "current", row_constant(factors)))
+    return parts
 
 
-def content(factors):
+def content(factors: Factors) -> torch.Tensor:
     """The part of the score that both tokens determine together, float [heads, T, T].
 
     content_ij = s (q_i - b_q) . (k_j - b_k), not rotated
@@ -211,13 +113,13 @@ def content(factors):
     return _product(*content_pair(factors))
 
 
-def content_pair(factors):
+def content_pair(factors: Factors) -> tuple[torch.Tensor, torch.Tensor]:
     """Query and key whose product `content` is: float [heads, T, d], [key_heads, T, d]."""
     query, key = _unrotated(factors)
     return factors.scale * _less(query, factors.query_bias), _less(key, factors.key_bias)
 
 
-def bias(factors):
+def bias(factors: Factors) -> torch.Tensor:
     """The part of the score that the target token alone determines, float [heads, T].
 
     bias_j = s b_q . (k_j - b_k), not rotated; 0 without a query bias
@@ -230,7 +132,7 @@ def bias(factors):
     ).squeeze(1)
 
 
-def rotary_position(factors):
+def rotary_position(factors: Factors) -> torch.Tensor:
     """What the rotation of RoPE adds to the score, float [heads, T, T]; 0 on the diagonal.
 
     position_ij = s (R_i q_i) . (R_j k_j) - s q_i . k_j
@@ -238,7 +140,7 @@ def rotary_position(factors):
     return _product(*rotary_pair(factors))
 
 
-def rotary_pair(factors):
+def rotary_pair(factors: Factors) -> tuple[torch.Tensor, torch.Tensor]:
     """Query and key whose product `rotary_position` is: float [heads, T, 2d], [key_heads, T, 2d].
 
     s (R_i q_i) . (R_j k_j) - s q_i . k_j = s (R_i q_i, -q_i) . (R_j k_j, k_j)
@@ -248,7 +150,7 @@ def rotary_pair(factors):
     return factors.scale * both, torch.cat([factors.key, key], -1)
 
 
-def rotary_terms(factors):
+def rotary_terms(factors: Factors | Scores) -> dict[str, torch.Tensor] | None:
     """The four-way split of a rotated score with query and key biases, all parts rotated.
 
     score_ij = s (R_i a_q,i).(R_j a_k,j) + s (R_i b_q).(R_j a_k,j) + s (R_i a_q,i).(R_j b_k)
@@ -273,7 +175,7 @@ def rotary_terms(factors):
     return {name: _kept(factors, factors.scale * _product(*pair)) for name, pair in pairs.items()}
 
 
-def row_constant(factors):
+def row_constant(factors: Factors) -> torch.Tensor:
     """The part that the current token alone determines, float [heads, T].
 
     row_constant_i = s q_i . b_k, not rotated, + A_i

@@ -1,4 +1,4 @@
-"""What each head attends to over many texts, as sums that can be added: figures 4 to 6.
+"""What each head attends to over many texts, as sums that can be added.
 
 All sums are of whole numbers, so they are the same in every bit in whatever order and groups texts
 are added, on one machine or on many.
@@ -12,17 +12,17 @@ import torch
 from report.errors import ReportError
 
 UNIT = 2.0**-32
-"""What differences of probabilities are counted in."""
+"""Differences of probabilities are counted in multiples of this."""
 MOST_ROWS = 2**31
-"""A sum of the differences of so many rows, each at most 1, still fits into 64 bits."""
+"""The differences of this many rows, each at most 1, add up to less than 64 bits hold."""
 
 
 @dataclass
 class HeadStatistics:
     """Sums over the rows of any number of texts; row 0 of a text is left out.
 
-    In a decoder it has no choice. In an encoder it has, but its "itself" and "first token" are one
-    target; it is left out to keep one definition.
+    In a decoder, row 0 sees one target only. In an encoder it sees all, but "itself" and "first
+    token" are the same target there; it is left out to keep one definition.
 
     itself_rows, first_token_rows: int64 [layers, heads], rows whose largest target is the current
         token itself, or token 0
@@ -41,23 +41,23 @@ class HeadStatistics:
     texts: int = 0
 
     @classmethod
-    def empty(cls, layers, heads):
+    def empty(cls, layers: int, heads: int) -> "HeadStatistics":
         """Nothing counted yet."""
         return cls(*(np.zeros((layers, heads), np.int64) for _ in range(4)))
 
-    def add_layer(self, layer, sums):
+    def add_layer(self, layer: int, sums: tuple[torch.Tensor, ...]) -> None:
         """Add the sums of `row_sums` over one text in one layer (in place)."""
         for total, part in zip(self.sums.values(), sums, strict=True):
             if part.is_floating_point():
                 part = (part / UNIT).round().long()
             total[layer] += part.cpu().numpy()
 
-    def add_text(self, tokens):
+    def add_text(self, tokens: int) -> None:
         """Count a text of `tokens` tokens, all of whose layers were added (in place)."""
         self.rows += tokens - 1
         self.texts += 1
 
-    def merge(self, other):
+    def merge(self, other: "HeadStatistics") -> "HeadStatistics":
         """The statistics of both, as if they had been measured together (a new object).
 
         raises: ReportError if the two come from models of different shapes, or have too many rows
@@ -76,33 +76,45 @@ class HeadStatistics:
         return HeadStatistics(*sums, self.rows + other.rows, self.texts + other.texts)
 
     @property
-    def sums(self):
+    def sums(self) -> dict[str, np.ndarray]:
         """What is added up: dict of name to int64 [layers, heads], the arrays themselves."""
         return {name: value for name, value in vars(self).items() if np.ndim(value)}
 
     @property
-    def difference_sum(self):
+    def difference_sum(self) -> np.ndarray:
         """Largest minus second largest probability, summed over all rows, float64."""
         return self.difference_units * UNIT
 
     @property
-    def itself(self):
-        """Fraction of rows whose largest target is the current token, [layers, heads]."""
+    def itself(self) -> np.ndarray:
+        """Fraction of rows whose largest target is the current token, [layers, heads].
+
+        raises: ReportError if nothing was measured
+        """
         return self.itself_rows / self._counted_rows()
 
     @property
-    def first_token(self):
-        """Fraction of rows whose largest target is token 0, [layers, heads], in [0, 1]."""
+    def first_token(self) -> np.ndarray:
+        """Fraction of rows whose largest target is token 0, [layers, heads], in [0, 1].
+
+        raises: ReportError if nothing was measured
+        """
         return self.first_token_rows / self._counted_rows()
 
     @property
-    def previous_token(self):
-        """Fraction of rows whose largest target is the token before, [layers, heads], in [0, 1]."""
+    def previous_token(self) -> np.ndarray:
+        """Fraction of rows whose largest target is the token before, [layers, heads], in [0, 1].
+
+        raises: ReportError if nothing was measured
+        """
         return self.previous_token_rows / self._counted_rows()
 
     @property
-    def concentration(self):
-        """Mean of largest minus second largest probability, [layers, heads], in [0, 1]."""
+    def concentration(self) -> np.ndarray:
+        """Mean of largest minus second largest probability, [layers, heads], in [0, 1].
+
+        raises: ReportError if nothing was measured
+        """
         return self.difference_sum / self._counted_rows()
 
     def _counted_rows(self):
@@ -111,7 +123,7 @@ class HeadStatistics:
         return self.rows
 
 
-def row_sums(targets, probability):
+def row_sums(targets: torch.Tensor, probability: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """The sums of `HeadStatistics` over one text in one layer.
 
     targets, probability: [heads, T, at least 2] as `LargestTargets` finds them
@@ -122,5 +134,5 @@ def row_sums(targets, probability):
     target, probability = targets[:, 1:, 0], probability[:, 1:, :2].double()
     current = torch.arange(1, targets.shape[1], device=target.device)
     difference = (probability[..., 0] - probability[..., 1]).sum(-1)
-    itself, first, previous = (target == found for found in (current, 0, current - 1))
+    itself, first, previous = (target == place for place in (current, 0, current - 1))
     return itself.sum(-1), first.sum(-1), difference, previous.sum(-1)

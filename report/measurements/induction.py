@@ -1,8 +1,8 @@
-"""Induction heads: what they are found by, on random tokens that are said twice.
+"""Scores by which induction and previous-token heads are found, on repeated random tokens.
 
-The score is the prefix-matching score of Olsson et al. 2022, who say 25 random tokens four times;
-here they are said twice, and each probability is compared with that on the same place where the
-tokens before were others.
+The induction score is the prefix-matching score of Olsson et al. 2022. They repeat 25 random tokens
+four times. Here a span occurs twice, and its score is compared with that of the same tokens at the
+same places after a span of other tokens.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from report.errors import ReportError
 
 
-def repeated_sequence(ordinary, length, begin_id, seed):
+def repeated_sequence(ordinary: np.ndarray, length: int, begin_id: int, seed: int) -> np.ndarray:
     """Begin token, `length` different random tokens, the same again: int [1 + 2 length].
 
     ordinary: int, the token ids to draw from, special tokens left out. None is drawn twice, so that
@@ -21,7 +21,7 @@ def repeated_sequence(ordinary, length, begin_id, seed):
     return np.concatenate([[begin_id], span, span])
 
 
-def unrepeated_sequence(ordinary, length, begin_id, seed):
+def unrepeated_sequence(ordinary: np.ndarray, length: int, begin_id: int, seed: int) -> np.ndarray:
     """The second half of `repeated_sequence` after `length` other tokens: int [1 + 2 length].
 
     So the same tokens stand at the same places, and none of them was there before.
@@ -46,7 +46,7 @@ def _require(tokens, length, wanted):
         raise ReportError(f"{wanted} different tokens wanted of a vocabulary of {there}")
 
 
-def induction_probability(probability, length):
+def induction_probability(probability: np.ndarray, length: int) -> np.ndarray:
     """Mean probability on the token that came after the earlier occurrence of the current one.
 
     probability: float [..., query, key] on a sequence as of `repeated_sequence`
@@ -58,7 +58,7 @@ def induction_probability(probability, length):
     return probability[..., current, current - length + 1].mean(-1)
 
 
-def previous_token_probability(probability):
+def previous_token_probability(probability: np.ndarray) -> np.ndarray:
     """Mean probability on the token just before the current one.
 
     probability: float [..., query, key], at least 3 tokens

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from report.measurements import decomposition
-from report.measurements.decomposition import Factors, Scores
+from report.measurements.decomposition import Term
+from report.measurements.factors import Factors, Scores
 from report.measurements.head_statistics import HeadStatistics
+from report.measurements.visible import Visible
 
 
 @dataclass
@@ -35,40 +37,40 @@ class PassageMeasurement:
     raw_magnitude: np.ndarray | None = None
     raw_alignment: np.ndarray | None = None
 
-    def visible(self, layer):
+    def visible(self, layer: int) -> Visible:
         """Which targets each token sees in a layer, a `Visible`."""
         return self.factors[layer].range()
 
-    def terms(self, layer, head):
+    def terms(self, layer: int, head: int) -> list[Term]:
         """The terms of one head's scores, whose sum gives the model's attention after softmax.
 
         returns: list of `Term` with values as float64 arrays of one head, [T, T] or [T], and pairs
             as two of [T, n]
         """
-        found = decomposition.terms(self.factors[layer].head(head))
+        terms = decomposition.terms(self.factors[layer].head(head))
         return [
             replace(
                 term,
                 values=_array(term.values),
-                pair=term.pair and tuple(_array(each) for each in term.pair),
+                pair=term.pair and tuple(_array(part) for part in term.pair),
             )
-            for term in found
+            for term in terms
         ]
 
-    def probability(self, layer, head):
+    def probability(self, layer: int, head: int) -> np.ndarray:
         """The attention of one head, float64 [T, T]: 0 where a target is not visible.
 
         Each row sums to 1; with a sink, to what the sink leaves.
         """
         return _array(decomposition.probability(self.factors[layer].head(head)))
 
-    def rotary_terms(self, layer, head):
+    def rotary_terms(self, layer: int, head: int) -> dict[str, np.ndarray] | None:
         """The four-way split of a rotated score with biases: dict of name to float64 [T, T].
 
         None where the model has no such scores, see `decomposition.rotary_terms`.
         """
-        found = decomposition.rotary_terms(self.factors[layer].head(head))
-        return found and {name: _array(values) for name, values in found.items()}
+        terms = decomposition.rotary_terms(self.factors[layer].head(head))
+        return terms and {name: _array(values) for name, values in terms.items()}
 
 
 def _array(tensor):

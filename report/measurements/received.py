@@ -20,6 +20,9 @@ moved (total variation) and what the equation leaves unexplained are measured.
 
 import torch
 
+from report.measurements.block import Block
+from report.measurements.visible import Visible
+
 REDUCTIONS = ("mean", "last", "all")
 """Over current tokens: the mean over those that see the target; the last one only; the mean over
 all of them, those that do not see it (probability 0) included."""
@@ -37,7 +40,7 @@ class Received:
         self.rows = {row: place for place, row in enumerate(rows)}
         self.kept = torch.zeros(heads, len(self.rows), length, device=device)
 
-    def add(self, block):
+    def add(self, block: Block) -> None:
         """Look at one `Block`."""
         keys = slice(block.first_key, block.first_key + block.probability.shape[-1])
         self.total[block.heads, keys] += block.probability.sum(1, dtype=torch.float64)
@@ -45,11 +48,11 @@ class Received:
             self.last[block.heads, keys] = block.probability[:, -1].double()
         wanted = [row for row in range(block.rows.start, block.rows.stop) if row in self.rows]
         if wanted:
-            found = block.probability[:, [row - block.start for row in wanted]]
+            probability = block.probability[:, [row - block.start for row in wanted]]
             for place, row in enumerate(wanted):
-                self.kept[block.heads, self.rows[row], keys] = found[:, place].float()
+                self.kept[block.heads, self.rows[row], keys] = probability[:, place].float()
 
-    def reductions(self):
+    def reductions(self) -> dict[str, torch.Tensor]:
         """Once all blocks were added: dict of REDUCTIONS to float64 [heads, T]."""
         seen = seen_by(self.visible)
         return {
@@ -59,7 +62,7 @@ class Received:
         }
 
 
-def seen_by(visible):
+def seen_by(visible: Visible) -> torch.Tensor:
     """How many current tokens see each target, int64 [T]."""
     steps = torch.zeros(len(visible.first) + 1, dtype=torch.int64, device=visible.first.device)
     one = torch.ones_like(visible.first)
@@ -67,7 +70,7 @@ def seen_by(visible):
     return steps.cumsum(0)[:-1]
 
 
-def left_to_others(probability, filler):
+def left_to_others(probability: torch.Tensor, filler: list[int]) -> torch.Tensor:
     """Lambda: the share of every row that does not go to the filler.
 
     probability: float [..., T]; filler: list of target tokens
@@ -76,7 +79,7 @@ def left_to_others(probability, filler):
     return (1 - probability[..., filler].sum(-1, dtype=torch.float64)).clamp(0, 1)
 
 
-def total_variation(one, other):
+def total_variation(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     """How far two patterns over the same targets are apart once each sums to 1.
 
     one, other: float [..., targets], not negative
@@ -91,7 +94,9 @@ def total_variation(one, other):
     return (difference.abs().sum(-1) / 2).masked_fill(empty, 1.0)
 
 
-def affine_error(context, old_context, left, from_filler):
+def affine_error(
+    context: torch.Tensor, old_context: torch.Tensor, left: torch.Tensor, from_filler: torch.Tensor
+) -> torch.Tensor:
     """What the affine reading leaves unexplained of a context, as a fraction of its length.
 
     context, old_context: float [..., value_dim], with and without the filler

@@ -4,6 +4,7 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,12 @@ class Spread:
     squares: np.ndarray
 
     @classmethod
-    def of(cls, values):
+    def of(cls, values: ArrayLike) -> "Spread":
         """The spread of one prompt's values, [..., P]."""
         mean = np.array(values, np.float64)
         return cls(np.ones(mean.shape[-1], np.int64), mean, np.zeros_like(mean))
 
-    def merge(self, other):
+    def merge(self, other: "Spread") -> "Spread":
         """The spread of the values of both (a new object), in whatever order they came.
 
         source: Chan, Golub and LeVeque 1983
@@ -41,7 +42,7 @@ class Spread:
         return Spread(count, mean, squares)
 
     @functools.cached_property
-    def standard_error(self):
+    def standard_error(self) -> np.ndarray:
         """Standard deviation over the root of the number, [..., P]; NaN for a single value."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.sqrt(self.squares / (self.count - 1) / self.count)

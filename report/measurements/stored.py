@@ -6,14 +6,14 @@ from dataclasses import fields, replace
 import torch
 
 from report.errors import ReportError
+from report.measurements.factors import Factors, Scores
 
 
-def stored(factors):
-    """The same Factors (or Scores), on the CPU and no view of what the model goes on with.
+def stored(factors: Factors | Scores) -> Factors | Scores:
+    """The same Factors (or Scores) on the CPU, sharing no memory with the model.
 
-    Tensors with an axis of tokens and one of dimensions or targets lie in a temporary file: of them
-    only what is looked at is in memory, and only then. It has no name any more and is gone with
-    them. The other tensors are copied.
+    Tensors of three axes lie in a temporary file, so that only what is looked at is in memory. The
+    file has no name and goes when they go. The other tensors are copied.
     raises: ReportError if there is no room for the file
     """
     values = {field.name: getattr(factors, field.name) for field in fields(factors)}
@@ -24,7 +24,7 @@ def stored(factors):
     return replace(factors, **small, **in_file(large), visible=visible)
 
 
-def in_file(tensors):
+def in_file(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Copies of tensors that lie in a temporary file, removed once nothing refers to them.
 
     tensors: dict of name to tensor on the CPU; returns the same with equal ones

@@ -1,6 +1,7 @@
-"""What is known of some texts of a corpus; what is known of others can be added to it."""
+"""Sums over a batch of a corpus's texts, which can be added to those of other batches."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class Tally:
     left_out: int = 0
     failed: dict[int, str] = field(default_factory=dict)
 
-    def merge(self, other):
+    def merge(self, other: "Tally") -> "Tally":
         """The tally of both, as if their texts had been measured together (a new object)."""
         return Tally(
             self.statistics.merge(other.statistics),
@@ -33,7 +34,7 @@ class Tally:
             self.failed | other.failed,
         )
 
-    def as_json(self):
+    def as_json(self) -> dict[str, Any]:
         """The shard/1 dataset of a tally in which no text failed."""
         counts = {"texts": self.statistics.texts, "rows": self.statistics.rows}
         counts |= {"tokens": self.tokens, "left_out": self.left_out}
@@ -41,7 +42,7 @@ class Tally:
         return {"schema": SCHEMA, **counts, "sums": sums}
 
     @classmethod
-    def of_json(cls, data):
+    def of_json(cls, data: dict[str, Any]) -> "Tally":
         """The tally that a shard/1 dataset holds, every number as it was."""
         sums = {name: np.array(values, np.int64) for name, values in data["sums"].items()}
         statistics = HeadStatistics(**sums, rows=data["rows"], texts=data["texts"])

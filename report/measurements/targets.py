@@ -2,16 +2,18 @@
 
 import torch
 
+from report.measurements.block import Block
+
 SHOWN_TARGETS = 11
 """Targets a row that the figures show at most."""
 MARKED_PROBABILITY = 0.5
 """The marked targets of a row are the fewest whose probability together reaches this."""
 SHORT = 160
-"""Rows up to this long are sorted; longer ones are looked through in chunks."""
+"""Rows up to this long are sorted; longer ones are searched in chunks."""
 CHUNK = 4
 """Values in a chunk."""
 INDEX = 2**29 - 1
-"""The digits of a float64 that are 0 where a float32 was: room for an index."""
+"""The bits of a float64 that are 0 where it holds a float32: room for an index."""
 
 
 class LargestTargets:
@@ -25,18 +27,18 @@ class LargestTargets:
         self.target = torch.empty(shape, dtype=torch.int64, device=device)
         self.probability = torch.empty(shape, device=device)
 
-    def add(self, block):
+    def add(self, block: Block) -> None:
         """Look at one `Block`."""
         index = largest(block.score, self.target.shape[-1])  # [heads, rows, at most count]
         there, missing = slice(index.shape[-1]), slice(index.shape[-1], None)
         self.target[block.heads, block.rows, there] = index + block.first_key
         self.target[block.heads, block.rows, missing] = -1
         index.clamp_(max=block.probability.shape[-1] - 1)  # beyond it there is nothing visible
-        found = block.probability.gather(-1, index)
-        self.probability[block.heads, block.rows, there] = found
+        probability = block.probability.gather(-1, index)
+        self.probability[block.heads, block.rows, there] = probability
         self.probability[block.heads, block.rows, missing] = 0
 
-    def found(self):
+    def found(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Once all blocks were added: what was found.
 
         returns: targets int64 [heads, T, count], by descending probability, -1 where the row sees
@@ -51,7 +53,7 @@ class LargestTargets:
         return self.target, self.probability
 
 
-def marker_count(targets, probability):
+def marker_count(targets: torch.Tensor, probability: torch.Tensor) -> torch.Tensor:
     """How many of the largest targets are marked: the fewest that together reach 0.5.
 
     targets, probability: [heads, T, count] as `LargestTargets` finds them
@@ -63,14 +65,14 @@ def marker_count(targets, probability):
     return torch.minimum(enough, (targets >= 0).sum(-1))
 
 
-def largest(score, count):
+def largest(score: torch.Tensor, count: int) -> torch.Tensor:
     """Where the `count` largest values of each row are, in descending order.
 
     score: float [..., keys]
     returns: int64 [..., min(count, keys)]; the index of a value that is the dtype's minimum may lie
         beyond the row's end
-    The largest values are in the chunks with the largest maxima, which are looked for in the same
-    way: so a long row is read once, and about 200 of its values are sorted.
+    The largest values are in the chunks with the largest maxima, and these chunks are found in the
+    same way. So a long row is read once, and about 200 of its values are sorted.
     """
     keys = score.shape[-1]
     if keys <= SHORT:
@@ -90,7 +92,7 @@ def _descending(values, index, count):
     """Of each row of `values`, the `count` largest ones' `index` (int64), in descending order."""
     if values.dtype != torch.float32 or values.device.type != "cpu":
         return index.expand_as(values).gather(-1, values.topk(count).indices)
-    # Value and index as one number, as numpy sorts short rows of them 5 times as fast as topk.
+    # Value and index as one number: numpy sorts short rows of these 5 times as fast as topk.
     both = values.double()
     both.view(torch.int64).bitwise_or_(index)
     both.numpy().sort(-1)

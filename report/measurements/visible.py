@@ -19,20 +19,22 @@ class Visible:
     last: torch.Tensor
 
     @classmethod
-    def causal(cls, length, window=None, device=None):
+    def causal(
+        cls, length: int, window: int | None = None, device: torch.device | str | None = None
+    ) -> "Visible":
         """Every token up to the current one, at most `window` of them."""
         last = torch.arange(length, device=device)
         first = torch.zeros_like(last) if window is None else (last - window + 1).clamp(min=0)
         return cls(first, last)
 
     @classmethod
-    def full(cls, length, device=None):
+    def full(cls, length: int, device: torch.device | str | None = None) -> "Visible":
         """Every token of the text, as in an encoder."""
         first = torch.zeros(length, dtype=torch.int64, device=device)
         return cls(first, torch.full_like(first, length - 1))
 
     @classmethod
-    def of_mask(cls, mask):
+    def of_mask(cls, mask: torch.Tensor) -> "Visible":
         """The ranges of a mask, bool [T, T], true where the current token (row) may look.
 
         raises: ReportError for a row that sees nothing or has a hole
@@ -49,17 +51,17 @@ class Visible:
             )
         return cls(first, last)
 
-    def mask(self):
+    def mask(self) -> torch.Tensor:
         """bool [T, T], true where the current token (row) may look."""
         targets = torch.arange(len(self.first), device=self.first.device)
         return (targets >= self.first[:, None]) & (targets <= self.last[:, None])
 
     @property
-    def is_causal(self):
+    def is_causal(self) -> bool:
         """Whether every token sees exactly itself and all tokens before it."""
         places = torch.arange(len(self.last), device=self.last.device)
         return bool((self.first == 0).all() and (self.last == places).all())
 
-    def cpu(self):
+    def cpu(self) -> "Visible":
         """The same on the CPU, in memory of its own."""
         return Visible(self.first.cpu().clone(), self.last.cpu().clone())

@@ -139,9 +139,9 @@ class _Planner:
     def _measured_here(self, name, there):
         """The `Plan` for a model whose key can be computed."""
         wanted = self.study.front_matter
-        lock = self.project.root / names.LOCK
+        commits = self.project.root / names.COMMITS
         with self.study.blaming(*MODELS):
-            source = names.find_first(name, lock, wanted.layers, self.ask)
+            source = names.find_first(name, commits, wanted.layers, self.ask)
         settings = measuring_settings(wanted, source)
         if source.origin == "hub" and source.revision is None:
             return Plan("measure", source.name, None, source, {}, settings, [NEVER])
@@ -186,7 +186,7 @@ class _Planner:
 
     def _as_far_as_known(self, name, before):
         """`key.determined_by` of today, completed from `before`; None if that is another model."""
-        source = _source(name, before, self.project.root / names.LOCK)
+        source = _source(name, before, self.project.root / names.COMMITS)
         if source is None:
             return None
         settings = measuring_settings(self.study.front_matter, source)
@@ -197,7 +197,7 @@ class _Planner:
         return about | given | kept
 
 
-def _source(name, before, lock):
+def _source(name, before, commits):
     """The model of recorded datasets, if a name stands for it, as far as it is here; else None.
 
     before: their `determined_by`
@@ -207,7 +207,7 @@ def _source(name, before, lock):
     if hub is not None:
         if hub != name.partition("@")[0] or here:
             return None
-        return names.find(name, lock, ask=False)
+        return names.find(name, commits, ask=False)
     if here:
         source = names.find(name)
         return source if source.name == called else None

@@ -12,6 +12,9 @@ of it in a study of prompts.
 """
 
 import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,12 +26,15 @@ from report.models.measure.loss import text_loss
 from report.models.measure.passage import measure_corpus
 from report.models.measure.repetition import repetition
 from report.models.text.tokens import encode
-from report.training.books import read_books
+from report.training.books import Book, read_books
 from report.training.checkpoint import write_json
 from report.training.heads import strongest
 from report.training.problems import prompt
 from report.training.trigram import trigram_loss
 from report.training.verdict import require_held_out
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 LIMITS = {"below_trigram": 0.5, "first_token": 0.5, "previous_token": 0.8, "induction": 0.3}
 """Nats per token below the trigram model; fraction of tokens, twice; mean probability."""
@@ -37,7 +43,9 @@ PROMPTS_SEED = 7_777_777
 """Training draws from its recipe's seed and the step."""
 
 
-def acceptance(model, texts=None, progress=None):
+def acceptance(
+    model: str | Path, texts: str | Path | None = None, progress: Callable[..., None] | None = None
+) -> dict[str, Any]:
     """The numbers of the acceptance test, as the dict that `acceptance.json` holds.
 
     model: folder written by `train`, with its training.json; or an embedded model's name
@@ -64,7 +72,7 @@ def acceptance(model, texts=None, progress=None):
     }
 
 
-def read_facts(folder):
+def read_facts(folder: Path) -> dict[str, Any]:
     """The training.json of a model folder, as a dict; raises ReportError if there is none."""
     if not (folder / "training.json").is_file():
         raise ReportError(
@@ -74,7 +82,7 @@ def read_facts(folder):
     return json.loads((folder / "training.json").read_text(encoding="utf-8"))
 
 
-def recorded_held_out(folder, weights):
+def recorded_held_out(folder: Path, weights: str) -> dict[str, Any] | None:
     """The part "held_out" of an acceptance.json, if it was measured on the same weights."""
     path = folder / "acceptance.json"
     if not path.is_file():
@@ -83,21 +91,30 @@ def recorded_held_out(folder, weights):
     return recorded["held_out"] if recorded["weights_sha256"] == weights else None
 
 
-def matching_books(facts, texts):
-    """The training books (list of Book) and the held-out Book, byte for byte as trained on."""
-    found = {book.sha256: book for book in read_books(texts)}
+def matching_books(facts: dict[str, Any], texts: str | Path) -> tuple[list[Book], Book]:
+    """The training books (list of Book) and the held-out Book, byte for byte as trained on.
+
+    raises: ReportError naming the books that are missing or of another edition
+    """
+    present = {book.sha256: book for book in read_books(texts)}
     wanted = [*facts["books"], facts["held_out"]]
-    missing = [book["file"] for book in wanted if book["sha256"] not in found]
+    missing = [book["file"] for book in wanted if book["sha256"] not in present]
     if missing:
         raise ReportError(
             f"'{texts}' lacks, or has in another edition: {', '.join(missing)}; name the folder "
             "the model was trained on"
         )
-    *training, held_out = (found[book["sha256"]] for book in wanted)
+    *training, held_out = (present[book["sha256"]] for book in wanted)
     return training, held_out
 
 
-def held_out_part(loaded, facts, training, held_out, progress):
+def held_out_part(
+    loaded: "LoadedModel",
+    facts: dict[str, Any],
+    training: list[Book],
+    held_out: Book,
+    progress: Callable[..., None] | None,
+) -> dict[str, Any]:
     """Losses and head numbers on the held-out book, cut into windows that do not overlap.
 
     Every window is the beginning-of-text token and the next context - 1 tokens of the book, the
@@ -125,14 +142,14 @@ def held_out_part(loaded, facts, training, held_out, progress):
     }
 
 
-def book_tokens(loaded, book):
+def book_tokens(loaded: "LoadedModel", book: Book) -> np.ndarray:
     """int64 [tokens] of a book, without the beginning-of-text token."""
     return np.array(
         loaded.tokenizer.backend_tokenizer.encode(book.text, add_special_tokens=False).ids, int
     )
 
 
-def corpus_part(loaded, progress):
+def corpus_part(loaded: "LoadedModel", progress: Callable[..., None] | None) -> dict[str, Any]:
     """The head numbers on the corpus that ships with the project, each text read by itself."""
     texts = [encode(loaded, text.text) for text in corpus()]
     return {
@@ -142,27 +159,34 @@ def corpus_part(loaded, progress):
     }
 
 
-def head_fractions(loaded, texts, progress, name):
+def head_fractions(
+    loaded: "LoadedModel",
+    texts: Iterable[Iterable[int]],
+    progress: Callable[..., None] | None,
+    name: str,
+) -> dict[str, Any]:
     """The heads whose largest target is most often the first and the previous token.
 
     texts: list of token ids each; the fractions are over all their tokens but each text's first
     """
     ids = [list(map(int, text)) for text in texts]
-    found = measure_corpus(loaded, ids, lambda *n: progress(*n, name) if progress else None)
+    statistics = measure_corpus(loaded, ids, lambda *n: progress(*n, name) if progress else None)
     return {
-        "first_token": strongest(found.first_token),
-        "previous_token": strongest(found.previous_token),
+        "first_token": strongest(statistics.first_token),
+        "previous_token": strongest(statistics.previous_token),
     }
 
 
-def induction_part(loaded, progress):
+def induction_part(loaded: "LoadedModel", progress: Callable[..., None] | None) -> dict[str, Any]:
     """The best induction head on random tokens repeated once, the mean over several draws."""
-    found = repetition(loaded, lambda *n: progress(*n, "induction") if progress else None)
-    score = strongest(found.induction.mean(0))
-    return {"length": found.length, "sequences": found.sequences, **score}
+    repeated = repetition(loaded, lambda *n: progress(*n, "induction") if progress else None)
+    score = strongest(repeated.induction.mean(0))
+    return {"length": repeated.length, "sequences": repeated.sequences, **score}
 
 
-def prompts_part(loaded, context, progress=None):
+def prompts_part(
+    loaded: "LoadedModel", context: int, progress: Callable[..., None] | None = None
+) -> dict[str, Any]:
     """The loss on prompts with word problems, made as for training but drawn anew.
 
     context: tokens read of each prompt, the beginning-of-text token included
@@ -179,7 +203,7 @@ def prompts_part(loaded, context, progress=None):
     return {"prompts": PROMPTS, "tokens": tokens, "loss": round(loss / tokens, 4)}
 
 
-def write_acceptance(model, result):
+def write_acceptance(model: str | Path, result: dict[str, Any]) -> None:
     """Write `acceptance.json` beside the model, named or a folder as for `acceptance`.
 
     raises: ReportError if the held-out book was never measured (the card needs it), or the disk

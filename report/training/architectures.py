@@ -4,6 +4,8 @@ Llama, Qwen2 and Gemma 3 are given the number of heads, and of heads that share 
 the large models of the filler-token study, so that a head number means the same place in both.
 """
 
+from typing import TYPE_CHECKING
+
 import torch
 from transformers import (
     AttentionInterface,
@@ -20,11 +22,14 @@ from transformers import (
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
+if TYPE_CHECKING:
+    from report.training.recipe import Recipe
+
 LONGEST_TEXT = 512
 """Tokens that a model accepts; it is trained on shorter ones."""
 
 
-def falcon(recipe, begin_id):
+def falcon(recipe: "Recipe", begin_id: int) -> FalconForCausalLM:
     """ALiBi and biases, with the geometry of falcon-rw-1b: every head has its own keys."""
     return FalconForCausalLM(
         FalconConfig(
@@ -46,17 +51,17 @@ def falcon(recipe, begin_id):
     )
 
 
-def llama(recipe, begin_id):
+def llama(recipe: "Recipe", begin_id: int) -> LlamaForCausalLM:
     """Rotary positions, grouped queries, no biases, as Llama 3."""
     return LlamaForCausalLM(LlamaConfig(**_common(recipe, begin_id), rope_parameters=_rope(1e4)))
 
 
-def qwen2(recipe, begin_id):
+def qwen2(recipe: "Recipe", begin_id: int) -> Qwen2ForCausalLM:
     """As Llama, with biases on queries, keys and values, as Qwen 2 and 2.5."""
     return Qwen2ForCausalLM(Qwen2Config(**_common(recipe, begin_id), rope_parameters=_rope(1e4)))
 
 
-def gemma3(recipe, begin_id):
+def gemma3(recipe: "Recipe", begin_id: int) -> Gemma3ForCausalLM:
     """Normed queries and keys, norms on both sides of attention, sliding and global layers.
 
     As in Gemma 3, five layers that see a window come before every layer that sees everything.

@@ -35,7 +35,7 @@ class Book:
     """Of the file's bytes, 64 hexadecimal digits: names the edition that was trained on."""
 
 
-def read_books(folder):
+def read_books(folder: str | Path) -> list[Book]:
     """Every `.txt` file of `folder` as a `Book`, in order of file name.
 
     folder: path of a folder; its subfolders are not searched
@@ -54,7 +54,7 @@ def read_books(folder):
     return [read_book(path) for path in paths]
 
 
-def read_book(path):
+def read_book(path: Path) -> Book:
     """One text file as a `Book`; raises ReportError if it is not UTF-8."""
     content = path.read_bytes()
     try:
@@ -70,7 +70,7 @@ def read_book(path):
     return Book(path.name, author, title, text, hashlib.sha256(content).hexdigest())
 
 
-def author_and_title(stem):
+def author_and_title(stem: str) -> tuple[str, str]:
     """Author(s) and title told by a file name without its ending, both str, the author may be "".
 
     Parts are separated by `_`. Parts after the first that end in the same family name are authors
@@ -86,13 +86,13 @@ def author_and_title(stem):
     return " and ".join(map(person, parts[:count])), title_words(parts[count])
 
 
-def person(slug):
+def person(slug: str) -> str:
     """`j-m-barrie` -> "J. M. Barrie"."""
     told = " ".join(f"{w.upper()}." if len(w) == 1 else w.capitalize() for w in words(slug))
     return AS_PRINTED.get(told, told)
 
 
-def title_words(slug):
+def title_words(slug: str) -> str:
     """`the-wind-in-the-willows` -> "The Wind in the Willows" (other apostrophes are lost)."""
     told = " ".join(
         word if index and word in SMALL_WORDS else word.capitalize()
@@ -101,12 +101,12 @@ def title_words(slug):
     return AS_PRINTED.get(told, told)
 
 
-def words(slug):
+def words(slug: str) -> list[str]:
     """The words of a file name part, at its hyphens."""
     return [word for word in slug.split("-") if word]
 
 
-def held_out_book(books, name=None):
+def held_out_book(books: list[Book], name: str | None = None) -> int:
     """The index of the book that is never trained on.
 
     name: part of one file name, "the-railway-children"; None takes the book of middle length, the
@@ -116,12 +116,12 @@ def held_out_book(books, name=None):
     if name is None:
         by_length = sorted(range(len(books)), key=lambda i: (len(books[i].text), books[i].file))
         return by_length[(len(books) - 1) // 2]
-    found = [index for index, book in enumerate(books) if name in book.file]
-    if len(found) != 1:
-        named = ", ".join(books[index].file for index in found) or "none"
+    matching = [index for index, book in enumerate(books) if name in book.file]
+    if len(matching) != 1:
+        named = ", ".join(books[index].file for index in matching) or "none"
         known = ", ".join(book.file for book in books)
         raise ReportError(
             f"the held-out book '{name}' must be part of exactly one file name, it is part of: "
             f"{named}; files: {known}"
         )
-    return found[0]
+    return matching[0]

@@ -7,18 +7,27 @@ import platform
 import re
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy
 import tokenizers
 import torch
 import transformers
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from report import files
 from report.errors import ReportError
+from report.training.books import Book
+from report.training.recipe import Recipe
 
 
-def write_checkpoint(folder, model, tokenizer, facts):
+def write_checkpoint(
+    folder: str | Path,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    facts: dict[str, Any],
+) -> None:
     """Write config.json, model.safetensors (bfloat16), the tokenizer files and training.json.
 
     model: transformers model in any precision; it is not changed
@@ -39,7 +48,7 @@ def write_checkpoint(folder, model, tokenizer, facts):
     write_json(folder / "training.json", facts)
 
 
-def write_model(folder, model, tokenizer):
+def write_model(folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
     """Write everything that transformers reads; the errors are those of its libraries."""
     folder.mkdir(parents=True, exist_ok=True)
     rounded = copy.deepcopy(model).to(torch.bfloat16)
@@ -51,7 +60,7 @@ def write_model(folder, model, tokenizer):
     (folder / "generation_config.json").unlink(missing_ok=True)
 
 
-def refused_by_disk(error):
+def refused_by_disk(error: Exception) -> bool:
     """Whether an exception is that of a disk that is full or may not be written, bool.
 
     safetensors and tokenizers are written in Rust: they raise classes of their own, or a bare
@@ -60,7 +69,7 @@ def refused_by_disk(error):
     return isinstance(error, OSError) or "(os error " in str(error)
 
 
-def save_quietly(model, folder):
+def save_quietly(model: PreTrainedModel, folder: Path) -> None:
     """`save_pretrained` without its progress bar, which would break into that of the training."""
     bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
@@ -71,7 +80,7 @@ def save_quietly(model, folder):
             logging.enable_progress_bar()
 
 
-def write_json(path, content):
+def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write `content` as indented JSON with sorted keys, whole or not at all.
 
     raises: ReportError if the disk does not take it
@@ -80,7 +89,7 @@ def write_json(path, content):
     files.write_text(path, text + "\n")
 
 
-def book_facts(books, book_tokens, held_out):
+def book_facts(books: list[Book], book_tokens: list[int], held_out: int) -> dict[str, Any]:
     """Which text a model was trained on, as a dict without any path of this machine.
 
     books: list of Book, the held-out one included; held_out: its index
@@ -104,7 +113,9 @@ def book_facts(books, book_tokens, held_out):
     }
 
 
-def run_facts(recipe, steps, seconds, train_loss):
+def run_facts(
+    recipe: Recipe, steps: int, seconds: float, train_loss: float | None
+) -> dict[str, Any]:
     """How long and on what a run was trained, as a dict.
 
     recipe: the Recipe; steps: how many of its steps have been done
@@ -132,11 +143,11 @@ def run_facts(recipe, steps, seconds, train_loss):
     }
 
 
-def processor():
+def processor() -> str:
     """The processor's name as the system tells it, or its architecture."""
     try:
         listed = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:  # not Linux
         listed = ""
-    found = re.search(r"^model name\s*:\s*(.+)$", listed, re.MULTILINE)
-    return found[1].strip() if found else platform.processor() or platform.machine()
+    named = re.search(r"^model name\s*:\s*(.+)$", listed, re.MULTILINE)
+    return named[1].strip() if named else platform.processor() or platform.machine()

@@ -1,5 +1,10 @@
 """What a model card says about an architecture, read from config.json and the weights' names."""
 
+from typing import Any
+
+Shapes = dict[str, list[int]]
+"""The shape of each tensor, by its name."""
+
 LIKE = {
     "falcon": ("tiiuae/falcon-rw-1b", 32),
     "llama": ("meta-llama/Llama-3.1-8B-Instruct", 32),
@@ -13,42 +18,42 @@ LAYERS = {"sliding_attention": "sliding", "full_attention": "global"}
 """`layer_types` of a config -> what the card calls them."""
 
 
-def like(config):
+def like(config: dict[str, Any]) -> str:
     """The large model whose architecture it is, str."""
     return LIKE[config["model_type"]][0]
 
 
-def same_heads(config):
+def same_heads(config: dict[str, Any]) -> bool:
     """Whether it has as many heads in a layer as that large model, bool."""
     return LIKE[config["model_type"]][1] == config["num_attention_heads"]
 
 
-def tags(config):
+def tags(config: dict[str, Any]) -> list[str]:
     """Tags of the card's front matter, list of str: the family and how positions are told."""
     return [config["model_type"].removesuffix("_text"), "alibi" if has_alibi(config) else "rope"]
 
 
-def rows(config, shapes):
+def rows(config: dict[str, Any], shapes: Shapes) -> list[tuple[str, str]]:
     """The rows of the card's table about the architecture, list of (name, text).
 
     config: config.json as a dict; shapes: name of each tensor -> its shape
     """
-    found = [
+    facts = [
         ("class", f"`{config['architectures'][0]}`, {order(config)}, {biases(shapes)}"),
         ("norms", norms(config, shapes)),
         ("position", position(config)),
         ("layers x heads", heads(config)),
         ("hidden size", widths(config)),
     ]
-    return found + ([("windows", windows(config))] if windows(config) else [])
+    return facts + ([("windows", windows(config))] if windows(config) else [])
 
 
-def has_alibi(config):
+def has_alibi(config: dict[str, Any]) -> bool:
     """Whether positions come from ALiBi, bool; else they come from RoPE."""
     return bool(config.get("alibi"))
 
 
-def order(config):
+def order(config: dict[str, Any]) -> str:
     """How a layer is put together."""
     return (
         "attention and MLP in parallel"
@@ -57,7 +62,7 @@ def order(config):
     )
 
 
-def biases(shapes):
+def biases(shapes: Shapes) -> str:
     """Which linear maps of the layers add a bias, told by the tensors there are."""
     linear = [name for name, shape in shapes.items() if len(shape) == 2 and is_in_a_layer(name)]
     biased = [name for name in linear if name.removesuffix("weight") + "bias" in shapes]
@@ -68,12 +73,12 @@ def biases(shapes):
     return f"biases on {joined(known + sorted(names - PROJECTIONS.keys()))} only"
 
 
-def is_in_a_layer(name):
+def is_in_a_layer(name: str) -> bool:
     """Whether a tensor belongs to a layer: one part of its name is a number, bool."""
     return any(part.isdecimal() for part in name.split("."))
 
 
-def norms(config, shapes):
+def norms(config: dict[str, Any], shapes: Shapes) -> str:
     """Where a layer norms, and how."""
     has = {part for name in shapes for part in name.split(".")}
     kind = "RMS norms" if "rms_norm_eps" in config else "layer norms"
@@ -83,7 +88,7 @@ def norms(config, shapes):
     return f"{kind} {where} attention, {where} the MLP, and at the end{also}"
 
 
-def position(config):
+def position(config: dict[str, Any]) -> str:
     """How a head knows where a token is."""
     if has_alibi(config):
         return "ALiBi"
@@ -94,7 +99,7 @@ def position(config):
     return f"RoPE, base {joined(bases)}"
 
 
-def heads(config):
+def heads(config: dict[str, Any]) -> str:
     """How many layers and heads there are, and what the heads of a layer share."""
     layers, count = config["num_hidden_layers"], config["num_attention_heads"]
     groups = config.get("num_key_value_heads") or config["num_kv_heads"]
@@ -106,7 +111,7 @@ def heads(config):
     )
 
 
-def widths(config):
+def widths(config: dict[str, Any]) -> str:
     """The sizes of hidden state, head and MLP."""
     hidden = config["hidden_size"]
     head = config.get("head_dim") or hidden // config["num_attention_heads"]
@@ -115,7 +120,7 @@ def widths(config):
     return f"{hidden} ({head} a head), MLP {inner}{f', gated ({gate})' if gate else ''}"
 
 
-def windows(config):
+def windows(config: dict[str, Any]) -> str:
     """Which layers see how far back; "" where all of them see everything before."""
     kinds = config.get("layer_types") or []
     sliding, rest = (
@@ -127,12 +132,12 @@ def windows(config):
     return f"{layers(sliding)} see {seen}" + (f", {layers(rest)} everything" if rest else "")
 
 
-def layers(numbers):
+def layers(numbers: list[str]) -> str:
     """ "layer 5", "layers 0 and 1"."""
     return f"layer{'s' * (len(numbers) > 1)} {joined(numbers)}"
 
 
-def joined(words):
+def joined(words: list[str]) -> str:
     """ "a", "a and b", "a, b and c"."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last

@@ -1,9 +1,9 @@
-"""The head of a model that does something most."""
+"""The head of a model in which a measure is largest."""
 
 import numpy as np
 
 
-def strongest(values):
+def strongest(values: np.ndarray) -> dict[str, float]:
     """The largest of float [layers, heads] with its address: {"value", "layer", "head"}."""
     layer, head = np.unravel_index(np.argmax(values), values.shape)
     return {

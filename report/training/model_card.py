@@ -5,6 +5,7 @@ import math
 import shlex
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
@@ -19,7 +20,7 @@ from report.training.verdict import require_held_out, verdicts
 TEMPLATE = Path(__file__).with_name("_card.md.j2")
 
 
-def write_card(model):
+def write_card(model: str | Path) -> Path:
     """Write README.md of a model from the training.json and acceptance.json in its folder.
 
     model: an embedded model's name, or a folder
@@ -33,8 +34,11 @@ def write_card(model):
     return path
 
 
-def read_json(folder, name):
-    """One JSON file of a model folder."""
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """One JSON file of a model folder.
+
+    raises: ReportError if there is no such file
+    """
     path = folder / name
     if not path.is_file():
         raise ReportError(
@@ -43,7 +47,7 @@ def read_json(folder, name):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def card(folder):
+def card(folder: Path) -> str:
     """The model card as Markdown with YAML front matter, str.
 
     folder: of the model; its name is that of the model
@@ -77,7 +81,7 @@ def card(folder):
     )
 
 
-def train_parts(facts):
+def train_parts(facts: dict[str, Any]) -> list[str]:
     """The command that repeats the run, TEXTS for the folder of books, OUTPUT for the model's.
 
     returns: list of str, the command and each option with its value, for a line each
@@ -93,7 +97,7 @@ def train_parts(facts):
     return ["python -m report train TEXTS OUTPUT", *told]
 
 
-def recipe_name(facts):
+def recipe_name(facts: dict[str, Any]) -> str | None:
     """The recipe of the project that a run followed, whatever its steps; None if it was another.
 
     facts: training.json
@@ -105,11 +109,11 @@ def recipe_name(facts):
     return None
 
 
-def whole_recipe(facts):
+def whole_recipe(facts: dict[str, Any]) -> dict[str, Any]:
     """The recipe that training.json records, as a dict, with what recipes learnt to say since."""
     return plain(Recipe()) | facts["recipe"]
 
 
-def plain(recipe):
+def plain(recipe: Recipe) -> dict[str, Any]:
     """A Recipe as a dict that JSON does not change: tuples are lists."""
     return json.loads(json.dumps(asdict(recipe)))

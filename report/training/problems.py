@@ -5,6 +5,8 @@ familiar to them. The questions that the study itself asks are others:
 `report/inputs/shipped/prompts` holds them.
 """
 
+import numpy as np
+
 SYSTEMS = (
     "You are a careful teacher. Read the question, think about it step by step, and then "
     "give the answer.",
@@ -97,13 +99,13 @@ def _difference(rng, n):
 PROBLEMS = (_bought, _gave, _rows, _shared, _price, _age, _sum, _difference)
 
 
-def problem(rng):
+def problem(rng: np.random.Generator) -> tuple[str, str]:
     """A question and its answer, both str; `rng` is a numpy Generator."""
     make = PROBLEMS[rng.integers(len(PROBLEMS))]
     return make(rng, lambda low, high: int(rng.integers(low, high + 1)))
 
 
-def prompt(rng, fillers=0.2, problems=8):
+def prompt(rng: np.random.Generator, fillers: float = 0.2, problems: int = 8) -> str:
     """A system prompt, perhaps a span of one sign over and over, and questions with answers.
 
     fillers: fraction of the prompts that hold such a span, as rules and rows of dots do in text

@@ -11,15 +11,14 @@ trained on: the acceptance test uses it.
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import PreTrainedTokenizerFast
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from report.errors import ReportError
 from report.training.architectures import ARCHITECTURES
-from report.training.problems import prompt
 
 BEGINNING_OF_TEXT = "<|begin_of_text|>"
 
@@ -51,17 +50,17 @@ class Recipe:
     shortest_span: int = 16
     longest_span: int = 120
     drill: float = 0.9
-    """Fraction of sequences at step 0 that are drills, in which little can be guessed but by
-    finding what came before. With text and repeats alone there was no induction head after 800
+    """Fraction of sequences at step 0 that are drills, which are predicted only by finding what
+    came before. With text and repeats alone there was no induction head after 800
     steps; with loops of random tokens there was one after 300."""
     drill_slope: float = 0.85 / 1200
-    """What that fraction loses a step, until ..."""
+    """What that fraction loses with every step, until it reaches `drill_late`."""
     drill_late: float = 0.2
-    """... it stays here."""
+    """Fraction of drills from then on."""
     loops_only: int = 500
     """Steps in which every drill is a loop of random tokens. Then the other kinds join in."""
     drill_kinds: tuple[float, ...] = (0.4, 0.3, 0.15, 0.15)
-    """Then: fractions of loops of random tokens, pairs, loops of few different tokens, of text."""
+    """After that, fractions of drills: random loops, pairs, loops of few tokens, loops of text."""
     longest_drill: int = 64
     """Longest span of a loop; the shortest is `shortest_span`."""
     smallest_alphabet: int = 4
@@ -119,7 +118,7 @@ RECIPES = {
 """The embedded models, by name."""
 
 
-def named_recipe(name, **replaced):
+def named_recipe(name: str, **replaced: Any) -> Recipe:
     """The recipe of an embedded model, with some of its numbers replaced.
 
     raises: ReportError listing the recipes there are
@@ -129,7 +128,7 @@ def named_recipe(name, **replaced):
     return replace(RECIPES[name], **replaced)
 
 
-def train_tokenizer(texts, vocab_size):
+def train_tokenizer(texts: list[str], vocab_size: int) -> PreTrainedTokenizerFast:
     """Byte-level BPE over `texts` (a list of str) that puts the beginning-of-text token first."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -155,108 +154,14 @@ def train_tokenizer(texts, vocab_size):
     )
 
 
-def random_model(recipe, begin_id):
+def random_model(recipe: Recipe, begin_id: int) -> PreTrainedModel:
     """The untrained decoder of the recipe (float32)."""
     return ARCHITECTURES[recipe.architecture](recipe, begin_id)
 
 
-def drill_fraction(step, recipe):
-    """Fraction of sequences at this step that are a drill, in [0, 1]."""
-    return max(recipe.drill_late, recipe.drill - recipe.drill_slope * step)
-
-
-def sequence(tokens, recipe, begin_id, step, rng, encode=None):
-    """One training sequence [context]: the beginning-of-text token, then text or a drill.
-
-    tokens: int [corpus]; encode: str to int [tokens], needed by recipes with prompts
-    """
-    if rng.random() >= drill_fraction(step, recipe):
-        if recipe.prompts and rng.random() < recipe.prompts:
-            body = prompt_sequence(recipe, rng, encode)
-        else:
-            body = text_sequence(tokens, recipe, rng)
-    elif step < recipe.loops_only:
-        body = loop_of_random_tokens(tokens, recipe, rng)
-    else:
-        body = DRILLS[rng.choice(len(DRILLS), p=recipe.drill_kinds)](tokens, recipe, rng)
-    return np.concatenate([[begin_id], body])
-
-
-def prompt_sequence(recipe, rng, encode):
-    """A generated prompt with word problems from its start on, int [context - 1]."""
-    length, text = recipe.context - 1, encode(prompt(rng))
-    while len(text) < length:
-        text = np.concatenate([text, encode("\n" + prompt(rng))])
-    return text[:length]
-
-
-def loop_of_random_tokens(tokens, recipe, rng):
-    """A span of random tokens over and over, int [context - 1]: a drill for induction heads."""
-    n = _loop_length(recipe, rng)
-    return np.resize(_random_tokens(n, recipe, rng), recipe.context - 1)
-
-
-def loop_of_few_tokens(tokens, recipe, rng):
-    """A span of a few different tokens over and over, int [context - 1]."""
-    n = _loop_length(recipe, rng)
-    size = rng.integers(recipe.smallest_alphabet, recipe.largest_alphabet + 1)
-    return np.resize(rng.choice(_random_tokens(size, recipe, rng), n), recipe.context - 1)
-
-
-def loop_of_text(tokens, recipe, rng):
-    """A span of text over and over, int [context - 1]."""
-    n = _loop_length(recipe, rng)
-    return np.resize(_text(tokens, n, rng), recipe.context - 1)
-
-
-def pairs(tokens, recipe, rng):
-    """Every two tokens said twice (a b a b c d c d), int [context - 1], text or random tokens.
-
-    A drill for previous-token heads: half of the time, the next token is the previous one.
-    """
-    half = recipe.context // 2 + 2
-    random = rng.random() < recipe.random_spans
-    said = _random_tokens(half, recipe, rng) if random else _text(tokens, half, rng)
-    twice = np.repeat(said[: half // 2 * 2].reshape(-1, 2), 2, axis=0).ravel()
-    return twice[rng.integers(4) :][: recipe.context - 1]
-
-
-DRILLS = (loop_of_random_tokens, pairs, loop_of_few_tokens, loop_of_text)
-
-
-def _loop_length(recipe, rng):
-    return int(rng.integers(recipe.shortest_span, recipe.longest_drill + 1))
-
-
-def _random_tokens(n, recipe, rng):
-    return rng.integers(1, recipe.vocab_size, n)
-
-
-def _text(tokens, n, rng):
-    at = rng.integers(0, len(tokens) - n)
-    return tokens[at : at + n]
-
-
-def text_sequence(tokens, recipe, rng):
-    """Consecutive text, int [context - 1], in which perhaps a span occurs twice.
-
-    The span is text or random tokens; the second time comes right after the first or some text
-    later, as in the induction test of Olsson et al. 2022.
-    """
-    length = recipe.context - 1
-    text = _text(tokens, length, rng).copy()
-    if rng.random() < recipe.repeated:
-        n = int(rng.integers(recipe.shortest_span, recipe.longest_span + 1))
-        random = rng.random() < recipe.random_spans
-        span = _random_tokens(n, recipe, rng) if random else _text(tokens, n, rng)
-        first = int(rng.integers(0, length - 2 * n + 1))
-        second = int(rng.integers(first + n, length - n + 1))
-        text[first : first + n] = span
-        text[second : second + n] = span
-    return text
-
-
-def optimizers(model, recipe):
+def optimizers(
+    model: PreTrainedModel, recipe: Recipe
+) -> tuple[torch.optim.Muon, torch.optim.AdamW]:
     """Muon for the weight matrices of the layers, AdamW for embeddings, biases and norms."""
     matrices, decayed, plain = [], [], []
     embedding = model.get_input_embeddings().weight
@@ -285,7 +190,7 @@ def optimizers(model, recipe):
     return muon, adamw
 
 
-def learning_rate_factor(step, recipe):
+def learning_rate_factor(step: int, recipe: Recipe) -> float:
     """Linear warm-up, a plateau at 1, then a cosine down to 0.02 (a factor of the peak rate)."""
     if step < recipe.warmup_steps:
         return (step + 1) / recipe.warmup_steps
@@ -294,10 +199,3 @@ def learning_rate_factor(step, recipe):
         return 1.0
     done = (step - start) / max(1, recipe.steps - start)
     return 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * done))
-
-
-def training_batch(tokens, recipe, begin_id, step, encode=None):
-    """The batch of one step, int64 [batch, context]; depends on the seed and the step alone."""
-    rng = np.random.default_rng([recipe.seed, step])
-    rows = [sequence(tokens, recipe, begin_id, step, rng, encode) for _ in range(recipe.batch)]
-    return torch.from_numpy(np.stack(rows)).long()

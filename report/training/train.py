@@ -10,25 +10,29 @@ import hashlib
 import math
 import time
 from collections import deque
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from transformers import PreTrainedTokenizerBase
 
 from report.errors import ReportError
 from report.files import new_folder
-from report.training.books import held_out_book, read_books
+from report.training.books import Book, held_out_book, read_books
 from report.training.checkpoint import book_facts, run_facts, write_checkpoint
 from report.training.recipe import (
+    Recipe,
     learning_rate_factor,
     optimizers,
     random_model,
     train_tokenizer,
-    training_batch,
 )
+from report.training.sequences import training_batch
 
 CHECKPOINT_EVERY = 250
 """Steps between two saved states (about 4.5 minutes of the full recipe on two cores)."""
@@ -43,16 +47,24 @@ class Run:
     """Everything a training run carries from one step to the next."""
 
     model: torch.nn.Module
-    optimizers: tuple
+    optimizers: tuple[torch.optim.Optimizer, ...]
     step: int
     """Steps done."""
     seconds: float
     """Time spent in steps, interruptions left out."""
-    losses: deque
+    losses: deque[float]
     """Cross entropy of the last `LAST_STEPS` steps, nats per token."""
 
 
-def train(folder, output, recipe, validation=None, progress=None, source="", keep=()):
+def train(
+    folder: str | Path,
+    output: str | Path,
+    recipe: Recipe,
+    validation: str | None = None,
+    progress: Callable[..., None] | None = None,
+    source: str = "",
+    keep: Collection[int] = (),
+) -> dict[str, Any]:
     """Train the recipe on the books of `folder` and write the model to `output`.
 
     folder: folder of `.txt` files, one book each
@@ -105,17 +117,20 @@ def train(folder, output, recipe, validation=None, progress=None, source="", kee
             progress(run.step, recipe.steps, f"loss {run.losses[-1]:.3f}, {speed:,.0f} tokens/s")
         if run.step % CHECKPOINT_EVERY == 0 or run.step == recipe.steps:
             save_state(output, run, identity)
-    found = facts()
-    write_checkpoint(output, run.model, tokenizer, found)
+    final = facts()
+    write_checkpoint(output, run.model, tokenizer, final)
     (output / "state.pt").unlink()
-    return found
+    return final
 
 
-def train_step(run, corpus, recipe, tokenizer):
+def train_step(
+    run: Run, corpus: np.ndarray, recipe: Recipe, tokenizer: PreTrainedTokenizerBase
+) -> None:
     """One optimizer step on the batch of this step (changes `run`).
 
     corpus: int [tokens of the training books]; the loss is the mean cross entropy of every next
     token of the batch, the text after a beginning-of-text token as well as the repeated spans.
+    raises: ReportError if the loss is NaN or infinite
     """
     started = time.perf_counter()
     to_tokens = partial(encode, tokenizer)
@@ -146,16 +161,18 @@ def train_step(run, corpus, recipe, tokenizer):
     run.seconds += time.perf_counter() - started
 
 
-def encode(tokenizer, text):
+def encode(tokenizer: PreTrainedTokenizerBase, text: str) -> np.ndarray:
     """int64 [tokens] of a text, without the beginning-of-text token."""
     # The backend, because the wrapper warns about every text longer than a model's limit.
     return np.array(tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids, int)
 
 
-def check_recipe(recipe):
+def check_recipe(recipe: Recipe) -> None:
     """Raises ReportError if the numbers of the recipe contradict each other."""
     if recipe.steps < 1 or recipe.batch < 1:
-        raise ReportError(f"{recipe.steps} steps of {recipe.batch} sequences; at least 1 of each")
+        raise ReportError(
+            f"{recipe.steps} steps of {recipe.batch} sequences; a run needs 1 of each"
+        )
     shared = recipe.architecture == "falcon"  # the others name the size of a head
     if shared and recipe.hidden_size % recipe.num_attention_heads:
         raise ReportError(
@@ -169,14 +186,14 @@ def check_recipe(recipe):
         )
 
 
-def check_kept(recipe, keep):
+def check_kept(recipe: Recipe, keep: Iterable[int]) -> None:
     """Raises ReportError for a step to keep that the recipe does not have."""
     for step in keep:
         if not 0 <= step <= recipe.steps:
             raise ReportError(f"step {step} cannot be kept, the steps go from 0 to {recipe.steps}")
 
 
-def check_enough_text(recipe, vocabulary, trained, held_out):
+def check_enough_text(recipe: Recipe, vocabulary: int, trained: int, held_out: int) -> None:
     """Raises ReportError if the training books, or the held-out one, are too short (in tokens)."""
     if vocabulary < recipe.vocab_size:
         raise ReportError(
@@ -191,13 +208,13 @@ def check_enough_text(recipe, vocabulary, trained, held_out):
             )
 
 
-def run_identity(recipe, books, held_out):
+def run_identity(recipe: Recipe, books: list[Book], held_out: int) -> dict[str, Any]:
     """What must be equal for a state to be taken up again: the recipe and the books, as a dict."""
     texts = "".join(book.sha256 for book in books) + books[held_out].file
     return {"recipe": asdict(recipe), "books": hashlib.sha256(texts.encode()).hexdigest()}
 
 
-def start_or_resume(output, recipe, begin_id, identity):
+def start_or_resume(output: Path, recipe: Recipe, begin_id: int, identity: dict[str, Any]) -> Run:
     """A `Run` at step 0 or, if `output` holds the state of the same run, where that one stopped.
 
     raises: ReportError if the state there is unreadable or belongs to another recipe or other books
@@ -229,7 +246,7 @@ def start_or_resume(output, recipe, begin_id, identity):
     return run
 
 
-def difference(saved, wanted):
+def difference(saved: dict[str, Any], wanted: dict[str, Any]) -> str:
     """In words, how two identities differ: "steps 5000 there, 4000 here", or "other books"."""
     changed = [
         f"{name} {saved['recipe'].get(name)} there, {value} here"
@@ -239,7 +256,7 @@ def difference(saved, wanted):
     return "; ".join(changed) or "other books"
 
 
-def save_state(output, run, identity):
+def save_state(output: Path, run: Run, identity: dict[str, Any]) -> None:
     """Write `state.pt`, whole or not at all; raises ReportError if the disk does not take it."""
     state = {
         "identity": identity,

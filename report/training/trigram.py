@@ -5,7 +5,9 @@ import numpy as np
 from report.errors import ReportError
 
 
-def trigram_loss(training, validation, vocab_size, begin_id):
+def trigram_loss(
+    training: list[np.ndarray], validation: np.ndarray, vocab_size: int, begin_id: int
+) -> float:
     """Mean negative log probability of the validation tokens under a trigram model, in nats.
 
     training: list of int [tokens], one array a book, no trigram crosses a border between books
@@ -28,18 +30,18 @@ def trigram_loss(training, validation, vocab_size, begin_id):
     return float(-np.log((triples + 1) / (pairs + vocab_size)).mean())
 
 
-def trigrams(tokens, begin_id):
+def trigrams(tokens: np.ndarray, begin_id: int) -> np.ndarray:
     """int64 [tokens, 3]: every token with the two before it."""
     padded = np.concatenate([[begin_id, begin_id], np.asarray(tokens, dtype=np.int64)])
     return np.stack([padded[:-2], padded[1:-1], padded[2:]], axis=1)
 
 
-def codes(grams, vocab_size):
+def codes(grams: np.ndarray, vocab_size: int) -> np.ndarray:
     """int64 [grams]: one number for each row of token ids (up to 2 million different ids)."""
     return grams @ (vocab_size ** np.arange(grams.shape[1], dtype=np.int64))
 
 
-def occurrences(counted, asked):
+def occurrences(counted: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """How often each number of `asked` is in `counted`, int64 [asked]."""
     values, counts = np.unique(counted, return_counts=True)
     at = np.minimum(np.searchsorted(values, asked), len(values) - 1)

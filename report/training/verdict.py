@@ -1,9 +1,11 @@
 """What the four numbers of the acceptance test mean: a table to read, and yes or no."""
 
+from typing import Any
+
 from report.errors import ReportError
 
 
-def verdicts(result):
+def verdicts(result: dict[str, Any]) -> list[dict[str, Any]]:
     """One dict a number: {"name", "measured", "wanted", "accepted"}; the first three are str.
 
     result: as of `acceptance`. The head numbers count on the held-out book, or on the corpus if the
@@ -42,12 +44,12 @@ def verdicts(result):
     return rows
 
 
-def verdict(name, measured, wanted, accepted):
+def verdict(name: str, measured: str, wanted: str, accepted: bool) -> dict[str, Any]:
     """One row of the table."""
     return {"name": name, "measured": measured, "wanted": wanted, "accepted": bool(accepted)}
 
 
-def verdict_table(result):
+def verdict_table(result: dict[str, Any]) -> str:
     """The verdicts as lines of text with aligned columns."""
     rows = [
         (row["name"], row["measured"], row["wanted"], "yes" if row["accepted"] else "NO")
@@ -61,7 +63,7 @@ def verdict_table(result):
     )
 
 
-def remarks(result, books_read):
+def remarks(result: dict[str, Any], books_read: bool) -> list[str]:
     """What the table does not tell, as a list of sentences.
 
     books_read: False if the part "held_out" is not of this run but as it was recorded
@@ -83,7 +85,7 @@ def remarks(result, books_read):
     return lines
 
 
-def require_accepted(result):
+def require_accepted(result: dict[str, Any]) -> None:
     """Raises ReportError if a number misses its limit, or the held-out book was never measured."""
     missed = [
         f"{row['name']} is {row['measured']}, wanted {row['wanted']}"
@@ -97,7 +99,7 @@ def require_accepted(result):
     require_held_out(result)
 
 
-def require_held_out(result):
+def require_held_out(result: dict[str, Any]) -> None:
     """Raises ReportError if the held-out book was never measured with these weights."""
     if not result["held_out"]:
         raise ReportError(

@@ -33,9 +33,9 @@ def study(folder, kind="alibi_bias", table=TABLE):
     """`TableData` over datasets of a kind of `hand_made.KINDS`, written into `folder`."""
     rng, kind = np.random.default_rng(8), KINDS[kind]
     texts = [tokens(each, kind.causal) for each in every_rendering(table)]
-    assert len(texts[0].pieces) == LENGTH, len(texts[0].pieces)
+    assert len(texts[0].tokens) == LENGTH, len(texts[0].tokens)
     about = {"name": table.name, "title": "By hand", "source": "", "licence": "", "language": ""}
-    store.write(folder / "passage.json", passage.encode(SimpleNamespace(**about), texts[0].pieces))
+    store.write(folder / "passage.json", passage.encode(SimpleNamespace(**about), texts[0].tokens))
     store.write(folder / "renderings.json", renderings.encode(table, texts))
     shards = {
         (layer, head): hand_made.one_head(rng, layer, head, kind)
@@ -64,7 +64,7 @@ def tokens(rendering, causal):
     return SimpleNamespace(
         name=rendering.name,
         label=rendering.label,
-        pieces=pieces,
+        tokens=pieces,
         places=places,
         crossings=crossings,
     )

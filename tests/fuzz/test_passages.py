@@ -56,14 +56,14 @@ def test_the_tokens_of_a_passage_are_its_text(loaded, text):
     found, said = tried(tokenize, loaded, text)
     if said is not None:
         return
-    assert len(found.token_ids) == len(found.pieces)
-    own = [piece for piece in found.pieces if not piece["special"]]
+    assert len(found.token_ids) == len(found.tokens)
+    own = [piece for piece in found.tokens if not piece["special"]]
     parts = [
         bytes.fromhex(piece["bytes"]) if "bytes" in piece else piece["text"].encode()
         for piece in own
     ]
     assert b"".join(parts).decode() == text
-    for piece, token_id in zip(found.pieces, found.token_ids, strict=True):
+    for piece, token_id in zip(found.tokens, found.token_ids, strict=True):
         assert piece["id"] == token_id
         told = passage.encoded_token(piece)
         assert json.loads(json.dumps(told)) == told

@@ -53,7 +53,7 @@ def test_every_token_lies_in_the_segment_that_it_begins_in(loaded, texts):
         return
     assert found.text == "".join(texts)
     length = len(found.token_ids)
-    assert len(found.segment) == len(found.place) == len(found.pieces) == length
+    assert len(found.segment) == len(found.place) == len(found.tokens) == length
     order = [*found.texts]
     named = [name for name in found.segment if name != ADDED]
     assert [order.index(name) for name in named] == sorted(order.index(name) for name in named)

@@ -3,15 +3,20 @@
 import pytest
 import torch
 
-from report.measurements.updates import HeadUpdate
+from report.measurements.updates import HeadUpdate, triangle
 from tests.close import require_close
 from tests.measurements import plain
+
+
+def prepared(weight, heads, gain=None):
+    """The `HeadUpdate` of an output projection, float [hidden_size, heads * value_dim]."""
+    return HeadUpdate(weight, triangle(weight, heads, gain), gain)
 
 
 def test_one_head_by_hand():
     """W maps (1, 0) to (3, 4, 0): length 5; the hidden state (0, 2, 0) has length 2."""
     weight = torch.tensor([[3.0, 0.0], [4.0, 0.0], [0.0, 1.0]])
-    update = HeadUpdate.of_projection(weight, 1)
+    update = prepared(weight, 1)
     magnitude, alignment = update.magnitude_and_alignment(
         torch.tensor([[[1.0, 0.0]]]), torch.tensor([[0.0, 2.0, 0.0]])
     )
@@ -26,9 +31,7 @@ def test_many_heads_equal_the_updates_written_out():
     context = torch.randn(heads, length, size, generator=generator, dtype=torch.float64)
     hidden_state = torch.randn(length, hidden, generator=generator, dtype=torch.float64)
     before = weight.clone(), context.clone(), hidden_state.clone()
-    magnitude, alignment = HeadUpdate.of_projection(weight, heads).magnitude_and_alignment(
-        context, hidden_state
-    )
+    magnitude, alignment = prepared(weight, heads).magnitude_and_alignment(context, hidden_state)
     for head in range(heads):
         for token in range(length):
             update = weight[:, head * size : (head + 1) * size] @ context[head, token]
@@ -44,9 +47,7 @@ def test_many_heads_equal_the_updates_written_out():
 def test_a_hidden_state_longer_than_a_piece_gives_the_same(hidden):
     draw = plain.drawer(6)
     weight, context, hidden_state = draw(hidden, 6), draw(2, 3, 3), draw(3, hidden)
-    _, alignment = HeadUpdate.of_projection(weight, 2).magnitude_and_alignment(
-        context, hidden_state
-    )
+    _, alignment = prepared(weight, 2).magnitude_and_alignment(context, hidden_state)
     for head in range(2):
         update = context[head] @ weight[:, 3 * head : 3 * head + 3].T
         expected = torch.cosine_similarity(update, hidden_state, dim=-1)
@@ -55,7 +56,7 @@ def test_a_hidden_state_longer_than_a_piece_gives_the_same(hidden):
 
 def test_a_head_whose_slice_lacks_full_rank_is_measured():
     weight = torch.ones(6, 4)  # rank 1
-    magnitude, alignment = HeadUpdate.of_projection(weight, 2).magnitude_and_alignment(
+    magnitude, alignment = prepared(weight, 2).magnitude_and_alignment(
         torch.ones(2, 1, 2), torch.ones(1, 6)
     )
     torch.testing.assert_close(magnitude, torch.full((2, 1), 2.0))
@@ -63,7 +64,7 @@ def test_a_head_whose_slice_lacks_full_rank_is_measured():
 
 
 def test_an_update_of_length_zero_has_alignment_zero():
-    magnitude, alignment = HeadUpdate.of_projection(torch.eye(4), 2).magnitude_and_alignment(
+    magnitude, alignment = prepared(torch.eye(4), 2).magnitude_and_alignment(
         torch.zeros(2, 1, 2), torch.ones(1, 4)
     )
     assert magnitude.tolist() == alignment.tolist() == [[0.0], [0.0]]
@@ -72,7 +73,7 @@ def test_an_update_of_length_zero_has_alignment_zero():
 def test_alignment_never_leaves_its_range():
     weight = torch.eye(8) * 3e-4
     context = torch.rand(1, 500, 8, generator=torch.Generator().manual_seed(1))
-    _, alignment = HeadUpdate.of_projection(weight, 1).magnitude_and_alignment(context, context[0])
+    _, alignment = prepared(weight, 1).magnitude_and_alignment(context, context[0])
     assert alignment.max() <= 1
     require_close(alignment, torch.ones(1, 500), summed=3 * 8)  # a product and two lengths
 
@@ -83,7 +84,7 @@ def test_effective_updates_equal_the_updates_written_out(scale):
     heads, length, size, hidden = 2, 4, 3, 10
     weight, context = draw(hidden, heads * size), draw(heads, length, size)
     hidden_state, gain = draw(length, hidden), draw(hidden)
-    update = HeadUpdate.of_projection(weight, heads, gain)
+    update = prepared(weight, heads, gain)
     magnitude, alignment = update.magnitude_and_alignment(context, hidden_state, scale)
     for head in range(heads):
         for token in range(length):

@@ -294,7 +294,7 @@ def test_memory_that_runs_out_while_measuring_says_what_to_reduce(datasets, monk
     def fail(*_, **__):
         raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")
 
-    monkeypatch.setattr(measure, "measure_shard", fail)
+    monkeypatch.setattr(measure, "measure_batch", fail)
     with pytest.raises(ReportError, match=r"out of memory while measuring \d+ tokens: take"):
         datasets()
 

@@ -10,19 +10,18 @@ from report.measurements.decomposition import Scores
 from report.measurements.precision import summed_by
 from report.models.attention.capture import attached
 from report.models.attention.kernel import streaming_attention
+from report.models.attention.recorder import Recorder
 from tests.close import require_close
 
 
-class DenseRecorder:
+class DenseRecorder(Recorder):
     """Computes every layer's context from dense probabilities and keeps what it was given."""
-
-    updates = None
 
     def __init__(self):
         self.factors, self.values = [], []
 
     def attention(self, _, factors, value):
-        """See report/models/attention/capture.py."""
+        """See `Recorder`."""
         self.factors.append(factors)
         self.values.append(value)
         if isinstance(factors, Scores):
@@ -32,13 +31,11 @@ class DenseRecorder:
         return probability @ value.repeat_interleave(shared, 0)
 
 
-class KernelRecorder:
+class KernelRecorder(Recorder):
     """Computes every layer's context as measuring does, in blocks of rows."""
 
-    updates = None
-
     def attention(self, layer, factors, value):
-        """See report/models/attention/capture.py."""
+        """See `Recorder`."""
         return streaming_attention(factors, value, lambda *_: None, layer)
 
 

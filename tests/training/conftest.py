@@ -57,10 +57,16 @@ def trained(tmp_path_factory, books_folder):
     return output
 
 
+SHORT_TEXTS = ("the fox ran over a hill and saw", "rain fell on rain fell on rain")
+
+
+def shorten_corpus(monkeypatch):
+    """Put two short texts in place of the corpus, too long for a vocabulary of 290 tokens."""
+    passages = [Passage(str(i), "", "", "", "en", text) for i, text in enumerate(SHORT_TEXTS)]
+    monkeypatch.setattr(acceptance_module, "corpus", lambda: passages)
+
+
 @pytest.fixture
 def short_corpus(monkeypatch):
-    """Two short texts in place of the corpus, which is too long for a vocabulary of 290 tokens."""
-    texts = ("the fox ran over a hill and saw", "rain fell on rain fell on rain")
-    passages = [Passage(str(i), "", "", "", "en", text) for i, text in enumerate(texts)]
-    monkeypatch.setattr(acceptance_module, "corpus", lambda: passages)
-    return texts
+    """For the length of a test, two short texts are the corpus."""
+    shorten_corpus(monkeypatch)

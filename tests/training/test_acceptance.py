@@ -13,8 +13,11 @@ from report.errors import ReportError
 from report.measurements.precision import summed_by, tolerance
 from report.training.acceptance import PROMPTS, PROMPTS_SEED, acceptance, write_acceptance
 from report.training.problems import prompt
-from report.training.recipe import RECIPES, training_batch
+from report.training.recipe import RECIPES
+from report.training.sequences import training_batch
 from report.training.trigram import trigram_loss
+
+from .conftest import SHORT_TEXTS, shorten_corpus
 
 
 class Spy(TorchFunctionMode):
@@ -73,10 +76,19 @@ def near(value, model, size=LARGEST_LOGIT):
     return pytest.approx(value, rel=0, abs=KEPT + tolerance(summed_by([model], 129), size))
 
 
+@pytest.fixture(scope="module")
+def measured(trained, books_folder):
+    """Everything measured on the tiny model, once, and what progress was told meanwhile."""
+    told = []
+    with pytest.MonkeyPatch.context() as patch:
+        shorten_corpus(patch)
+        return acceptance(trained, books_folder, lambda *step: told.append(step)), told
+
+
 @pytest.fixture
-def result(trained, books_folder, short_corpus):
-    """Everything measured, on the tiny model."""
-    return acceptance(trained, books_folder)
+def result(measured):
+    """What was measured; tests do not change it."""
+    return measured[0]
 
 
 def test_the_held_out_numbers_are_those_of_an_independent_computation(result, plain, books_folder):
@@ -99,9 +111,9 @@ def test_the_held_out_numbers_are_those_of_an_independent_computation(result, pl
     assert part["previous_token"]["value"] == pytest.approx(previous, abs=1.5 / len(held_out))
 
 
-def test_the_corpus_numbers_are_those_of_an_independent_computation(result, plain, short_corpus):
+def test_the_corpus_numbers_are_those_of_an_independent_computation(result, plain):
     model, tokenizer = plain
-    texts = [tokenizer(text).input_ids for text in short_corpus]
+    texts = [tokenizer(text).input_ids for text in SHORT_TEXTS]
     first, previous = best_fractions(model, texts)
     assert result["corpus"]["texts"] == 2
     assert result["corpus"]["tokens"] == sum(map(len, texts))
@@ -166,9 +178,8 @@ def test_without_books_the_recorded_part_stays_while_the_weights_do(
     assert acceptance(folder)["held_out"] is None
 
 
-def test_progress_is_told_of_every_text(trained, books_folder, short_corpus):
-    told = []
-    acceptance(trained, books_folder, lambda *step: told.append(step))
+def test_progress_is_told_of_every_text(measured):
+    _, told = measured
     assert (2, 2, "corpus") in told
     assert (8, 8, "induction") in told
     assert told[-1][0] == told[-1][1]

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from report.measurements.precision import summed_by
-from report.training.recipe import RECIPES, optimizers, random_model, training_batch
+from report.training.recipe import RECIPES, optimizers, random_model
+from report.training.sequences import training_batch
 from report.training.train import check_recipe
 from tests.close import require_close
 

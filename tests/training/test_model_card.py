@@ -15,25 +15,38 @@ from report.training.recipe import RECIPES, random_model
 from report.training.train import train
 from report.training.verdict import verdicts
 
-from .conftest import HELD_OUT, SOURCE, tiny_recipe
+from .conftest import HELD_OUT, SOURCE, shorten_corpus, tiny_recipe
 
 
-@pytest.fixture
-def folder(trained, books_folder, tmp_path, short_corpus):
-    """A measured model folder."""
-    copy = shutil.copytree(trained, tmp_path / "tiny")
-    write_acceptance(copy, acceptance(copy, books_folder))
+def accept(folder, books):
+    """Measure a model folder, and write its acceptance.json."""
+    with pytest.MonkeyPatch.context() as patch:
+        shorten_corpus(patch)
+        write_acceptance(folder, acceptance(folder, books))
+
+
+@pytest.fixture(scope="module")
+def measured(trained, books_folder, tmp_path_factory):
+    """A measured model folder, shared by the tests of this file: they change copies of it."""
+    copy = shutil.copytree(trained, tmp_path_factory.mktemp("measured") / "tiny")
+    accept(copy, books_folder)
     return copy
 
 
-@pytest.fixture(params=ARCHITECTURES)
-def added(request, books_folder, tmp_path, short_corpus):
+@pytest.fixture
+def folder(measured, tmp_path):
+    """A measured model folder of a test's own."""
+    return shutil.copytree(measured, tmp_path / "tiny")
+
+
+@pytest.fixture(scope="module", params=ARCHITECTURES)
+def added(request, books_folder, tmp_path_factory):
     """A measured model of each architecture, half of its text prompts; with its recipe."""
     numbers = {"num_key_value_heads": 1, "head_dim": 8, "intermediate_size": 24, "prompts": 0.5}
     recipe = tiny_recipe(architecture=request.param, **numbers)
-    folder = tmp_path / "added"
+    folder = tmp_path_factory.mktemp(request.param) / "added"
     train(books_folder, folder, recipe, HELD_OUT, source=SOURCE)
-    write_acceptance(folder, acceptance(folder, books_folder))
+    accept(folder, books_folder)
     return folder, recipe
 
 

@@ -9,17 +9,19 @@ import torch
 from report.training.recipe import (
     BEGINNING_OF_TEXT,
     Recipe,
-    drill_fraction,
     learning_rate_factor,
+    optimizers,
+    random_model,
+    train_tokenizer,
+)
+from report.training.sequences import (
+    drill_fraction,
     loop_of_few_tokens,
     loop_of_random_tokens,
     loop_of_text,
-    optimizers,
     pairs,
-    random_model,
     sequence,
     text_sequence,
-    train_tokenizer,
     training_batch,
 )
 

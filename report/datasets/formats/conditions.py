@@ -105,7 +105,7 @@ def _encode_text(statistics, base):
     return {
         "name": statistics.name,
         "label": statistics.label,
-        "tokens": [token_label(piece["text"], piece.get("bytes")) for piece in text.pieces],
+        "tokens": [token_label(token["text"], token.get("bytes")) for token in text.tokens],
         "segments": [
             {"name": name, "first": text.span(name)[0], "last": text.span(name)[-1]}
             for name in text.texts

@@ -45,7 +45,7 @@ def encode(table, texts):
     """The renderings/1 dataset.
 
     table: object with name, columns and rows, see `report.inputs.tables.Table`
-    texts: list of objects with name, label, pieces, places and crossings, one a rendering, see
+    texts: list of objects with name, label, tokens, places and crossings, one a rendering, see
         `report.models.text.cells.TableText`
     """
     return {
@@ -59,8 +59,8 @@ def encode(table, texts):
                 "name": text.name,
                 "label": text.label,
                 "tokens": [
-                    encoded_token(piece) | _place(place)
-                    for piece, place in zip(text.pieces, text.places, strict=True)
+                    encoded_token(token) | _place(place)
+                    for token, place in zip(text.tokens, text.places, strict=True)
                 ],
                 "crossings": list(text.crossings),
             }

@@ -16,7 +16,7 @@ def write_table(folder, measured, provenance, progress=None):
     first, measurement = measured.texts[0], measured.measurement
     layers, heads = measurement.largest_targets.shape[:2]
     files, shards = Folder(folder), []
-    files.write("passage.json", passage.encode(measured.passage, first.pieces))
+    files.write("passage.json", passage.encode(measured.passage, first.tokens))
     files.write("renderings.json", renderings.encode(measured.table, measured.texts))
     shares = zip(measured.texts, measured.shares, strict=True)
     files.write("class_shares.json", class_shares.encode({t.name: each for t, each in shares}))
@@ -27,6 +27,6 @@ def write_table(folder, measured, provenance, progress=None):
         shards.append(shard)  # one a layer tells which fields there are
         if progress:
             progress(layer + 1, layers)
-    read = {"name": measured.passage.name, "tokens": len(first.pieces)}
+    read = {"name": measured.passage.name, "tokens": len(first.tokens)}
     described = {"passage": read, "fields": fields.described(shards)}
     files.write_manifest(provenance | described)

@@ -111,7 +111,7 @@ def measure_shard(loaded, inputs, piece, progress, announce):
     longest = max(map(len, [passage_ids or [], *ids]))
     with enough_memory(f"measuring {longest} tokens"):
         self_check.checked(loaded)
-        measurement, statistics = measure.measure_shard(
+        measurement, statistics = measure.measure_batch(
             loaded, ids, passage_ids, lambda *n: progress("Measuring", *n), failed
         )
     tally = Tally(
@@ -121,7 +121,7 @@ def measure_shard(loaded, inputs, piece, progress, announce):
         {index[places[place]]: reason for place, reason in failed.items()}
         | {index[place]: reason for place, reason in encoded.failed.items()},
     )
-    own = read and OfPassage(read.pieces, keys.hashed(passage_ids), measurement)
+    own = read and OfPassage(read.tokens, keys.hashed(passage_ids), measurement)
     return own, tally
 
 

@@ -4,39 +4,32 @@ Attention is reached by one of four routes, chosen by what ran in the model's fi
 
     interface    the attention interface of transformers (most families): a function is registered
                  under a name of our own, together with the mask that belongs to it
-    own forward  families with a file here (falcon, bloom, mpt): `measured_forward(module,
-                 attention, alibi_factor)` makes a new forward for an attention module
+    own forward  families with a file in `own` (falcon, bloom, mpt): it makes a new forward for an
+                 attention module
     sdpa         modules that call torch's scaled_dot_product_attention: `sdpa_spy`
     softmax      modules that call torch's softmax: `softmax_spy`; scores and probabilities only
 
-All but the first replace the forward of the attention modules and offer `measured_forward(module,
-attention, ...)`, where `attention` is called with (Factors, value) and returns the context, or with
-(Scores, None). A recorder is any object with
-
-    attention(layer, factors, value)    layer int; Factors, value float [key_heads, T, value_dim];
-        returns the context, float [heads, T, value_dim]; or Scores and None: returns nothing
-    updates     None, or a function called with (layer, hidden_state, context, attention_output)
-        after the output projection: what enters the layer, float [T, hidden_size], what enters the
-        projection, float [heads, T, value_dim], and what leaves it, float [T, hidden_size]; never
-        called for models whose updates cannot be told, see `LayerStructure.measures_updates`
-    wants_factors    whether biases and unrotated queries and keys are filled in (default True);
-        without, measuring costs no projection and no rotation more than the model's own
-    wants_rotary_terms    whether the rotated biases are filled in too (default False)
+All but the first replace the forward of the attention modules. Each hands a layer's attention to
+the recorder, see `Recorder`.
 """
 
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 
 import torch
+from transformers import PreTrainedModel
 
 from report.errors import ReportError
-from report.measurements.decomposition import Factors, Scores, probability, score
+from report.measurements.decomposition import probability, score
+from report.measurements.factors import Factors, Scores
 from report.measurements.visible import Visible
 from report.models.attention import sdpa_spy, softmax_spy
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.modes import evaluating, implementation, interface
 from report.models.attention.probe import architecture, text_config
+from report.models.attention.recorder import Recorder
 from report.models.attention.splitter import Splitter
 from report.models.attention.structure import OWN_FORWARDS, route_of, structure
 
@@ -45,15 +38,22 @@ UNMASKED = "report_unmasked"
 
 
 @contextmanager
-def attached(model, recorder, layers=None, alibi_factor=1):
+def attached(
+    model: PreTrainedModel,
+    recorder: Recorder,
+    layers: Iterable[int] | None = None,
+    alibi_factor: float = 1,
+) -> Iterator[list[int]]:
     """Within the context, every layer's attention of `model` is computed by `recorder`.
 
-    recorder: see above
+    recorder: Recorder
     layers: indices to attach to (others run as they are); None attaches to all
     alibi_factor: what ALiBi is multiplied by; 2 is what transformers' eager Falcon computes
     yields: the list of layers measured so far, in the order of the calls
     The model is as before afterwards, also when an exception passes: forwards, hooks, attention
     implementation, and every module's training mode (within, the model is in evaluation mode).
+    raises: ReportError for an ALiBi factor that the model has no use for; or, while a text runs,
+        for a layer with another number of heads, or a hidden state that is NaN or infinite
     """
     parts = structure(model)
     chosen = {index: parts[index] for index in (range(len(parts)) if layers is None else layers)}
@@ -76,7 +76,7 @@ def attached(model, recorder, layers=None, alibi_factor=1):
             recorder.attention(layer, completed, None)
             return None if value is None else _context(completed, value)
 
-        if getattr(recorder, "updates", None) is not None:
+        if recorder.updates is not None:
             undo.enter_context(_updates(chosen, recorder.updates))
         undo.enter_context(_ROUTES[route_of(model)](model, chosen, attention, alibi_factor))
         yield calls
@@ -85,10 +85,10 @@ def attached(model, recorder, layers=None, alibi_factor=1):
 def _splitter(model, chosen, recorder):
     """What fills in the factors that a route has found."""
     parts = structure(model)
-    if not getattr(recorder, "wants_factors", True):
+    if not recorder.wants_factors:
         return Splitter(parts, [])
     given = route_of(model) == "own forward"
-    return Splitter(parts, chosen, getattr(recorder, "wants_rotary_terms", False), given)
+    return Splitter(parts, chosen, recorder.wants_rotary_terms, given)
 
 
 @contextmanager
@@ -104,14 +104,12 @@ def _through_interface(model, chosen, attention, alibi_factor):
         value,
         attention_mask,
         scaling=None,
-        is_causal=None,
-        softcap=None,
-        s_aux=None,
-        position_bias=None,
-        **_,
+        **options,
     ):
+        is_causal = options.get("is_causal")
         if is_causal is None:
             is_causal = getattr(module, "is_causal", True)
+        sink, position_bias = options.get("s_aux"), options.get("position_bias")
         factors = Factors(
             query[0],
             key[0],
@@ -119,8 +117,8 @@ def _through_interface(model, chosen, attention, alibi_factor):
             key_bias=None,
             position=None,
             scale=query.shape[-1] ** -0.5 if scaling is None else scaling,
-            softcap=softcap,
-            sink=None if s_aux is None else s_aux.detach(),
+            softcap=options.get("softcap"),
+            sink=None if sink is None else sink.detach(),
         )
         factors = _masked(factors, attention_mask, is_causal, ranges)
         if position_bias is not None:  # learned, one for every pair of tokens and every head
@@ -149,7 +147,7 @@ def _context(scores, value):
 
 
 def _masked(factors, mask, is_causal, ranges):
-    """The factors with what a mask hides and adds; Scores where it adds more than ALiBi does.
+    """The factors under a mask: what it hides, and what it adds if that is like ALiBi; else Scores.
 
     mask: bool (true where a target is visible) or float (added to the scores), [1, heads or 1, T or
         1, T]; None is causal, or full attention
@@ -163,7 +161,7 @@ def _masked(factors, mask, is_causal, ranges):
         return sdpa_spy.with_added(factors, cells, value=None)[0]
     if id(mask) not in ranges:
         visible = sdpa_spy.common_targets(cells)
-        ranges.clear()  # only while `mask` is kept is its id its own
+        ranges.clear()  # an id is the mask's own only while the mask is kept
         ranges[id(mask)] = mask, None if visible.is_causal else visible
     return replace(factors, visible=ranges[id(mask)][1])
 
@@ -179,7 +177,7 @@ def _own_forward(model, chosen, attention, alibi_factor):
     others = dict(enumerate(structure(model)))
     others = {index: part for index, part in others.items() if index not in chosen}
     with ExitStack() as undo:
-        if hasattr(family, "UNMASKED"):
+        if family.unmasked:
             undo.enter_context(implementation(model, UNMASKED))
         undo.enter_context(_forwards(chosen, attention, make))
         undo.enter_context(_forwards(others, lambda _, *given: _unseen(*given), make))
@@ -241,13 +239,13 @@ def _require_no_factor(model, alibi_factor):
 
 @contextmanager
 def _updates(chosen, updates):
-    """Tell `updates` what enters each layer, and what enters and leaves its output projection."""
+    """Within the context, `updates` is told of every chosen layer that is run, see `Recorder`."""
     hooks = []
     entering = {}
 
     def remember(index, _, args, kwargs):
         hidden_state = (args[0] if args else kwargs["hidden_states"])[0]
-        # A sum is quicker than a look at each; in half precision it may be infinite by itself.
+        # A sum is quicker than a test of every value, but in half precision it can overflow.
         if not (torch.isfinite(hidden_state.sum()) or torch.isfinite(hidden_state).all()):
             raise ReportError(
                 f"layer {index}, every head: the hidden state that enters the layer is NaN or "

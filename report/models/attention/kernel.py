@@ -1,26 +1,33 @@
 """Attention computed in blocks of heads and rows, so that every score is seen and none is kept."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from report.errors import ReportError
 from report.measurements.block import Block
-from report.measurements.decomposition import Scores
+from report.measurements.factors import Factors, Scores
 
 ROWS = 64
 """Rows in a block."""
 CELLS = 2**20
 """Scores in a block at most, for each thread of a CPU: 4 MB, small enough to stay in its caches."""
 CELLS_ELSEWHERE = 2**24
-"""The same on any other device, which is to have work for all its threads."""
+"""The same on other devices: blocks that keep all their threads busy."""
 NEGLIGIBLE = 1e-30
-"""Probabilities up to this count as 0. They change no context, but ALiBi makes many that are too
-small for the usual form of a float, with which a CPU is up to 40 times slower."""
+"""Probabilities up to this count as 0. They change no context, but ALiBi makes many of them
+subnormal, and with subnormal numbers a CPU is up to 40 times slower."""
 
 
-def streaming_attention(factors, value, observe=None, layer=0, rows=ROWS):
+def streaming_attention(
+    factors: Factors | Scores,
+    value: torch.Tensor | None,
+    observe: Callable[[Block], None] | None = None,
+    layer: int = 0,
+    rows: int = ROWS,
+) -> torch.Tensor | None:
     """Attention of one layer; every block of it is shown to `observe` on the way.
 
     factors: Factors; or Scores, where the model computes the context itself
@@ -66,9 +73,12 @@ def streaming_attention(factors, value, observe=None, layer=0, rows=ROWS):
     return part.context.to(value.dtype)
 
 
-def require_finite(values, layer, what):
-    """Stop where `values` [heads, ...] of a layer hold NaN or infinity, naming the first head."""
-    if torch.isfinite(values.sum()):  # as nearly always; a sum is quicker than a look at each
+def require_finite(values: torch.Tensor, layer: int, what: str) -> None:
+    """Stop where `values` [heads, ...] of a layer hold NaN or infinity, naming the first head.
+
+    raises: ReportError naming layer and head
+    """
+    if torch.isfinite(values.sum()):  # nearly always; a sum is quicker than a test of every value
         return
     broken = ~torch.isfinite(values).flatten(1).all(1)
     if broken.any():
@@ -80,7 +90,7 @@ def require_finite(values, layer, what):
         )
 
 
-def wide(tensor):
+def wide(tensor: torch.Tensor | None) -> torch.Tensor | None:
     """The tensor, in float32 if it was in half precision; None stays None."""
     if tensor is None or tensor.dtype in (torch.float32, torch.float64):
         return tensor
@@ -101,7 +111,7 @@ class _Span:
     keys: slice
     first: torch.Tensor
     last: torch.Tensor
-    edges: list
+    edges: list[tuple[slice, torch.Tensor]]
 
     @property
     def cells(self):
@@ -171,8 +181,8 @@ class _Products:
         query, key, value = (wide(part) for part in (factors.query, factors.key, value))
         heads, length, size = query.shape
         more = 0 if factors.position is None else 1
-        if more:  # each head has its own
-            key, value = (_one_for_each(heads, part) for part in (key, value))
+        if more:  # ALiBi differs from head to head
+            key, value = (_repeated(heads, part) for part in (key, value))
         self.query = query.new_empty(heads, length, size + more)
         self.key = key.new_empty(len(key), length, size + more)
         torch.mul(query, factors.scale, out=self.query[..., :size])
@@ -186,7 +196,7 @@ class _Products:
         self.context = value.new_empty(length, heads, value.shape[-1]).transpose(0, 1)
 
     def certainly_finite(self):
-        """Whether queries and keys are too short for any score that is not finite."""
+        """Whether the lengths of queries and keys leave only finite scores."""
         return bool(torch.isfinite(self.query.norm() * self.key.norm()))
 
     def score(self, heads, span, out):
@@ -207,8 +217,8 @@ class _Products:
         return tensor.unflatten(0, (-1, self.group)).flatten(1, 2)
 
 
-def _one_for_each(heads, shared):
-    """What groups of heads share, [key_heads, ...], as [heads, ...]."""
+def _repeated(heads, shared):
+    """Keys or values [key_heads, ...], each repeated for every head of its group: [heads, ...]."""
     return shared[:, None].expand(-1, heads // len(shared), -1, -1).flatten(0, 1)
 
 

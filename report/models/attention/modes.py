@@ -1,17 +1,19 @@
-"""What is changed about a model while it runs, and put back afterwards; and how it runs."""
+"""How a model is run, and what is changed about it meanwhile and put back afterwards."""
 
 import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from typing import Any
 
 import torch
-from transformers import AttentionInterface, AttentionMaskInterface
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import sdpa_mask
 
 _numbers = count()
 
 
-def run_base(model, token_ids):
+def run_base(model: PreTrainedModel, token_ids: list[int] | torch.Tensor) -> Any:
     """One forward pass over a text, without a language-model head and without a cache.
 
     token_ids: list of int or int64 [T]
@@ -27,7 +29,7 @@ def run_base(model, token_ids):
 
 
 @contextmanager
-def evaluating(model):
+def evaluating(model: PreTrainedModel) -> Iterator[None]:
     """Within the context, the model is in evaluation mode; every module's own mode comes back."""
     modes = [(module, module.training) for module in model.modules()]
     try:
@@ -39,7 +41,7 @@ def evaluating(model):
 
 
 @contextmanager
-def interface(model, function):
+def interface(model: PreTrainedModel, function: Callable) -> Iterator[None]:
     """Within the context, attention of `model` goes through `function`, its masks as for sdpa.
 
     function: as the attention interface of transformers takes it
@@ -57,7 +59,7 @@ def interface(model, function):
 
 
 @contextmanager
-def implementation(model, name):
+def implementation(model: PreTrainedModel, name: str) -> Iterator[None]:
     """Within the context, every config of the model names `name` as its attention implementation.
 
     Set past the checks of transformers, which would log, refuse, or change what it then is.
@@ -74,11 +76,11 @@ def implementation(model, name):
 
 def _configs(model):
     """Every config object that a part of the model looks at, those inside others included."""
-    found = {}
+    configs = {}
     waiting = [module.config for module in model.modules() if hasattr(module, "config")]
     while waiting:
         config = waiting.pop()
-        if id(config) not in found and hasattr(config, "_attn_implementation_internal"):
-            found[id(config)] = config
+        if id(config) not in configs and hasattr(config, "_attn_implementation_internal"):
+            configs[id(config)] = config
             waiting += [getattr(config, name, None) for name in config.sub_configs]
-    return list(found.values())
+    return list(configs.values())

@@ -1,7 +1,7 @@
 """Run a model's first layer on two tokens and note what runs: where its attention is, and how.
 
-What is found are names of modules, so that they hold for every layer. Where weights are not in
-memory, a twin of the model without any (of fake tensors, which have shapes only) is run instead.
+Modules are noted by name, since the names are the same in every layer. Where weights are not in
+memory, a twin of the model is run instead, of fake tensors, which have shapes only.
 """
 
 import copy
@@ -13,6 +13,7 @@ import torch
 from torch import nn
 from torch._subclasses import FakeTensorMode
 from torch.overrides import TorchFunctionMode
+from transformers import PretrainedConfig, PreTrainedModel
 from transformers.initialization import no_init_weights
 from transformers.pytorch_utils import Conv1D
 
@@ -42,17 +43,17 @@ class Found:
     route: str
 
 
-def architecture(model):
+def architecture(model: PreTrainedModel) -> str:
     """The name of a model's architecture, for messages."""
     return f"'{model.config.model_type}' ({type(model).__name__})"
 
 
-def text_config(model):
+def text_config(model: PreTrainedModel) -> PretrainedConfig:
     """The config of the part of a model that reads text."""
     return model.config.get_text_config(decoder=True)
 
 
-def probe(model):
+def probe(model: PreTrainedModel) -> Found:
     """What runs in the first layer of a model: `Found`.
 
     raises: ReportError naming the architecture if no attention is found in it

@@ -1,27 +1,37 @@
 """What an attention module puts into its queries and keys: biases, and how it rotates them.
 
-No module is known by its family; it is asked. Given one hidden state for every token, its queries
-and keys are all alike, unless it rotates them. Given zeros, they are the biases. Given the angles
-of token 0 for every token, they are not rotated (its angle is 0; a factor that belongs to the
-rotation, as yarn's, stays). That question costs a projection, so it is asked once, to see whether
-the cheap way is right: to let the family's own `apply_rotary...` function rotate the queries and
-keys that it is given anyway a second time, by the angles of token 0 (see `splitter`).
+Nothing is known of a module by its family; it is called again with other input. Given the same
+hidden state for every token, its queries and keys are all alike, unless it rotates them. Given
+zeros, they are its biases. Given the angles of token 0 for every token, they are not rotated: that
+angle is 0, and a factor that belongs to the rotation, as yarn's, stays.
 
-Asking is a function: ask(change, at_first=False) gives (Factors, pairs) for the hidden state
-change(hidden), float [1, T, hidden_size], with every token at the position of token 0 if `at_first`
-(None if that is not possible); pairs are what rotary functions gave, (rotated, not rotated).
+The last of these calls costs a projection. It is made once, to check a cheaper way: the family's
+own `apply_rotary...` function is called a second time on the same queries and keys, with the angles
+of token 0 (see `splitter`).
+
+Such a call is ask(change, at_first=False). It returns (Factors, pairs) for the hidden state
+change(hidden), float [1, T, hidden_size]; pairs are what rotary functions returned, (rotated, not
+rotated). With `at_first`, every token is at the position of token 0; None if that is not possible.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
+from report.measurements.factors import Factors
 from report.measurements.precision import tolerance
 
+Pairs = list[tuple[torch.Tensor, torch.Tensor]]
+"""What rotary functions gave: (rotated, not rotated)."""
+Ask = Callable[..., tuple[Factors, Pairs] | None]
+"""A function that calls an attention module once more, see above."""
+
 LINEAR = 1e-3
-"""Projections further from linear than this, relatively, have a norm after them; with one it is
-nearly 1, so half precision, which rounds by more than this, may have 16 times its rounding."""
+"""If projections deviate from linearity by more than this (relative), a norm follows them. A norm
+makes the deviation nearly 1, so in half precision 16 times its rounding is allowed."""
 
 INPUTS = 2**14
 """Of a projection, at most: what a query is summed of. A rotation turns the first pair of numbers
@@ -48,28 +58,28 @@ class Learned:
     bias_difference: float | None
 
 
-def learned(ask, factors, rotated):
-    """What the answers of a module say about it."""
+def learned(ask: Ask, factors: Factors, rotated: Pairs) -> Learned:
+    """What calls of a module with other input say about it."""
     zero, twice = ask(torch.zeros_like)[0], ask(lambda hidden: 2 * hidden)[0]
-    found, differences, entangled = [], [], False
+    biases, differences, entangled = [], [], False
     for name in ("query", "key"):
         # of token 0, which is never rotated; each [heads, head_dim]
         once, double, bias = (getattr(one, name)[:, 0] for one in (factors, twice, zero))
         difference = _relative(double - once, once - bias)
         if not bias.any():
-            found.append(None)
+            biases.append(None)
         elif difference <= max(LINEAR, 16 * torch.finfo(bias.dtype).eps):
-            found.append(bias.detach().clone())
+            biases.append(bias.detach().clone())
             differences.append(difference)
         else:
-            found.append(None)
+            biases.append(None)
             entangled = True
     rotation = _rotation(ask, factors, rotated)
-    return Learned(*found, rotation, entangled, max(differences, default=None))
+    return Learned(*biases, rotation, entangled, max(differences, default=None))
 
 
-def given(ask, factors, _rotated):
-    """The same of a forward of ours, whose factors hold everything: its biases are compared."""
+def given(ask: Ask, factors: Factors, _rotated: Pairs) -> Learned:
+    """The same of a forward of ours, whose factors hold everything: its biases are checked."""
     zero, _ = ask(torch.zeros_like)
     pairs = (zero.query[:, 0], factors.query_bias), (zero.key[:, 0], factors.key_bias)
     differences = [
@@ -79,15 +89,19 @@ def given(ask, factors, _rotated):
     return Learned(factors.query_bias, factors.key_bias, "given", False, max(differences))
 
 
-def rotated_biases(ask, factors):
-    """The biases as every token rotates them, from zeros: of one token, if the module is content
-    to rotate that by the angles of all; else of all tokens, which takes a projection of them."""
-    one = None
+def rotated_biases(ask: Ask, factors: Factors) -> dict[str, torch.Tensor]:
+    """The biases as every token rotates them: queries and keys of a hidden state of zeros.
+
+    One token of zeros with the angles of all tokens is tried first. A module that does not take it
+    gets zeros for every token, at the cost of a projection.
+    """
+    biases = None
+    shapes = factors.query.shape, factors.key.shape
     with suppress(RuntimeError):
-        one, _ = ask(lambda hidden: torch.zeros_like(hidden[:, :1]))
-    if one is None or (one.query.shape, one.key.shape) != (factors.query.shape, factors.key.shape):
-        one, _ = ask(torch.zeros_like)
-    return {"rotated_query_bias": one.query, "rotated_key_bias": one.key}
+        biases, _ = ask(lambda hidden: torch.zeros_like(hidden[:, :1]))
+    if biases is None or (biases.query.shape, biases.key.shape) != shapes:
+        biases, _ = ask(torch.zeros_like)
+    return {"rotated_query_bias": biases.query, "rotated_key_bias": biases.key}
 
 
 def _rotation(ask, factors, rotated):
@@ -101,19 +115,21 @@ def _rotation(ask, factors, rotated):
     again_right = again is not None and _rows_alike(*again)
     beside_right = beside is not None and _rows_alike(*beside)
     if beside_right and again_right:
-        found = unrotated_beside(factors, rotated)  # not found among numbers that are NaN
-        beside_right = found is not None and all(map(_close, found, unrotated_again(ask)))
+        unrotated = unrotated_beside(factors, rotated)  # not found among numbers that are NaN
+        beside_right = unrotated is not None and all(map(_close, unrotated, unrotated_again(ask)))
     return "beside" if beside_right else "again" if again_right else "unknown"
 
 
-def unrotated_again(ask, change=lambda hidden: hidden):
+def unrotated_again(
+    ask: Ask, change: Callable[[torch.Tensor], torch.Tensor] = lambda hidden: hidden
+) -> tuple[torch.Tensor, torch.Tensor] | None:
     """Query and key with every token at the position of token 0; None if that is not possible."""
     answer = ask(change, at_first=True)
     return answer and (answer[0].query, answer[0].key)
 
 
-def unrotated_beside(factors, rotated):
-    """Unrotated query and key, from what the rotary functions gave for it; None if not found."""
+def unrotated_beside(factors: Factors, rotated: Pairs) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """Unrotated query and key, from what rotary functions returned; None if they are not in it."""
     query, key = (_placed(full, rotated) for full in (factors.query, factors.key))
     return None if query is None or key is None else (query, key)
 
@@ -140,7 +156,7 @@ def _placed(full, rotated):
     return None
 
 
-def first_row(value):
+def first_row(value: Any) -> Any:
     """Angles [..., T, size] or positions [..., T] of token 0, for every token."""
     if isinstance(value, tuple | list):
         return type(value)(map(first_row, value))

@@ -1,12 +1,22 @@
 """Run texts through a model: whole, or in parts where a partial reader is at hand."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from transformers import PreTrainedModel
 
 from report.errors import ReportError
 from report.models.attention.capture import attached
 from report.models.attention.modes import evaluating, run_base
 from report.models.attention.probe import architecture
+from report.models.attention.recorder import Recorder
 from report.models.attention.structure import require_layers, structure
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -14,16 +24,18 @@ class Run:
     """One text to run.
 
     token_ids: list of int, all of the text
-    recorder: see `capture`; None runs the untouched model
+    recorder: what its attention is handed to; None runs the untouched model
     alibi_factor: what ALiBi is multiplied by
     """
 
     token_ids: list[int]
-    recorder: object = None
+    recorder: Recorder | None = None
     alibi_factor: float = 1
 
 
-def run_texts(loaded, runs, progress=None):
+def run_texts(
+    loaded: "LoadedModel", runs: Iterable[Run], progress: Callable[..., None] | None = None
+) -> list[torch.Tensor]:
     """Run texts one by one, without a language-model head, cache, dropout or gradients.
 
     loaded: LoadedModel; where it has a `partial` reader, that one runs the texts
@@ -55,39 +67,56 @@ def _run(model, run, measured_layers):
     return output
 
 
-def forward(model, token_ids, measured_layers):
+def forward(model: PreTrainedModel, token_ids: list[int], measured_layers: int) -> torch.Tensor:
     """One forward pass over `token_ids` in evaluation mode; the last attention's output.
 
     The pass ends there: what comes after the last measured layer's attention is not computed.
+    raises: ReportError if the last measured layer is not run
     """
     projection = structure(model)[measured_layers - 1].output_projection
+    with evaluating(model):
+        output = output_of(projection, lambda: run_base(model, token_ids))
+    if output is None:
+        raise ReportError(
+            f"architecture {architecture(model)}: layer {measured_layers - 1} was not run; its "
+            "layers do not run one after the other"
+        )
+    return output
+
+
+def output_of(projection: nn.Module, run: Callable[[], Any]) -> torch.Tensor | None:
+    """What a projection puts out the first time that `run` reaches it; `run` is left there.
+
+    projection: module of the model that runs
+    run: function without arguments
+    returns: float [T, size]; None if `run` ended without reaching it
+    """
     outputs = []
 
     def stop(_, __, output):
         outputs.append(output.reshape(-1, output.shape[-1]))
         raise _StopError
 
-    # Registered after those of `attached`, so a recorder hears of the projection first.
+    # Registered after the hooks of `attached`, so a recorder hears of the projection first.
     hook = projection.register_forward_hook(stop)
     try:
-        with evaluating(model):
-            run_base(model, token_ids)
+        run()
     except _StopError:
         return outputs[0]
     finally:
         hook.remove()
-    raise ReportError(
-        f"architecture {architecture(model)}: layer {measured_layers - 1} was not run; its layers "
-        "do not run one after the other"
-    )
+    return None
 
 
 class _StopError(Exception):
     """Everything that is measured has been computed."""
 
 
-def require_all_called(model, calls, layers):
-    """Stop unless measured attention was called for each of `layers` once, in order."""
+def require_all_called(model: PreTrainedModel, calls: list[int], layers: Iterable[int]) -> None:
+    """Stop unless measured attention was called for each of `layers` once, in order.
+
+    raises: ReportError naming the architecture
+    """
     if list(calls) != list(layers):
         raise ReportError(
             f"architecture {architecture(model)}: measured attention was called for layers "

@@ -1,19 +1,22 @@
 """Any model whose attention modules call torch's scaled_dot_product_attention themselves.
 
-That is code outside the attention interface of transformers, as models from the hub bring it along.
-The call is taken over while a module's own forward runs, so nothing is known but its arguments: the
+Models that bring code of their own do so, past the attention interface of transformers. The call is
+taken over while a module's own forward runs, so nothing is known but its arguments: the
 query and key with positions and biases already inside, and the mask.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
+from torch import nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from report.errors import ReportError
-from report.measurements.decomposition import Factors, Scores, score
+from report.measurements.decomposition import score
+from report.measurements.factors import Factors, Scores
 from report.measurements.precision import tolerance
 from report.measurements.visible import Visible
 
@@ -21,7 +24,7 @@ HIDDEN = 9000.0
 """A score this far below its row's largest is masked: -1e4 is the mildest mask that models add."""
 
 
-def measured_forward(module, attention):
+def measured_forward(module: nn.Module, attention: Callable) -> Callable:
     """A forward for the attention `module`: its own, with its call of sdpa left to `attention`.
 
     attention: called with (Factors, value [key_heads, T, head_dim]), returns the context, float
@@ -85,8 +88,13 @@ def _with_visible(factors, visible):
     return replace(factors, visible=None if visible.is_causal else visible)
 
 
-def with_added(factors, mask, value):
-    """The same with what a float mask [heads or 1, T, T] hides and adds."""
+def with_added(
+    factors: Factors, mask: torch.Tensor, value: torch.Tensor | None
+) -> tuple[Factors | Scores, torch.Tensor | None]:
+    """The same with what a float mask [heads or 1, T, T] hides and adds.
+
+    raises: ReportError as `common_targets`
+    """
     visible = seen_targets(mask)
     factors, hidden = _with_visible(factors, visible), ~visible.mask()
     positions = [_by_target(of_head.double().masked_fill(hidden, 0), hidden) for of_head in mask]
@@ -113,7 +121,7 @@ def _by_target(added, hidden):
     return position if (largest - smallest).max() <= rounding else None
 
 
-def seen_targets(scores):
+def seen_targets(scores: torch.Tensor) -> Visible:
     """Which targets scores or an additive mask, float [heads, T, T], leave visible: `Visible`.
 
     raises: ReportError as `common_targets`
@@ -126,7 +134,7 @@ def seen_targets(scores):
     return Visible.full(scores.shape[-1], scores.device)
 
 
-def common_targets(cells):
+def common_targets(cells: torch.Tensor) -> Visible:
     """The `Visible` of bool [heads, T, T], true where a head sees a target.
 
     raises: ReportError where heads see different targets, or a token no unbroken range of them

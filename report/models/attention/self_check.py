@@ -1,18 +1,23 @@
 """Proof, on every attach, that what is measured is what the model computes."""
 
 from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from report.errors import ReportError
 from report.measurements import decomposition
-from report.measurements.decomposition import Factors
+from report.measurements.factors import Factors, Scores
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.kernel import streaming_attention
+from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.attention.structure import route_of
 from report.models.attention.updates import updates
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 TOKENS = 16
 SEED = 20261120
@@ -38,7 +43,7 @@ SCORES_ONLY = "its attention modules show no more than their scores"
 ENTANGLED = "a norm comes after the biases of queries and keys: they are inside content"
 
 
-def checked(loaded):
+def checked(loaded: "LoadedModel") -> dict[str, Any]:
     """The numbers of `self_check`, computed once per loaded model."""
     if loaded.checked is None:
         loaded.checked = self_check(loaded)
@@ -46,12 +51,12 @@ def checked(loaded):
     return loaded.checked
 
 
-def capabilities(loaded):
+def capabilities(loaded: "LoadedModel") -> dict[str, Any]:
     """What is measured on a model, from its self-check: "route" and `Checking.capabilities`."""
     return checked(loaded)["capabilities"]
 
 
-def self_check(loaded):
+def self_check(loaded: "LoadedModel") -> dict[str, Any]:
     """Compare a measured forward pass with the untouched model on 16 random tokens (seeded).
 
     returns: dict with "tokens", "seed", "layers_called", "differences", "limits" and
@@ -113,7 +118,7 @@ def _require_within_limits(differences, limits):
             )
 
 
-class Checking:
+class Checking(Recorder):
     """A recorder that keeps the largest differences over all layers; see `self_check`."""
 
     wants_rotary_terms = True
@@ -129,8 +134,10 @@ class Checking:
         self.context_shape = None
         self.sizes = {"head": 1}
 
-    def attention(self, layer, factors, value):
-        """See report/models/attention/capture.py."""
+    def attention(
+        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
+    ) -> torch.Tensor | None:
+        """See `Recorder`."""
         self.layers.append(layer)
         weight = self.structure[layer].output_weight()
         self.sizes |= {"hidden": weight.shape[0], "context": weight.shape[1]}
@@ -148,8 +155,14 @@ class Checking:
             self.rotary_terms |= decomposition.rotary_terms(factors) is not None
         return context
 
-    def updates(self, layer, hidden_state, context, attention_output):
-        """See report/models/attention/capture.py."""
+    def updates(
+        self,
+        layer: int,
+        hidden_state: torch.Tensor,
+        context: torch.Tensor,
+        attention_output: torch.Tensor,
+    ) -> None:
+        """See `Recorder`."""
         part = self.structure[layer]
         part.measures_updates = False
         if hidden_state.shape != attention_output.shape:
@@ -161,7 +174,7 @@ class Checking:
             self.updates_seen = "raw" if part.norm_after is None else "effective"
             part.measures_updates = True
 
-    def capabilities(self):
+    def capabilities(self) -> dict[str, Any]:
         """What the run has shown to be measured, and why the rest is not.
 
         returns: dict of "terms" (list of names, in the order of a breakdown), "probabilities"

@@ -4,17 +4,20 @@ While a module's own forward runs, the scores are looked at where they enter the
 layer at a time. The model goes on with its own probabilities, whatever it does with them.
 """
 
+from collections.abc import Callable
+
 import torch
+from torch import nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from report.measurements.decomposition import Scores
+from report.measurements.factors import Scores
 from report.models.attention.sdpa_spy import seen_targets
 
 SOFTMAX = (functional.softmax, torch.softmax, torch.Tensor.softmax, torch.special.softmax)
 
 
-def measured_forward(module, attention, heads):
+def measured_forward(module: nn.Module, attention: Callable, heads: int) -> Callable:
     """A forward for the attention `module`: its own, with its scores shown to `attention`.
 
     attention: called with (Scores, None); what it returns is ignored

@@ -1,4 +1,4 @@
-"""Fill in what splits the scores of a layer into terms, while a model runs."""
+"""While a model runs, fill in what splits the scores of a layer into terms."""
 
 import inspect
 from contextlib import ExitStack
@@ -8,14 +8,15 @@ from functools import partial
 import torch
 
 from report.errors import ReportError
-from report.measurements.decomposition import Scores, score
+from report.measurements.decomposition import score
+from report.measurements.factors import Factors, Scores
 from report.models.attention import rotation
 from report.models.attention.structure import state_of
 
 ANGLES = ("cos", "sin", "freqs_cis", "freqs_ci")
-"""How rotary functions name what they rotate by, [..., T, size]."""
+"""What rotary functions call the angles, [..., T, size]."""
 POSITIONS = ("position_embeddings", "position_ids", *ANGLES)
-"""How attention modules name what tells them the positions of the tokens."""
+"""What attention modules call the arguments that hold positions."""
 
 
 class Splitter:
@@ -24,7 +25,7 @@ class Splitter:
     parts: list of LayerStructure, of the whole model
     chosen: indices of the layers whose factors are filled in
     wants_rotary_terms: whether rotated biases are, too
-    given: whether a forward of ours has filled in everything: then it is checked only, once
+    given: whether a forward of ours fills in everything; then its biases are checked, once
     """
 
     def __init__(self, parts, chosen, wants_rotary_terms=False, given=False):
@@ -50,8 +51,12 @@ class Splitter:
     def __exit__(self, *_):
         self.undo.close()
 
-    def completed(self, layer, factors):
-        """The factors of a layer with biases and unrotated queries and keys filled in."""
+    def completed(self, layer: int, factors: Factors | Scores) -> Factors | Scores:
+        """The factors of a layer with biases and unrotated queries and keys filled in.
+
+        raises: ReportError for a layer that computes more than one attention, or whose rotation
+            cannot be taken out
+        """
         rotated, self.rotated = self.rotated, []
         if self.asking:
             raise _CaughtError(factors, rotated)
@@ -80,13 +85,13 @@ class Splitter:
         factors = replace(factors, query_bias=learned.query_bias, key_bias=learned.key_bias)
         if learned.rotation == "none":
             return factors
-        found = rotation.unrotated_beside(factors, rotated) or rotation.unrotated_again(ask)
-        if found is None:
+        unrotated = rotation.unrotated_beside(factors, rotated) or rotation.unrotated_again(ask)
+        if unrotated is None:
             raise ReportError(
                 f"layer {layer}: the rotation of its queries and keys cannot be taken out as for "
                 "the first text; check the weights, and measure in float32"
             )
-        factors = replace(factors, unrotated_query=found[0], unrotated_key=found[1])
+        factors = replace(factors, unrotated_query=unrotated[0], unrotated_key=unrotated[1])
         if not self.wants_rotary_terms or learned.query_bias is None or learned.key_bias is None:
             return factors
         return replace(factors, **rotation.rotated_biases(ask, factors))

@@ -1,17 +1,20 @@
 """The layers of a model's text part and the modules in them that are measured."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
+from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from report.errors import ReportError
 from report.models.attention.own import bloom, falcon, mpt
 from report.models.attention.probe import architecture, probe, text_config
+from report.models.attention.rotation import Learned
 
-OWN_FORWARDS = {family.MODEL_TYPE: family for family in (bloom, falcon, mpt)}
+OWN_FORWARDS = {family.model_type: family for family in (bloom.FAMILY, falcon.FAMILY, mpt.FAMILY)}
 """The families with a forward of ours in a file of their own, by the model_type of their config."""
 
 _FOUND = WeakKeyDictionary()
@@ -31,8 +34,8 @@ class LayerStructure:
     heads: number of (query) heads
     measures_updates: whether what enters the projection is the heads' contexts, and what leaves it
         is added to the hidden state; False once the self-check found otherwise
-    learned: what `rotation` found out about the attention, kept for the next text
-    learned_from: the `state_of` its parameters then; once it is another, it is found out again
+    learned: what `rotation` found out about the attention, kept from text to text
+    learned_from: `state_of` its parameters at that time; when it changes, `learned` is renewed
     The modules stay the same objects as long as the structure is used; their weights may be put in
     and taken out.
     """
@@ -44,19 +47,19 @@ class LayerStructure:
     residual_multiplier: float
     heads: int
     measures_updates: bool = True
-    learned: object = None
-    learned_from: object = None
+    learned: Learned | None = None
+    learned_from: list[tuple[int, int]] | None = None
 
-    def keep_learned(self):
+    def keep_learned(self) -> None:
         """Hold on to what was learned: the weights that were just read are the same as before."""
         self.learned_from = state_of(self.attention.parameters())
 
-    def output_weight(self):
+    def output_weight(self) -> torch.Tensor:
         """The output projection's weight, float [hidden_size, heads * value_dim]."""
         weight = self.output_projection.weight.detach()
         return weight.T if isinstance(self.output_projection, Conv1D) else weight
 
-    def norm_weight(self):
+    def norm_weight(self) -> torch.Tensor:
         """What the norm after the projection multiplies each dimension by, float [hidden_size].
 
         Found by asking the norm, as some norms multiply by 1 + weight.
@@ -64,7 +67,7 @@ class LayerStructure:
         with torch.no_grad():
             return self.norm_after(torch.ones_like(self.output_weight()[:, 0]))
 
-    def norm_scale(self, attention_output):
+    def norm_scale(self, attention_output: torch.Tensor) -> torch.Tensor:
         """The t of each token in norm(x) = t * norm_weight * x, float32 [T].
 
         attention_output: float [T, hidden_size], the projection's output x
@@ -76,12 +79,12 @@ class LayerStructure:
         return (normed * weighted).sum(-1) / (weighted * weighted).sum(-1)
 
 
-def state_of(parameters):
-    """Where parameters are and how often they were changed: equal as long as they are the same."""
-    return [(one.data_ptr(), one._version) for one in parameters]
+def state_of(parameters: Iterable[torch.Tensor]) -> list[tuple[int, int]]:
+    """Where parameters lie and how often they were changed: equal as long as they are the same."""
+    return [(parameter.data_ptr(), parameter._version) for parameter in parameters]
 
 
-def structure(model):
+def structure(model: PreTrainedModel) -> list[LayerStructure]:
     """The layers of a model's decoder or encoder, first to last: list of LayerStructure.
 
     It ends before the first layer that lacks an attention like that of the first layer, as models
@@ -89,24 +92,27 @@ def structure(model):
     raises: ReportError naming the architecture if the first layer has none that can be measured
     """
     if model not in _STRUCTURES:
-        found = _found(model)
+        names = _found(model)
         _STRUCTURES[model] = parts = []
-        for module in model.get_submodule(found.layers):
-            part = _layer(module, found)
+        for module in model.get_submodule(names.layers):
+            part = _layer(module, names)
             if part is None:
                 break
             parts.append(part)
     return _STRUCTURES[model]
 
 
-def route_of(model):
+def route_of(model: PreTrainedModel) -> str:
     """How a model's attention is reached: "interface", "own forward", "sdpa" or "softmax"."""
     own = text_config(model).model_type in OWN_FORWARDS
     return "own forward" if own else _found(model).route
 
 
-def require_layers(model, number):
-    """Stop if not the first `number` layers of a model can be measured."""
+def require_layers(model: PreTrainedModel, number: int) -> None:
+    """Stop if not the first `number` layers of a model can be measured.
+
+    raises: ReportError naming the layers that can be measured
+    """
     parts = structure(model)
     if number > len(parts):
         raise ReportError(
@@ -122,12 +128,12 @@ def _found(model):
     return _FOUND[model]
 
 
-def _layer(module, found):
+def _layer(module, names):
     try:
-        attention = module.get_submodule(found.attention)
-        projection = module.get_submodule(found.output_projection)
-        norm = None if found.norm_after is None else module.get_submodule(found.norm_after)
+        attention = module.get_submodule(names.attention)
+        projection = module.get_submodule(names.output_projection)
+        norm = None if names.norm_after is None else module.get_submodule(names.norm_after)
     except AttributeError:
         return None
     multiplier = getattr(module, "residual_multiplier", 1.0)
-    return LayerStructure(module, attention, projection, norm, multiplier, found.heads)
+    return LayerStructure(module, attention, projection, norm, multiplier, names.heads)

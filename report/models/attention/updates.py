@@ -1,4 +1,4 @@
-"""The updates of one layer's heads, its factorisations kept from text to text."""
+"""The updates of one layer's heads; factorisations of its weights are kept from text to text."""
 
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
@@ -8,7 +8,7 @@ import torch
 from report.errors import ReportError
 from report.measurements.updates import HeadUpdate, triangle
 from report.models.attention.kernel import require_finite, wide
-from report.models.attention.structure import state_of
+from report.models.attention.structure import LayerStructure, state_of
 
 _TRIANGLES = WeakKeyDictionary()
 """LayerStructure -> (`state_of` its weights, (raw triangle, effective triangle or None))."""
@@ -28,7 +28,13 @@ class Updates:
     raw_alignment: torch.Tensor | None = None
 
 
-def updates(part, layer, hidden_state, context, attention_output):
+def updates(
+    part: LayerStructure,
+    layer: int,
+    hidden_state: torch.Tensor,
+    context: torch.Tensor,
+    attention_output: torch.Tensor,
+) -> Updates:
     """Measure one layer's updates.
 
     part: LayerStructure; layer: its index, for messages
@@ -41,16 +47,16 @@ def updates(part, layer, hidden_state, context, attention_output):
     gain = None if part.norm_after is None else wide(part.norm_weight())
     raw, effective = _triangles(part, weight, gain)
     multiplier = part.residual_multiplier
-    found = HeadUpdate(weight, raw).magnitude_and_alignment(context, hidden, multiplier)
+    lengths = HeadUpdate(weight, raw).magnitude_and_alignment(context, hidden, multiplier)
     if gain is not None:
         scale = wide(part.norm_scale(attention_output)) * multiplier
         effective = HeadUpdate(weight, effective, gain)
-        found = (*effective.magnitude_and_alignment(context, hidden, scale), *found)
-    for name, values in zip(("magnitude", "alignment") * 2, found, strict=False):
+        lengths = (*effective.magnitude_and_alignment(context, hidden, scale), *lengths)
+    for name, values in zip(("magnitude", "alignment") * 2, lengths, strict=False):
         if not torch.isfinite(values).all():
             _require_something(hidden, layer)
         require_finite(values, layer, f"update {name}")
-    return Updates(*found)
+    return Updates(*lengths)
 
 
 def _require_something(hidden_state, layer):
@@ -68,9 +74,9 @@ def _triangles(part, weight, gain):
     """The triangles of a layer, made anew only where a weight is another or was changed."""
     norm = () if part.norm_after is None else part.norm_after.parameters()
     now = state_of((part.output_projection.weight, *norm))
-    before, found = _TRIANGLES.get(part, (None, None))
+    before, triangles = _TRIANGLES.get(part, (None, None))
     if before != now:
         effective = None if gain is None else triangle(weight, part.heads, gain)
-        found = triangle(weight, part.heads), effective
-        _TRIANGLES[part] = now, found
-    return found
+        triangles = triangle(weight, part.heads), effective
+        _TRIANGLES[part] = now, triangles
+    return triangles

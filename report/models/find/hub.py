@@ -1,14 +1,15 @@
 """Models from the Hugging Face hub: only the files that are needed, at one pinned commit.
 
 `resolve` asks the hub once which commit a branch is; `fetch_settings` brings configuration,
-tokenizer and the index of the weights; `fetch_weights` the shards that hold the wanted tensors, and
-gives a local folder that looks like a whole checkpoint, so that nothing else in this package knows
-of a network. Files land in the cache that all Hugging Face tools share, the folder links to them.
-What is there already is used without asking the hub. Nothing here needs torch.
+tokenizer and the index of the weights; `fetch_weights` brings the weight files that hold the wanted
+tensors. Both give a local folder that looks like a checkpoint, so nothing else in this package
+knows of a network. Files land in the cache that all Hugging Face tools share; the folder links to
+them. What is in the cache is used without asking the hub. Nothing here needs torch.
 """
 
 import errno
 import json
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from hashlib import sha256
@@ -30,10 +31,10 @@ from report.models.find.known import did_you_mean
 from report.models.find.weights import (
     INDEX,
     SINGLE,
+    files_for,
     first_layers,
     no_weights,
     read_index,
-    shards_for,
 )
 
 SETTINGS = (
@@ -57,7 +58,7 @@ TIMEOUT = 15
 """Seconds to wait for the hub to answer a question; downloads have their own."""
 
 
-def resolve(repository, revision="main"):
+def resolve(repository: str, revision: str = "main") -> str:
     """The commit, 40 hex digits, that a branch or tag of a model on the hub is at.
 
     Where the hub cannot be reached but the shared cache knows the branch, the commit known there.
@@ -68,12 +69,12 @@ def resolve(repository, revision="main"):
             return HfApi().model_info(repository, revision=revision, timeout=TIMEOUT).sha
         except (HTTPError, OfflineModeIsEnabled) as error:
             cached = try_to_load_from_cache(repository, "config.json", revision=revision)
-            if _answered(error) or not isinstance(cached, str):
+            if _status(error) or not isinstance(cached, str):
                 raise
             return Path(cached).parent.name
 
 
-def cached_commit(repository, revision="main", layers=None):
+def cached_commit(repository: str, revision: str = "main", layers: int | None = None) -> str | None:
     """The commit of a model that the shared cache holds whole, or None; the hub is not asked.
 
     layers: how many layers, from the first, are needed; None: all
@@ -82,15 +83,18 @@ def cached_commit(repository, revision="main", layers=None):
     if not isinstance(config, str):
         return None
     commit = Path(config).parent.name
-    shards, index = [SINGLE], try_to_load_from_cache(repository, INDEX, revision=commit)
+    weights, index = [SINGLE], try_to_load_from_cache(repository, INDEX, revision=commit)
     if isinstance(index, str):
         held = read_index(Path(index))
-        shards = shards_for(held, None if layers is None else first_layers(list(held), layers))
-    return commit if all(_cached(repository, commit, name) for name in shards) else None
+        weights = files_for(held, None if layers is None else first_layers(list(held), layers))
+    return commit if all(_cached(repository, commit, name) for name in weights) else None
 
 
-def files(repository, commit):
-    """dict of file name -> bytes of a model's files on the hub; asked once for each commit."""
+def files(repository: str, commit: str) -> dict[str, int]:
+    """dict of file name -> bytes of a model's files on the hub; asked once for each commit.
+
+    raises: ReportError saying what to do if the hub does not answer
+    """
     record = _home(repository, commit) / "files.json"
     if record.is_file():
         return json.loads(record.read_text("utf-8"))
@@ -101,7 +105,7 @@ def files(repository, commit):
             )
         except (HTTPError, OfflineModeIsEnabled) as error:
             cached = try_to_load_from_cache(repository, "config.json", revision=commit)
-            if _answered(error) or not isinstance(cached, str):
+            if _status(error) or not isinstance(cached, str):
                 raise
             folder = Path(cached).parent
             return {path.name: path.stat().st_size for path in folder.iterdir() if path.is_file()}
@@ -110,11 +114,12 @@ def files(repository, commit):
     return sizes
 
 
-def fetch_settings(repository, commit, code=False):
+def fetch_settings(repository: str, commit: str, code: bool = False) -> Path:
     """Bring a model's configuration, tokenizer and index here.
 
     code: whether its Python files come too; only for a model whose code is trusted
     returns: Path of a folder that holds them
+    raises: ReportError if there is no config.json, or as `resolve`
     """
     names = _settings(files(repository, commit), code)
     if "config.json" not in names:
@@ -125,32 +130,39 @@ def fetch_settings(repository, commit, code=False):
     return folders.pop()
 
 
-def fetch_weights(repository, commit, wanted=None, code=False, announce=print):
-    """Bring the weights of a model here, or only the shards that hold the wanted tensors.
+def fetch_weights(
+    repository: str,
+    commit: str,
+    wanted: Callable[[list[str]], Iterable[str]] | None = None,
+    code: bool = False,
+    announce: Callable[[str], None] = print,
+) -> Path:
+    """Bring the weights of a model here, or only the files that hold the wanted tensors.
 
     wanted: function of the names of all tensors -> the names wanted; None for all. A model in one
         file comes whole.
     announce: called with one sentence, how many bytes will be downloaded, before the first
-    returns: Path of a folder with settings and weights, its index reduced to the shards there
+    returns: Path of a folder with settings and weights, its index reduced to these weight files
+    raises: ReportError if there are no weights or only pickled ones, or as `resolve`
     """
     sizes = files(repository, commit)
-    shards, index = [SINGLE], None
+    weights, index = [SINGLE], None
     if SINGLE not in sizes:
         if INDEX not in sizes:
             instead = _conversion(repository)
             raise no_weights(f"'{repository}' on the hub", list(sizes), instead)
         index = read_index(fetch_settings(repository, commit, code) / INDEX)
-        shards = shards_for(index, None if wanted is None else list(wanted(list(index))))
-    names = _settings(sizes, code) + shards
+        weights = files_for(index, None if wanted is None else list(wanted(list(index))))
+    names = _settings(sizes, code) + weights
     planned = sum(sizes.get(name, 0) for name in names if not _cached(repository, commit, name))
     if planned:
-        held = f"{len(shards)} of {len(set(index.values()))}" if index else "1 of 1"
+        held = f"{len(weights)} of {len(set(index.values()))}" if index else "1 of 1"
         announce(
             f"{repository} at {commit[:7]}: downloading {_readable(planned)} "
-            f"(weights: {held} files, {_readable(sum(sizes.get(name, 0) for name in shards))})"
+            f"(weights: {held} files, {_readable(sum(sizes.get(name, 0) for name in weights))})"
         )
-    found = {name: _download(repository, commit, name) for name in names}
-    return _linked(repository, commit, found, index, shards)
+    paths = {name: _download(repository, commit, name) for name in names}
+    return _linked(repository, commit, paths, index, weights)
 
 
 def _conversion(repository):
@@ -163,25 +175,25 @@ def _conversion(repository):
         offered = HfApi().get_repo_discussions(
             repository, author=CONVERTER, discussion_type="pull_request"
         )
-        found = next((each for each in offered if each.author == CONVERTER), None)
+        request = next((request for request in offered if request.author == CONVERTER), None)
     except (HTTPError, OSError, KeyError, ValueError):
-        found = None
-    if found is None:
+        request = None
+    if request is None:
         return "convert them to safetensors in a local folder"
-    return f"the hub's converter offers safetensors: {repository}@{found.git_reference}"
+    return f"the hub's converter offers safetensors: {repository}@{request.git_reference}"
 
 
-def _linked(repository, commit, found, index, shards):
-    """A folder of links to the files of the shared cache, with an index of these shards alone."""
-    folder = _home(repository, commit) / sha256("\n".join(sorted(found)).encode()).hexdigest()[:12]
-    if not all((folder / name).is_file() for name in found):
+def _linked(repository, commit, paths, index, weights):
+    """A folder of links into the shared cache, with an index of these weight files alone."""
+    folder = _home(repository, commit) / sha256("\n".join(sorted(paths)).encode()).hexdigest()[:12]
+    if not all((folder / name).is_file() for name in paths):
         with store.new_folder(folder) as temporary:
-            for name, path in found.items():
+            for name, path in paths.items():
                 (temporary / name).parent.mkdir(parents=True, exist_ok=True)
                 if name != INDEX:
                     (temporary / name).symlink_to(path.resolve())
             if index:
-                kept = {name: file for name, file in index.items() if file in shards}
+                kept = {name: file for name, file in index.items() if file in weights}
                 (temporary / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": kept}))
     return folder
 
@@ -210,8 +222,8 @@ def _home(repository, commit):
     return home / repository.replace("/", "--") / commit
 
 
-def _answered(error):
-    """The status that the hub answered with, or None if no answer came."""
+def _status(error):
+    """The HTTP status of the hub's answer, or None if no answer came."""
     response = getattr(error, "response", None)
     return getattr(response, "status_code", None)
 
@@ -222,8 +234,10 @@ def _readable(size):
 
 @contextmanager
 def _said(repository, revision):
-    """Say what went wrong with the hub in one sentence of our own: theirs may hold addresses with
-    signatures."""
+    """Turn errors of the hub into one sentence of ours; theirs may hold addresses with signatures.
+
+    raises: ReportError
+    """
     page = f"https://huggingface.co/{repository}"
     folder = "or give a local folder"
     try:
@@ -256,7 +270,7 @@ def _failed(repository, error, folder):
             "Free some disk space, or name another folder in HF_HOME."
         )
     reasons = [error, error.__cause__, error.__context__]
-    status = next(filter(None, map(_answered, reasons)), None)
+    status = next(filter(None, map(_status, reasons)), None)
     if status in (401, 403):
         return ReportError(
             f"the hub refuses '{repository}' ({status}): log in with `hf auth login` and see that "

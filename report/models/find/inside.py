@@ -1,12 +1,14 @@
 """Of a model in a folder, nothing is read that lies elsewhere on this machine."""
 
+from pathlib import Path
+
 from report.errors import ReportError
 
 DEEPER = ("additional_chat_templates/*", "[!.]*/**/*.py")
 """What is read from folders inside a checkpoint's, besides what lies in it."""
 
 
-def require_inside(folder):
+def require_inside(folder: Path) -> None:
     """Stop for a link that leads out of a model's folder, to a file or to another folder.
 
     folder: resolved Path. In the cache of Hugging Face tools, a folder of a commit has links to the

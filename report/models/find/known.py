@@ -22,7 +22,7 @@ class Preset:
     chat: bool = False
 
 
-def number_of_layers(value):
+def number_of_layers(value: int | str | None) -> int | str | None:
     """How many layers, from the first, a text asks for: 4 for "0-3" and for "4"; or "all".
 
     raises: ValueError saying what is allowed
@@ -44,12 +44,12 @@ def number_of_layers(value):
     return int(end) + 1
 
 
-def embedded_models():
+def embedded_models() -> list[str]:
     """Names of the models that ship inside the package, sorted."""
     return sorted(path.parent.name for path in EMBEDDED.glob("*/config.json"))
 
 
-def about(preset, layers):
+def about(preset: Preset, layers: int | None) -> str:
     """What a reader should know of a preset before it is measured, in one sentence.
 
     layers: how many layers, from the first, will be measured; None for all
@@ -61,16 +61,16 @@ def about(preset, layers):
 
 
 @functools.cache
-def presets():
+def presets() -> dict[str, Preset]:
     """dict of hub id -> Preset."""
     return {name: Preset(**values) for name, values in tomllib.loads(PRESETS.read_text()).items()}
 
 
-def did_you_mean(name):
+def did_you_mean(name: str) -> str:
     """ " Did you mean …?" with the nearest known names, or "" if none is near."""
     known = {known.lower(): known for known in (*embedded_models(), *presets())}
     short = {known.split("/")[-1].lower(): known for known in presets()}
     wanted = name.partition("@")[0].lower()
-    near = [known[each] for each in get_close_matches(wanted, known, 2)]
-    near += [short[each] for each in get_close_matches(wanted.split("/")[-1], short, 2)]
+    near = [known[match] for match in get_close_matches(wanted, known, 2)]
+    near += [short[match] for match in get_close_matches(wanted.split("/")[-1], short, 2)]
     return f" Did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""

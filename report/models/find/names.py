@@ -16,8 +16,9 @@ from report.text import quoted
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 COMMIT = re.compile(r"[0-9a-f]{40}")
-LOCK = "models.lock.json"
-"""File in a project's folder: the commit of every model from the hub, as first resolved."""
+COMMITS = "models.lock.json"
+"""File in a project's folder: the commit of every model from the hub, recorded when it was first
+used."""
 
 
 @dataclass(frozen=True)
@@ -34,19 +35,19 @@ class Source:
     """Commit on the hub, 40 hex digits; None elsewhere."""
 
     @property
-    def command_name(self):
+    def command_name(self) -> str:
         """The name that finds the same model again, without the folders of this machine."""
         return f"{self.name}@{self.revision}" if self.origin == "hub" else self.name
 
 
-def find(name, lock=None, ask=True):
+def find(name: str | Path, commits: str | Path | None = None, ask: bool = True) -> Source:
     """The model that a name stands for.
 
-    name: str or Path: an embedded model; else a folder with config.json; else a folder inside one
-        of these or inside any other, `folder@revision`; else `owner/model` on the hub, with
-        `@branch`, `@tag` or `@commit` if not the commit that was recorded
-    lock: path of a `models.lock.json` in which commits are looked up and recorded, or None
-    ask: whether to ask the hub for a commit that is not recorded; else it stays None
+    name: tried in this order: an embedded model; a folder with config.json; `model@revision`, a
+        folder inside an embedded model or any folder; `owner/model` on the hub, perhaps with
+        `@branch`, `@tag` or `@commit`
+    commits: path of the recorded commits (`COMMITS`), looked up there and added to; None for none
+    ask: whether to ask the hub for a commit that is not recorded; if not, it stays None
     returns: Source
     raises: ReportError if there is none, a folder has no such revision (it lists those it has), or
         a commit must be asked for and the hub cannot be
@@ -73,7 +74,7 @@ def find(name, lock=None, ask=True):
             f"({', '.join(known.embedded_models())}) nor a folder with a checkpoint (config.json, "
             f"*.safetensors, tokenizer.json) nor owner/model on the hub.{known.did_you_mean(name)}"
         )
-    return Source(repository, "hub", revision=_commit(repository, revision, lock, ask))
+    return Source(repository, "hub", revision=_commit(repository, revision, commits, ask))
 
 
 def _in_folder(name, folder):
@@ -81,7 +82,7 @@ def _in_folder(name, folder):
     return Source(name, "folder", folder.resolve())
 
 
-def is_here(name):
+def is_here(name: str) -> bool:
     """Whether a name stands for an embedded model or a folder with a checkpoint on this machine."""
     if name in known.embedded_models() or _is_checkpoint(_folder(name)):
         return True
@@ -89,7 +90,7 @@ def is_here(name):
     return model is not None and _is_checkpoint(_folder(model / revision))
 
 
-def called(name):
+def called(name: str | Path) -> str:
     """What pages call the model in a folder, be it here or not: the folder's name, with the
     revision's after "@"."""
     model, at, revision = str(name).rpartition("@")
@@ -127,12 +128,17 @@ def _is_checkpoint(folder):
     return folder is not None and (folder / "config.json").is_file()
 
 
-def alternatives(names):
+def alternatives(names: str | Path) -> list[str]:
     """The names in "owner/model or folder or embedded", list of str."""
     return [name.strip() for name in re.split(r"\s+or\s+", str(names))]
 
 
-def find_first(names, lock=None, layers=None, ask=True):
+def find_first(
+    names: str | Path,
+    commits: str | Path | None = None,
+    layers: int | str | None = None,
+    ask: bool = True,
+) -> Source:
     """The first of several models that is on this machine, as `find` finds it.
 
     names: str, "owner/model or folder or embedded"; a single name is found wherever it is. What is
@@ -144,22 +150,22 @@ def find_first(names, lock=None, layers=None, ask=True):
     *first, last = alternatives(names)
     for name in first:
         if is_here(name):
-            return find(name, lock)
+            return find(name, commits)
         repository, _, revision = name.partition("@")
         if HUB_ID.fullmatch(repository):
-            commit = _in_cache(repository, revision, lock, layers)
+            commit = _in_cache(repository, revision, commits, layers)
             if commit:
                 return find(f"{repository}@{commit}")
-    return find(last, lock, ask)
+    return find(last, commits, ask)
 
 
-def _in_cache(repository, revision, lock, layers):
+def _in_cache(repository, revision, commits, layers):
     """The commit of a model from the hub whose files are all here, or None."""
     try:
         from report.models.find import hub
     except ModuleNotFoundError:  # nothing that measures is installed
         return None
-    recorded = read_lock(lock) if lock else {}
+    recorded = recorded_commits(commits) if commits else {}
     wanted = f"{repository}@{revision}" if revision else repository
     if layers is None and repository in known.presets():
         layers = known.number_of_layers(known.presets()[repository].layers)
@@ -167,7 +173,7 @@ def _in_cache(repository, revision, lock, layers):
     return hub.cached_commit(repository, recorded.get(wanted) or revision or "main", count)
 
 
-def model_folder(name):
+def model_folder(name: str | Path) -> Path:
     """Folder of a model that is on this machine; ReportError as `find`."""
     source = find(name)
     if source.folder is None:
@@ -196,12 +202,12 @@ def _what_it_has(folder):
     return ""
 
 
-def _commit(repository, revision, lock, ask):
+def _commit(repository, revision, commits, ask):
     """The commit to use: the one named, else the one recorded, else the hub's, recorded now."""
     if COMMIT.fullmatch(revision):
         return revision
     wanted = f"{repository}@{revision}" if revision else repository
-    recorded = read_lock(lock) if lock else {}
+    recorded = recorded_commits(commits) if commits else {}
     if wanted not in recorded and not ask:
         return None
     if wanted not in recorded:
@@ -213,14 +219,14 @@ def _commit(repository, revision, lock, ask):
                 "`make setup` or `pip install -e '.[measure]'`."
             ) from error
         recorded[wanted] = hub.resolve(repository, revision or "main")
-        if lock:
+        if commits:
             text = json.dumps(dict(sorted(recorded.items())), indent=2) + "\n"
-            files.write_text(lock, text)
+            files.write_text(commits, text)
     return recorded[wanted]
 
 
-def read_lock(path):
-    """The commits recorded in a lock file, as dict of name -> 40 hex digits; {} if there is none.
+def recorded_commits(path: str | Path) -> dict[str, str]:
+    """The recorded commits: dict of name -> 40 hex digits; {} if there is no such file.
 
     raises: ReportError if the file holds anything else
     """
@@ -228,9 +234,9 @@ def read_lock(path):
     if not path.is_file():
         return {}
     try:
-        found = json.loads(path.read_text("utf-8"))
-        if all(COMMIT.fullmatch(commit) for commit in found.values()):
-            return found
+        commits = json.loads(path.read_text("utf-8"))
+        if all(COMMIT.fullmatch(commit) for commit in commits.values()):
+            return commits
     except (ValueError, AttributeError, TypeError):
         pass
     raise ReportError(

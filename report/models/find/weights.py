@@ -10,9 +10,12 @@ import json
 import math
 import operator
 import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from report.errors import ReportError
+from report.text import strict_json
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -28,7 +31,7 @@ AFTER_LAYERS = re.compile(
 """Tensors, outside the layers, that a model uses after its last layer."""
 
 
-def weight_map(folder):
+def weight_map(folder: str | Path) -> dict[str, str]:
     """dict of each tensor's name to the name of the file that holds it.
 
     folder: a checkpoint, as save_pretrained writes it; a single file counts before an index, as
@@ -43,7 +46,9 @@ def weight_map(folder):
     raise no_weights(f"model folder '{folder.name}'", [path.name for path in folder.iterdir()])
 
 
-def no_weights(whose, names, instead="convert them to safetensors"):
+def no_weights(
+    whose: str, names: Iterable[str], instead: str = "convert them to safetensors"
+) -> ReportError:
     """The ReportError for a checkpoint whose files, of these `names`, hold no usable weights.
 
     instead: what to do where there are weights, but pickled ones
@@ -54,16 +59,19 @@ def no_weights(whose, names, instead="convert them to safetensors"):
             f"{whose} has weights only as pickle ({pickled[0]}), which can run code when opened "
             f"and is refused; {instead}"
         )
-    return ReportError(f"{whose} has no weights; it needs {SINGLE}, or its shards and {INDEX}")
+    return ReportError(f"{whose} has no weights; it needs {SINGLE}, or weight files and {INDEX}")
 
 
-def read_index(path):
-    """The weight map of a sharded checkpoint's index: tensor name -> file name."""
+def read_index(path: Path) -> dict[str, str]:
+    """The weight map that an index states: dict of tensor name -> name of its weight file.
+
+    raises: ReportError if it is no index, or names files elsewhere
+    """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
-        plain = [name for name in found.values() if _is_plain(name)]
-        if len(plain) == len(found) > 0:
-            return dict(found)
+        files = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
+        plain = [name for name in files.values() if _is_plain(name)]
+        if len(plain) == len(files) > 0:
+            return dict(files)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     raise ReportError(
@@ -77,14 +85,14 @@ def _is_plain(name):
     return Path(name).name == name and name not in (".", "..") and "\0" not in name
 
 
-def weight_files(folder, names=None):
+def weight_files(folder: str | Path, names: Iterable[str] | None = None) -> list[Path]:
     """Paths of the files that hold the weights, sorted; each is there and has all its bytes.
 
     names: tensors wanted; None for all
     raises: ReportError naming the first file that is missing, cut short or damaged
     """
     folder = Path(folder)
-    needed = shards_for(weight_map(folder), names)
+    needed = files_for(weight_map(folder), names)
     lacking = [name for name in needed if not (folder / name).is_file()]
     if lacking:
         raise ReportError(
@@ -96,7 +104,7 @@ def weight_files(folder, names=None):
     return [folder / name for name in needed]
 
 
-def shards_for(tensor_files, names=None):
+def files_for(tensor_files: dict[str, str], names: Sequence[str] | None = None) -> list[str]:
     """Names of the files that hold some tensors, sorted.
 
     tensor_files: dict as `weight_map` returns it; names: tensors wanted, None for all
@@ -112,17 +120,17 @@ def shards_for(tensor_files, names=None):
     return sorted({tensor_files[name] for name in wanted})
 
 
-def layer_of(name):
+def layer_of(name: str) -> int | None:
     """The index of the layer that a tensor belongs to, or None: 3 for "model.layers.3.mlp.up"."""
     return next((int(part) for part in name.split(".") if part.isdecimal()), None)
 
 
-def first_layers(names, count):
+def first_layers(names: Iterable[str], count: int) -> list[str]:
     """The tensors needed to reach the attention of layer `count - 1`, of those named.
 
     names: iterable of the checkpoint's own tensor names
-    Left out: later layers, what comes after the last layer, and towers for images or sound. What is
-    in doubt is kept: too many tensors cost time, too few a wrong model.
+    Later layers are left out, and so is what comes after the last layer or reads images or sound.
+    In doubt a tensor is kept: one too many costs time, one too few makes a wrong model.
     """
     return [name for name in names if _is_needed(name, count)]
 
@@ -134,7 +142,7 @@ def _is_needed(name, count):
     return not AFTER_LAYERS.search(name) if layer is None else layer < count
 
 
-def read_header(path):
+def read_header(path: str | Path) -> dict[str, dict[str, Any]]:
     """The tensors of a safetensors file, by name.
 
     returns: dict of name -> {"dtype": "F32", "shape": [...], "span": (start, end)}, the span in
@@ -148,7 +156,7 @@ def read_header(path):
             length = int.from_bytes(file.read(8), "little")
             if not 2 <= length <= min(whole - 8, 100_000_000):
                 raise ValueError("its first bytes are not the length of a header")
-            header = json.loads(file.read(length), object_pairs_hook=_object)
+            header = strict_json(file.read(length))
         tensors = {
             name: {
                 "dtype": str(entry["dtype"]),
@@ -183,19 +191,11 @@ def read_header(path):
 
 BITS = {"F64": 64, "F32": 32, "F16": 16, "BF16": 16, "I64": 64, "I32": 32, "I16": 16, "I8": 8}
 BITS |= {"U64": 64, "U32": 32, "U16": 16, "U8": 8, "BOOL": 8, "F8_E4M3": 8, "F8_E5M2": 8}
-"""Of a number of each dtype; of others the size is not compared."""
-
-
-def _object(pairs):
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name comes twice")
-    return found
+"""Bits of a number of each dtype. The sizes of tensors of other dtypes are not checked."""
 
 
 def _require_side_by_side(tensors, start, where):
-    """Stop if two tensors overlap, if bytes lie between, or if one has other bytes than its shape
-    takes."""
+    """Stop if tensors overlap or leave gaps, or if one has another size than its shape needs."""
     for name, tensor in sorted(tensors.items(), key=lambda item: item[1]["span"]):
         (begin, end), shape = tensor["span"], tensor["shape"]
         if begin != start or end < begin or min(shape, default=0) < 0:
@@ -212,10 +212,13 @@ def _require_side_by_side(tensors, start, where):
         start = end
 
 
-def parameters(folder, wanted=None):
+def parameters(
+    folder: str | Path, wanted: Callable[[list[str]], Iterable[str]] | None = None
+) -> int:
     """How many numbers a checkpoint's tensors hold.
 
     wanted: function of the names of all tensors -> the names that count; None for all
+    raises: ReportError as `weight_files`
     """
     names = None if wanted is None else wanted(list(weight_map(folder)))
     headers = [read_header(path) for path in weight_files(folder, names)]
@@ -223,12 +226,13 @@ def parameters(folder, wanted=None):
     return sum(math.prod(tensors[name]["shape"]) for name in (names or tensors))
 
 
-def weights_sha256(folder, count=None):
+def weights_sha256(folder: str | Path, count: int | None = None) -> str:
     """Checksum of a checkpoint's weights, in hexadecimal.
 
     count: first layers that are measured, None for all
     returns: for all layers the SHA-256 of the weight files, one after the other; for the first
         layers that of the tensors that these need, each with its name, dtype and shape, by name
+    raises: ReportError as `weight_files`
     """
     digest = hashlib.sha256()
     if count is None:

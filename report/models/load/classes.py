@@ -3,12 +3,15 @@
 Code that a checkpoint brings along is run only for a model whose name was given for this.
 """
 
+from typing import Any
+
 import transformers
 from transformers import (
     CONFIG_MAPPING,
     MODEL_FOR_CAUSAL_LM_MAPPING,
     AutoModel,
     AutoModelForCausalLM,
+    PretrainedConfig,
     PreTrainedModel,
 )
 
@@ -24,12 +27,14 @@ TEXT_PART = {
 names of the wrapper's tensors become its own. Without this its weights would be random."""
 
 
-def require_known(raw, name, trusted):
+def require_known(raw: dict[str, Any], name: str, trusted: str | None) -> bool:
     """Stop for an architecture that only code inside the checkpoint, or nothing here, can build.
 
     raw: dict, the content of config.json; name: of the model; trusted: the model name that the user
         gave for running its code, or None
     returns: whether the checkpoint's own code is to be run
+    raises: ReportError saying how to allow the checkpoint's code, or that the architecture is
+        unknown
     """
     own_code = raw.get("auto_map") or {}
     if not isinstance(own_code, dict):
@@ -57,15 +62,17 @@ def require_known(raw, name, trusted):
 def _require_own(own_code, name):
     """Stop for code of another repository than the one that is trusted."""
     for named in own_code.values():
-        for each in named if isinstance(named, list) else [named]:
-            if "--" in str(each):
+        for reference in named if isinstance(named, list) else [named]:
+            if "--" in str(reference):
                 raise ReportError(
-                    f"model '{name}' names code of another model ({each}), which is not trusted by "
-                    "trusting this one; copy that code into the folder and read it"
+                    f"model '{name}' names code of another model ({reference}), which is not "
+                    "trusted by trusting this one; copy that code into the folder and read it"
                 )
 
 
-def model_class(config, name, own_code=False):
+def model_class(
+    config: PretrainedConfig, name: str, own_code: bool = False
+) -> tuple[type, PretrainedConfig, dict[str, str]]:
     """The class that loads a checkpoint, the config it takes, and how names of tensors change.
 
     config: as AutoConfig reads it; name: of the model, for messages; own_code: whether the
@@ -85,9 +92,9 @@ def model_class(config, name, own_code=False):
         if architecture in TEXT_PART:
             alone, renamed = TEXT_PART[architecture]
             return getattr(transformers, alone), config.get_text_config(), dict(renamed)
-        found = getattr(transformers, architecture, None)
-        if isinstance(found, type) and issubclass(found, PreTrainedModel):
-            return found, config, {}
+        saved_by = getattr(transformers, architecture, None)
+        if isinstance(saved_by, type) and issubclass(saved_by, PreTrainedModel):
+            return saved_by, config, {}
     causal = "AutoModelForCausalLM" in (getattr(config, "auto_map", None) or {})
     if (own_code and causal) or type(config) in MODEL_FOR_CAUSAL_LM_MAPPING:
         return AutoModelForCausalLM, config, {}

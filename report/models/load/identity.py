@@ -1,11 +1,15 @@
 """What identifies a loaded model: the facts that its pages and datasets state."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 from torch import nn
+from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from report import files
 from report.models.attention.structure import structure, text_config
+from report.models.find.names import Source
 from report.models.find.weights import NOT_TEXT
 
 TOKENIZER_FILES = (
@@ -19,17 +23,19 @@ TOKENIZER_FILES = (
 )
 
 CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")
-"""What configs call the most tokens of a text; those of ALiBi models that name none have none."""
+"""What configs call the most tokens of a text. ALiBi models may state none: they have no limit."""
 
 STEPS = {"training.json": "steps", "trainer_state.json": "global_step"}
-"""Files beside a checkpoint that say after how many steps it was saved -> under which name: those
-of this project's training, and of transformers' Trainer."""
+"""Files beside a checkpoint -> the name under which they say after how many steps it was saved. The
+first is written by this project's training, the second by transformers' Trainer."""
 
 POSITION_EMBEDDINGS = ("wpe", "embed_positions", "position_embeddings", "positions_embed")
 """What models call the embedding of a token's absolute position."""
 
 
-def identity(source, folder, model, tokenizer):
+def identity(
+    source: Source, folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+) -> dict[str, Any]:
     """The facts about a model that do not depend on how it is measured, as a dict for JSON.
 
     source: names.Source; folder: where its files are; model, tokenizer: of transformers
@@ -55,7 +61,7 @@ def identity(source, folder, model, tokenizer):
     }
 
 
-def vocabulary(model):
+def vocabulary(model: PreTrainedModel) -> int:
     """How many tokens a model has embeddings for."""
     try:
         return model.get_input_embeddings().weight.shape[0]
@@ -63,19 +69,19 @@ def vocabulary(model):
         return text_config(model).vocab_size
 
 
-def training_step(folder):
+def training_step(folder: Path) -> int | None:
     """After how many training steps a checkpoint was saved, int; None if no file beside it says."""
     for name, key in STEPS.items():
         try:
-            found = json.loads((folder / name).read_text("utf-8")).get(key)
+            step = json.loads((folder / name).read_text("utf-8")).get(key)
         except (OSError, ValueError, AttributeError):
             continue
-        if isinstance(found, int) and found >= 0:
-            return found
+        if isinstance(step, int) and step >= 0:
+            return step
     return None
 
 
-def head_dim(config):
+def head_dim(config: PretrainedConfig) -> int:
     """Length of a head's query: as the config says, else the hidden size shared out."""
     for name in ("qk_head_dim", "head_dim"):
         if getattr(config, name, None):
@@ -83,7 +89,7 @@ def head_dim(config):
     return config.hidden_size // config.num_attention_heads
 
 
-def context(model):
+def context(model: PreTrainedModel) -> int | None:
     """The most tokens that a text may have, or None where the model sets no limit.
 
     Where positions are embedded, the rows of that embedding count: RoBERTa keeps the first rows for
@@ -108,14 +114,14 @@ def _usable_rows(embedding):
     return embedding.num_embeddings - unused
 
 
-def tokenizer_files(folder):
+def tokenizer_files(folder: Path) -> list[Path]:
     """The files that define a folder's tokenizer: tokenizer.json alone where it is there, else
     those of an older kind; [] if there are none."""
-    found = [folder / name for name in TOKENIZER_FILES if (folder / name).is_file()]
-    return found[:1] if found and found[0].name == "tokenizer.json" else found
+    paths = [folder / name for name in TOKENIZER_FILES if (folder / name).is_file()]
+    return paths[:1] if paths and paths[0].name == "tokenizer.json" else paths
 
 
-def special_tokens_added(tokenizer):
+def special_tokens_added(tokenizer: PreTrainedTokenizerBase) -> list[str]:
     """Texts of the special tokens that the tokenizer puts around every text."""
     encoded = tokenizer("a", return_special_tokens_mask=True)
     pairs = zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True)

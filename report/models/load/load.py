@@ -1,23 +1,24 @@
 """Load a language model, or the part of it that a study needs, and say exactly what was loaded."""
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from report.errors import ReportError
-from report.models.attention.structure import structure
+from report.models.attention.structure import LayerStructure, structure
 from report.models.find import names, weights
 from report.models.load.fitting import require_layers_held, require_shapes
 from report.models.load.identity import identity
 from report.models.load.memory import enough_memory
 from report.models.load.placement import device_named, placement
 from report.models.load.settings import from_pretrained, read_settings
-from report.models.partial.model import open_partial
+from report.models.partial.model import Partial, open_partial
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -33,45 +34,45 @@ class LoadedModel:
         was saved, None if nothing beside it says), alibi_factor,
         special_tokens_added (their texts, in the order of the passage); never a path
     folder: where its files are
-    partial: what runs a model whose weights are not all in memory (see partial.py), or None
+    partial: what runs a model whose weights are not all in memory (see `partial`), or None
     checked: the numbers of the self-check once it ran
     """
 
     model: PreTrainedModel
-    tokenizer: Any
-    identity: dict
+    tokenizer: PreTrainedTokenizerBase
+    identity: dict[str, Any]
     folder: Path
-    partial: Any = None
-    checked: dict | None = None
+    partial: Partial | None = None
+    checked: dict[str, Any] | None = None
 
     @property
-    def measured_layers(self):
+    def measured_layers(self) -> int:
         """How many layers, from the first, are measured."""
         return self.identity["layers_measured"]
 
     @cached_property
-    def structure(self):
+    def structure(self) -> list[LayerStructure]:
         """The layers, first to last: list of LayerStructure."""
         return structure(self.model)
 
     @cached_property
-    def weights_sha256(self):
+    def weights_sha256(self) -> str:
         """Checksum of the weights as stored; it reads all that is measured, so only on demand."""
         all_measured = self.measured_layers == self.identity["num_hidden_layers"]
         return weights.weights_sha256(self.folder, None if all_measured else self.measured_layers)
 
 
 def load_model(
-    name,
+    name: str | Path | names.Source,
     *,
-    layers=None,
-    dtype="float32",
-    device="auto",
-    trust_remote_code=None,
-    alibi_factor=1,
-    layer_by_layer=None,
-    announce=print,
-):
+    layers: int | None = None,
+    dtype: str = "float32",
+    device: str = "auto",
+    trust_remote_code: str | None = None,
+    alibi_factor: float = 1,
+    layer_by_layer: bool | None = None,
+    announce: Callable[[str], None] = print,
+) -> LoadedModel:
     """Load a model: an embedded one, one in a folder, or one on the hub.
 
     name: str or Path as `names.find` takes it, or the Source that it returned
@@ -111,16 +112,16 @@ def load_model(
     return LoadedModel(model.eval(), settings.tokenizer, facts, folder, opened)
 
 
-def devices(model, device):
+def devices(model: PreTrainedModel, device: torch.device) -> str:
     """Names of the devices that a model's weights are on: all of its map, if it was spread."""
     spread = set(getattr(model, "hf_device_map", {}).values()) or {device}
     return ", ".join(
-        sorted(f"cuda:{each}" if isinstance(each, int) else str(each) for each in spread)
+        sorted(f"cuda:{place}" if isinstance(place, int) else str(place) for place in spread)
     )
 
 
 def _fetch(settings, wanted, announce):
-    """The folder of a model on the hub, with the shards that the wanted tensors are in."""
+    """The folder of a model on the hub, with the weight files that hold the wanted tensors."""
     from report.models.find import hub
 
     return hub.fetch_weights(

@@ -1,6 +1,7 @@
 """How much memory there is, and one sentence where it was not enough."""
 
 import errno
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +17,7 @@ SAID = ("out of memory", "not enough memory", "can't allocate memory", "ALLOC_FA
 
 
 @contextmanager
-def enough_memory(what):
+def enough_memory(what: str) -> Iterator[None]:
     """Within the context, running out of memory is a ReportError that says what to reduce.
 
     what: what was going on, e.g. "loading the weights"
@@ -33,19 +34,19 @@ def enough_memory(what):
         ) from error
 
 
-def is_lack_of_memory(error):
+def is_lack_of_memory(error: BaseException) -> bool:
     """Whether an exception says that memory ran out."""
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     return getattr(error, "errno", None) == errno.ENOMEM or any(part in str(error) for part in SAID)
 
 
-def fits(size, device):
+def fits(size: int, device: torch.device) -> bool:
     """Whether a model of `size` bytes can be loaded whole on a device."""
     return size <= SHARE * available(device)
 
 
-def available(device):
+def available(device: torch.device) -> float:
     """Bytes of free memory of a torch.device; infinite where nobody says."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]

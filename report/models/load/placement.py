@@ -11,7 +11,7 @@ from report.models.load.memory import SHARE, available, fits
 DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
 
 
-def device_named(name):
+def device_named(name: str) -> torch.device:
     """The torch.device that a name stands for; one that is there.
 
     name: "cpu", "cuda", "cuda:1", or "auto": CUDA where there is one
@@ -30,7 +30,9 @@ def device_named(name):
     return device
 
 
-def placement(size, name, device, layer_by_layer=None):
+def placement(
+    size: int, name: str, device: torch.device, layer_by_layer: bool | None = None
+) -> str:
     """How weights are kept.
 
     size: their bytes as computed with; name: of the device as asked for; device: what it stands for
@@ -58,11 +60,11 @@ def _fits_on_all(size):
     return size <= SHARE * sum(map(available, gpus))
 
 
-def use_threads(number):
+def use_threads(number: int) -> None:
     """Let torch compute with so many threads in this process."""
     torch.set_num_threads(number)
 
 
-def has_cuda():
+def has_cuda() -> bool:
     """Whether this torch can use a GPU of this machine."""
     return torch.cuda.is_available()

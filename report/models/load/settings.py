@@ -2,10 +2,16 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from huggingface_hub.errors import StrictDataclassError
-from transformers import AutoConfig, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoTokenizer,
+    PretrainedConfig,
+    PreTrainedTokenizerBase,
+)
 from transformers.utils import logging
 
 from report.errors import ReportError
@@ -28,19 +34,22 @@ class Settings:
 
     source: names.Source
     own_code: bool
-    config: Any
+    config: PretrainedConfig
     model_class: type
-    renamed: dict
-    tokenizer: Any
+    renamed: dict[str, str]
+    tokenizer: PreTrainedTokenizerBase
     quantised: str | None
 
     @property
-    def name(self):
+    def name(self) -> str:
         """What the model is called."""
         return self.source.name
 
-    def number_of_layers(self, asked):
-        """How many layers are measured of those that are there; `asked` None means all."""
+    def number_of_layers(self, asked: int | None) -> int:
+        """How many layers are measured of those that are there; `asked` None means all.
+
+        raises: ReportError if more are asked for than there are, or none
+        """
         there = self.config.get_text_config(decoder=True).num_hidden_layers
         if asked is not None and not 1 <= asked <= there:
             raise ReportError(
@@ -50,7 +59,7 @@ class Settings:
         return asked or there
 
 
-def read_settings(source, trust_remote_code):
+def read_settings(source: names.Source, trust_remote_code: str | None) -> Settings:
     """Config, class and tokenizer of a model; of one on the hub these files are fetched first.
 
     source: `names.Source`; trust_remote_code: name of the model whose own code may run, or None
@@ -85,10 +94,11 @@ def _load_tokenizer(name, folder, own_code):
     return from_pretrained(name, "its tokenizer", AutoTokenizer, folder, trust_remote_code=own_code)
 
 
-def from_pretrained(name, what, loader, folder, **options):
-    """Call a loader of transformers on local files only, its errors said in one sentence.
+def from_pretrained(name: str, what: str, loader: type, folder: Path, **options) -> Any:
+    """Call a loader of transformers on local files only; its errors become one sentence.
 
-    Damaged files make it, and the libraries below it, raise whatever comes.
+    Damaged files make transformers and the libraries below it raise exceptions of any kind.
+    raises: ReportError
     """
     try:
         with _quiet():

@@ -2,6 +2,8 @@
 
 import json
 import re
+from pathlib import Path
+from typing import Any
 
 from report.errors import ReportError
 
@@ -13,11 +15,11 @@ MOST = (
         10**8,
     ),
 )
-"""What the name of a number ends with -> the most that any model has, and more. What is larger is
-refused, for memory would be asked for by it before the weights are compared with it."""
+"""Endings of a setting's name -> a number that is more than any model has. Larger ones are refused
+before memory is allocated by them, which happens before weights are compared with the config."""
 
 
-def read_config(folder, name):
+def read_config(folder: Path, name: str) -> dict[str, Any]:
     """The content of config.json, a dict that names a model_type.
 
     folder: Path; name: of the model, for messages

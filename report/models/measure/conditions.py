@@ -1,12 +1,16 @@
 """Measure the conditions of prompts: attention received, and what a filler changes."""
 
+from collections.abc import Callable
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from report.errors import ReportError
+from report.inputs.conditions import Condition
 from report.measurements.conditions import COMPARED, OVER_ROWS, ConditionStatistics, statistics_of
-from report.measurements.decomposition import Scores
+from report.measurements.factors import Factors, Scores
 from report.measurements.received import (
     REDUCTIONS,
     Received,
@@ -15,13 +19,21 @@ from report.measurements.received import (
     total_variation,
 )
 from report.models.attention.kernel import streaming_attention
+from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.attention.self_check import checked
 from report.models.measure.passage import require_measurable
-from report.models.text.segments import align, segmented
+from report.models.text.segments import SegmentedText, align, segmented
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 
-def measure_conditions(loaded, prompts, progress=None):
+def measure_conditions(
+    loaded: "LoadedModel",
+    prompts: list[list[Condition]],
+    progress: Callable[..., None] | None = None,
+) -> list[ConditionStatistics]:
     """Measure every head on the conditions of many prompts.
 
     loaded: LoadedModel; checked as for a passage
@@ -32,7 +44,7 @@ def measure_conditions(loaded, prompts, progress=None):
     raises: ReportError as for a passage, or if the prompts' positions cannot be averaged
     """
     _require_alike(prompts)
-    texts = [[segmented(loaded, each.segments) for each in prompt] for prompt in prompts]
+    texts = [[segmented(loaded, condition.segments) for condition in prompt] for prompt in prompts]
     for text in (text for prompt in texts for text in prompt):
         require_measurable(loaded, text.token_ids)
     checked(loaded)
@@ -42,35 +54,35 @@ def measure_conditions(loaded, prompts, progress=None):
     at_once = len(prompts)
     if loaded.partial is None or not loaded.partial.layer_by_layer:
         at_once = 1
-    found = None
+    merged = None
     for start in range(0, len(prompts), at_once):
         part = slice(start, start + at_once)
         recorders = [recorders_of(loaded, prompt) for prompt in texts[part]]
         factor = loaded.identity["alibi_factor"]
-        runs = [Run(each.text.token_ids, each, factor) for prompt in recorders for each in prompt]
+        runs = [Run(one.text.token_ids, one, factor) for prompt in recorders for one in prompt]
         run_texts(loaded, runs, _counting(progress, done, number))
         done += len(runs)
         measured = [
-            [each.statistics(condition) for each, condition in zip(*pair, strict=True)]
+            [recorder.statistics(condition) for recorder, condition in zip(*pair, strict=True)]
             for pair in zip(recorders, prompts[part], strict=True)
         ]
-        if found is not None:
-            measured.insert(0, found)
-        found = [
+        if merged is not None:
+            measured.insert(0, merged)
+        merged = [
             reduce(ConditionStatistics.merge, condition)
             for condition in zip(*measured, strict=True)
         ]
-    return found
+    return merged
 
 
 def _require_alike(prompts):
     names = [[condition.name for condition in prompt] for prompt in prompts]
     if not names or not names[0]:
         raise ReportError("there is no prompt to measure; give at least one with one condition")
-    for number, each in enumerate(names):
-        if each != names[0] or len(set(each)) < len(each):
+    for number, conditions in enumerate(names):
+        if conditions != names[0] or len(set(conditions)) < len(conditions):
             raise ReportError(
-                f"prompt {number} has the conditions {', '.join(each)}, prompt 0 has "
+                f"prompt {number} has the conditions {', '.join(conditions)}, prompt 0 has "
                 f"{', '.join(names[0])}; give every prompt the same ones, each once"
             )
 
@@ -79,7 +91,7 @@ def _counting(progress, done, number):
     return progress and (lambda runs, _: progress(done + runs, number))
 
 
-def recorders_of(loaded, texts):
+def recorders_of(loaded: "LoadedModel", texts: list[SegmentedText]) -> list["ConditionRecorder"]:
     """A recorder for every condition of one prompt, to be run in this order.
 
     texts: list of SegmentedText; the first recorder keeps what the others are compared with
@@ -92,11 +104,10 @@ def recorders_of(loaded, texts):
     return [base, *others]
 
 
-class ConditionRecorder:
-    """Collects what one condition of one prompt shows, layer by layer; see `capture`."""
+class ConditionRecorder(Recorder):
+    """Collects what one condition of one prompt shows, layer by layer."""
 
     wants_factors = False
-    updates = None
 
     def __init__(self, loaded, text, base=None):
         """text: SegmentedText; base: the recorder of the first condition, which runs before"""
@@ -124,7 +135,9 @@ class ConditionRecorder:
         self.rows_of_base, self.rows = map(list, zip(*pairs, strict=True))
         self.compared = np.full((len(COMPARED), len(OVER_ROWS), *self.shape), np.nan)
 
-    def attention(self, layer, factors, value):
+    def attention(
+        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
+    ) -> torch.Tensor | None:
         """Compute one layer's context and measure what is received."""
         received = Received(factors.range(), factors.heads, self.rows)
         context = streaming_attention(factors, value, received.add, layer)
@@ -147,8 +160,8 @@ class ConditionRecorder:
         """What the filler's values add to the contexts, float [heads, rows, value_dim]."""
         weights = received.kept[..., self.filler]  # [heads, rows, filler]
         grouped = weights.unflatten(0, (len(value), -1)).flatten(1, 2)
-        found = grouped @ value[:, self.filler].to(weights.dtype)
-        return found.view(*weights.shape[:2], -1).cpu()
+        added = grouped @ value[:, self.filler].to(weights.dtype)
+        return added.view(*weights.shape[:2], -1).cpu()
 
     def _compare(self, layer, pattern, new):
         """The values of COMPARED, each float64 [heads, rows]; the last only if `new` is there."""
@@ -163,7 +176,7 @@ class ConditionRecorder:
             context, from_filler = new
             yield affine_error(context, old_context[:, rows], left, from_filler)
 
-    def statistics(self, condition):
+    def statistics(self, condition: Condition) -> ConditionStatistics:
         """Everything collected, once the prompt has been run."""
         positions = range(len(self.text.token_ids)) if self.base is None else self.counterpart
         return statistics_of(condition, self.text, self.received, self.compared, positions)

@@ -1,19 +1,33 @@
 """Measure a passage (factors, largest targets, updates) and a corpus (sums only)."""
 
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
 import numpy as np
+import torch
 
 from report.errors import ReportError
+from report.measurements.factors import Factors, Scores
 from report.measurements.head_statistics import HeadStatistics, row_sums
 from report.measurements.passage import PassageMeasurement
 from report.measurements.stored import stored
 from report.measurements.targets import SHOWN_TARGETS, LargestTargets, marker_count
 from report.models.attention.kernel import ROWS, streaming_attention
+from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.attention.self_check import checked
 from report.models.attention.updates import updates
 
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
-def measure_passage(loaded, token_ids, progress=None, rows=ROWS):
+
+def measure_passage(
+    loaded: "LoadedModel",
+    token_ids: list[int],
+    progress: Callable[..., None] | None = None,
+    rows: int = ROWS,
+) -> PassageMeasurement:
     """Measure every head of a model on one passage.
 
     loaded: LoadedModel; checked against its own plain forward the first time it is measured
@@ -30,28 +44,35 @@ def measure_passage(loaded, token_ids, progress=None, rows=ROWS):
     return recorder.measurement()
 
 
-def measure_corpus(loaded, texts, progress=None, rows=ROWS):
+def measure_corpus(
+    loaded: "LoadedModel",
+    texts: Iterable[list[int]],
+    progress: Callable[..., None] | None = None,
+    rows: int = ROWS,
+) -> HeadStatistics:
     """Measure every head's statistics over many texts, one layer's block of rows in memory.
 
-    arguments as of `measure_shard`
+    arguments as of `measure_batch`
     returns: HeadStatistics over all rows of all texts
     raises: ReportError as for a passage, or when there is no text
     """
-    return _not_empty(measure_shard(loaded, texts, progress=progress, rows=rows)[1])
+    statistics = measure_batch(loaded, texts, progress=progress, rows=rows)[1]
+    if not statistics.texts:
+        raise ReportError("the corpus has no text; give at least one text of 2 tokens")
+    return statistics
 
 
-def measure_all(loaded, token_ids, texts, progress=None):
-    """Measure a passage and a corpus; a model run layer by layer reads each layer once for both.
+def measure_batch(
+    loaded: "LoadedModel",
+    texts: Iterable[list[int]],
+    token_ids: list[int] | None = None,
+    progress: Callable[..., None] | None = None,
+    failed: dict[int, str] | None = None,
+    rows: int = ROWS,
+) -> tuple[PassageMeasurement | None, HeadStatistics]:
+    """Measure a batch of a corpus's texts, and perhaps a passage in the same run.
 
-    arguments as of `measure_shard`
-    returns: (PassageMeasurement, HeadStatistics)
-    """
-    passage, corpus = measure_shard(loaded, texts, token_ids, progress)
-    return passage, _not_empty(corpus)
-
-
-def measure_shard(loaded, texts, token_ids=None, progress=None, failed=None, rows=ROWS):
-    """Measure some texts of a corpus, and perhaps a passage in the same run.
+    A model that runs layer by layer reads each layer once for all of them.
 
     loaded: LoadedModel; checked as for a passage
     texts: iterable of lists of token ids
@@ -62,7 +83,7 @@ def measure_shard(loaded, texts, token_ids=None, progress=None, failed=None, row
         the reason. None: it raises
     rows: at a time
     returns: (PassageMeasurement or None, HeadStatistics over all rows of all other texts, which
-        can be merged with those of other shards)
+        can be merged with those of other batches)
     raises: ReportError as for a passage
     """
     if token_ids is not None:
@@ -81,19 +102,16 @@ def measure_shard(loaded, texts, token_ids=None, progress=None, failed=None, row
     return passage and passage.measurement(), statistics
 
 
-def _not_empty(statistics):
-    if not statistics.texts:
-        raise ReportError("the corpus has no text; give at least one text of 2 tokens")
-    return statistics
+def require_measurable(loaded: "LoadedModel", token_ids: list[int]) -> None:
+    """Stop for a list of token ids that this model cannot be measured on.
 
-
-def require_measurable(loaded, token_ids):
-    """Stop for a list of token ids that this model cannot be measured on."""
+    raises: ReportError for fewer than 2 or too many tokens, or ids outside the vocabulary
+    """
     length, context = len(token_ids), loaded.identity["context"]
     vocabulary = loaded.identity["vocabulary"]
     if length < 2:
         raise ReportError(
-            f"got {length} tokens; measuring takes at least 2, so that one has a choice"
+            f"got {length} tokens; measuring takes at least 2, so that there is a choice of targets"
         )
     if context is not None and length > context:
         raise ReportError(
@@ -106,8 +124,8 @@ def require_measurable(loaded, token_ids):
         )
 
 
-class PassageRecorder:
-    """Collects what `PassageMeasurement` holds, layer by layer; a recorder, see `capture`."""
+class PassageRecorder(Recorder):
+    """Collects what `PassageMeasurement` holds, layer by layer."""
 
     wants_rotary_terms = True
 
@@ -121,7 +139,9 @@ class PassageRecorder:
         self.factors = [None] * shape[0]
         self.updates_found, self.layers_with_updates = {}, 0
 
-    def attention(self, layer, factors, value):
+    def attention(
+        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
+    ) -> torch.Tensor | None:
         """Compute one layer's context and measure its attention."""
         largest = LargestTargets(factors.range(), factors.heads)
         context = streaming_attention(factors, value, largest.add, layer, self.rows)
@@ -134,17 +154,23 @@ class PassageRecorder:
             self.progress(layer + 1, len(self.structure))
         return context
 
-    def updates(self, layer, hidden_state, context, attention_output):
+    def updates(
+        self,
+        layer: int,
+        hidden_state: torch.Tensor,
+        context: torch.Tensor,
+        attention_output: torch.Tensor,
+    ) -> None:
         """Measure what each head adds to the hidden state."""
-        found = updates(self.structure[layer], layer, hidden_state, context, attention_output)
+        measured = updates(self.structure[layer], layer, hidden_state, context, attention_output)
         self.layers_with_updates += 1
-        for name, values in vars(found).items():
+        for name, values in vars(measured).items():
             if values is not None:
                 values = values.cpu().numpy()
                 table = self.updates_found.setdefault(name, np.zeros(self.shape, values.dtype))
                 table[layer] = values
 
-    def measurement(self):
+    def measurement(self) -> PassageMeasurement:
         """Everything collected, once the passage has been run."""
         self.statistics.add_text(len(self.token_ids))
         complete = self.layers_with_updates == len(self.structure)
@@ -158,24 +184,25 @@ class PassageRecorder:
         )
 
 
-class TextRecorder:
-    """Finds the statistics of one text; a recorder, see `capture`."""
+class TextRecorder(Recorder):
+    """Collects the statistics of one text."""
 
     wants_factors = False
-    updates = None
 
     def __init__(self, loaded, token_ids, rows=ROWS):
         self.tokens, self.rows = len(token_ids), rows
         self.statistics = HeadStatistics.empty(loaded.measured_layers, loaded.structure[0].heads)
 
-    def attention(self, layer, factors, value):
+    def attention(
+        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
+    ) -> torch.Tensor | None:
         """Compute one layer's context and add its statistics."""
         largest = LargestTargets(factors.range(), factors.heads, count=2)
         context = streaming_attention(factors, value, largest.add, layer, self.rows)
         self.statistics.add_layer(layer, row_sums(*largest.found()))
         return context
 
-    def measurement(self):
+    def measurement(self) -> HeadStatistics:
         """The sums, once the text has been run."""
         self.statistics.add_text(self.tokens)
         return self.statistics

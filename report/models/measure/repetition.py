@@ -1,6 +1,8 @@
-"""Which heads find what came after the current token when it was last seen."""
+"""Which heads find the token that followed an earlier occurrence of the current one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,59 +15,64 @@ from report.measurements.induction import (
 from report.models.measure.loss import predicts, token_losses
 from report.models.measure.passage import measure_passage
 
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
+
 LENGTH = 64
-"""Random tokens that are said twice; fewer where twice as many do not fit into the context, or
-there are not twice as many different ones."""
+"""Random tokens in the repeated span. There are fewer where the context does not take it twice, or
+where the vocabulary has not twice as many different ones."""
 SEQUENCES = 8
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """What a model does with random tokens that are said twice, sequence by sequence."""
+    """What a model does with repeated random tokens, sequence by sequence."""
 
     length: int
-    """Tokens that are said twice."""
+    """Tokens in the repeated span."""
     induction: np.ndarray
     """float64 [sequences, layers, heads], in [0, 1]; see `induction_probability`."""
     unrepeated: np.ndarray
-    """The same probabilities where the tokens before were others."""
+    """The same probabilities after a span of other tokens."""
     previous_token: np.ndarray
     """float64 [sequences, layers, heads], in [0, 1]; see `previous_token_probability`."""
     loss_first: np.ndarray | None
-    """float64 [sequences], nats a token: over the tokens said for the first time, the first of
-    them left out. None for a model that does not predict the next token, or is here in part."""
+    """float64 [sequences], nats a token: over the first occurrence of the span, its first token
+    left out. None for a model that does not predict the next token, or is loaded in part."""
     loss_second: np.ndarray | None
-    """The same over the same tokens, said again."""
+    """The same over the second occurrence."""
     loss_unrepeated: np.ndarray | None
-    """The same at the same places where the tokens before were others."""
+    """The same over the span after other tokens."""
 
     @property
-    def sequences(self):
+    def sequences(self) -> int:
         """How many there were."""
         return len(self.induction)
 
 
-def repetition(loaded, progress=None):
+def repetition(loaded: "LoadedModel", progress: Callable[..., None] | None = None) -> Repetition:
     """The `Repetition` of a model over `SEQUENCES` sequences drawn from fixed seeds.
 
     progress: called with (sequences done, sequences)
     """
     length = span(loaded)
-    found = []
+    measured = []
     for seed in range(SEQUENCES):
         repeated, unrepeated = _sequences(loaded, length, seed)
         seen, unseen = (head_probabilities(loaded, ids) for ids in (repeated, unrepeated))
         scores = induction_probability(seen, length), induction_probability(unseen, length)
         losses = _losses(loaded, repeated, unrepeated, length) if predicts(loaded) else [None] * 3
-        found.append((*scores, previous_token_probability(seen), *losses))
+        measured.append((*scores, previous_token_probability(seen), *losses))
         if progress:
             progress(seed + 1, SEQUENCES)
-    columns = [None if each[0] is None else np.stack(each) for each in zip(*found, strict=True)]
+    columns = [
+        None if values[0] is None else np.stack(values) for values in zip(*measured, strict=True)
+    ]
     return Repetition(length, *columns)
 
 
-def span(loaded):
-    """How many tokens are said twice: `LENGTH`, or what context and vocabulary have room for."""
+def span(loaded: "LoadedModel") -> int:
+    """How many tokens the repeated span has: `LENGTH`, or what context and vocabulary allow."""
     context, room = loaded.identity["context"], len(_ordinary(loaded)) // 2
     return min(LENGTH, room, (context - 1) // 2 if context else LENGTH)
 
@@ -76,7 +83,7 @@ def _ordinary(loaded):
     return np.setdiff1d(np.arange(len(tokenizer)), tokenizer.all_special_ids)
 
 
-def head_probabilities(loaded, token_ids):
+def head_probabilities(loaded: "LoadedModel", token_ids: list[int]) -> np.ndarray:
     """float64 [layers, heads, query, key]: the attention of every head on one short text."""
     measured = measure_passage(loaded, token_ids)
     layers, heads = measured.largest_targets.shape[:2]
@@ -98,7 +105,7 @@ def _sequences(loaded, length, seed):
 
 
 def _losses(loaded, repeated, unrepeated, length):
-    """Mean losses over the same tokens: said first, said again, and said only once there.
+    """Mean losses over the span: its first and second occurrence, and after other tokens.
 
     The first token of a copy is left out: nothing before it says that it comes.
     """

@@ -1,15 +1,33 @@
 """Measure a table: the first rendering like a passage, all of them by classes of targets."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
+import torch
 
 from report.measurements.class_shares import ClassShares, even_shares
+from report.measurements.factors import Factors, Scores
+from report.measurements.passage import PassageMeasurement
 from report.models.attention.kernel import streaming_attention
+from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.attention.self_check import checked
 from report.models.measure.passage import PassageRecorder, require_measurable
+from report.models.text.cells import TableText
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 
-def measure_table(loaded, texts, rows, classes, number, progress=None):
+def measure_table(
+    loaded: "LoadedModel",
+    texts: list[TableText],
+    rows: list[list[int]],
+    classes: list[np.ndarray],
+    number: int,
+    progress: Callable[..., None] | None = None,
+) -> tuple[PassageMeasurement, list["ShareRecorder"]]:
     """Measure every head of a model on the renderings of one table.
 
     loaded: LoadedModel; checked against its own plain forward the first time it is measured
@@ -24,23 +42,26 @@ def measure_table(loaded, texts, rows, classes, number, progress=None):
         require_measurable(loaded, text.token_ids)
     checked(loaded)
     passage = PassageRecorder(loaded, texts[0].token_ids)
-    recorders = [ShareRecorder(loaded, *each, number) for each in zip(rows, classes, strict=True)]
+    recorders = [
+        ShareRecorder(loaded, *of_text, number) for of_text in zip(rows, classes, strict=True)
+    ]
     factor = loaded.identity["alibi_factor"]
     runs = [Run(texts[0].token_ids, passage, factor)]
-    runs += [Run(t.token_ids, one, factor) for t, one in zip(texts, recorders, strict=True)]
+    runs += [
+        Run(t.token_ids, recorder, factor) for t, recorder in zip(texts, recorders, strict=True)
+    ]
     run_texts(loaded, runs, progress)
     return passage.measurement(), recorders
 
 
-class ShareRecorder:
-    """Collects what each head gives to classes of targets; a recorder, see `capture`.
+class ShareRecorder(Recorder):
+    """Collects what each head gives to classes of targets.
 
     probability: float64 [layers, heads, classes], mean over the rows
     even: float64 [layers, classes], what even attention over the visible targets would give
     """
 
     wants_factors = False
-    updates = None
 
     def __init__(self, loaded, rows, classes, number):
         layers, heads = loaded.measured_layers, loaded.structure[0].heads
@@ -48,7 +69,9 @@ class ShareRecorder:
         self.probability = np.zeros((layers, heads, number))
         self.even = np.zeros((layers, number))
 
-    def attention(self, layer, factors, value):
+    def attention(
+        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
+    ) -> torch.Tensor | None:
         """Compute one layer's context and divide its attention."""
         visible = factors.range()
         device = visible.first.device

@@ -1,20 +1,25 @@
 """Run many texts through a model layer by layer, with the weights of one layer in memory.
 
-First every text goes through the model with empty layers (see `partial_shell`). Then layer after
+First every text goes through the model with empty layers (see `shell`). Then layer after
 layer is read, called for every text with the hidden state that the layer before left, and let go.
 """
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import torch
 
 from report.models.attention.capture import attached
 from report.models.attention.modes import evaluating
-from report.models.attention.running import Run, require_all_called
+from report.models.attention.running import Run, output_of, require_all_called
 from report.models.attention.structure import structure
-from report.models.partial.shell import layer_calls
+from report.models.partial.shell import Call, layer_calls
+
+if TYPE_CHECKING:
+    from report.models.partial.model import Partial
 
 
 @dataclass
@@ -27,10 +32,12 @@ class _Text:
 
     run: Run
     hidden: torch.Tensor
-    calls: list
+    calls: list[Call]
 
 
-def run_layer_by_layer(partial, runs, progress=None):
+def run_layer_by_layer(
+    partial: "Partial", runs: list[Run], progress: Callable[..., None] | None = None
+) -> list[torch.Tensor]:
     """Run texts through the measured layers of a model, layer by layer.
 
     partial: `Partial`; runs: list of Run
@@ -89,23 +96,6 @@ def _whole(part, call, hidden):
     return output[0] if isinstance(output, tuple) else output
 
 
-class _ReachedError(Exception):
-    """What is wanted of the last layer has been computed."""
-
-
 def _attention(part, call, hidden):
     """The output of a layer's attention, float [T, hidden_size]; the layer is left there."""
-    outputs = []
-
-    def stop(_, __, output):
-        outputs.append(output.reshape(-1, output.shape[-1]))
-        raise _ReachedError
-
-    # Registered after those of `attached`, so a recorder hears of the projection first.
-    hook = part.output_projection.register_forward_hook(stop)
-    try:
-        call.of(part.module, hidden)
-    except _ReachedError:
-        return outputs[0]
-    finally:
-        hook.remove()
+    return output_of(part.output_projection, lambda: call.of(part.module, hidden))

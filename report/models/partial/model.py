@@ -2,48 +2,54 @@
 
 Opening one reads names and shapes. Weights are read when texts are run: what comes before the
 layers, the embedding rows of the tokens used and no others, the layers that are measured, and of
-the last of these its attention alone. What was not read cannot be used (see `partial_skeleton`).
+the last of these its attention alone. What was not read cannot be used (see `skeleton`).
 """
 
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
+from transformers import PretrainedConfig
 
 from report.errors import ReportError
-from report.models.attention.running import run_texts
+from report.models.attention.running import Run, run_texts
 from report.models.attention.structure import architecture
 from report.models.load.memory import enough_memory
 from report.models.partial.layers import run_layer_by_layer
 from report.models.partial.needs import needs
 from report.models.partial.reader import Checkpoint
 from report.models.partial.skeleton import assign, skeleton
-from report.models.partial.stored import converted, stored_names
+from report.models.partial.stored import Stored, converted, stored_names
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 
 def open_partial(
-    folder,
-    model_class,
-    config,
+    folder: str | Path,
+    model_class: type,
+    config: PretrainedConfig,
     *,
-    layers=None,
-    layer_by_layer=False,
-    dtype=torch.float32,
-    device="cpu",
-    renamed=None,
+    layers: int | None = None,
+    layer_by_layer: bool = False,
+    device: str | torch.device = "cpu",
+    renamed: dict[str, str] | None = None,
     **options,
-):
+) -> "Partial":
     """Open a model of which not all weights will be in memory; none is read yet.
 
-    folder: a checkpoint; shards that hold nothing needed may be missing
-    model_class, config: of transformers; options: as its from_config takes them
+    folder: a checkpoint; weight files that hold nothing needed may be missing
+    model_class, config, options: as `skeleton` takes them, its dtype included
     layers: how many layers, from the first, are measured; None for all
     layer_by_layer: keep the weights of one layer in memory at a time
     renamed: dict of pattern to replacement, as the key_mapping of from_pretrained
     returns: Partial
     raises: ReportError if a needed tensor is missing or has another shape than the config says
     """
-    model = skeleton(model_class, config, dtype, device, **options)
+    model = skeleton(model_class, config, device=device, **options)
     number = config.get_text_config(decoder=True).num_hidden_layers
     before, in_layers = needs(model, layers or number)
     checkpoint = Checkpoint(folder)
@@ -67,58 +73,69 @@ class Partial:
     checkpoint: its `bytes_read` counts what was read so far
     stored: dict of the model's own names to `Stored`
     table: name of the embedding of tokens
-    before: names of the tensors used before the first layer, without that one
+    before: names of the tensors used before the first layer, `table` left out
     layers: names of the tensors of each layer that is measured
     """
 
     model: torch.nn.Module
     checkpoint: Checkpoint
-    stored: dict
+    stored: dict[str, Stored]
     table: str
-    before: list
-    layers: list
+    before: list[str]
+    layers: list[list[str]]
     layer_by_layer: bool
     device: torch.device
-    _own: dict = field(init=False)
-    _held: dict = field(default_factory=dict)
-    _spare: dict = field(default_factory=dict)
+    _own: dict[str, torch.Tensor] = field(init=False)
+    _held: dict[str, torch.Tensor] = field(default_factory=dict)
+    _spare: dict[tuple, list[torch.Tensor]] = field(default_factory=dict)
 
     def __post_init__(self):
         self._own = self.model.state_dict()  # the tensors without memory
 
     @property
-    def names(self):
+    def names(self) -> list[str]:
         """Names of all tensors that are read, without the embedding."""
         return [*self.before, *(name for layer in self.layers for name in layer)]
 
-    def planned(self, token_ids=()):
+    def planned(self, token_ids: Iterable[int] = ()) -> dict[str, int | None]:
         """What it takes to run texts of these tokens.
 
         returns: {"tensors", "bytes", "of"}: number of tensors, the embedding counted as one; bytes
             of them in the checkpoint; bytes of the whole checkpoint, None if nobody says
         """
         kept = [self.stored[name] for name in self.names if name in self.stored]
-        pieces = {piece for stored in kept for piece in stored.names}
-        table = self.checkpoint.entry(self._piece(self.table))
+        names = {name for stored in kept for name in stored.names}
+        table = self.checkpoint.entry(self._stored_name(self.table))
         rows = len(set(token_ids)) * (table.bytes // table.shape[0])
         return {
-            "tensors": len(pieces) + 1,
-            "bytes": sum(self.checkpoint.entry(piece).bytes for piece in pieces) + rows,
+            "tensors": len(names) + 1,
+            "bytes": sum(self.checkpoint.entry(name).bytes for name in names) + rows,
             "of": self.checkpoint.total_bytes(),
         }
 
-    def require_complete(self):
-        """Stop, before anything is read, for a tensor that is missing or does not fit."""
+    def require_complete(self) -> None:
+        """Stop, before anything is read, for a tensor that is missing or does not fit.
+
+        raises: ReportError naming the tensor
+        """
         for name in (self.table, *self.names):
             own = self._own[name]
             if name not in self.stored:
                 if own.is_meta:
                     self.checkpoint.entry(name)  # which says that it is missing
             elif self.stored[name].converter is None:
-                self.checkpoint.require_shape(self._piece(name), own.shape)
+                self.checkpoint.require_shape(self._stored_name(name), own.shape)
 
-    def run_texts(self, loaded, runs, progress=None):
-        """As `running.run_texts`; reads the weights that this takes."""
+    def run_texts(
+        self,
+        loaded: "LoadedModel",
+        runs: Iterable[Run],
+        progress: Callable[..., None] | None = None,
+    ) -> list[torch.Tensor]:
+        """As `running.run_texts`; reads the weights that this takes.
+
+        raises: ReportError as `running.run_texts`, or if weights cannot be read
+        """
         self._hold(self.before)
         if self.layer_by_layer:
             return run_layer_by_layer(self, list(runs), progress)
@@ -133,12 +150,16 @@ class Partial:
         return outputs
 
     @contextmanager
-    def rows(self, token_ids):
-        """Within the context, the embedding has the rows of these tokens and of no others."""
+    def rows(self, token_ids: list[int]) -> Iterator[None]:
+        """Within the context, the embedding has the rows of these tokens and of no others.
+
+        raises: ReportError for a token that the embedding has no row for; or, when the model looks
+            up another token
+        """
         embedding = self.model.get_input_embeddings()
         known = sorted(set(map(int, token_ids)))
         dtype = self._own[self.table].dtype
-        table = self.checkpoint.read_rows(self._piece(self.table), known, dtype)
+        table = self.checkpoint.read_rows(self._stored_name(self.table), known, dtype)
         ids = torch.tensor(known, device=self.device)
 
         def to_rows(_, args):
@@ -162,25 +183,28 @@ class Partial:
             hook.remove()
             embedding.padding_idx = padding
 
-    def read(self, names):
+    def read(self, names: Iterable[str]) -> dict[str, torch.Tensor]:
         """Read tensors, in the memory of tensors that were let go where there is some.
 
         returns: dict of the model's own names to tensors on the model's device
+        raises: ReportError if one is missing, damaged or of another shape, or memory runs out
         """
         tensors = {}
         with enough_memory("reading weights"):
             for name in names:
                 stored = self.stored.get(name)
                 if name in tensors or stored is None:
-                    continue  # made of the same pieces as another; or made by the model itself
+                    continue  # it came with another tensor, or the model makes it for itself
                 if stored.converter is None:
-                    tensors[name] = self.checkpoint.read(self._piece(name), self._memory(name))
+                    tensors[name] = self.checkpoint.read(
+                        self._stored_name(name), self._memory(name)
+                    )
                 else:
                     tensors |= self._joined(name)
         return tensors
 
     @contextmanager
-    def assigned(self, tensors):
+    def assigned(self, tensors: dict[str, torch.Tensor]) -> Iterator[None]:
         """Within the context, the model has these tensors; afterwards they are let go."""
         try:
             for name, tensor in tensors.items():
@@ -190,7 +214,7 @@ class Partial:
             for name in tensors:
                 assign(self.model, name, self._own[name])
 
-    def let_go(self, tensors):
+    def let_go(self, tensors: dict[str, torch.Tensor]) -> None:
         """Keep the memory of tensors for those that are read next."""
         for tensor in tensors.values():
             if tensor.dim() > 1:  # vectors are small, and a recorder may keep views of biases
@@ -210,8 +234,8 @@ class Partial:
 
     def _joined(self, name):
         stored, own = self.stored[name], self._own[name]
-        pieces = [self.checkpoint.read(piece, dtype=own.dtype) for piece in stored.names]
-        made = converted(self.model, name, stored, pieces)
+        tensors = [self.checkpoint.read(source, dtype=own.dtype) for source in stored.names]
+        made = converted(self.model, name, stored, tensors)
         for key, tensor in made.items():
             if tensor.shape != self._own[key].shape:
                 raise ReportError(
@@ -220,11 +244,13 @@ class Partial:
                 )
         return {key: tensor.to(self.device) for key, tensor in made.items()}
 
-    def _piece(self, name):
+    def _stored_name(self, name):
         return self.stored[name].names[0]
 
 
-def announce_bytes(loaded, token_ids, announce):
+def announce_bytes(
+    loaded: "LoadedModel", token_ids: Iterable[int], announce: Callable[[str], None]
+) -> None:
     """Say in one sentence what a model in part reads of its checkpoint; nothing of a whole one.
 
     loaded: LoadedModel; token_ids: all that it will read; announce: called with the sentence

@@ -5,20 +5,23 @@ import copy
 from torch._subclasses import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
+from transformers import PreTrainedModel
 from transformers.initialization import no_init_weights
 
 from report.errors import ReportError
 from report.models.attention.modes import run_base
+from report.models.attention.running import output_of
 from report.models.attention.structure import architecture, structure
 
 
-def needs(model, layers):
+def needs(model: PreTrainedModel, layers: int) -> tuple[list[str], list[list[str]]]:
     """The tensors that it takes to measure the first layers of a model.
 
     model: may be a skeleton; layers: how many layers are measured
     returns: (names used before the first layer, list of the names used in each layer), in the
         model's own names. Of the last layer only its attention counts: what runs before the output
         projection ends, and the norm after it, if any.
+    raises: ReportError naming the architecture if its projection is not called
     """
     parts = structure(model)[:layers]
     path_of = {module: path for path, module in model.named_modules()}
@@ -40,10 +43,6 @@ def needs(model, layers):
 def _module(name):
     """The path of the module that a tensor belongs to."""
     return name.rpartition(".")[0]
-
-
-class _ReachedError(Exception):
-    """The forward pass has come far enough."""
 
 
 class _Watch(TorchFunctionMode):
@@ -70,18 +69,12 @@ class _Watch(TorchFunctionMode):
 
 def _called_until(model, projection):
     """Paths of the modules that two tokens go through until `projection` has returned."""
-
-    def stop(*_):
-        raise _ReachedError
-
     with FakeTensorMode(), no_init_weights():
         twin = type(model)(_with_one_layer(model.config)).eval()
-        twin.get_submodule(projection).register_forward_hook(stop)
         with _Watch(twin) as watch:
-            try:
-                run_base(twin, [1, 1])
-            except _ReachedError:
-                return watch.called
+            output = output_of(twin.get_submodule(projection), lambda: run_base(twin, [1, 1]))
+    if output is not None:
+        return watch.called
     raise ReportError(
         f"architecture {architecture(model)}: '{projection}' is not called, so its first layers "
         "cannot be loaded alone; load the whole model"

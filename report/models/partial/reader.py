@@ -6,6 +6,7 @@ memory, so a process holds what it asked for and nothing else.
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +28,7 @@ DTYPES = {
     "U8": torch.uint8,
     "BOOL": torch.bool,
 }
-"""By their names in a file; floats of 8 bits mean nothing without the scales stored beside them."""
+"""By their names in a file. 8-bit floats are left out: without their scales they mean nothing."""
 
 CHUNK = 1 << 24
 """Bytes read and converted at a time, so that a large tensor is never in memory twice."""
@@ -40,16 +41,16 @@ class Entry:
     path: Path
     start: int
     dtype: torch.dtype
-    shape: tuple
+    shape: tuple[int, ...]
 
     @property
-    def bytes(self):
+    def bytes(self) -> int:
         """Size in the file."""
         return math.prod(self.shape) * self.dtype.itemsize
 
 
 class Checkpoint:
-    """The weights of a folder, in one file or in shards; shards that nobody wants may be missing.
+    """The weights of a folder, in one file or several; files with nothing wanted may be missing.
 
     bytes_read: bytes of tensors read so far
     """
@@ -60,11 +61,11 @@ class Checkpoint:
         self._headers = {}
 
     @cached_property
-    def files(self):
+    def files(self) -> dict[str, str]:
         """dict of each tensor's name to the name of its file."""
         return weight_map(self.folder)
 
-    def entry(self, name):
+    def entry(self, name: str) -> Entry:
         """The `Entry` of a tensor; ReportError if there is no such tensor, or not its file."""
         if name not in self.files:
             raise ReportError(
@@ -80,8 +81,11 @@ class Checkpoint:
             )
         return _entry(path, name, stated)
 
-    def require_shape(self, name, shape):
-        """Stop for a tensor that is missing or has another shape than a model wants."""
+    def require_shape(self, name: str, shape: Sequence[int]) -> None:
+        """Stop for a tensor that is missing or has another shape than a model wants.
+
+        raises: ReportError naming both shapes
+        """
         stored = self.entry(name).shape
         if stored != tuple(shape):
             raise ReportError(
@@ -89,20 +93,26 @@ class Checkpoint:
                 f"asks for {list(shape)}; config.json belongs to other weights"
             )
 
-    def total_bytes(self):
-        """Bytes of all tensors; where shards are missing what the index says, or None."""
+    def total_bytes(self) -> int | None:
+        """Bytes of all tensors; where weight files are missing what the index says, or None.
+
+        raises: ReportError for a damaged weight file
+        """
         paths = {self.folder / file for file in self.files.values()}
         if all(path.is_file() for path in paths):
-            spans = [one["span"] for path in paths for one in self._header(path).values()]
+            spans = [tensor["span"] for path in paths for tensor in self._header(path).values()]
             return sum(end - start for start, end in spans)
         index = json.loads((self.folder / INDEX).read_text(encoding="utf-8"))
         return (index.get("metadata") or {}).get("total_size")
 
-    def read(self, name, out=None, dtype=None):
+    def read(
+        self, name: str, out: torch.Tensor | None = None, dtype: torch.dtype | None = None
+    ) -> torch.Tensor:
         """A whole tensor.
 
         out: tensor to fill, contiguous and of the same shape, on any device; None for a new one of
             `dtype` (default: as stored) on the CPU
+        raises: ReportError as `entry`, or if `out` has another shape
         """
         entry = self.entry(name)
         if out is None:
@@ -111,8 +121,13 @@ class Checkpoint:
         self._fill(entry, [(0, out.view(-1))])
         return out
 
-    def read_rows(self, name, rows, dtype=None):
-        """Some rows of a tensor [number, ...], in the order of `rows` (list of int)."""
+    def read_rows(
+        self, name: str, rows: list[int], dtype: torch.dtype | None = None
+    ) -> torch.Tensor:
+        """Some rows of a tensor [number, ...], in the order of `rows` (list of int).
+
+        raises: ReportError as `entry`, or for a row that is not there
+        """
         entry = self.entry(name)
         number, *rest = entry.shape
         if rows and not 0 <= min(rows) <= max(rows) < number:
@@ -125,16 +140,16 @@ class Checkpoint:
         self._fill(entry, [(row * width, out[place].view(-1)) for place, row in enumerate(rows)])
         return out
 
-    def _fill(self, entry, pieces):
+    def _fill(self, entry, parts):
         """Fill flat tensors, each from its place (in bytes) in the entry."""
         raw = torch.empty(min(entry.bytes, CHUNK), dtype=torch.uint8)
         with entry.path.open("rb", buffering=0) as stream:
-            for place, flat in pieces:
+            for place, flat in parts:
                 stream.seek(entry.start + place)
-                for part in flat.split(CHUNK // entry.dtype.itemsize):
-                    used = raw[: len(part) * entry.dtype.itemsize]
+                for chunk in flat.split(CHUNK // entry.dtype.itemsize):
+                    used = raw[: len(chunk) * entry.dtype.itemsize]
                     _read_exactly(stream, memoryview(used.numpy()), entry.path)
-                    part.copy_(used.view(entry.dtype))
+                    chunk.copy_(used.view(entry.dtype))
                     self.bytes_read += len(used)
 
     def _header(self, path):

@@ -6,8 +6,11 @@ assumed about them: they are taken as the model passes them.
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from torch import nn
+from transformers import PreTrainedModel
 
 from report.errors import ReportError
 from report.models.attention.modes import run_base
@@ -32,16 +35,18 @@ class Call:
     """
 
     arguments: tuple
-    named: dict
+    named: dict[str, Any]
 
-    def of(self, module, hidden):
+    def of(self, module: nn.Module, hidden: torch.Tensor) -> Any:
         """The output of the layer `module` for a hidden state, float [1, T, hidden_size]."""
         if self.arguments:
             return module(hidden, *self.arguments[1:], **self.named)
         return module(**{**self.named, "hidden_states": hidden})
 
 
-def layer_calls(model, modules, token_ids, shared):
+def layer_calls(
+    model: PreTrainedModel, modules: list[nn.Module], token_ids: list[int], shared: dict
+) -> tuple[torch.Tensor, list[Call]]:
     """Run a model as far as it takes to see every layer called, without computing any of them.
 
     modules: the layers, first to last; token_ids: list of int
@@ -114,7 +119,7 @@ def _shared(value, shared):
         alike.append(value)
         return value
     if isinstance(value, dict):
-        return {key: _shared(one, shared) for key, one in value.items()}
+        return {key: _shared(part, shared) for key, part in value.items()}
     if isinstance(value, tuple | list) and type(value) in (tuple, list):
-        return type(value)(_shared(one, shared) for one in value)
+        return type(value)(_shared(part, shared) for part in value)
     return value

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import torch
 from torch import nn
+from transformers import PretrainedConfig, PreTrainedModel
 
 from report.errors import ReportError
 
@@ -16,7 +17,13 @@ ALWAYS_FLOAT32 = "_keep_in_fp32_modules_strict"
 """Where a class of transformers names the parameters that are never rounded to 16 bits."""
 
 
-def skeleton(model_class, config, dtype=torch.float32, device="cpu", **options):
+def skeleton(
+    model_class: type,
+    config: PretrainedConfig,
+    dtype: torch.dtype = torch.float32,
+    device: str | torch.device = "cpu",
+    **options,
+) -> PreTrainedModel:
     """A model in evaluation mode without weights; its own buffers are on `device`.
 
     model_class: of transformers, an automatic one or not
@@ -39,7 +46,7 @@ def skeleton(model_class, config, dtype=torch.float32, device="cpu", **options):
     return model.eval()
 
 
-def assign(model, name, tensor):
+def assign(model: PreTrainedModel, name: str, tensor: torch.Tensor) -> torch.Tensor:
     """Put a tensor in place of the parameter or buffer of that name; returns what was there."""
     path, _, leaf = name.rpartition(".")
     module = model.get_submodule(path)

@@ -1,13 +1,16 @@
 """Under which names a checkpoint stores the tensors of a model, as transformers has it.
 
 Checkpoints of one family differ in prefixes (saved with a head or without, as a part of a larger
-model) and some store in pieces what the model holds as one tensor (experts). The rules are those of
+model). Some store as several tensors what the model holds as one (experts). The rules are those of
 transformers, so that a part of a model is read exactly as from_pretrained would read it.
 """
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import torch
+from transformers import PreTrainedModel
 from transformers.conversion_mapping import get_model_conversion_mapping
 from transformers.core_model_loading import (
     WeightConverter,
@@ -21,33 +24,35 @@ from report.errors import ReportError
 
 @dataclass
 class Stored:
-    """How a checkpoint holds one tensor of a model, or several that come out of the same pieces.
+    """How a checkpoint holds one tensor of a model, or several made of the same stored tensors.
 
-    pieces: list of (name in the checkpoint, pattern of the converter that it matches)
-    converter: what makes the tensors out of the pieces; None where the one piece is the tensor
+    tensors: list of (name in the checkpoint, pattern of the converter that it matches)
+    converter: what makes the model's tensors of them; None where the one stored tensor is it
     """
 
     converter: WeightConverter | None = None
-    pieces: list = field(default_factory=list)
+    tensors: list[tuple[str, str | None]] = field(default_factory=list)
 
     @property
-    def names(self):
+    def names(self) -> list[str]:
         """The names in the checkpoint."""
-        return [name for name, _ in self.pieces]
+        return [name for name, _ in self.tensors]
 
 
-def stored_names(model, names, renamed=None):
+def stored_names(
+    model: PreTrainedModel, names: Iterable[str], renamed: dict[str, str] | None = None
+) -> dict[str, Stored]:
     """Where a checkpoint holds the tensors of a model.
 
     model: may be a skeleton; names: of all tensors of the checkpoint
     renamed: dict of pattern to replacement, as the key_mapping of from_pretrained
-    returns: dict of the model's own names to `Stored`; those made of the same pieces share one
+    returns: dict of the model's own names to `Stored`, one object for all that are made together
     """
     rules = get_model_conversion_mapping(model, renamed)
     renamings = [rule for rule in rules if isinstance(rule, WeightRenaming)]
     converters = [rule for rule in rules if isinstance(rule, WeightConverter)]
     own = dict.fromkeys(model.state_dict(), True)
-    found = {}
+    stored_as = {}
 
     def own_name(name, *transforms):
         return rename_source_key(name, *transforms, model.base_model_prefix, own)
@@ -57,31 +62,35 @@ def stored_names(model, names, renamed=None):
         if target not in own:
             target, pattern = own_name(name, [], [])
         if pattern is None:
-            found[target] = Stored(None, [(name, None)])
+            stored_as[target] = Stored(None, [(name, None)])
             continue
         converter = next(one for one in converters if pattern in one.source_patterns)
-        stored = found.setdefault(target, Stored(converter))
-        stored.pieces.append((name, pattern))
+        stored = stored_as.setdefault(target, Stored(converter))
+        stored.tensors.append((name, pattern))
         for other in converter.target_patterns[1:]:
-            found[target.replace(converter.target_patterns[0], other)] = stored
-    return {name: stored for name, stored in found.items() if name in own}
+            stored_as[target.replace(converter.target_patterns[0], other)] = stored
+    return {name: stored for name, stored in stored_as.items() if name in own}
 
 
-def converted(model, name, stored, tensors):
-    """The model's tensors that come out of the pieces of one that is stored in pieces.
+def converted(
+    model: PreTrainedModel, name: str, stored: Stored, tensors: list[torch.Tensor]
+) -> dict[str, torch.Tensor]:
+    """The model's tensors that transformers makes of several stored ones.
 
-    name: one of the model's names for it; tensors: the pieces, in the order of `stored.names`
+    name: one of the model's names for it; tensors: the stored ones, in the order of `stored.names`
     returns: dict of the model's own names to tensors
     raises: ReportError if transformers cannot convert them
     """
     converter = copy.deepcopy(stored.converter)
-    for (piece, pattern), tensor in zip(stored.pieces, tensors, strict=True):
-        converter.add_tensor(name, piece, pattern, lambda tensor=tensor: tensor)
+    for (source, pattern), tensor in zip(stored.tensors, tensors, strict=True):
+        converter.add_tensor(name, source, pattern, lambda tensor=tensor: tensor)
     try:
         made = converter.convert(name, model=model, config=model.config)
     except Exception as error:  # whatever its many conversions raise
         raise ReportError(
-            f"'{name}' is stored in {len(tensors)} pieces that transformers cannot join "
+            f"'{name}' is stored as {len(tensors)} tensors that transformers cannot join "
             f"({type(error).__name__}: {error}); load the whole model"
         ) from error
-    return {key: one[0] if isinstance(one, list) else one for key, one in made.items()}
+    return {
+        key: made_as[0] if isinstance(made_as, list) else made_as for key, made_as in made.items()
+    }

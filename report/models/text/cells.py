@@ -6,12 +6,17 @@ white space that many vocabularies put before a word is no reason to call the wo
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from report.errors import ReportError
 from report.inputs.conditions import ADDED, Segment
+from report.inputs.tables import Rendering
 from report.models.text.segments import segmented
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 DELIMITER = "delimiter"
 
@@ -31,7 +36,7 @@ class TableText:
     """A rendering as the model reads it (T tokens).
 
     name, label: of the rendering
-    token_ids, pieces: as of `TokenizedText`
+    token_ids, tokens: as of `TokenizedText`
     places: [T], `TokenPlace`
     crossings: tokens, indices from 0, that hold visible characters of more than one part, one of
         them a cell or a name: the tokenizer merged across its edge
@@ -40,12 +45,12 @@ class TableText:
     name: str
     label: str
     token_ids: list[int]
-    pieces: list[dict]
+    tokens: list[dict]
     places: list[TokenPlace]
     crossings: list[int]
 
 
-def table_text(loaded, rendering):
+def table_text(loaded: "LoadedModel", rendering: Rendering) -> TableText:
     """The tokens of a rendering, and what each of them is.
 
     loaded: LoadedModel; rendering: `report.inputs.tables.Rendering`
@@ -81,7 +86,7 @@ def table_text(loaded, rendering):
         if cells and sum(_visible(parts[number], starts[number], span) for number in touched) > 1:
             crossings.append(token)
     return TableText(
-        rendering.name, rendering.label, text.token_ids, text.pieces, places, crossings
+        rendering.name, rendering.label, text.token_ids, text.tokens, places, crossings
     )
 
 

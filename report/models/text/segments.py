@@ -1,23 +1,29 @@
 """A prompt made of named segments, as tokens: which segment each belongs to, and its counterpart.
 
-The whole text is tokenised, and every token is looked up in it: tokenised piece by piece, segments
-would have other tokens than the model sees. A token belongs to the segment in which it begins; one
-that reaches into the next is a crossing, which a study has to mention.
+The whole text is tokenised, and every token is looked up in it: segments tokenised one by one would
+have other tokens than the model sees. A token belongs to the segment in which it begins. One that
+reaches into the next is a crossing, which a study has to mention.
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from transformers import PreTrainedTokenizerBase
 
 from report.errors import ReportError
-from report.inputs.conditions import ADDED
+from report.inputs.conditions import ADDED, Segment
 from report.models.text.tokens import tokenize
 
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
+
 OWN_SPACE = ("Ġ", "▁", " ")
-"""How a token of a vocabulary begins whose text begins with a space."""
+"""What a vocabulary writes for the space that a token begins with."""
 ANCHOR = "the"
-"""A text before which no decoder drops the space of the next token."""
+"""Put before a token when it is decoded, since decoders drop the space that a text begins with."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class Crossing:
 class SegmentedText:
     """A prompt as the model reads it (T tokens).
 
-    text, token_ids, pieces: as of `TokenizedText`
+    text, token_ids, tokens: as of `TokenizedText`
     texts: dict of segment name to its text, in order
     segment: [T], the name of each token's segment, "added" for tokens that the tokenizer adds
     place: [T] pairs, where the token begins and ends in its segment, in bytes of UTF-8; of an added
@@ -46,19 +52,19 @@ class SegmentedText:
 
     text: str
     token_ids: list[int]
-    pieces: list[dict]
+    tokens: list[dict]
     texts: dict[str, str]
     segment: list[str]
     place: list[tuple[int, int]]
     crossings: list[Crossing]
 
-    def span(self, name):
+    def span(self, name: str) -> range:
         """The tokens of a segment as a range; an empty one if it has none."""
         tokens = [token for token, segment in enumerate(self.segment) if segment == name]
         return range(tokens[0], tokens[-1] + 1) if tokens else range(0)
 
 
-def segmented(loaded, segments):
+def segmented(loaded: "LoadedModel", segments: Iterable[Segment]) -> SegmentedText:
     """The tokens of a prompt and their segments.
 
     loaded: LoadedModel
@@ -82,16 +88,16 @@ def segmented(loaded, segments):
         while end > ends[last]:
             last += 1
             if starts[last] < ends[last]:  # an empty segment is not reached into
-                text = tokenized.pieces[token]["text"]
+                text = tokenized.tokens[token]["text"]
                 crossings.append(Crossing(token, text, names[first], names[last]))
         segment.append(names[first])
         place.append((int(start - starts[first]), int(end - starts[first])))
     return SegmentedText(
-        tokenized.text, tokenized.token_ids, tokenized.pieces, texts, segment, place, crossings
+        tokenized.text, tokenized.token_ids, tokenized.tokens, texts, segment, place, crossings
     )
 
 
-def align(one, other):
+def align(one: SegmentedText, other: SegmentedText) -> list[int]:
     """Where each token of `one` is in `other`: the same token at the same place of a segment.
 
     one, other: SegmentedText, conditions of a prompt
@@ -108,7 +114,7 @@ def align(one, other):
     return aligned
 
 
-def ordinary_tokens(tokenizer, number, seed=0):
+def ordinary_tokens(tokenizer: PreTrainedTokenizerBase, number: int, seed: int = 0) -> list[str]:
     """The texts of random tokens of the vocabulary: letters, with a space before them.
 
     tokenizer: of transformers
@@ -117,18 +123,18 @@ def ordinary_tokens(tokenizer, number, seed=0):
     """
     anchor = tokenizer(ANCHOR, add_special_tokens=False)["input_ids"]
     before = tokenizer.decode(anchor)
-    special, found = set(tokenizer.added_tokens_decoder), []
+    special, texts = set(tokenizer.added_tokens_decoder), []
     for token_id in np.random.default_rng(seed).permutation(len(tokenizer)).tolist():
         text = tokenizer.decode([*anchor, token_id]).removeprefix(before)
         if token_id not in special and text[:1] == " " and text[1:].isalpha():
-            found.append(text)
-            if len(found) == number:
+            texts.append(text)
+            if len(texts) == number:
                 break
-    if not found:
+    if not texts:
         raise ReportError(
             "the vocabulary has no token that is a space and letters; choose another filler"
         )
-    return found
+    return texts
 
 
 def _keys(text):
@@ -147,24 +153,24 @@ def _bytes(tokenizer, tokenized):
     assert list(encoded["input_ids"]) == tokenized.token_ids
     byte_of = np.cumsum([0, *(len(character.encode()) for character in tokenized.text)])
     symbols = tokenizer.convert_ids_to_tokens(tokenized.token_ids)
-    end, found = 0, []
-    for symbol, piece, offsets, added in zip(
+    end, spans = 0, []
+    for symbol, token, offsets, added in zip(
         symbols,
-        tokenized.pieces,
+        tokenized.tokens,
         encoded["offset_mapping"],
         encoded["special_tokens_mask"],
         strict=True,
     ):
         if added:
-            found.append((None, None))
+            spans.append((None, None))
             continue
-        part = bytes.fromhex(piece["bytes"]) if "bytes" in piece else piece["text"].encode()
+        part = bytes.fromhex(token["bytes"]) if "bytes" in token else token["text"].encode()
         start, end = end, end + len(part)
         said = int(byte_of[offsets[0]])
         if not part:  # it shares a character with the token before
-            found.append((said, said))
+            spans.append((said, said))
         elif said > start and not symbol.startswith(OWN_SPACE):
-            found.append((said, end))  # the tokenizer leaves out what is white space before it
+            spans.append((said, end))  # the tokenizer leaves out what is white space before it
         else:
-            found.append((start, end))
-    return found
+            spans.append((start, end))
+    return spans

@@ -9,16 +9,25 @@ say which characters it stands for, and its spelling is kept beside them.
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from typing import Any
 
 from tokenizers import pre_tokenizers
+from transformers import PreTrainedTokenizerBase
 
 BYTE_TOKEN = re.compile("<0x([0-9A-F]{2})>")
 SPACE = "▁"
 """What SentencePiece writes for a space."""
 
 
-def pieces(tokenizer, text, token_ids, offsets, added):
-    """One dict for each token of `text`.
+def spelled(
+    tokenizer: PreTrainedTokenizerBase,
+    text: str,
+    token_ids: list[int],
+    offsets: Sequence[tuple[int, int]],
+    added: Sequence[int],
+) -> list[dict[str, Any]]:
+    """The tokens of `text` in its own characters, one dict a token.
 
     tokenizer: of transformers, with a backend
     offsets: [T] pairs (first character, end), of the tokenizer
@@ -32,11 +41,11 @@ def pieces(tokenizer, text, token_ids, offsets, added):
     the tokenizer leaves out begins the text of the next token.
     """
     walk = _Walk(text)
-    spelled = _spelling(tokenizer)
+    ways_of = _spelling(tokenizer)
     own = tokenizer.added_tokens_decoder
     special_ids = {index for index, token in own.items() if token.special}
     special_ids.update(tokenizer.all_special_ids)
-    found = []
+    spellings = []
     for token_id, (start, end), was_added in zip(token_ids, offsets, added, strict=True):
         symbol = tokenizer.convert_ids_to_tokens(token_id)
         # "<unk>" is special, but stands for something of the text that is not itself
@@ -47,21 +56,21 @@ def pieces(tokenizer, text, token_ids, offsets, added):
             spelling = symbol.encode()
             part = walk.by_offsets(start, end, spelling)
         else:
-            ways = [symbol.encode()] if token_id in own else spelled(symbol)
+            ways = [symbol.encode()] if token_id in own else ways_of(symbol)
             part, spelling = walk.next(ways, start, end), ways[0]
-        found.append((int(token_id), part, spelling, bool(special)))
+        spellings.append((int(token_id), part, spelling, bool(special)))
     walk.finish()
-    return [_piece(*piece) for piece in found]
+    return [_token(*given) for given in spellings]
 
 
-def _piece(token_id, part, spelling, special):
-    piece = {"id": token_id, "text": part.decode(errors="replace"), "special": special}
-    if piece["text"].encode() != part:
-        piece["bytes"] = part.hex(" ")
+def _token(token_id, part, spelling, special):
+    token = {"id": token_id, "text": part.decode(errors="replace"), "special": special}
+    if token["text"].encode() != part:
+        token["bytes"] = part.hex(" ")
     shown = spelling.decode(errors="replace")
-    if part != spelling and (not part or shown.strip() != piece["text"].strip()):
-        piece["spelling"] = shown
-    return piece
+    if part != spelling and (not part or shown.strip() != token["text"].strip()):
+        token["spelling"] = shown
+    return token
 
 
 class _Walk:

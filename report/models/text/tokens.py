@@ -1,9 +1,13 @@
 """Text to tokens, exactly as the model's tokenizer does it, special tokens included."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from report.errors import ReportError
-from report.models.text.spelling import pieces
+from report.models.text.spelling import spelled
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
 
 FIXED_DATE = """{%- macro strftime_now(format) -%}
 {{ format | replace("%Y", "2024") | replace("%m", "07") | replace("%B", "July")
@@ -19,16 +23,19 @@ class TokenizedText:
 
     text: what was tokenised: the passage, or the chat around it
     token_ids: [T], with the special tokens that the tokenizer adds
-    pieces: [T], what each token is, see `report.models.text.spelling.pieces`
+    tokens: [T], what each token is in the text, see `report.models.text.spelling.spelled`
     """
 
     text: str
     token_ids: list[int]
-    pieces: list[dict]
+    tokens: list[dict]
 
 
-def encode(loaded, text, chat=False):
-    """The token ids of a passage; see `tokenize`."""
+def encode(loaded: "LoadedModel", text: str, chat: bool = False) -> list[int]:
+    """The token ids of a passage; see `tokenize`.
+
+    raises: ReportError as `tokenize`
+    """
     return tokenize(loaded, text, chat).token_ids
 
 
@@ -41,24 +48,24 @@ class EncodedTexts:
     failed: dict of the place of a text that cannot be read to the reason
     """
 
-    token_ids: dict
+    token_ids: dict[int, list[int]]
     left_out: int
-    failed: dict
+    failed: dict[int, str]
 
 
-def encode_texts(loaded, texts):
+def encode_texts(loaded: "LoadedModel", texts: list[str]) -> EncodedTexts:
     """The `EncodedTexts` of a list of texts."""
     context = loaded.identity["context"]
     unlimited = replace(loaded, identity=loaded.identity | {"context": None})
-    found, failed = {}, {}
+    token_ids, failed = {}, {}
     for place, text in enumerate(texts):
         try:
-            found[place] = encode(unlimited, text)
+            token_ids[place] = encode(unlimited, text)
         except TooShortError:
             continue
         except ReportError as error:
             failed[place] = str(error)
-    fitting = {p: ids for p, ids in found.items() if context is None or len(ids) <= context}
+    fitting = {p: ids for p, ids in token_ids.items() if context is None or len(ids) <= context}
     return EncodedTexts(fitting, len(texts) - len(fitting) - len(failed), failed)
 
 
@@ -66,7 +73,7 @@ class TooShortError(ReportError):
     """A text has fewer than 2 tokens."""
 
 
-def tokenize(loaded, text, chat=False):
+def tokenize(loaded: "LoadedModel", text: str, chat: bool = False) -> TokenizedText:
     """The tokens of a passage, with the special tokens that the model's tokenizer adds.
 
     loaded: LoadedModel
@@ -74,7 +81,7 @@ def tokenize(loaded, text, chat=False):
     chat: whether the passage is put into the model's chat template, as a message of the user
     returns: TokenizedText with at least 2 tokens that were not added
     raises: ReportError if the passage is empty, has one token, is longer than the model allows, or
-        holds what the tokenizer cannot but read as a special token; if the model has no chat
+        contains text that the tokenizer reads as a special token; if the model has no chat
         template; or if its tokenizer does not say where its tokens lie in the text
     """
     tokenizer = loaded.tokenizer
@@ -90,7 +97,7 @@ def tokenize(loaded, text, chat=False):
         return_offsets_mapping=True,
         verbose=False,
     )
-    found = pieces(
+    tokens = spelled(
         tokenizer,
         whole,
         encoded["input_ids"],
@@ -98,9 +105,9 @@ def tokenize(loaded, text, chat=False):
         encoded["special_tokens_mask"],
     )
     if not chat:
-        _require_plain(found, encoded["special_tokens_mask"])
-    _require_length(found, loaded.identity["context"])
-    return TokenizedText(whole, list(encoded["input_ids"]), found)
+        _require_plain(tokens, encoded["special_tokens_mask"])
+    _require_length(tokens, loaded.identity["context"])
+    return TokenizedText(whole, list(encoded["input_ids"]), tokens)
 
 
 def _require_offsets(tokenizer):
@@ -140,25 +147,25 @@ def _chat(tokenizer, text):
         ) from error
 
 
-def _require_plain(found, added):
+def _require_plain(tokens, added):
     """Stop where the text itself became a special token: some vocabularies contain "<s>"."""
-    for piece, was_added in zip(found, added, strict=True):
-        if piece["special"] and not was_added:
+    for token, was_added in zip(tokens, added, strict=True):
+        if token["special"] and not was_added:
             raise ReportError(
-                f"the passage contains '{piece['text'].strip()}', which the model's tokenizer "
+                f"the passage contains '{token['text'].strip()}', which the model's tokenizer "
                 "cannot tell from its special token; write it differently"
             )
 
 
-def _require_length(found, context):
-    from_text = sum(not piece["special"] for piece in found)
+def _require_length(tokens, context):
+    from_text = sum(not token["special"] for token in tokens)
     if from_text < 2:
         raise TooShortError(
             f"the passage has {from_text} token; give a text of at least 2 tokens, "
             "so that there is something to attend to"
         )
-    if context is not None and len(found) > context:
+    if context is not None and len(tokens) > context:
         raise ReportError(
-            f"the passage has {len(found)} tokens, the model takes at most {context}; "
+            f"the passage has {len(tokens)} tokens, the model takes at most {context}; "
             "shorten the passage"
         )

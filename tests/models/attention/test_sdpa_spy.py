@@ -242,7 +242,7 @@ def test_remote_code_is_reached_by_this_route_without_being_asked(alibi, window)
     require_same(model, found, expected)
     assert torch.equal(plain(model, token_ids).last_hidden_state, expected)
     for factors in recorder.factors:
-        # rotated in a way that nobody knows, scores are left in one piece
+        # rotated in a way that nobody knows, scores are not split
         assert isinstance(factors, Factors if alibi else Scores)
         assert factors.range().mask()[60].sum() == (window or 61)
         names = [term.name for term in decomposition.terms(factors)]

@@ -8,6 +8,7 @@ from report.errors import ReportError
 from report.measurements.updates import HeadUpdate
 from report.models.attention import updates as module
 from report.models.attention.kernel import streaming_attention
+from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.attention.updates import updates
 from tests.close import require_close
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("double")
 IDS = [1, 7, 31, 5, 5, 80, 42, 9, 13, 77, 61, 2]
 
 
-class Recorder:
+class UpdateRecorder(Recorder):
     """Keeps what a recorder is told about updates."""
 
     wants_factors = False
@@ -26,18 +27,18 @@ class Recorder:
         self.told = {}
 
     def attention(self, layer, factors, value):
-        """See report/models/attention/capture.py."""
+        """See `Recorder`."""
         return streaming_attention(factors, value, layer=layer)
 
     def updates(self, layer, *told):
-        """See report/models/attention/capture.py."""
+        """See `Recorder`."""
         self.told[layer] = [tensor.clone() for tensor in told]
 
 
 def told(name, layer=1):
     """A layer's structure and (hidden state, context, attention output) of a tiny model."""
     loaded = families.loaded(name)
-    recorder = Recorder()
+    recorder = UpdateRecorder()
     run_texts(loaded, [Run(IDS, recorder)])
     return loaded, loaded.structure[layer], recorder.told[layer]
 

@@ -22,9 +22,9 @@ NAME = "someone/tiny-falcon"
 
 
 @pytest.fixture(scope="module")
-def sharded(tmp_path_factory):
+def split(tmp_path_factory):
     """The tiny Falcon with about one layer in a file, and files that nobody needs."""
-    folder = tmp_path_factory.mktemp("hub") / "sharded"
+    folder = tmp_path_factory.mktemp("hub") / "split"
     random_falcon().save_pretrained(folder, max_shard_size="50KB")
     byte_level_tokenizer().save_pretrained(folder)
     (folder / "README.md").write_text("# Tiny")
@@ -35,10 +35,10 @@ def sharded(tmp_path_factory):
 
 
 @pytest.fixture
-def server(sharded, tmp_path, monkeypatch):
+def server(split, tmp_path, monkeypatch):
     """The stand-in with the tiny Falcon, in the place of the hub; an empty cache."""
     with hub_in_place(monkeypatch, tmp_path / "home") as server:
-        server.repositories[NAME] = Repository({COMMIT: sharded}, {"main": COMMIT})
+        server.repositories[NAME] = Repository({COMMIT: split}, {"main": COMMIT})
         yield server
 
 
@@ -57,7 +57,7 @@ def test_a_branch_is_resolved_to_its_commit(server):
     ]
 
 
-def test_only_the_shards_with_wanted_tensors_come_and_are_announced_first(server, sharded):
+def test_only_the_files_with_wanted_tensors_come_and_are_announced_first(server, split):
     said = []
     announced_at = []
 
@@ -66,20 +66,20 @@ def test_only_the_shards_with_wanted_tensors_come_and_are_announced_first(server
         announced_at.append(len(server.asked("GET", "/storage/")))
 
     folder = hub.fetch_weights(NAME, COMMIT, partial(first_layers, count=1), announce=announce)
-    index = index_of(sharded)
+    index = index_of(split)
     wanted = first_layers(index, 1)
-    shards = sorted({index[name] for name in wanted})
-    assert 0 < len(shards) < len(set(index.values()))
+    files = sorted({index[name] for name in wanted})
+    assert 0 < len(files) < len(set(index.values()))
     settings = ["config.json", INDEX, "tokenizer.json", "tokenizer_config.json"]
-    assert server.downloaded() == sorted(settings + shards)
-    assert sorted(path.name for path in folder.iterdir()) == sorted(settings + shards)
+    assert server.downloaded() == sorted(settings + files)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(settings + files)
     kept = index_of(folder)
     assert set(wanted) <= set(kept)
-    assert set(kept.values()) == set(shards)
+    assert set(kept.values()) == set(files)
     assert announced_at == [0]
-    size = sum((sharded / name).stat().st_size for name in shards)
+    size = sum((split / name).stat().st_size for name in files)
     assert (
-        f"(weights: {len(shards)} of {len(set(index.values()))} files, {size / 1e6:.1f} MB)"
+        f"(weights: {len(files)} of {len(set(index.values()))} files, {size / 1e6:.1f} MB)"
         in (said[0])
     )
     assert COMMIT[:7] in said[0]
@@ -93,12 +93,12 @@ def test_the_second_time_nothing_is_asked(server):
     assert (again, server.requests, said) == (first, [], [])
 
 
-def test_more_layers_later_bring_only_what_is_lacking(server, sharded):
+def test_more_layers_later_bring_only_what_is_lacking(server, split):
     few = hub.fetch_weights(NAME, COMMIT, partial(first_layers, count=1), announce=str)
     server.requests.clear()
     said = []
     everything = hub.fetch_weights(NAME, COMMIT, announce=said.append)
-    index = index_of(sharded)
+    index = index_of(split)
     assert everything != few
     assert server.downloaded() == sorted(set(index.values()) - set(index_of(few).values()))
     assert index_of(everything) == index
@@ -106,7 +106,7 @@ def test_more_layers_later_bring_only_what_is_lacking(server, sharded):
     assert index_of(few) != index  # the folder of the few still says what it has
 
 
-def test_a_model_from_the_hub_is_the_one_that_was_put_there(server, sharded):
+def test_a_model_from_the_hub_is_the_one_that_was_put_there(server, split):
     said = []
     loaded = load_model(f"{NAME}@{COMMIT}", announce=said.append)
     assert loaded.identity["name"] == NAME
@@ -150,9 +150,9 @@ def test_a_model_in_one_file_comes_whole(server, falcon_folder):
     ],
 )
 def test_weights_only_in_pickle_are_refused_before_anything_is_downloaded(
-    server, sharded, tmp_path, authors, said
+    server, split, tmp_path, authors, said
 ):
-    pickled = shutil.copytree(sharded, tmp_path / "pickled")
+    pickled = shutil.copytree(split, tmp_path / "pickled")
     for path in pickled.glob("model*"):
         path.unlink()
     repository = Repository({COMMIT: pickled}, {"main": COMMIT}, pull_requests=authors)
@@ -255,7 +255,7 @@ def test_a_cache_that_was_emptied_is_filled_again(server, tmp_path):
     assert (folder / "config.json").is_file()
 
 
-def test_a_model_is_in_the_cache_once_the_shards_of_the_wanted_layers_are(server, sharded):
+def test_a_model_is_in_the_cache_once_the_files_of_the_wanted_layers_are(server, split):
     assert hub.cached_commit(NAME, layers=1) is None
     hub.fetch_settings(NAME, COMMIT)
     assert hub.cached_commit(NAME, COMMIT, layers=1) is None, "no weights yet"
@@ -278,8 +278,8 @@ def test_a_model_in_one_file_is_in_the_cache_once_that_is(server, falcon_folder)
     assert hub.cached_commit("someone/single", COMMIT, layers=1) == COMMIT
 
 
-def test_what_other_tools_have_fetched_is_in_the_cache_by_its_branch(server, sharded):
-    for path in sharded.iterdir():
+def test_what_other_tools_have_fetched_is_in_the_cache_by_its_branch(server, split):
+    for path in split.iterdir():
         if path.is_file():
             hub.hf_hub_download(NAME, path.name, revision="main")
     server.requests.clear()
@@ -302,8 +302,8 @@ def test_alternatives_are_measured_from_the_cache_and_never_downloaded(server):
     assert server.downloaded() == []
 
 
-def test_code_comes_only_with_a_model_that_is_trusted(server, sharded, tmp_path):
-    with_code = shutil.copytree(sharded, tmp_path / "with-code")
+def test_code_comes_only_with_a_model_that_is_trusted(server, split, tmp_path):
+    with_code = shutil.copytree(split, tmp_path / "with-code")
     (with_code / "modeling_own.py").write_text("")
     server.repositories["someone/own"] = Repository({COMMIT: with_code}, {"main": COMMIT})
     assert not (hub.fetch_settings("someone/own", COMMIT) / "modeling_own.py").exists()
@@ -311,14 +311,14 @@ def test_code_comes_only_with_a_model_that_is_trusted(server, sharded, tmp_path)
 
 
 def test_the_lock_file_pins_the_commit_of_the_first_time(server, tmp_path):
-    lock = tmp_path / names.LOCK
-    assert names.find(NAME, lock).revision == COMMIT
-    assert json.loads(lock.read_text()) == {NAME: COMMIT}
+    commits = tmp_path / names.COMMITS
+    assert names.find(NAME, commits).revision == COMMIT
+    assert json.loads(commits.read_text()) == {NAME: COMMIT}
     server.repositories[NAME].commits[NEWER] = server.repositories[NAME].commits[COMMIT]
     server.repositories[NAME].branches["main"] = NEWER
     server.requests.clear()
-    assert names.find(NAME, lock).revision == COMMIT
+    assert names.find(NAME, commits).revision == COMMIT
     assert server.requests == []
-    assert names.find(f"{NAME}@main", lock).revision == NEWER
-    assert names.find(f"{NAME}@{'a' * 40}", lock).revision == "a" * 40
-    assert json.loads(lock.read_text()) == {NAME: COMMIT, f"{NAME}@main": NEWER}
+    assert names.find(f"{NAME}@main", commits).revision == NEWER
+    assert names.find(f"{NAME}@{'a' * 40}", commits).revision == "a" * 40
+    assert json.loads(commits.read_text()) == {NAME: COMMIT, f"{NAME}@main": NEWER}

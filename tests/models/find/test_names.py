@@ -29,7 +29,7 @@ def no_hub(monkeypatch):
 def test_an_embedded_model_is_found_by_its_name_and_by_nothing_like_it():
     (name, *_) = known.embedded_models()
     source = names.find(name)
-    assert (source.name, source.kind, source.revision) == (name, "embedded", None)
+    assert (source.name, source.origin, source.revision) == (name, "embedded", None)
     assert source.folder == known.EMBEDDED / name
     assert source.command_name == name
 
@@ -40,7 +40,7 @@ def test_of_alternatives_an_embedded_model_or_a_folder_goes_before_what_is_not_h
     monkeypatch.setattr(hub, "cached_commit", lambda *_: None)
     (embedded, *_) = known.embedded_models()
     assert names.find_first(f"someone/large or {embedded}") == names.find(embedded)
-    assert names.find_first(f"a/b or c/d  or  {falcon_folder} or {embedded}").kind == "folder"
+    assert names.find_first(f"a/b or c/d  or  {falcon_folder} or {embedded}").origin == "folder"
     assert names.find_first(f"{embedded} or someone/large").name == embedded
     assert names.find_first(embedded) == names.find(embedded)
 
@@ -53,12 +53,12 @@ def test_a_model_in_the_cache_goes_before_those_after_it(tmp_path, monkeypatch):
         return COMMIT if arguments[0] == "someone/large" else None
 
     monkeypatch.setattr(hub, "cached_commit", cached)
-    lock = tmp_path / names.LOCK
-    lock.write_text(json.dumps({"someone/large": "b" * 40}))
-    source = names.find_first("a/b@v1 or someone/large or falcon-8x8", lock, 4)
-    assert (source.name, source.kind, source.revision) == ("someone/large", "hub", COMMIT)
+    commits = tmp_path / names.COMMITS
+    commits.write_text(json.dumps({"someone/large": "b" * 40}))
+    source = names.find_first("a/b@v1 or someone/large or falcon-8x8", commits, 4)
+    assert (source.name, source.origin, source.revision) == ("someone/large", "hub", COMMIT)
     assert asked == [("a/b", "v1", 4), ("someone/large", "b" * 40, 4)]
-    assert json.loads(lock.read_text()) == {"someone/large": "b" * 40}, "nothing was resolved"
+    assert json.loads(commits.read_text()) == {"someone/large": "b" * 40}, "nothing was resolved"
 
 
 @pytest.mark.parametrize(("layers", "needed"), [(None, 4), (2, 2), ("all", None)])
@@ -82,50 +82,50 @@ def test_a_folder_is_called_by_its_own_name(falcon_folder, tmp_path, monkeypatch
     monkeypatch.chdir(copy)
     for name in (copy, str(copy), "."):
         source = names.find(name)
-        assert (source.name, source.kind, source.folder) == ("a model", "folder", copy)
+        assert (source.name, source.origin, source.folder) == ("a model", "folder", copy)
     assert source.command_name == "a model"
 
 
 def test_a_folder_goes_before_the_hub(falcon_folder, tmp_path, monkeypatch):
     shutil.copytree(falcon_folder, tmp_path / "openai-community" / "gpt2")
     monkeypatch.chdir(tmp_path)
-    assert names.find("openai-community/gpt2").kind == "folder"
+    assert names.find("openai-community/gpt2").origin == "folder"
 
 
 def test_a_commit_in_the_name_needs_no_hub():
     source = names.find(f"openai-community/gpt2@{COMMIT}")
-    assert (source.name, source.kind, source.folder) == ("openai-community/gpt2", "hub", None)
+    assert (source.name, source.origin, source.folder) == ("openai-community/gpt2", "hub", None)
     assert source.revision == COMMIT
     assert source.command_name == f"openai-community/gpt2@{COMMIT}"
 
 
 def test_a_recorded_commit_needs_no_hub(tmp_path):
-    lock = tmp_path / names.LOCK
-    lock.write_text(json.dumps({"someone/tiny": COMMIT}))
-    assert names.find("someone/tiny", lock).revision == COMMIT
+    commits = tmp_path / names.COMMITS
+    commits.write_text(json.dumps({"someone/tiny": COMMIT}))
+    assert names.find("someone/tiny", commits).revision == COMMIT
 
 
 def test_the_lock_keeps_what_it_had_in_order_and_is_as_before_when_the_hub_fails(
     tmp_path, monkeypatch
 ):
-    lock = tmp_path / names.LOCK
-    lock.write_text(json.dumps({"z/z": COMMIT}))
+    commits = tmp_path / names.COMMITS
+    commits.write_text(json.dumps({"z/z": COMMIT}))
     with pytest.raises(AssertionError):
-        names.find("a/a", lock)
-    assert json.loads(lock.read_text()) == {"z/z": COMMIT}
+        names.find("a/a", commits)
+    assert json.loads(commits.read_text()) == {"z/z": COMMIT}
     monkeypatch.setattr(hub, "resolve", lambda *_: "b" * 40)
-    names.find("a/a", lock)
-    assert lock.read_text() == json.dumps({"a/a": "b" * 40, "z/z": COMMIT}, indent=2) + "\n"
+    names.find("a/a", commits)
+    assert commits.read_text() == json.dumps({"a/a": "b" * 40, "z/z": COMMIT}, indent=2) + "\n"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"a/b": "main"}', '{"a/b": 3}', "\xff"])
 def test_a_lock_file_that_is_none_is_refused(tmp_path, text):
-    lock = tmp_path / names.LOCK
-    lock.write_text(text, "latin-1")
+    commits = tmp_path / names.COMMITS
+    commits.write_text(text, "latin-1")
     with pytest.raises(
         ReportError, match=r"models\.lock\.json is not a list of models and commits"
     ):
-        names.find("someone/tiny", lock)
+        names.find("someone/tiny", commits)
 
 
 @pytest.mark.parametrize(
@@ -208,12 +208,12 @@ def test_text_parts_name_classes_that_transformers_has():
 
 
 def test_names_are_found_without_torch_and_without_the_hub_s_library(tmp_path):
-    (tmp_path / names.LOCK).write_text(json.dumps({"someone/tiny": COMMIT}))
+    (tmp_path / names.COMMITS).write_text(json.dumps({"someone/tiny": COMMIT}))
     hidden = "torch", "transformers", "huggingface_hub", "safetensors"
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({hidden!r})); "
         "from report.models.find.names import find; "
-        f"print(find('someone/tiny', {str(tmp_path / names.LOCK)!r}).revision); find('a/b')"
+        f"print(find('someone/tiny', {str(tmp_path / names.COMMITS)!r}).revision); find('a/b')"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.strip() == COMMIT

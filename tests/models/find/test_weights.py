@@ -17,18 +17,18 @@ from tests.conftest import random_falcon
 @pytest.fixture(scope="module")
 def original(tmp_path_factory):
     """The tiny Falcon in several files."""
-    folder = tmp_path_factory.mktemp("weights") / "sharded"
+    folder = tmp_path_factory.mktemp("weights") / "split"
     random_falcon().save_pretrained(folder, max_shard_size="50KB")
     return folder
 
 
 @pytest.fixture
-def sharded(original, tmp_path):
+def split(original, tmp_path):
     """A copy that a test may damage."""
-    return shutil.copytree(original, tmp_path / "sharded")
+    return shutil.copytree(original, tmp_path / "split")
 
 
-def shards(folder):
+def files_of(folder):
     return sorted(folder.glob("*.safetensors"))
 
 
@@ -37,8 +37,8 @@ def refused(folder, message):
         weights.weight_files(folder)
 
 
-def test_a_header_says_what_the_library_of_the_format_says(sharded):
-    for path in shards(sharded):
+def test_a_header_says_what_the_library_of_the_format_says(split):
+    for path in files_of(split):
         content = path.read_bytes()
         header = weights.read_header(path)
         with safe_open(path, "pt") as file:
@@ -50,17 +50,17 @@ def test_a_header_says_what_the_library_of_the_format_says(sharded):
                 assert content[start:end] == expected.numpy().tobytes()
 
 
-def test_every_tensor_is_in_one_file_of_the_map(sharded):
-    found = weights.weight_map(sharded)
-    stored = {name: path.name for path in shards(sharded) for name in load_file(path)}
+def test_every_tensor_is_in_one_file_of_the_map(split):
+    found = weights.weight_map(split)
+    stored = {name: path.name for path in files_of(split) for name in load_file(path)}
     assert found == stored
-    assert weights.weight_files(sharded) == shards(sharded)
+    assert weights.weight_files(split) == files_of(split)
 
 
-def test_a_single_file_goes_before_an_index_as_in_transformers(sharded):
-    save_file({"a": torch.zeros(2)}, sharded / SINGLE)
-    assert weights.weight_map(sharded) == {"a": SINGLE}
-    assert weights.weight_files(sharded) == [sharded / SINGLE]
+def test_a_single_file_goes_before_an_index_as_in_transformers(split):
+    save_file({"a": torch.zeros(2)}, split / SINGLE)
+    assert weights.weight_map(split) == {"a": SINGLE}
+    assert weights.weight_files(split) == [split / SINGLE]
 
 
 LLAMA = [
@@ -108,28 +108,28 @@ def test_the_first_two_layers_need_what_comes_before_them_and_nothing_after(name
     assert weights.first_layers(names, 2) == [names[index] for index in kept]
 
 
-def test_only_the_files_with_wanted_tensors_are_needed(sharded):
-    found = weights.weight_map(sharded)
+def test_only_the_files_with_wanted_tensors_are_needed(split):
+    found = weights.weight_map(split)
     wanted = weights.first_layers(found, 1)
-    needed = weights.shards_for(found, wanted)
+    needed = weights.files_for(found, wanted)
     assert {found[name] for name in wanted} == set(needed) < set(found.values())
-    for path in shards(sharded):
+    for path in files_of(split):
         if path.name not in needed:
             path.unlink()
-    assert [path.name for path in weights.weight_files(sharded, wanted)] == needed
-    refused(sharded, "model folder 'sharded' lacks")
+    assert [path.name for path in weights.weight_files(split, wanted)] == needed
+    refused(split, "model folder 'split' lacks")
 
 
 def test_a_tensor_that_is_nowhere_is_named():
     with pytest.raises(ReportError, match=r"no tensor 'b' \(1 of 2 wanted are missing\)"):
-        weights.shards_for({"a": "x.safetensors"}, ["a", "b"])
+        weights.files_for({"a": "x.safetensors"}, ["a", "b"])
 
 
-def test_a_missing_shard_is_named(sharded):
-    first, *_ = shards(sharded)
+def test_a_missing_weight_file_is_named(split):
+    first, *_ = files_of(split)
     first.unlink()
-    number = len(set(weights.weight_map(sharded).values()))
-    refused(sharded, rf"'sharded' lacks 1 of {number} weight files, the first is {first.name}")
+    number = len(set(weights.weight_map(split).values()))
+    refused(split, rf"'split' lacks 1 of {number} weight files, the first is {first.name}")
 
 
 @pytest.mark.parametrize(
@@ -143,19 +143,19 @@ def test_a_missing_shard_is_named(sharded):
         ((8).to_bytes(8, "little") + b'{"a":3} ', "is not a safetensors file"),
     ],
 )
-def test_a_file_of_another_kind_is_refused(sharded, content, said):
-    shards(sharded)[1].write_bytes(content)
-    refused(sharded, rf"'sharded/{shards(sharded)[1].name}' {said}")
+def test_a_file_of_another_kind_is_refused(split, content, said):
+    files_of(split)[1].write_bytes(content)
+    refused(split, rf"'split/{files_of(split)[1].name}' {said}")
 
 
 @pytest.mark.parametrize("change", [-1, -1000, 3])
-def test_a_file_that_was_cut_short_or_grew_is_refused(sharded, change):
-    path = shards(sharded)[0]
+def test_a_file_that_was_cut_short_or_grew_is_refused(split, change):
+    path = files_of(split)[0]
     content = path.read_bytes() + b"xxx"
     path.write_bytes(
         content[: change if change < 0 else None] if change > 0 else content[: change - 3]
     )
-    refused(sharded, r"is damaged: it has [\d,]+ bytes and should have [\d,]+; download or copy")
+    refused(split, r"is damaged: it has [\d,]+ bytes and should have [\d,]+; download or copy")
 
 
 @pytest.mark.parametrize(
@@ -169,47 +169,47 @@ def test_a_file_that_was_cut_short_or_grew_is_refused(sharded, change):
         '{"weight_map": {"a": "../x.safetensors"}}',
     ],
 )
-def test_an_index_that_lists_nothing_here_is_refused(sharded, index):
-    (sharded / INDEX).write_text(index)
-    refused(sharded, f"'sharded/{INDEX}' has no weight_map of tensors and files beside it")
+def test_an_index_that_lists_nothing_here_is_refused(split, index):
+    (split / INDEX).write_text(index)
+    refused(split, f"'split/{INDEX}' has no weight_map of tensors and files beside it")
 
 
 def test_no_weights_and_only_pickled_ones_are_told_apart(tmp_path):
-    refused(tmp_path, rf"has no weights; it needs {SINGLE}, or its shards and {INDEX}")
+    refused(tmp_path, rf"has no weights; it needs {SINGLE}, or weight files and {INDEX}")
     (tmp_path / "pytorch_model.bin").write_bytes(b"")
     refused(
         tmp_path, r"only as pickle \(pytorch_model\.bin\).*refused; convert them to safetensors"
     )
 
 
-def test_the_checksum_of_all_weights_is_that_of_the_files(sharded):
-    joined = b"".join(path.read_bytes() for path in shards(sharded))
-    assert weights.weights_sha256(sharded) == hashlib.sha256(joined).hexdigest()
+def test_the_checksum_of_all_weights_is_that_of_the_files(split):
+    joined = b"".join(path.read_bytes() for path in files_of(split))
+    assert weights.weights_sha256(split) == hashlib.sha256(joined).hexdigest()
 
 
-def test_the_checksum_of_the_first_layers_depends_on_their_tensors_alone(sharded, tmp_path):
-    before = weights.weights_sha256(sharded, 2)
-    found = weights.weight_map(sharded)
+def test_the_checksum_of_the_first_layers_depends_on_their_tensors_alone(split, tmp_path):
+    before = weights.weights_sha256(split, 2)
+    found = weights.weight_map(split)
 
     def change(name):
-        path = sharded / found[name]
+        path = split / found[name]
         save_file({k: v + (k == name) for k, v in load_file(path).items()}, path)
 
     change("transformer.h.2.mlp.dense_4h_to_h.weight")
-    assert weights.weights_sha256(sharded, 2) == before
-    assert weights.weights_sha256(sharded, 3) != weights.weights_sha256(sharded, 2)
+    assert weights.weights_sha256(split, 2) == before
+    assert weights.weights_sha256(split, 3) != weights.weights_sha256(split, 2)
     change("transformer.h.1.mlp.dense_4h_to_h.weight")
-    assert weights.weights_sha256(sharded, 2) != before
+    assert weights.weights_sha256(split, 2) != before
     whole = tmp_path / "whole"
-    tensors = {k: v for path in shards(sharded) for k, v in load_file(path).items()}
+    tensors = {k: v for path in files_of(split) for k, v in load_file(path).items()}
     whole.mkdir()
     save_file(tensors, whole / SINGLE)
-    assert weights.weights_sha256(whole, 2) == weights.weights_sha256(sharded, 2)
+    assert weights.weights_sha256(whole, 2) == weights.weights_sha256(split, 2)
 
 
-def test_parameters_are_counted_from_the_headers(sharded):
-    tensors = {k: v for path in shards(sharded) for k, v in load_file(path).items()}
-    assert weights.parameters(sharded) == sum(tensor.numel() for tensor in tensors.values())
-    first = weights.parameters(sharded, lambda names: weights.first_layers(names, 1))
+def test_parameters_are_counted_from_the_headers(split):
+    tensors = {k: v for path in files_of(split) for k, v in load_file(path).items()}
+    assert weights.parameters(split) == sum(tensor.numel() for tensor in tensors.values())
+    first = weights.parameters(split, lambda names: weights.first_layers(names, 1))
     kept = weights.first_layers(list(tensors), 1)
-    assert first == sum(tensors[name].numel() for name in kept) < weights.parameters(sharded)
+    assert first == sum(tensors[name].numel() for name in kept) < weights.parameters(split)

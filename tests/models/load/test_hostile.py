@@ -143,11 +143,11 @@ def test_a_commit_in_the_cache_of_hugging_face_tools_is_links_to_its_blobs(folde
 
 
 @pytest.mark.parametrize(
-    "shard", ["../../x.safetensors", "/etc/passwd", "a/../../x", "sub/x.safetensors", "..", "x\0"]
+    "file", ["../../x.safetensors", "/etc/passwd", "a/../../x", "sub/x.safetensors", "..", "x\0"]
 )
-def test_shards_elsewhere_are_refused(folder, shard):
+def test_weight_files_elsewhere_are_refused(folder, file):
     (folder / "model.safetensors").unlink()
-    index = {"weight_map": {"a": shard}}
+    index = {"weight_map": {"a": file}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     for options in ({}, {"layers": 1}):
         refused(folder, "has no weight_map of tensors and files beside it", **options)

@@ -34,19 +34,19 @@ def test_bfloat16_is_only_used_when_asked_for(falcon_folder):
     refused(falcon_folder, "dtype 'int8' is not known; choose float32 or bfloat16", dtype="int8")
 
 
-def test_weights_in_shards_are_loaded_and_counted_whole(folder):
+def test_weights_in_several_files_are_loaded_and_counted_whole(folder):
     expected = load_model(folder).model.state_dict()
-    load_model(folder).model.save_pretrained(folder / "shards", max_shard_size="40KB")
+    load_model(folder).model.save_pretrained(folder / "split", max_shard_size="40KB")
     for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copy(folder / name, folder / "shards" / name)
-    shards = sorted((folder / "shards").glob("*.safetensors"))
-    assert len(shards) > 1
-    loaded = load_model(folder / "shards")
+        shutil.copy(folder / name, folder / "split" / name)
+    files = sorted((folder / "split").glob("*.safetensors"))
+    assert len(files) > 1
+    loaded = load_model(folder / "split")
     assert all(torch.equal(expected[k], v) for k, v in loaded.model.state_dict().items())
-    joined = b"".join(path.read_bytes() for path in shards)
+    joined = b"".join(path.read_bytes() for path in files)
     assert loaded.weights_sha256 == hashlib.sha256(joined).hexdigest()
-    shards[1].unlink()
-    refused(folder / "shards", rf"lacks 1 of {len(shards)} weight files, the first is model-00002")
+    files[1].unlink()
+    refused(folder / "split", rf"lacks 1 of {len(files)} weight files, the first is model-00002")
 
 
 def test_nothing_is_asked_of_the_network(falcon_folder, monkeypatch):
@@ -152,8 +152,8 @@ def test_of_first_layers_only_what_they_need_has_to_be_there(folder):
     checksum = whole.weights_sha256
     whole.model.save_pretrained(folder, max_shard_size="50KB")
     (folder / "model.safetensors").unlink()
-    shards = json.loads((folder / "model.safetensors.index.json").read_text())["weight_map"]
-    for name in {shards[name] for name in shards if name.startswith("transformer.h.2.")}:
+    files = json.loads((folder / "model.safetensors.index.json").read_text())["weight_map"]
+    for name in {files[name] for name in files if name.startswith("transformer.h.2.")}:
         (folder / name).unlink()
     refused(folder, "model folder 'copy' lacks")
     loaded = load_model(folder, layers=1)

@@ -1,4 +1,4 @@
-"""The filler study on checkpoints like those of its three models: sharded, the first layers read.
+"""The filler study on checkpoints like those of its three models, of whose files some are read.
 
 Settings are written as their makers publish them, with the real numbers of heads, kinds of
 rotation, norms and windows; widths, vocabularies and the number of layers are small, and weights
@@ -151,7 +151,7 @@ How many stood on the hill, 12 or 30?
 
 
 def checkpoint(name, folder, read=None):
-    """A random checkpoint in bfloat16 with the settings of a real one, in many shards.
+    """A random checkpoint in bfloat16 with the settings of a real one, in many files.
 
     read: its tokenizer; default: a tiny one of its kind
     """
@@ -179,7 +179,7 @@ def whole(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def part(whole, tmp_path_factory):
-    """The same with only the shards that three layers need; the index still lists all of them."""
+    """The same with the weight files of three layers only; the index still lists all of them."""
     root, found = tmp_path_factory.mktemp("part"), {}
     for name, folder in whole.items():
         index = json.loads((folder / INDEX).read_text())["weight_map"]
@@ -216,7 +216,7 @@ def study(part, tmp_path_factory):
     return measured(tmp_path_factory.mktemp("of part"), part.values())
 
 
-def test_the_study_needs_no_more_than_the_shards_of_the_first_layers(study, part):
+def test_the_study_needs_no_more_than_the_files_of_the_first_layers(study, part):
     for model, (name, folder) in zip(study.models, part.items(), strict=True):
         manifest = model.manifest["model"]
         assert (manifest["name"], manifest["family"]) == (folder.name, manifest["family"])

@@ -13,7 +13,7 @@ from report.families.double import in_float64
 from report.measurements.head_statistics import UNIT
 from report.measurements.precision import summed_by, tolerance
 from report.models.load.load import load_model
-from report.models.measure.passage import measure_all, measure_corpus, measure_passage
+from report.models.measure.passage import measure_batch, measure_corpus, measure_passage
 from tests.close import order_is_right, require_close
 from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.models.falcon_reference import reference
@@ -269,7 +269,7 @@ def test_results_hold_no_gradient_and_no_view_of_the_model(loaded, token_ids, me
 def test_all_at_once_is_what_each_is_alone(loaded, token_ids, measured):
     texts = [token_ids[:20], token_ids[10:]]
     seen = []
-    passage, corpus = measure_all(loaded, token_ids, texts, progress=lambda *n: seen.append(n))
+    passage, corpus = measure_batch(loaded, texts, token_ids, lambda *n: seen.append(n))
     assert seen == [(1, 3), (2, 3), (3, 3)]
     assert (passage.largest_targets == measured.largest_targets).all()
     assert (passage.alignment == measured.alignment).all()
@@ -337,11 +337,6 @@ def test_token_ids_that_cannot_be_measured_are_refused(loaded, token_ids, messag
 def test_an_empty_corpus_is_refused(loaded):
     with pytest.raises(ReportError, match="the corpus has no text"):
         measure_corpus(loaded, [])
-
-
-def test_an_empty_corpus_is_refused_with_a_passage_too(loaded, token_ids):
-    with pytest.raises(ReportError, match="the corpus has no text"):
-        measure_all(loaded, token_ids, [])
 
 
 @in_both

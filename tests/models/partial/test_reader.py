@@ -29,7 +29,7 @@ def folder(tensors, tmp_path):
 
 
 @pytest.fixture
-def sharded(tensors, tmp_path):
+def split(tensors, tmp_path):
     """The same in two files."""
     places = {name: f"model-{n}.safetensors" for n, name in enumerate(tensors)}
     for name, file in places.items():
@@ -68,11 +68,11 @@ def test_rows_come_in_the_order_asked_for_and_nothing_else_is_read(folder, tenso
     assert checkpoint.read_rows("table.weight", []).shape == (0, 6)
 
 
-def test_shards_that_nobody_wants_may_be_missing(sharded, tensors):
-    checkpoint = Checkpoint(sharded)
+def test_files_that_nobody_wants_may_be_missing(split, tensors):
+    checkpoint = Checkpoint(split)
     assert checkpoint.total_bytes() == sum(one.nbytes for one in tensors.values())
-    (sharded / "model-0.safetensors").unlink()
-    checkpoint = Checkpoint(sharded)
+    (split / "model-0.safetensors").unlink()
+    checkpoint = Checkpoint(split)
     assert torch.equal(checkpoint.read("layer.weight"), tensors["layer.weight"])
     assert checkpoint.bytes_read == 5 * 7 * 4
     assert checkpoint.total_bytes() == 1234
@@ -85,10 +85,10 @@ def test_a_tensor_that_is_nowhere_is_named(folder):
         Checkpoint(folder).read("head.weight")
 
 
-def test_a_tensor_that_is_not_where_the_index_says_is_named(sharded, tensors):
-    (sharded / "model-0.safetensors").write_bytes((sharded / "model-1.safetensors").read_bytes())
+def test_a_tensor_that_is_not_where_the_index_says_is_named(split, tensors):
+    (split / "model-0.safetensors").write_bytes((split / "model-1.safetensors").read_bytes())
     with refused(r"model-0\.safetensors' lacks the tensor 'table\.weight', which the index says"):
-        Checkpoint(sharded).read("table.weight")
+        Checkpoint(split).read("table.weight")
 
 
 def test_a_shape_that_does_not_fit_is_said(folder):

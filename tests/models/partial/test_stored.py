@@ -95,8 +95,8 @@ def test_experts_are_joined_in_the_order_of_their_numbers(mixtral):
     joined = [name for name, stored in found.items() if stored.converter is not None]
     assert len(joined) == 2
     for name in joined:
-        pieces = [tensors[piece] for piece in found[name].names]
-        made = converted(empty, name, found[name], pieces)
+        parts = [tensors[source] for source in found[name].names]
+        made = converted(empty, name, found[name], parts)
         assert torch.equal(made[name], model.state_dict()[name])
 
 
@@ -105,6 +105,6 @@ def test_pieces_that_do_not_fit_together_are_said(mixtral):
     empty = skeleton_of(model)
     name = "model.layers.0.mlp.experts.down_proj"
     stored = stored_names(empty, tensors)[name]
-    pieces = [torch.zeros(number + 1, 2) for number in range(len(stored.names))]
-    with pytest.raises(ReportError, match=f"'{name}' is stored in 11 pieces that transformers"):
-        converted(empty, name, stored, pieces)
+    parts = [torch.zeros(number + 1, 2) for number in range(len(stored.names))]
+    with pytest.raises(ReportError, match=f"'{name}' is stored as 11 tensors that transformers"):
+        converted(empty, name, stored, parts)

@@ -47,8 +47,8 @@ def merging(*merges):
 def said(text):
     """What the tokens of each cell, name and delimiter say together, in order."""
     found = []
-    for piece, place in zip(text.pieces, text.places, strict=True):
-        raw = bytes.fromhex(piece["bytes"]) if "bytes" in piece else piece["text"].encode()
+    for token, place in zip(text.tokens, text.places, strict=True):
+        raw = bytes.fromhex(token["bytes"]) if "bytes" in token else token["text"].encode()
         if found and found[-1][0] == place:
             found[-1][1] += raw
         else:
@@ -78,18 +78,18 @@ def test_without_merges_every_token_is_exactly_what_its_character_is():
 def test_a_merge_across_an_edge_counts_for_the_first_cell_it_touches_and_is_told():
     merges = ((",", "1"), ("n", ","), ("n,", "7"), ("t", "\n"))
     text = table_text(merging(*merges), rendering(TABLE, "csv"))
-    shown = {piece["text"]: place for piece, place in zip(text.pieces, text.places, strict=True)}
+    shown = {token["text"]: place for token, place in zip(text.tokens, text.places, strict=True)}
     assert shown[",1"] == TokenPlace("value", 0, 1)  # a comma and the 1 of 12
     assert shown["n,7"] == TokenPlace("value", 1, 0)  # the end of fin, a comma and 7
     assert shown["t\n"] == TokenPlace("header", -1, 1)
-    told = [text.pieces[token]["text"] for token in text.crossings]
+    told = [text.tokens[token]["text"] for token in text.crossings]
     assert told == [",1", "n,7"]  # a line end says nothing that could be taken for another cell
 
 
 def test_delimiters_merged_among_themselves_are_delimiters():
     merges = (('"', ":"), ('":', " "), ('": ', '"'))
     text = table_text(merging(*merges), rendering(TABLE, "json"))
-    shown = {piece["text"]: place for piece, place in zip(text.pieces, text.places, strict=True)}
+    shown = {token["text"]: place for token, place in zip(text.tokens, text.places, strict=True)}
     assert shown['": "'] == TokenPlace("delimiter")
     assert text.crossings == []
 
@@ -97,7 +97,7 @@ def test_delimiters_merged_among_themselves_are_delimiters():
 def test_a_space_that_begins_a_word_does_not_make_it_a_delimiter():
     merges = ((" ", "t"), (" t", "h"), (" ", "i"), (" i", "s"), (" ", "1"))
     text = table_text(merging(*merges), rendering(TABLE, "sentences"))
-    shown = [(piece["text"], place) for piece, place in zip(text.pieces, text.places, strict=True)]
+    shown = [(token["text"], place) for token, place in zip(text.tokens, text.places, strict=True)]
     assert (" 1", TokenPlace("value", 0, 1)) in shown
     assert (" th", TokenPlace("value", 0, 0)) in shown  # of "the lamp"
     assert (" th", TokenPlace("delimiter")) in shown  # of "and the lit"
@@ -110,8 +110,8 @@ def test_a_space_that_begins_a_word_does_not_make_it_a_delimiter():
 def test_any_tokenizer_finds_all_cells_in_order(kind, made):
     for each in renderings(made):
         text = table_text(of(kind(), 4096), each)
-        assert len(text.places) == len(text.token_ids) == len(text.pieces)
-        added = [piece["special"] for piece in text.pieces]
+        assert len(text.places) == len(text.token_ids) == len(text.tokens)
+        added = [token["special"] for token in text.tokens]
         assert [place.role == "added" for place in text.places] == added
         cells = [(p.row, p.column) for p in text.places if p.role == "value"]
         assert set(cells) == {(0, 0), (0, 1), (1, 0), (1, 1)}

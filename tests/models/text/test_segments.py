@@ -44,8 +44,8 @@ def condition(*texts, names=("system", "filler", "question")):
 
 def covered(text, name):
     """The text of a segment's tokens, put together again."""
-    pieces = [text.pieces[token] for token in text.span(name)]
-    raw = [bytes.fromhex(p["bytes"]) if "bytes" in p else p["text"].encode() for p in pieces]
+    tokens = [text.tokens[token] for token in text.span(name)]
+    raw = [bytes.fromhex(p["bytes"]) if "bytes" in p else p["text"].encode() for p in tokens]
     return b"".join(raw).decode()
 
 
@@ -59,7 +59,7 @@ def test_the_tokens_of_a_segment_are_its_text(kind, question):
     assert text.crossings == []
     for segment in prompt.segments:
         assert covered(text, segment.name) == segment.text
-    assert text.segment.count("added") == sum(piece["special"] for piece in text.pieces)
+    assert text.segment.count("added") == sum(token["special"] for token in text.tokens)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -80,7 +80,7 @@ def test_without_a_merge_a_condition_is_the_other_with_the_filler_cut_out(loaded
 def test_a_segment_of_tokens_that_leave_out_white_space_begins_with_its_first_word():
     loaded = with_tokenizer(kinds.word_piece(), 4096)
     text = segmented(loaded, [Segment("one", "The lamp \n"), Segment("two", " the hill")])
-    assert next(text.pieces[token]["text"] for token in text.span("two")).strip() == "the"
+    assert next(text.tokens[token]["text"] for token in text.span("two")).strip() == "the"
     assert text.segment[0] == text.segment[-1] == "added"
     assert text.crossings == []
 
@@ -88,14 +88,14 @@ def test_a_segment_of_tokens_that_leave_out_white_space_begins_with_its_first_wo
 def test_tokens_that_share_a_character_stay_in_its_segment():
     loaded = with_tokenizer(kinds.unigram(), 4096)
     text = segmented(loaded, [Segment("one", "The ﬁ"), Segment("two", "the hill")])
-    shared = [token for token, piece in enumerate(text.pieces) if piece.get("spelling") == "i"]
+    shared = [place for place, token in enumerate(text.tokens) if token.get("spelling") == "i"]
     assert shared, "the character is two tokens"
-    assert {text.segment[token] for token in shared} == {"one"}
+    assert {text.segment[place] for place in shared} == {"one"}
 
 
 def test_a_merge_across_a_boundary_is_reported_and_belongs_where_it_begins():
     text = condition("lamp.", "//", "Who?")
-    assert [piece["text"] for piece in text.pieces] == [*"lamp", "./", "/W", *"ho?"]
+    assert [token["text"] for token in text.tokens] == [*"lamp", "./", "/W", *"ho?"]
     assert text.segment == ["system"] * 5 + ["filler"] + ["question"] * 3
     assert text.crossings == [
         Crossing(4, "./", "system", "filler"),

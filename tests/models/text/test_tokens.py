@@ -36,18 +36,18 @@ def with_tokenizer(tokenizer, context=512):
     return SimpleNamespace(tokenizer=tokenizer, identity={"context": context})
 
 
-def joined(pieces):
-    """The text that the pieces give back."""
+def joined(tokens):
+    """The text that the tokens give back."""
     raw = [
-        bytes.fromhex(piece["bytes"]) if "bytes" in piece else piece["text"].encode()
-        for piece in pieces
-        if not piece["special"]
+        bytes.fromhex(token["bytes"]) if "bytes" in token else token["text"].encode()
+        for token in tokens
+        if not token["special"]
     ]
     return b"".join(raw).decode()
 
 
 def shown(tokenizer, text):
-    return [piece["text"] for piece in tokenize(with_tokenizer(tokenizer), text).pieces]
+    return [token["text"] for token in tokenize(with_tokenizer(tokenizer), text).tokens]
 
 
 @pytest.fixture(scope="module", params=kinds.KINDS, ids=lambda kind: kind.__name__)
@@ -58,14 +58,14 @@ def tokenizer(request):
 @pytest.mark.parametrize("text", NASTY)
 def test_the_pieces_give_back_the_text(tokenizer, text):
     for around in (f"a{text}b lamp", f"{text} the lamp", f"the lamp{text}"):
-        assert joined(tokenize(with_tokenizer(tokenizer), around).pieces) == around
+        assert joined(tokenize(with_tokenizer(tokenizer), around).tokens) == around
 
 
 def test_the_pieces_give_back_random_texts(tokenizer):
     rng = random.Random(20)
     for _ in range(300):
         text = "a" + "".join(rng.choice(ALPHABET) for _ in range(rng.randint(1, 12))) + " b"
-        assert joined(tokenize(with_tokenizer(tokenizer), text).pieces) == text
+        assert joined(tokenize(with_tokenizer(tokenizer), text).tokens) == text
 
 
 def test_token_ids_are_those_of_the_tokenizer(tokenizer):
@@ -85,7 +85,7 @@ def test_the_beginning_of_text_token_comes_first_and_once(loaded):
     tokenized = tokenize(loaded, "The old lamp")
     assert tokenized.token_ids[0] == 0
     assert 0 not in tokenized.token_ids[1:]
-    assert tokenized.pieces[0] == {"id": 0, "text": BEGINNING, "special": True}
+    assert tokenized.tokens[0] == {"id": 0, "text": BEGINNING, "special": True}
     assert tokenized.text == "The old lamp"
 
 
@@ -100,8 +100,8 @@ def test_the_beginning_of_text_token_comes_first_and_once(loaded):
     ],
 )
 def test_special_tokens_are_those_that_were_added(kind, special):
-    pieces = tokenize(with_tokenizer(kind()), "The old lamp").pieces
-    assert [piece["text"] for piece in pieces if piece["special"]] == special
+    tokens = tokenize(with_tokenizer(kind()), "The old lamp").tokens
+    assert [token["text"] for token in tokens if token["special"]] == special
 
 
 def test_a_leading_space_belongs_to_its_token():
@@ -112,34 +112,34 @@ def test_a_leading_space_belongs_to_its_token():
 
 @pytest.mark.parametrize("kind", [kinds.byte_level, kinds.gemma])
 def test_parts_of_a_character_are_marked_with_their_bytes(kind):
-    pieces = tokenize(with_tokenizer(kind()), "灯")
-    pieces = [piece for piece in pieces.pieces if not piece["special"]]
-    assert [piece["bytes"] for piece in pieces] == ["e7", "81", "af"]
-    assert {piece["text"] for piece in pieces} == {"\ufffd"}
-    assert not any("spelling" in piece for piece in pieces)
+    tokens = tokenize(with_tokenizer(kind()), "灯")
+    tokens = [token for token in tokens.tokens if not token["special"]]
+    assert [token["bytes"] for token in tokens] == ["e7", "81", "af"]
+    assert {token["text"] for token in tokens} == {"\ufffd"}
+    assert not any("spelling" in token for token in tokens)
 
 
 def test_whole_characters_have_no_bytes():
-    pieces = tokenize(with_tokenizer(kinds.byte_level()), "The café").pieces
-    assert not any("bytes" in piece for piece in pieces)
+    tokens = tokenize(with_tokenizer(kinds.byte_level()), "The café").tokens
+    assert not any("bytes" in token for token in tokens)
 
 
 def test_the_space_that_sentencepiece_puts_first_is_not_in_the_text():
-    pieces = tokenize(with_tokenizer(kinds.llama2()), "灯 lamp").pieces
-    assert pieces[1] == {"id": pieces[1]["id"], "text": "", "special": False, "spelling": " "}
-    assert [piece.get("bytes") for piece in pieces[2:5]] == ["e7", "81", "af"]
+    tokens = tokenize(with_tokenizer(kinds.llama2()), "灯 lamp").tokens
+    assert tokens[1] == {"id": tokens[1]["id"], "text": "", "special": False, "spelling": " "}
+    assert [token.get("bytes") for token in tokens[2:5]] == ["e7", "81", "af"]
 
 
 def test_a_spelling_is_kept_where_the_vocabulary_has_other_letters():
-    pieces = tokenize(with_tokenizer(kinds.word_piece()), "The CAFÉ 灯 lamp").pieces[1:-1]
-    told = [(piece["text"], piece.get("spelling")) for piece in pieces]
+    tokens = tokenize(with_tokenizer(kinds.word_piece()), "The CAFÉ 灯 lamp").tokens[1:-1]
+    told = [(token["text"], token.get("spelling")) for token in tokens]
     assert told == [("The", "the"), (" CAFÉ", "cafe"), (" 灯", "[UNK]"), (" lamp", None)]
 
 
 def test_a_character_read_as_several_tokens_is_shown_once():
-    pieces = tokenize(with_tokenizer(kinds.unigram()), "a … b").pieces
-    dots = [piece for piece in pieces if piece.get("spelling") == "."]
-    assert [piece["text"] for piece in dots] == ["…", "", ""]
+    tokens = tokenize(with_tokenizer(kinds.unigram()), "a … b").tokens
+    dots = [token for token in tokens if token.get("spelling") == "."]
+    assert [token["text"] for token in dots] == ["…", "", ""]
 
 
 def test_an_accent_that_is_dropped_stays_with_its_letter():
@@ -161,11 +161,11 @@ def test_an_accent_that_is_dropped_stays_with_its_letter():
 def test_a_special_token_spelled_in_the_text_is_text(kind, special):
     tokenizer = kind()
     text = f"The {special} lamp"
-    pieces = tokenize(with_tokenizer(tokenizer), text).pieces
-    plain = [piece for piece in pieces if not piece["special"]]
-    assert joined(pieces) == text
+    tokens = tokenize(with_tokenizer(tokenizer), text).tokens
+    plain = [token for token in tokens if not token["special"]]
+    assert joined(tokens) == text
     specials = {tokenizer.convert_tokens_to_ids(special)} - {tokenizer.unk_token_id}
-    assert specials.isdisjoint(piece["id"] for piece in plain)
+    assert specials.isdisjoint(token["id"] for token in plain)
 
 
 def test_text_that_cannot_but_be_a_special_token_is_refused():
@@ -202,13 +202,13 @@ def test_a_chat_has_one_beginning_and_its_special_tokens():
         [{"role": "user", "content": " The lamp\n"}], return_dict=False
     )
     assert chat.token_ids.count(tokenizer.bos_token_id) == 1
-    assert [piece["text"] for piece in chat.pieces if piece["special"]] == [
+    assert [token["text"] for token in chat.tokens if token["special"]] == [
         "<|begin_of_text|>",
         "<|start_header_id|>",
         "<|end_header_id|>",
         "<|eot_id|>",
     ]
-    assert joined(chat.pieces) == "user\n\nThe lamp"
+    assert joined(chat.tokens) == "user\n\nThe lamp"
 
 
 def test_the_chat_of_a_passage_leaves_the_next_passage_alone():

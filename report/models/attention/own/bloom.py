@@ -3,22 +3,19 @@
 Its attention modules also add the residual, after dropout; that stays as it is in transformers.
 """
 
+from collections.abc import Callable
+
+from torch import nn
 from transformers.models.bloom.modeling_bloom import dropout_add
 
-from report.measurements.decomposition import Factors
-
-MODEL_TYPE = "bloom"
-UNMASKED = True
-"""It needs no mask; see falcon."""
+from report.measurements.factors import Factors
+from report.models.attention.own.protocol import ComputeAttention, OwnForward
 
 
-def measured_forward(module, attention, alibi_factor=1):
-    """A forward for the attention `module` that leaves the attention itself to `attention`.
-
-    attention: called with (Factors, value [heads, T, head_dim]); returns the context, of value's
-        shape
-    alibi_factor: what ALiBi is multiplied by; transformers itself always counts it once here
-    """
+def measured_forward(
+    module: nn.Module, attention: ComputeAttention, alibi_factor: float = 1
+) -> Callable:
+    """See `MeasuredForward`; transformers itself counts ALiBi once."""
     shape = (module.num_heads, 3, module.head_dim)
     scale = module.inv_norm_factor
 
@@ -34,3 +31,6 @@ def measured_forward(module, attention, alibi_factor=1):
         return dropout_add(output, residual, module.hidden_dropout, module.training), None
 
     return forward
+
+
+FAMILY = OwnForward("bloom", measured_forward, unmasked=True)

@@ -7,23 +7,21 @@ rounds to bfloat16 even in a float32 model; Falcon scales it as it scales the sc
 """
 
 import math
+from collections.abc import Callable
 
+from torch import nn
 from transformers.models.falcon.modeling_falcon import apply_rotary_pos_emb
 
 from report.errors import ReportError
-from report.measurements.decomposition import Factors
-
-MODEL_TYPE = "falcon"
-UNMASKED = True
-"""It needs no mask: unasked, the model builds no [1, heads, T, T] one (537 MB at 2048 tokens)."""
+from report.measurements.factors import Factors
+from report.models.attention.own.protocol import ComputeAttention, OwnForward
 
 
-def measured_forward(module, attention, alibi_factor=1):
-    """A forward for the attention `module` that leaves the attention itself to `attention`.
+def measured_forward(
+    module: nn.Module, attention: ComputeAttention, alibi_factor: float = 1
+) -> Callable:
+    """See `MeasuredForward`; an ALiBi factor of 2 is what transformers' eager attention computes.
 
-    attention: called with (Factors, value [key_heads, T, head_dim]); returns the context, float
-        [heads, T, head_dim]
-    alibi_factor: what ALiBi is multiplied by; 2 is what transformers' eager attention computes
     raises: ReportError for a factor other than 1 where positions are rotary
     """
     if alibi_factor != 1 and not module.config.alibi:
@@ -47,6 +45,10 @@ def measured_forward(module, attention, alibi_factor=1):
         return module.dense(joined), None
 
     return forward
+
+
+FAMILY = OwnForward("falcon", measured_forward, unmasked=True)
+"""It needs no mask, which would take 537 MB at 2048 tokens and 32 heads in float32."""
 
 
 def _split(module, fused):

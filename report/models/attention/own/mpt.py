@@ -4,18 +4,18 @@ Its model turns the attention mask into a bool one that is true where a target i
 right only for the float mask of eager attention: the implementation must stay "eager".
 """
 
-from report.measurements.decomposition import Factors
+from collections.abc import Callable
 
-MODEL_TYPE = "mpt"
+from torch import nn
+
+from report.measurements.factors import Factors
+from report.models.attention.own.protocol import ComputeAttention, OwnForward
 
 
-def measured_forward(module, attention, alibi_factor=1):
-    """A forward for the attention `module` that leaves the attention itself to `attention`.
-
-    attention: called with (Factors, value [heads, T, head_dim]); returns the context, of value's
-        shape
-    alibi_factor: what ALiBi is multiplied by; transformers itself always counts it once here
-    """
+def measured_forward(
+    module: nn.Module, attention: ComputeAttention, alibi_factor: float = 1
+) -> Callable:
+    """See `MeasuredForward`; transformers itself counts ALiBi once."""
 
     def forward(hidden_states, position_bias, **_):
         fused = module.Wqkv(hidden_states)[0]  # [T, 3 * heads * head_dim]
@@ -32,3 +32,6 @@ def measured_forward(module, attention, alibi_factor=1):
         return module.out_proj(joined.to(fused.dtype)), None
 
     return forward
+
+
+FAMILY = OwnForward("mpt", measured_forward)

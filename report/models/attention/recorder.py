@@ -1,0 +1,34 @@
+"""What a model's attention is handed to while it is measured."""
+
+from collections.abc import Callable
+
+import torch
+
+from report.measurements.factors import Factors, Scores
+
+
+class Recorder:
+    """Computes each layer's context, and keeps of its attention what it is made for.
+
+    wants_factors: whether biases and unrotated queries and keys are filled in; if not, measuring
+        costs no projection and no rotation more than the model's own pass
+    wants_rotary_terms: whether the rotated biases are filled in too
+    updates: None, or a method called with (layer, hidden_state, context, attention_output) once the
+        output projection has run: what enters the layer, float [T, hidden_size]; what enters the
+        projection, float [heads, T, value_dim]; and what leaves it, float [T, hidden_size]. Never
+        called for models whose updates cannot be told, see `LayerStructure.measures_updates`.
+    """
+
+    wants_factors: bool = True
+    wants_rotary_terms: bool = False
+    updates: Callable[[int, torch.Tensor, torch.Tensor, torch.Tensor], None] | None = None
+
+    def attention(
+        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
+    ) -> torch.Tensor | None:
+        """Take one layer's attention.
+
+        value: float [key_heads, T, value_dim]; None with Scores
+        returns: the context, float [heads, T, value_dim]; None with Scores
+        """
+        raise NotImplementedError
