@@ -1,28 +1,32 @@
-"""Files that appear whole or not at all, and what a killed process left of them."""
+"""Files that appear whole or not at all, the leftovers of a killed process, and strict JSON."""
 
 import hashlib
+import json
+import math
 import os
 import re
 import secrets
 import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from report.errors import ReportError
 
 
-def write_text(path, text):
+def write_text(path: Path | str, text: str) -> None:
     """Write a text file (UTF-8) whole or not at all; an equal file is left untouched.
 
-    raises: ReportError when the disk is full or the folder cannot be written
+    raises: ReportError if the disk is full or the folder cannot be written
     """
     write_bytes(path, text.encode("utf-8"))
 
 
-def write_bytes(path, content):
+def write_bytes(path: Path | str, content: bytes) -> None:
     """Write a file whole or not at all; an equal file is left untouched.
 
-    Leaving equal files alone keeps their time stamps, so a server does not send them again.
+    An equal file keeps its time stamp, so a server does not send it again.
+    raises: ReportError if the disk is full or the folder cannot be written
     """
     path = Path(path)
     try:
@@ -39,48 +43,49 @@ def write_bytes(path, content):
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
 
 
 @contextmanager
-def new_folder(path):
+def new_folder(path: Path | str) -> Iterator[Path]:
     """A folder that appears under its name only when the block ends without an error.
 
     yields: an empty temporary folder beside `path`; it replaces `path` at the end
+    raises: ReportError if the disk is full or the folder cannot be written
 
-    Whenever the process is killed, `path` is the old folder, the new one, or nothing, and never
-    a part of one; what it leaves beside `path` goes when the folder is written again, or by
+    If the process is killed, `path` is the old folder, the new one, or missing. It is never a part
+    of one. Leftovers beside `path` are removed when the folder is written again, or by
     `remove_leftovers`.
     """
     path = Path(path)
-    for left in path.parent.glob(f".{path.name}.*.tmp"):
-        shutil.rmtree(left, ignore_errors=True)
+    for leftover in path.parent.glob(f".{path.name}.*.tmp"):
+        shutil.rmtree(leftover, ignore_errors=True)
     temporary, old = (path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp") for _ in range(2))
     try:
         try:
             temporary.mkdir(parents=True)
         except OSError as error:
-            raise _cannot_write(path, error) from error
+            raise cannot_write(path, error) from error
         yield temporary
         try:
             if path.exists():
                 path.rename(old)
             temporary.rename(path)
         except OSError as error:
-            raise _cannot_write(path, error) from error
+            raise cannot_write(path, error) from error
     finally:
         for folder in (temporary, old):
             shutil.rmtree(folder, ignore_errors=True)
 
 
 LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
-"""What `write_bytes` and `new_folder` call what is not whole yet."""
+"""Names that `write_bytes` and `new_folder` give to unfinished files and folders."""
 
 
-def remove_leftovers(folder, deep=True):
-    """Remove what a process that was killed was writing; no other may be writing there now.
+def remove_leftovers(folder: Path | str, deep: bool = True) -> None:
+    """Remove the unfinished files of a killed process. No other process may be writing there.
 
-    deep: look into the folders below, too
+    deep: also look into the folders below
     """
     for path in list(Path(folder).glob("**/.*.tmp" if deep else ".*.tmp")):
         if LEFTOVER.fullmatch(path.name) and path.is_dir():
@@ -89,28 +94,65 @@ def remove_leftovers(folder, deep=True):
             path.unlink(missing_ok=True)
 
 
-def remove_others(paths, kept):
-    """Remove those of some files that nothing writes any more.
-
-    kept: names of the files that stay
-    """
+def remove_others(paths: Iterable[Path], kept: Collection[str]) -> None:
+    """Remove the files whose names are not in `kept`."""
     for path in paths:
         if path.is_file() and path.name not in kept:
             path.unlink()
 
 
-def _cannot_write(path, error):
+def cannot_write(path: Path, error: OSError) -> ReportError:
+    """The error for a file or folder that the system does not let us write."""
     return ReportError(
         f"cannot write {path}: {error.strerror or error}. "
         "Free some disk space or choose a folder that may be written."
     )
 
 
-def sha256(*paths):
-    """Hex SHA-256 over the contents of files, in the order given."""
+def sha256(*paths: Path | str) -> str:
+    """SHA-256 over the contents of files in the order given, as hex digits."""
     digest = hashlib.sha256()
     for path in paths:
         with Path(path).open("rb") as file:
             while chunk := file.read(1 << 20):
                 digest.update(chunk)
     return digest.hexdigest()
+
+
+def finite(digits: str) -> float:
+    """A number of a JSON text as a float; ValueError if no float is that large."""
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{digits[:20]} is too large for a number")
+    return number
+
+
+def strict_json(
+    text: str | bytes,
+    parse_int: Callable[[str], object] = int,
+    parse_float: Callable[[str], object] = finite,
+) -> object:
+    """The value of a JSON text. Python's own reader accepts more than JSON; this one does not.
+
+    parse_int, parse_float: turn the digits of a number into its value
+    raises: ValueError if the text is not JSON, a name comes twice in an object, or a number is NaN
+        or infinite; RecursionError if lists lie too deep
+    """
+    return json.loads(
+        text,
+        object_pairs_hook=_without_duplicates,
+        parse_int=parse_int,
+        parse_float=parse_float,
+        parse_constant=_refuse_constant,
+    )
+
+
+def _without_duplicates(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("a name comes twice in an object")
+    return values
+
+
+def _refuse_constant(name):
+    raise ValueError(f"{name} is not a JSON number")

@@ -1,13 +1,14 @@
-"""A publication's folder: where its parts lie, and one build of it at a time."""
+"""The folder of a project: where its parts lie, and the build lock."""
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from report.errors import ReportError, UsageError
-from report.files import remove_leftovers
+from report.errors import UsageError
+from report.files import cannot_write, remove_leftovers
 
 HERE = Path(__file__).parents[1]
 
@@ -19,32 +20,32 @@ class Project:
     root: Path
 
     @property
-    def articles(self):
+    def articles(self) -> Path:
         """Folder of the articles, `*.md.j2`."""
         return self.root / "templates" / "articles"
 
     @property
-    def site_src(self):
+    def site_src(self) -> Path:
         """Folder that MkDocs publishes: hand-written pages, and everything generated."""
         return self.root / "site_src"
 
     @property
-    def frozen(self):
-        """Folder of datasets that are kept to be published without measuring."""
+    def frozen(self) -> Path:
+        """Folder of frozen datasets, which are published without measuring."""
         return self.root / "frozen"
 
     @property
-    def config(self):
-        """Settings of MkDocs."""
+    def config(self) -> Path:
+        """File of MkDocs' settings."""
         return self.root / "mkdocs.yml"
 
     @property
-    def site(self):
+    def site(self) -> Path:
         """Folder of the built site."""
         return self.root / "site"
 
 
-def project(root=HERE):
+def project(root: Path | str = HERE) -> Project:
     """The project in a folder.
 
     raises: UsageError if the folder has no mkdocs.yml or no templates/articles
@@ -53,21 +54,21 @@ def project(root=HERE):
     for needed in (found.config, found.articles):
         if not needed.exists():
             raise UsageError(
-                f"{found.root}: no publication here ({needed.relative_to(found.root)} is missing); "
+                f"{found.root}: no project here ({needed.relative_to(found.root)} is missing); "
                 "run the command in the folder of the project, or name it with --project."
             )
     return found
 
 
 LOCK = ".report.lock"
-"""File in a project's folder. The system lets go of it when the process ends, however it ends."""
+"""File of the build lock; the system releases it when the process ends."""
 
 
 @contextmanager
-def only_build(project, announce):
-    """While this lasts, no other build changes the project; what a killed one left is gone.
+def only_build(project: Project, announce: Callable[[str], object]) -> Iterator[None]:
+    """Hold the build lock, so that no other build changes the project; remove leftovers first.
 
-    announce: called with a sentence if another build has to end first
+    announce: called with a sentence if another build must end first
     raises: ReportError if the folder of the project cannot be written
     """
     lock = FileLock(project.root / LOCK)
@@ -78,10 +79,7 @@ def only_build(project, announce):
             announce("Another build of this project is running; waiting until it ends.")
             lock.acquire()
     except OSError as error:
-        raise ReportError(
-            f"cannot write {project.root / LOCK}: {error.strerror or error}. "
-            "Free some disk space or choose a folder that may be written."
-        ) from error
+        raise cannot_write(project.root / LOCK, error) from error
     try:
         remove_leftovers(project.root, deep=False)
         for folder in (project.site_src, project.frozen):

@@ -3,10 +3,10 @@
 import csv
 import io
 import json
-import math
 from pathlib import Path
 
 from report.errors import ReportError
+from report.files import strict_json
 from report.inputs import tables
 from report.inputs.passages import Passage, read_text
 from report.text import quoted, whole
@@ -71,10 +71,10 @@ def _records(spec):
 
 def _parsed(text, ending):
     if ending == ".json":
-        found = _json(text)
-        return found if isinstance(found, list) else [found]
+        rows = strict_json(text)
+        return rows if isinstance(rows, list) else [rows]
     if ending == ".jsonl":
-        return [_json(line) for line in text.split("\n") if line.strip()]
+        return [strict_json(line) for line in text.split("\n") if line.strip()]
     delimiter = "\t" if ending == ".tsv" else ","
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     names = reader.fieldnames or []
@@ -86,28 +86,6 @@ def _parsed(text, ending):
     if longer is not None:
         raise ValueError(f"row {longer} has more cells than there are columns")
     return rows
-
-
-def _json(text):
-    return json.loads(
-        text, object_pairs_hook=_object, parse_float=_number, parse_constant=_no_number
-    )
-
-
-def _object(pairs):
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name comes twice in an object")
-    return found
-
-
-def _number(digits):
-    number = float(digits)
-    return number if math.isfinite(number) else _no_number(digits)
-
-
-def _no_number(said):
-    raise ValueError(f"{said[:20]} is no number")
 
 
 def _listed(names):

@@ -199,7 +199,7 @@ def test_a_folder_that_is_no_project(run, tmp_path):
     for command in ("site", "render", "measure"):
         done = run(command, "--project", tmp_path)
         assert done.code == 2
-        assert_matches(r"no publication here \(mkdocs\.yml is missing\); run the", done.error)
+        assert_matches(r"no project here \(mkdocs\.yml is missing\); run the", done.error)
     (tmp_path / "mkdocs.yml").write_text("")
     assert_matches(r"\(templates/articles is missing\)", run("site", "--project", tmp_path).error)
     (tmp_path / "templates" / "articles").mkdir(parents=True)
