@@ -1,4 +1,4 @@
-"""A passage that front matter spells out: a text of its own, or a row of data."""
+"""A passage that front matter spells out: the text itself, or a row of data."""
 
 import csv
 import io
@@ -9,24 +9,25 @@ from report.errors import ReportError
 from report.files import strict_json
 from report.inputs import tables
 from report.inputs.passages import Passage, read_text
+from report.inputs.specs import PassageSpec
 from report.text import quoted, whole
 
 OWN = "text"
 """The name of a passage that is written in front matter."""
 
 
-def own_text(text, title="", language=""):
-    """The `Passage` of a text that is given as it is; ReportError if it is empty."""
+def own_text(text: str, title: str = "", language: str = "") -> Passage:
+    """The passage of a text; ReportError if it is empty."""
     if not text.strip():
         raise ReportError("the passage is empty; write the text to be measured")
     text = whole(text).strip()
     return Passage(OWN, title or "A text of the author’s", "", "", language, text)
 
 
-def specified(spec):
-    """The `Passage` of a `PassageSpec`.
+def specified(spec: PassageSpec) -> Passage:
+    """The passage that front matter spells out.
 
-    raises: ReportError if there is no such data set, file, row or column, or nothing in it
+    raises: ReportError if there is no such data set, file, row or column, or the cells are empty
     """
     if spec.text is not None:
         return own_text(spec.text, spec.title, spec.language)
@@ -53,7 +54,7 @@ def specified(spec):
 
 
 def _records(spec):
-    """(what it is called, list of dict of column to value)."""
+    """Name of the source, and its rows as dicts from column to value."""
     if spec.dataset:
         return spec.dataset, tables.records(spec.dataset)[1]
     path = Path(spec.file)
@@ -62,7 +63,8 @@ def _records(spec):
         records = _parsed(text, ending)
     except (ValueError, csv.Error, RecursionError) as error:
         said = str(error).splitlines()[0][:200]
-        raise ReportError(f"{path}: is no {ending[1:].upper()} file of rows: {said}") from error
+        kind = ending[1:].upper()
+        raise ReportError(f"{path}: is not a {kind} file of rows: {said}") from error
     if not records or not all(isinstance(row, dict) for row in records):
         what = "each an object {...}" if ending.startswith(".json") else "below a line of names"
         raise ReportError(f"{path}: has no rows; it must hold rows, {what}")
@@ -89,7 +91,7 @@ def _parsed(text, ending):
 
 
 def _listed(names):
-    """Names in a sentence, the first ones if there are many."""
+    """Names in a sentence, at most the first 12."""
     said = [quoted(str(name))[1:-1] for name in list(names)[:12]]
     return ", ".join([*said, "…"] if len(names) > 12 else said)
 
