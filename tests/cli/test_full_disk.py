@@ -64,8 +64,8 @@ def test_a_disk_that_is_full_while_measuring(run, options, full_disk):
     assert_matches(FULL, done.error)
     kept = {path: content for path, content in contents(disk).items() if path not in before}
     assert contents(disk) == before | kept
-    for path, content in kept.items():  # sums of finished shards, whole: the next run goes on there
-        assert path.startswith("project/.cache/shards/")
+    for path, content in kept.items():  # sums of finished batches, whole
+        assert path.startswith("project/.cache/batches/")
         assert json.loads(content)["schema"] == "shard/1"
 
 
