@@ -122,7 +122,7 @@ def run(folder, model, workers, per_worker):
     study = study_of(model, file, workers)
     inputs = measuring.read(study)
     [plan] = planning.plans(study, Project(folder), inputs, force=True)
-    task = measuring._task(plan, study, inputs, Project(folder))
+    task = measuring.task_of(plan, study, inputs, Project(folder))
     ray.init(
         address="local",
         num_cpus=workers,

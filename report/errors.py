@@ -1,13 +1,16 @@
-"""What a user may do wrong, said in one sentence; `__main__` prints it without a traceback."""
+"""Errors that a user can mend, each said in one sentence; `__main__` prints no traceback."""
 
 
 class ReportError(Exception):
-    """Something that came from outside cannot be used: what came, what is allowed, what to do."""
+    """Something from outside cannot be used.
+
+    The message says what came, what is allowed and what to do.
+    """
 
     exit_code = 1
 
 
 class UsageError(ReportError):
-    """The command line or a study file is wrong (nothing was run)."""
+    """The command line or a study file is wrong; nothing was run."""
 
     exit_code = 2

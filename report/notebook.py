@@ -26,7 +26,7 @@ from report.figures.parts import score_terms
 from report.inputs.passages import SUFFIXES, passage_names
 from report.measuring import kinds
 from report.measuring.plan import plans
-from report.measuring.run import carry_out, named_anywhere
+from report.measuring.run import Run, carry_out, named_anywhere
 from report.pages.article import figure_for
 from report.project import Project
 from report.study.front_matter import FrontMatter
@@ -61,9 +61,8 @@ def measure(
     kept = Project(_cache())
     chosen = plans(study, kept, inputs, force)
     again = _command(wanted, chosen[0], options)
-    (done,) = carry_out(
-        chosen, study, inputs, kept, lambda *_: None, print, force=force, again=again
-    )
+    run = Run(kept, lambda *_: None, force=force)
+    (done,) = carry_out(chosen, study, inputs, run, again)
     return Measurements(open_study([done.folder]))
 
 

@@ -1,83 +1,51 @@
-"""Text and numbers: JSON read strictly, numbers made readable, text that breaks no file or page.
+"""Numbers made readable, text that breaks no file or page, and the word that was meant.
 
-Names of models, titles and labels may hold characters that set or turn the direction of writing.
-`isolated` ends what a name opens where the name ends, so that nothing around it is reordered.
+Names of models, titles and labels may hold characters that change the direction of writing.
+`isolated` keeps their effect inside the name, so that no text around it is reordered.
 """
 
-import json
 import math
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 SMALLEST = 0.0001
 """The step of the numbers that articles quote."""
 
 UNKNOWN = "not known"
-"""Stands for a number that is none."""
+"""Stands for NaN and infinity."""
 
 
 NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML file may hold, escaped or not."""
 
 
-def xml_text(text):
-    """Any text with the characters that XML cannot hold replaced, not yet escaped."""
+def xml_text(text: object) -> str:
+    """A text with the characters that XML cannot hold replaced; it is not escaped yet."""
     return NOT_IN_XML.sub("\ufffd", str(text))
 
 
-def strict_json(
-    text: str | bytes,
-    whole_number: Callable[[str], Any] | None = None,
-    decimal: Callable[[str], Any] | None = None,
-) -> Any:
-    """The value of a JSON text in which no object has a name twice, and every number is one.
-
-    whole_number, decimal: what makes numbers without and with a fraction or exponent of their
-        digits; None: int and float
-    raises: ValueError, or what these functions raise; RecursionError where lists lie too deep
-    """
-    return json.loads(
-        text,
-        object_pairs_hook=_without_duplicates,
-        parse_int=whole_number,
-        parse_float=decimal,
-        parse_constant=_refuse_constant,
-    )
-
-
-def _without_duplicates(pairs):
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a name comes twice in an object")
-    return members
-
-
-def _refuse_constant(name):
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def slug(text):
-    """An anchor for a heading: lower case letters, digits and hyphens."""
+def slug(text: object) -> str:
+    """An anchor for a heading: lower-case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-") or "tag"
 
 
-def count(number, noun):
+def count(number: int, noun: str) -> str:
     """A number and what is counted: "1 layer", "32 layers"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def large(number):
+def large(number: int) -> str:
     """A number of things, short where it is large: "1,234", "3.4 million", "8.0 billion"."""
     if number >= 1_000_000_000:
         return f"{number / 1_000_000_000:.1f} billion"
     return f"{number / 1_000_000:.1f} million" if number >= 100_000 else f"{number:,}"
 
 
-def number(value):
+def number(value: float) -> str:
     """A number with two significant digits and a true minus sign: "0.0061", "−0.25", "12".
 
-    Datasets hold four decimals, so what is smaller is "nearly 0".
+    Datasets hold four decimals, so a smaller number is "nearly 0".
     """
     if not math.isfinite(value):
         return UNKNOWN
@@ -89,8 +57,8 @@ def number(value):
     return f"{value:,.{min(4, max(0, 1 - exponent))}f}".replace("-", "−")
 
 
-def percent(value, digits=0):
-    """A fraction as "37 %", with a space that no line ends at; what is little is not nothing."""
+def percent(value: float, digits: int = 0) -> str:
+    """A fraction as "37 %" with a no-break space; a small one is "less than 1 %", not "0 %"."""
     if not math.isfinite(100 * value):
         return UNKNOWN
     least = 10**-digits
@@ -103,13 +71,13 @@ def percent(value, digits=0):
 
 
 LONGEST = 160
-"""Characters of a value that a sentence quotes."""
+"""Most characters of a value that a sentence quotes."""
 
 
-def whole(text):
-    """A text without halves of characters, which JSON and YAML can write as "\\ud83d".
+def whole(text: str) -> str:
+    """A text without lone surrogates, which JSON and YAML can write as "\\ud83d".
 
-    Two halves that belong together are joined; for what is left stands U+FFFD.
+    A pair of surrogates becomes its character, any other one U+FFFD.
     """
     try:
         text.encode("utf-8")
@@ -118,8 +86,8 @@ def whole(text):
     return text
 
 
-def quoted(value):
-    """A value as a sentence about it quotes it: in one line, without its middle if it is long."""
+def quoted(value: object) -> str:
+    """A value as a sentence quotes it: on one line, and without its middle if it is long."""
     said = repr(value)
     half = LONGEST // 2
     return said if len(said) <= LONGEST else f"{said[:half]} … {said[-half:]}"
@@ -131,12 +99,15 @@ ISOLATE = "\u2068"  # of the direction of its first letter
 ISOLATES = ("\u2066", "\u2067", ISOLATE)
 
 OPENS = dict.fromkeys("\u202a\u202b\u202d\u202e", END) | dict.fromkeys(ISOLATES, ISOLATE_END)
-"""Characters that set a direction -> what ends it."""
+"""Character that sets a direction -> the character that ends its effect."""
 
 
-def isolated(text):
-    """A text that reorders nothing around it: if it sets a direction, it is an isolate of its own
-    (U+2068 … U+2069), in which all that it opens ends, and it ends nothing that is around it."""
+def isolated(text: str) -> str:
+    """A text that reorders nothing around it.
+
+    A text that sets a direction is put into an isolate (U+2068 … U+2069). Everything it opens is
+    closed inside, and characters that would close something outside are dropped.
+    """
     if not {*OPENS, END, ISOLATE_END} & set(text):
         return text
     found, open_ones, alone = [], [], text[:1] in ISOLATES
@@ -158,8 +129,8 @@ def isolated(text):
     return "".join(found if alone else [ISOLATE, *found, ISOLATE_END])
 
 
-def all_isolated(data):
-    """The same of every text in lists and dicts, keys aside."""
+def all_isolated(data: object) -> object:
+    """The same for every text in lists and dicts, except for keys."""
     if isinstance(data, str):
         return isolated(data)
     if isinstance(data, list):
@@ -169,6 +140,14 @@ def all_isolated(data):
     return data
 
 
-def shortened(text, most):
-    """A text of at most so many characters, the last one an ellipsis where it was longer."""
+def shortened(text: str, most: int) -> str:
+    """A text of at most `most` characters; an ellipsis ends a text that was longer."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def nearest(word: str, known: Iterable[str], most: int = 1, similarity: float = 0.6) -> list[str]:
+    """The known words that a misspelt word may stand for, the most similar first; often none.
+
+    most: how many at most; similarity: the least that counts, from 0 to 1
+    """
+    return get_close_matches(word, list(known), most, similarity)

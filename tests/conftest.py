@@ -10,12 +10,14 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import FalconConfig, FalconForCausalLM, PreTrainedTokenizerFast
 
+from report.measuring.kinds import passage as passage_kind
 from report.models.load.load import load_model
 from tests import browsers
 from tests.commands import ROOT
 from tests.fuzz import profile  # noqa: F401 (how random inputs are drawn, in all tests)
 from tests.serving import served
 from tests.site import SITE
+from tests.small import CORPUS
 
 ORDER = (
     "tests/site/test_pages",
@@ -130,6 +132,17 @@ def falcon_folder(tmp_path_factory):
     random_falcon().save_pretrained(folder)
     byte_level_tokenizer().save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def short_corpus():
+    """Two short texts in place of the corpus that ships, for all tests of a file.
+
+    A test may put others in their place, see `report.measuring.kinds.passage.corpus`.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passage_kind, "corpus", lambda: CORPUS)
+        yield
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ null: never; or "moment" and "after", see `count_moments`) it forks, lets the ch
 for all children.
 """
 
-import errno
 import hashlib
 import io
 import json
@@ -27,6 +26,7 @@ from report.measuring.kinds import passage as passage_kind
 from report.models.load.load import load_model
 from report.models.measure import passage  # noqa: F401 (imported before forking, to save time)
 from report.models.text import tokens  # noqa: F401 (imported before forking, to save time)
+from tests.full_disk import fill_up
 from tests.small import CORPUS
 
 SAID = "said.txt"
@@ -71,20 +71,6 @@ def count_moments(order, tell):
             threading.Timer(order["after"], os.kill, (os.getpid(), signal.SIGKILL)).start()
 
     sys.addaudithook(hook)
-
-
-def fill_up(room):
-    """Let writing fail as on a disk with so many bytes left."""
-    used, write = 0, os.fsync
-
-    def fsync(number):
-        nonlocal used
-        used += os.fstat(number).st_size
-        if used > room:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write(number)
-
-    os.fsync = fsync
 
 
 def draw_quickly():

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.commands import ROOT, contents, without_date
+from tests.fuzz.profile import LONG
 from tests.killing import SAID
 from tests.small import write_publication
 
@@ -98,8 +99,9 @@ def test_a_new_measurement_replaces_an_old_one_whole_or_not_at_all(measure, undi
         assert [path.name for path in where.iterdir()] == [key]
 
 
-MOMENTS = 50
-IN_MKDOCS = 10
+MOMENTS = 50 if LONG else 20
+"""At which builds are killed; more by `make fuzz`."""
+IN_MKDOCS = MOMENTS // 5
 """Of those moments."""
 
 SEED = 20261120
@@ -143,7 +145,7 @@ def made(project):
 
 
 @pytest.mark.timeout(1200)  # the machine may be busy
-def test_killed_at_fifty_random_moments_it_then_makes_what_it_always_makes(falcon_folder, tmp_path):
+def test_killed_at_random_moments_it_then_makes_what_it_always_makes(falcon_folder, tmp_path):
     """Each build starts from what the one before, killed, has left, and on the other passage."""
     chance = random.Random(SEED)
     with children(tmp_path, falcon_folder) as run:

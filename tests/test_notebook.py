@@ -11,27 +11,24 @@ import pytest
 import report
 from report.datasets import store
 from report.errors import ReportError
-from report.measuring.kinds import passage as passage_kind
 from report.notebook import figure, measure
 from tests.commands import ROOT
 from tests.readme import block
-from tests.small import CORPUS, SENTENCE
+from tests.small import SENTENCE
 
 LINES = [line for line in block("In a notebook", "python").splitlines() if line]
 
 
 @pytest.fixture(autouse=True)
-def small(tmp_path, monkeypatch):
+def small(tmp_path, monkeypatch, short_corpus):
     """A folder of caches of its own, and a corpus of two texts."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(passage_kind, "corpus", lambda: CORPUS)
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory, falcon_folder):
+def measured(tmp_path_factory, falcon_folder, short_corpus):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        patch.setattr(passage_kind, "corpus", lambda: CORPUS)
         yield measure(falcon_folder, SENTENCE, layers=2)
 
 

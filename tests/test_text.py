@@ -127,26 +127,3 @@ def test_no_line_ends_within_a_name():
 def test_code_headings_tags_and_other_names_are_left_alone(markdown):
     names = {"falcon-8x8", "plain", "somebody/a-very-long-name-7b"}
     assert filters.unbroken(markdown, names) == markdown
-
-
-def test_strict_json_gives_what_json_says():
-    assert text.strict_json('{"a": [1, 2.5, null, true, "b"]}') == {"a": [1, 2.5, None, True, "b"]}
-    assert text.strict_json(b"[1, 2e3, 0.5]", str, lambda digits: f"<{digits}>") == [
-        "1",
-        "<2e3>",
-        "<0.5>",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ('{"a": 1, "b": {"c": 1, "c": 2}}', "a name comes twice in an object"),
-        ("[NaN]", "NaN is not a JSON number"),
-        ("[-Infinity]", "-Infinity is not a JSON number"),
-        ("[1", "delimiter"),
-    ],
-)
-def test_strict_json_refuses_what_json_does_not_allow(written, said):
-    with pytest.raises(ValueError, match=said):
-        text.strict_json(written)

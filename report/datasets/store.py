@@ -1,27 +1,27 @@
 """The wall between measuring and publishing: writes, checks and reads the dataset files.
 
 Every dataset is a JSON file that names its schema in its first field ("attention/3"). The schema is
-a file in `report/datasets/schemas` (attention-3.json) and is published with the site. It is checked
-when a file is written and again when it is read. Nothing here, and nothing that reads from here,
-needs torch.
+a file in `report/datasets/schemas` (attention-3.json) and is published with the site. A file is
+checked against it when it is written and again when it is read. Nothing here needs torch, nor does
+anything that reads datasets.
 """
 
 import functools
 import hashlib
 import json
-import math
 import re
 from pathlib import Path
 
 import fastjsonschema
 
+from report.datasets.damaged import damaged
 from report.errors import ReportError
-from report.files import write_text
+from report.files import finite, strict_json, write_text
 
 SCHEMAS = Path(__file__).parent / "schemas"
 
 
-def schema_names():
+def schema_names() -> list[str]:
     """The names of all schemas, e.g. ["attention/3", "manifest/1"]."""
     return sorted("/".join(path.stem.rsplit("-", 1)) for path in SCHEMAS.glob("*.json"))
 
@@ -32,27 +32,25 @@ def _validator(schema):
     return fastjsonschema.compile(json.loads(path.read_text("utf-8")))
 
 
-def check(data, source):
+def check(data: object, source: Path | str) -> dict:
     """Return `data` if it satisfies the schema that it names.
 
+    source: where the data are from, for the message
     raises: ReportError naming `source`, the field and what is wrong
     """
     name = data.get("schema") if isinstance(data, dict) else None
     if name not in schema_names():
-        raise ReportError(
-            f"{source}: unknown dataset schema {repr(name)[:40]}; known: "
-            f"{', '.join(schema_names())}. Delete the file and run `make site`."
+        raise damaged(
+            f"{source}: unknown dataset schema {repr(name)[:40]} (known: "
+            f"{', '.join(schema_names())})"
         )
     try:
         return _validator(name)(data)
     except fastjsonschema.JsonSchemaException as error:
-        raise ReportError(
-            f"{source}: does not satisfy schema {name}: {_first_line(error)}. "
-            "Delete the file and run `make site`."
-        ) from error
+        raise damaged(f"{source}: does not satisfy schema {name}: {_first_line(error)}") from error
 
 
-def dumps(data):
+def dumps(data: object) -> str:
     """`data` as compact JSON text; the same data gives the same bytes on every machine.
 
     raises: ReportError if a number is NaN or infinite (JSON has neither), or lists lie too deep
@@ -62,10 +60,10 @@ def dumps(data):
     except ValueError as error:
         raise ReportError(f"a number to be published is not finite: {error}") from error
     except RecursionError as error:
-        raise ReportError("what is to be published lies too deep inside of itself.") from error
+        raise ReportError("data to be published is nested too deeply.") from error
 
 
-def read(path):
+def read(path: Path | str) -> dict:
     """The dataset in a JSON file, checked against its schema.
 
     raises: ReportError if the file is missing, is not JSON or breaks its schema
@@ -73,47 +71,46 @@ def read(path):
     return _parsed(_bytes(path), path)
 
 
-def read_manifest(folder):
-    """The manifest/1 dataset of a folder; ReportError as `read`, or if its seal is broken."""
+def read_manifest(folder: Path | str) -> dict:
+    """The manifest/1 dataset of a folder.
+
+    raises: ReportError as `read`, or if its seal is broken
+    """
     path = Path(folder) / "manifest.json"
     manifest = read(path)
     if not is_whole(manifest):
-        raise ReportError(
-            f"{path}: is not the manifest that was written; delete it and run `make site`."
-        )
+        raise damaged(f"{path}: is not the manifest that was written")
     return manifest
 
 
-def read_measured(folder, name, manifest):
+def read_measured(folder: Path | str, name: str, manifest: dict) -> dict:
     """The dataset of that name in a folder, if it is the one that was measured.
 
-    manifest: the manifest/1 dataset of the folder; names that it does not list are not compared
-    raises: ReportError as `read`, or if the file is another than the manifest tells of
+    manifest: the manifest/1 dataset of the folder; a file it does not list is not compared
+    raises: ReportError as `read`, or if the checksum is not the one in the manifest
     """
     path = Path(folder) / name
-    content, told = _bytes(path), manifest["files"].get(name)
-    if told and hashlib.sha256(content).hexdigest() != told["sha256"]:
-        raise ReportError(
-            f"{path}: is not the file that was measured; delete it and run `make site`."
-        )
+    content, listed = _bytes(path), manifest["files"].get(name)
+    if listed and hashlib.sha256(content).hexdigest() != listed["sha256"]:
+        raise damaged(f"{path}: is not the file that was measured")
     return _parsed(content, path)
 
 
-def sealed(manifest):
-    """A manifest/1 dataset with a checksum of what it says, by which damage is seen."""
+def sealed(manifest: dict) -> dict:
+    """A manifest/1 dataset with its seal: a checksum of its content, which reveals damage."""
     return manifest | {"seal": _seal(manifest)}
 
 
-def is_whole(manifest):
-    """Whether a manifest/1 dataset says what it said when it was written."""
+def is_whole(manifest: dict) -> bool:
+    """Whether a manifest/1 dataset still has the content that its seal was made of."""
     return "seal" not in manifest or manifest["seal"] == _seal(manifest)
 
 
 def _seal(manifest):
-    # the day is left out: two measurements of the same have the same seal
-    told = {name: value for name, value in manifest.items() if name not in ("seal", "date")}
-    read = json.loads(json.dumps(told), parse_float=_finite)  # as it is when it is read back
-    return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()
+    # without the day: measuring the same again gives the same seal
+    content = {name: value for name, value in manifest.items() if name not in ("seal", "date")}
+    content = json.loads(json.dumps(content), parse_float=_number)  # as when it is read back
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _bytes(path):
@@ -135,71 +132,50 @@ def _parsed(content, path):
         if HALF.search(text):
             json.dumps(data, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
-        raise ReportError(
-            f"{path}: is not JSON ({_first_line(error)}); delete the file and run `make site`."
-        ) from error
+        raise damaged(f"{path}: is not JSON ({_first_line(error)})") from error
     return check(data, path)
 
 
 def _values(text):
-    return json.loads(
-        text,
-        object_pairs_hook=_without_duplicates,
-        parse_int=_exact,
-        parse_float=_finite,
-        parse_constant=_refuse_constant,
-    )
+    return strict_json(text, parse_int=_whole_number, parse_float=_number)
 
 
 HALF = re.compile(r"\\u[dD][89a-fA-F]")
-"""How JSON writes half a character, which no file that we write can hold."""
+"""How JSON writes a lone surrogate, which no file that we write can hold."""
 
 LARGEST_WHOLE = 2**63 - 1
-"""Sums of shards are as large as arrays hold; what is published is far smaller."""
+"""The sums of a batch may be as large as an int64; published numbers are far smaller."""
 
 EXACT = 2**53
-"""Floats are all whole from here on, and not exact."""
+"""From here on a float cannot hold every whole number."""
 
 
-def _exact(digits):
+def _whole_number(digits):
     if len(digits) > 20 or abs(int(digits)) > LARGEST_WHOLE:
-        raise ValueError(f"{digits[:20]}… is too large to be a number of a dataset")
+        raise ValueError(f"{digits[:20]}… is too large for a number of a dataset")
     return int(digits)
 
 
-def _finite(digits):
-    """A float; a whole one as int, for readers may take it as an index."""
-    number = float(digits)
-    if math.isinf(number):
-        raise ValueError(f"{digits[:20]} is too large to be a number of a dataset")
+def _number(digits):
+    """A float; a whole number as int, because a reader may use it as an index."""
+    number = finite(digits)
     return int(number) if number.is_integer() and abs(number) <= EXACT else number
-
-
-def _without_duplicates(pairs):
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name comes twice in an object")
-    return found
-
-
-def _refuse_constant(name):
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _first_line(error):
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
-def write(path, data):
+def write(path: Path | str, data: dict) -> None:
     """Check a dataset and write it as JSON, whole or not at all.
 
-    raises: ReportError if it breaks its schema, if it could not be read again (numbers beyond
-        LARGEST_WHOLE, halves of characters), or as `write_text`
+    raises: ReportError if it breaks its schema, if it could not be read again (whole numbers beyond
+        LARGEST_WHOLE, lone surrogates), or as `write_text`
     """
     text = dumps(check(data, path))
     try:
         _values(text)
         text.encode("utf-8")
     except ValueError as error:
-        raise ReportError(f"{path}: is not written: {_first_line(error)}.") from error
+        raise ReportError(f"cannot write {path}: {_first_line(error)}.") from error
     write_text(path, text)

@@ -1,8 +1,8 @@
-"""Conditions: one prompt in variants, made of the same named segments but for one or two.
+"""Conditions: variants of one prompt, made of named segments of which one or two differ.
 
-A prompt is its segments' texts, one after the other, with nothing between them; so what separates
-two segments belongs to one of them. Which tokens a segment has is known only once the whole text
-is tokenised, see `report.models.text.segments`.
+A prompt is the texts of its segments joined with nothing between them, so a separator belongs to a
+segment. The tokens of a segment are known only when the whole text is tokenised, see
+`report.models.text.segments`.
 """
 
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from report.errors import ReportError
 
 ADDED = "added"
-"""The segment of the tokens that a tokenizer puts around a text; no segment may be called so."""
+"""Name of the segment of tokens that a tokenizer puts around a text; no other may have it."""
 
 FILLER = "filler"
-"""The segment that a condition adds to a prompt."""
+"""Name of the segment that a condition adds to a prompt."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A named part of a prompt, exactly as it stands there, white space around it included."""
+    """A named part of a prompt, with all its white space."""
 
     name: str
     text: str
@@ -26,18 +26,20 @@ class Segment:
 
 @dataclass(frozen=True)
 class Condition:
-    """One variant of a prompt.
-
-    name: what data files call it, e.g. "filler"; label: what a reader sees, e.g. "w/ filler"
-    segments: tuple of Segment, in the order of the text
-    """
+    """One variant of a prompt."""
 
     name: str
+    """What data files call it, e.g. "filler"."""
     label: str
+    """What a reader sees, e.g. "w/ filler"."""
     segments: tuple[Segment, ...]
+    """In the order of the text."""
 
     def __post_init__(self):
-        """Refuse what could not be told apart or measured."""
+        """Refuse segments without a name of their own, and a prompt without text.
+
+        raises: ReportError
+        """
         names = [segment.name for segment in self.segments]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice or ADDED in names or "" in names:
@@ -50,24 +52,24 @@ class Condition:
             raise ReportError(f"condition '{self.name}' has no text; give a segment some")
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The whole prompt."""
         return "".join(segment.text for segment in self.segments)
 
-    def without(self, segment, name, label):
-        """The condition that lacks the segment of that name."""
+    def without(self, segment: str, name: str, label: str) -> "Condition":
+        """A condition without the segment of that name; ReportError if there is none."""
         place = self._place(segment)
         return Condition(name, label, self.segments[:place] + self.segments[place + 1 :])
 
-    def replaced(self, segment, name, label):
-        """The condition in which `segment` stands in for the one of the same name."""
+    def replaced(self, segment: Segment, name: str, label: str) -> "Condition":
+        """A condition with `segment` for the one of its name; ReportError if there is none."""
         place = self._place(segment.name)
         return Condition(
             name, label, (*self.segments[:place], segment, *self.segments[place + 1 :])
         )
 
-    def inserted(self, segment, before, name, label):
-        """The condition in which `segment` stands before the one that is called `before`."""
+    def inserted(self, segment: Segment, before: str, name: str, label: str) -> "Condition":
+        """A condition with `segment` before the one so called; ReportError if there is none."""
         place = self._place(before)
         return Condition(name, label, (*self.segments[:place], segment, *self.segments[place:]))
 
@@ -80,15 +82,9 @@ class Condition:
         return names.index(name)
 
 
-def question_prompt(system, question, name="none", label="w/o filler"):
-    """A system prompt on a line of its own, and a question that waits for its answer."""
+def question_prompt(
+    system: str, question: str, name: str = "none", label: str = "w/o filler"
+) -> Condition:
+    """A system prompt on a line of its own, then a question and the word "Answer:"."""
     asked = Segment("question", f"Question: {question}\nAnswer:")
     return Condition(name, label, (Segment("system", f"{system}\n"), asked))
-
-
-def with_filler(prompt, filler, name, label):
-    """The prompt with `filler` (str) on a line of its own before the question.
-
-    The line's end belongs to the segment "filler", so without it the prompt is what it was.
-    """
-    return prompt.inserted(Segment(FILLER, f"{filler}\n"), "question", name, label)

@@ -1,31 +1,34 @@
-"""Many texts, read one after the other and never all at once: from files here or anywhere."""
+"""Corpora: many texts, streamed from files on this machine or elsewhere."""
 
 import csv
 import functools
 import hashlib
 import io
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from report.errors import ReportError
+from report.inputs.passages import Passage
+from report.inputs.specs import CorpusSpec, ending
 
 LONGEST = 2**31 - 1
-"""Characters in a field of a .csv file, at most."""
+"""Most characters in a field of a .csv file."""
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts in order; each iteration gives (index, text), the index counted from 0."""
+    """Texts in order. Iterating gives pairs (index, text); indices count from 0."""
 
     title: str
-    """What pages call them; "" for those that ship."""
-    given: tuple = ()
-    """The texts themselves; or"""
-    spec: object = None
-    """`CorpusSpec`, where they are."""
+    """What pages call the texts; "" for those that ship."""
+    given: tuple[str, ...] = ()
+    """The texts themselves, if there is no `spec`."""
+    spec: CorpusSpec | None = None
+    """Where the texts are."""
 
-    def __iter__(self):
-        """raises: ReportError if a file or a text cannot be read, or has changed since `scanned`"""
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        """raises: ReportError if a text cannot be read, or texts have changed since `scanned`"""
         digest, known = hashlib.sha256(), self.__dict__.get("scanned")
         for place, (index, text) in enumerate(self._texts()):
             digest.update(_in_list(place, text))
@@ -47,8 +50,11 @@ class Corpus:
                 yield index, text.strip()
 
     @functools.cached_property
-    def scanned(self):
-        """(number of texts, SHA-256 of the JSON list of them), for which all are read once."""
+    def scanned(self) -> tuple[int, str]:
+        """Number of texts, and SHA-256 of the JSON list of them; reads all texts.
+
+        raises: ReportError if there is no text or one cannot be read
+        """
         number, digest = 0, hashlib.sha256()
         for place, (_, text) in enumerate(self._texts()):
             digest.update(_in_list(place, text))
@@ -57,27 +63,27 @@ class Corpus:
             raise ReportError(f"{self.spec.file if self.spec else 'the corpus'} has no text")
         return number, _closed(digest)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.scanned[0]
 
     @property
-    def sha256(self):
-        """Of the JSON list of the texts, hex digits."""
+    def sha256(self) -> str:
+        """SHA-256 of the JSON list of the texts, as hex digits."""
         return self.scanned[1]
 
 
-def shipped(passages):
-    """The `Corpus` of some `Passage`s."""
-    return Corpus("", given=tuple(each.text for each in passages))
+def shipped(passages: Iterable[Passage]) -> Corpus:
+    """The corpus of some passages."""
+    return Corpus("", given=tuple(passage.text for passage in passages))
 
 
-def specified(spec):
-    """The `Corpus` of a `CorpusSpec`; nothing is read yet."""
+def specified(spec: CorpusSpec) -> Corpus:
+    """The corpus that front matter names; nothing is read yet."""
     return Corpus(spec.title or spec.file.rstrip("/").rpartition("/")[2], spec=spec)
 
 
 def _in_list(place, text):
-    """A text as it stands in the JSON list of all, the opening bracket or the comma included."""
+    """A text as part of the JSON list of all texts, after the opening bracket or a comma."""
     return f"{', ' if place else '['}{json.dumps(text)}".encode()
 
 
@@ -88,7 +94,7 @@ def _closed(digest):
 
 
 def _read(spec):
-    """The texts of all files that a `CorpusSpec` names, iterator of str."""
+    """The texts of all files that a `CorpusSpec` names."""
     number = 0
     try:
         for file in _files(spec.file):
@@ -110,25 +116,23 @@ def _read(spec):
 
 
 def _files(path):
-    import fsspec  # takes its time, so not before it is needed
+    import fsspec  # slow to import
 
-    found = fsspec.open_files(path, mode="rb", compression="infer")
-    if not found:
+    files = fsspec.open_files(path, mode="rb", compression="infer")
+    if not files:
         raise ReportError(f"no file fits {path}; give the path of a file of texts")
-    return found
+    return files
 
 
 def _parsed(opened, spec):
-    from report.inputs.specs import ending
-
-    kind = ending(spec.file)
-    table = kind in (".csv", ".tsv")
+    suffix = ending(spec.file)
+    table = suffix in (".csv", ".tsv")
     lines = io.TextIOWrapper(opened, encoding="utf-8-sig", newline="" if table else None)
-    if kind == ".txt":
+    if suffix == ".txt":
         yield from lines
     elif table:
         csv.field_size_limit(LONGEST)
-        delimiter = "\t" if kind == ".tsv" else ","
+        delimiter = "\t" if suffix == ".tsv" else ","
         for row in csv.DictReader(lines, delimiter=delimiter, strict=True):
             yield _field(row, spec)
     else:
@@ -139,10 +143,10 @@ def _parsed(opened, spec):
 
 def _field(row, spec):
     if not isinstance(row, dict) or spec.column not in row:
-        has = ", ".join(map(str, row)) if isinstance(row, dict) else "no names at all"
+        has = ", ".join(map(str, row)) if isinstance(row, dict) else "no columns"
         raise ReportError(
-            f"a text of {spec.file} has no column {spec.column!r}; it has: {has}. Say which one "
-            "with `column:`"
+            f"a text of {spec.file} has no column {spec.column!r}; it has: {has}. Name the "
+            "column with `column:`"
         )
     value = row[spec.column]
     if isinstance(value, str):

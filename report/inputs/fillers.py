@@ -1,27 +1,29 @@
-"""Fillers: text without meaning for the question, to be put between system prompt and question.
+"""Fillers: text that has nothing to do with the question, put between system prompt and question.
 
-    repeated          a string over and over
-    repeated_apart    the same, with space between where the vocabulary would merge it
-    repeated_tokens   the same, as often as it takes for a number of tokens
+    repeated          a string repeated
+    repeated_apart    the same, with spaces between where the tokenizer would merge repetitions
+    repeated_tokens   the same, repeated until it has a number of tokens
     sentence          one random sentence of a number of tokens
-    random_words      tokens drawn from the vocabulary, of a number of tokens together
+    random_words      words drawn from the vocabulary, together of a number of tokens
 
-How many tokens a text has is seen only in its place, where its ends may merge with what stands
-around. So all but the first are given `count`, a function from a filler (str) to the number of
-tokens it has in the prompt, and look for a text that has exactly as many as are wanted. The same
-seed and the same counts give the same text.
+The ends of a filler may merge with the text around it, so its tokens can be counted only in the
+prompt. All but the first function take `count`, a function from a filler to its number of tokens in
+the prompt, and search for a text with exactly the number wanted. The same seed and the same counts
+give the same text.
 """
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from report.errors import ReportError
 
 BETWEEN = ("", " ", "\n")
-"""What may stand between repetitions, so that each is a token: some vocabularies have "////"."""
+"""What may stand between repetitions, to keep them apart: some vocabularies have a token "////"."""
 STEPS = 2000
 """Changes after which the search for a sentence or for words is given up."""
 FAR = 12
-"""From this many tokens too many or too few on, whole clauses go or come."""
+"""If the number of tokens is off by more than this, whole clauses are added or removed."""
 
 ADJECTIVES = (
     "old small green quiet tall gentle dusty yellow early heavy lonely bright clever narrow wooden "
@@ -40,32 +42,33 @@ PLACES = "near behind under above beside beyond along before over by".split()
 JOINTS = ("and", "while", "because", "until", "but", "where")
 
 
-def repeated(string="/", times=55, between=""):
-    """`string` over and over, `times` of it."""
+def repeated(string: str = "/", times: int = 55, between: str = "") -> str:
+    """`string` repeated `times` times."""
     return between.join([string] * times)
 
 
-def repeated_apart(count, string="/", times=55):
-    """`string` so many times, apart where it would have fewer tokens than repetitions.
+def repeated_apart(count: Callable[[str], int], string: str = "/", times: int = 55) -> str:
+    """`string` repeated, with the first of BETWEEN that gives at least `times` tokens.
 
-    Some vocabularies have tokens of many slashes. Where nothing keeps it apart, as it is.
+    Some vocabularies have tokens of many slashes. If nothing keeps the repetitions apart, nothing
+    is put between them.
     """
     texts = [repeated(string, times, between) for between in BETWEEN]
     return next((text for text in texts if count(text) >= times), texts[0])
 
 
-def repeated_tokens(count, tokens, string="/"):
-    """`string` as often as it takes to have exactly `tokens` tokens, apart where it would merge.
+def repeated_tokens(count: Callable[[str], int], tokens: int, string: str = "/") -> str:
+    """`string` repeated until it has exactly `tokens` tokens, apart where repetitions would merge.
 
-    raises: ReportError if it was not found, as where a repetition takes more than that
+    raises: ReportError if there is no such text, e.g. if one repetition has more tokens
     """
     for between in BETWEEN:
         for times in range(tokens, 0, -1):
             text = repeated(string, times, between)
-            found = count(text)
-            if found == tokens:
+            number = count(text)
+            if number == tokens:
                 return text
-            if found < tokens:  # fewer repetitions have fewer still
+            if number < tokens:  # fewer repetitions have even fewer
                 break
 
     def written(spaces):
@@ -79,26 +82,27 @@ def repeated_tokens(count, tokens, string="/"):
     )
 
 
-def sentence(count, tokens, seed=0):
-    """A random sentence, grammatical if meaningless, of exactly `tokens` tokens.
+def sentence(count: Callable[[str], int], tokens: int, seed: int = 0) -> str:
+    """A random sentence of exactly `tokens` tokens, grammatical but meaningless.
 
-    raises: ReportError if none was found, as for very few tokens
+    raises: ReportError if none is found, as for very few tokens
     """
     rng = np.random.default_rng(seed)
     text = _fitted([_clause(rng)], _change_sentence, _written, count, tokens, rng)
     if text is None:
         raise ReportError(
-            f"found no sentence of exactly {tokens} tokens; ask for more tokens, 8 at least"
+            f"found no sentence of exactly {tokens} tokens; ask for at least 8 tokens"
         )
     return text
 
 
-def random_words(count, tokens, words, seed=0):
-    """Random words, exactly `tokens` tokens together.
+def random_words(
+    count: Callable[[str], int], tokens: int, words: Sequence[str], seed: int = 0
+) -> str:
+    """Random words, together exactly `tokens` tokens.
 
-    words: list of str to draw from, with the white space that belongs to them, such as
-        `report.models.text.segments.ordinary_tokens` finds
-    raises: ReportError if none were found
+    words: to draw from, with their white space, as of `report.models.text.segments.ordinary_tokens`
+    raises: ReportError if none are found
     """
     rng = np.random.default_rng(seed)
     drawn = [_pick(rng, words) for _ in range(tokens)]
@@ -120,9 +124,10 @@ def random_words(count, tokens, words, seed=0):
 
 
 def _fitted(state, change, written, count, tokens, rng):
-    """The text of a state with as many tokens as wanted, reached by random changes; or None.
+    """A text with the number of tokens wanted, reached by random changes of a state; or None.
 
-    change: function of a state, of how many tokens it lacks and of rng, to a new state
+    change: function from a state, the tokens it lacks and rng to a new state
+    written: function from a state to its text
     """
     missing = tokens - count(written(state))
     for _ in range(STEPS):
@@ -136,7 +141,7 @@ def _fitted(state, change, written, count, tokens, rng):
 
 
 def _change_spaces(spaces, missing, rng):
-    """One repetition more or less, or something else after one of them."""
+    """Add or remove one repetition, or change what stands after one."""
     place = rng.integers(len(spaces))
     after = [_pick(rng, BETWEEN)]
     if missing > 0 and rng.integers(2):
@@ -147,13 +152,13 @@ def _change_spaces(spaces, missing, rng):
 
 
 def _clause(rng):
-    """[joint, adjective, noun, verb, adverb, rest], each a list of words; 1, 4, 5 may be empty."""
+    """[joint, adjective, noun, verb, adverb, place], lists of words; 1, 4 and 5 may be empty."""
     clause = [[_pick(rng, values)] for values in (JOINTS, ADJECTIVES, NOUNS, VERBS)]
     return [*clause, [], []]
 
 
 def _change_sentence(clauses, missing, rng):
-    """The same sentence with one clause more or less, or with one part of one made anew."""
+    """The sentence with a clause added or removed, or with one part of one clause replaced."""
     if missing > FAR:
         return [*clauses, _clause(rng)]
     if missing < -FAR and len(clauses) > 1:

@@ -2,7 +2,7 @@
 
 A text is one `.md` file: front matter between two lines `---` (title, source, licence, language),
 then the text, one paragraph a line as in the books that the embedded models were trained on. The
-text is measured exactly as it stands, but for white space around it. A new file is found by its
+text is measured exactly as it is, without the white space around it. A new file is known by its
 name; there is no list to edit.
 """
 
@@ -22,7 +22,7 @@ FENCE = "---"
 
 @dataclass(frozen=True)
 class Passage:
-    """A text and where it comes from; an empty string where a reader's own file does not say."""
+    """A text and where it comes from; fields are "" where an author's own file does not say."""
 
     name: str
     """File name without its ending; names the text in articles and in the manifest."""
@@ -34,16 +34,15 @@ class Passage:
     text: str
 
 
-def passage_names():
+def passage_names() -> tuple[str, ...]:
     """Names of the passages that ship with the project, sorted."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.md")))
 
 
-def passage(name):
-    """The passage of that name, or the reader's own text where `name` is a path to a file.
+def passage(name: str | Path) -> Passage:
+    """The passage of that name, or the author's own text if `name` is the path of a file.
 
     name: one of `passage_names()`, or a path that ends in .md or .txt (front matter is optional)
-    returns: Passage
     raises: ReportError if the name is unknown, or the file is missing, not UTF-8, empty or has
         front matter that cannot be read
     """
@@ -58,13 +57,13 @@ def passage(name):
     return read_passage(FOLDER / f"{name}.md")
 
 
-def corpus():
-    """The short texts that statistics over many texts are made from, a tuple in order of name."""
+def corpus() -> tuple[Passage, ...]:
+    """The short texts that ship for statistics over many texts, in the order of their names."""
     return tuple(read_passage(path) for path in sorted((FOLDER.parent / "corpus").glob("*.md")))
 
 
-def read_passage(path):
-    """The Passage in the file at `path`; raises ReportError as `passage` does."""
+def read_passage(path: Path) -> Passage:
+    """The passage in a file; ReportError as `passage`."""
     fields, text = split_front_matter(read_text(path), path)
     if not text:
         raise ReportError(f"passage file {path} is empty; write the text to be measured into it")
@@ -78,16 +77,19 @@ def read_passage(path):
     )
 
 
-def names_file(path):
-    """Whether there is a file of that name; no file has a name that is too long, for instance."""
+def names_file(path: Path) -> bool:
+    """Whether there is a file of that name; False for a name that no file can have."""
     try:
         return path.is_file()
     except (OSError, ValueError):
         return False
 
 
-def read_text(path):
-    """What the file says, its line ends made `\\n` and a byte-order mark dropped."""
+def read_text(path: Path) -> str:
+    """The text of a file, with line ends `\\n` and without a byte-order mark.
+
+    raises: ReportError if it is missing, no file, or not UTF-8
+    """
     try:
         if path.exists() and not path.is_file():  # a device may never end
             raise ValueError("it is no file")
@@ -105,8 +107,11 @@ def read_text(path):
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def split_front_matter(text, path):
-    """The front matter as a dict (empty if there is none) and the stripped text after it."""
+def split_front_matter(text: str, path: Path) -> tuple[dict, str]:
+    """The front matter (empty if there is none) and the stripped text after it.
+
+    raises: ReportError if the front matter is not closed or not a YAML mapping
+    """
     opening, *lines = text.split("\n")
     if opening.rstrip() != FENCE:
         return {}, text.strip()
@@ -120,8 +125,11 @@ def split_front_matter(text, path):
     return fields, "\n".join(lines[closing + 1 :]).strip()
 
 
-def parse_front_matter(block, path):
-    """The YAML mapping in `block` as a dict; keys that are not ours are the reader's business."""
+def parse_front_matter(block: str, path: Path) -> dict:
+    """The YAML mapping in `block`; unknown keys are allowed.
+
+    raises: ReportError if it is not YAML or not a mapping
+    """
     try:
         fields = load(block)
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: an impossible date
@@ -137,8 +145,8 @@ def parse_front_matter(block, path):
     return fields or {}
 
 
-def field(fields, key, path):
-    """The field as text, empty where it is missing."""
+def field(fields: dict, key: str, path: Path) -> str:
+    """A field as text, "" if it is missing; ReportError if it is a list or a mapping."""
     value = fields.get(key)
     if isinstance(value, (dict, list)):
         raise ReportError(f"{key} in the front matter of {path} must be one line of text")

@@ -1,8 +1,8 @@
 """The prompts of studies that compare conditions: a system prompt and a set of questions.
 
 A set is one `.md` file: front matter between two lines `---` (title, source, licence, language and
-the system prompt), then one question a line. A new file is found by its name; there is no list to
-edit. What the embedded models trained on is generated elsewhere, and holds none of these questions.
+the system prompt), then one question a line. A new file is known by its name; there is no list to
+edit. The embedded models were not trained on these questions.
 """
 
 from dataclasses import dataclass
@@ -28,16 +28,15 @@ class Prompts:
     questions: tuple[str, ...]
 
 
-def prompt_names():
+def prompt_names() -> tuple[str, ...]:
     """Names of the sets that ship with the project, sorted."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.md")))
 
 
-def prompts(name):
+def prompts(name: str | Path) -> Prompts:
     """The set of that name.
 
     name: one of `prompt_names()`, or a path that ends in .md
-    returns: Prompts
     raises: ReportError if the name is unknown, or the file cannot be read, names no system prompt
         or has no question
     """

@@ -1,32 +1,33 @@
-"""A passage that front matter spells out: a text of its own, or a row of data."""
+"""A passage that front matter spells out: the text itself, or a row of data."""
 
 import csv
 import io
 import json
-import math
 from pathlib import Path
 
 from report.errors import ReportError
+from report.files import strict_json
 from report.inputs import tables
 from report.inputs.passages import Passage, read_text
+from report.inputs.specs import PassageSpec
 from report.text import quoted, whole
 
 OWN = "text"
 """The name of a passage that is written in front matter."""
 
 
-def own_text(text, title="", language=""):
-    """The `Passage` of a text that is given as it is; ReportError if it is empty."""
+def own_text(text: str, title: str = "", language: str = "") -> Passage:
+    """The passage of a text; ReportError if it is empty."""
     if not text.strip():
         raise ReportError("the passage is empty; write the text to be measured")
     text = whole(text).strip()
     return Passage(OWN, title or "A text of the author’s", "", "", language, text)
 
 
-def specified(spec):
-    """The `Passage` of a `PassageSpec`.
+def specified(spec: PassageSpec) -> Passage:
+    """The passage that front matter spells out.
 
-    raises: ReportError if there is no such data set, file, row or column, or nothing in it
+    raises: ReportError if there is no such data set, file, row or column, or the cells are empty
     """
     if spec.text is not None:
         return own_text(spec.text, spec.title, spec.language)
@@ -53,7 +54,7 @@ def specified(spec):
 
 
 def _records(spec):
-    """(what it is called, list of dict of column to value)."""
+    """Name of the source, and its rows as dicts from column to value."""
     if spec.dataset:
         return spec.dataset, tables.records(spec.dataset)[1]
     path = Path(spec.file)
@@ -62,7 +63,8 @@ def _records(spec):
         records = _parsed(text, ending)
     except (ValueError, csv.Error, RecursionError) as error:
         said = str(error).splitlines()[0][:200]
-        raise ReportError(f"{path}: is no {ending[1:].upper()} file of rows: {said}") from error
+        kind = ending[1:].upper()
+        raise ReportError(f"{path}: is not a {kind} file of rows: {said}") from error
     if not records or not all(isinstance(row, dict) for row in records):
         what = "each an object {...}" if ending.startswith(".json") else "below a line of names"
         raise ReportError(f"{path}: has no rows; it must hold rows, {what}")
@@ -71,10 +73,10 @@ def _records(spec):
 
 def _parsed(text, ending):
     if ending == ".json":
-        found = _json(text)
-        return found if isinstance(found, list) else [found]
+        rows = strict_json(text)
+        return rows if isinstance(rows, list) else [rows]
     if ending == ".jsonl":
-        return [_json(line) for line in text.split("\n") if line.strip()]
+        return [strict_json(line) for line in text.split("\n") if line.strip()]
     delimiter = "\t" if ending == ".tsv" else ","
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     names = reader.fieldnames or []
@@ -88,30 +90,8 @@ def _parsed(text, ending):
     return rows
 
 
-def _json(text):
-    return json.loads(
-        text, object_pairs_hook=_object, parse_float=_number, parse_constant=_no_number
-    )
-
-
-def _object(pairs):
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name comes twice in an object")
-    return found
-
-
-def _number(digits):
-    number = float(digits)
-    return number if math.isfinite(number) else _no_number(digits)
-
-
-def _no_number(said):
-    raise ValueError(f"{said[:20]} is no number")
-
-
 def _listed(names):
-    """Names in a sentence, the first ones if there are many."""
+    """Names in a sentence, at most the first 12."""
     said = [quoted(str(name))[1:-1] for name in list(names)[:12]]
     return ", ".join([*said, "…"] if len(names) > 12 else said)
 

@@ -1,18 +1,21 @@
-"""What front matter may say of conditions, a corpus, a passage and a cluster: keys of their own."""
+"""The keys of front matter that have keys of their own: conditions, corpus, passage, cluster."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 ROW_ENDINGS = (".csv", ".tsv", ".json", ".jsonl")
-"""Of files of rows."""
+"""Endings of files of rows."""
 
 PLACES = ("text", "dataset", "file")
+"""Keys of which a passage has exactly one."""
 
 
 class PassageSpec(BaseModel):
-    """`{text: ...}`, or one row: `{dataset: seattle-weather, row: 3, columns: [date, weather]}` of
-    vega_datasets, `{file: reviews.csv, row: 3, column: review}` of a file of one's own."""
+    """A passage that is a text or a row: `{text: ...}`, or
+    `{dataset: seattle-weather, row: 3, columns: [date, weather]}` of vega_datasets, or
+    `{file: reviews.csv, row: 3, column: review}` of a file of one's own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -25,13 +28,13 @@ class PassageSpec(BaseModel):
     row: int = Field(0, ge=0)
     """Which row, from 0."""
     column: str | None = Field(None, min_length=1)
-    """The column that is read, as it stands there."""
+    """The column whose cell is the text."""
     columns: list[str] = []
-    """Several of them, read as lines "name: value"; default: all."""
+    """Several columns, read as lines "name: value"; default: all."""
     title: str = ""
-    """What pages call the text; default: where it is from."""
+    """What pages call the text; default: its source."""
     language: str = ""
-    """Of the text, like the `lang` attribute of HTML, e.g. "en"."""
+    """Language of the text, like the `lang` attribute of HTML, e.g. "en"."""
 
     @model_validator(mode="after")
     def _fits_together(self):
@@ -52,32 +55,32 @@ class PassageSpec(BaseModel):
         return self
 
 
-def kind_of(value):
-    """Which of the two a value after `passage:` is meant to be."""
+def kind_of(value: object) -> str:
+    """Whether a value after `passage:` is a "row" (a mapping) or a "name"."""
     return "row" if isinstance(value, dict | PassageSpec) else "name"
 
 
 CORPUS_ENDINGS = (".txt", ".jsonl", ".ndjson", ".csv", ".tsv")
-"""Of files of texts: a text a line; or an object a line, or rows, of which one column is read."""
+"""Endings of files of texts: a text a line; or an object a line, or rows, with one column read."""
 
 COMPRESSED = (".gz", ".bz2", ".xz")
 """Endings that may follow those."""
 
 
 class CorpusSpec(BaseModel):
-    """`texts.txt`, or `{file: "s3://bucket/part-*.jsonl.gz", column: text, first: 100000}`."""
+    """A corpus: `texts.txt`, or `{file: "s3://bucket/*.jsonl.gz", column: text, first: 100000}`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: str = Field(min_length=1)
     """A path, an address that fsspec reads (s3://, gs://, https://, hf://), or a pattern with `*`
-    that several files fit."""
+    for several files."""
     column: str = Field("text", min_length=1)
-    """What is read of each object or row; a .txt file has a text a line."""
+    """The column that is read of objects and rows; not used for .txt files."""
     first: int | None = Field(None, ge=1)
-    """How many of the first texts are read; default: all."""
+    """Read only so many texts from the beginning; default: all."""
     skip: list[int] = []
-    """Texts that are left out, by index from 0."""
+    """Indices of texts to leave out, from 0."""
     title: str = ""
     """What pages call the texts; default: the name of the file."""
 
@@ -100,34 +103,34 @@ class CorpusSpec(BaseModel):
         return skip
 
 
-def ending(file):
-    """The ending of a file's name, that of its compression left out: ".jsonl"."""
+def ending(file: str) -> str:
+    """The ending of a file's name without that of its compression, e.g. ".jsonl"."""
     name = file.lower()
-    for each in COMPRESSED:
-        name = name.removesuffix(each)
+    for compression in COMPRESSED:
+        name = name.removesuffix(compression)
     return f".{name.rpartition('.')[2]}"
 
 
-def named_or_spelt_out(value):
-    """A name of a file as what `CorpusSpec` takes; anything else as it is."""
+def named_or_spelt_out(value: object) -> object:
+    """The name of a file as a mapping for `CorpusSpec`; anything else unchanged."""
     return {"file": value} if isinstance(value, str) else value
 
 
 NAME = r"^[a-z][a-z0-9_-]*$"
-"""What a condition may be called: data files and figures use it."""
+"""Names that a condition may have in data files and figures."""
 
 MOST_TOKENS = 4096
-"""A longer segment than this is a slip of the pen."""
+"""A longer segment must be a typing error."""
 
 PromptSegment = Literal["system", "question"]
 """The segments of a prompt, see `report.inputs.conditions.question_prompt`."""
 
 
 class ConditionSpec(BaseModel):
-    """One condition, a line of front matter: the prompt as it is, or with one segment changed.
+    """One condition: the prompt as it is, or with one segment changed.
 
-    `before: question` adds a segment before one, `replace: system` puts it in its place,
-    `remove: system` leaves one out.
+    `before: question` adds a segment before the question, `replace: system` puts it in place of the
+    system prompt, `remove: system` leaves the system prompt out.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -139,16 +142,16 @@ class ConditionSpec(BaseModel):
     replace: PromptSegment | None = None
     remove: PromptSegment | None = None
     kind: Literal["repeated", "sentence", "random tokens", "text"] = "repeated"
-    """What the segment is made of, see `report.inputs.fillers`; "text" stands there as it is, the
-    others have a line of their own."""
+    """How the segment is made, see `report.inputs.fillers`. "text" is used as it is; the others get
+    a line of their own."""
     text: str | None = Field(None, min_length=1)
-    """What is repeated (default: "/"), or stands there as it is."""
+    """The string that is repeated (default: "/"), or the text that is used as it is."""
     times: int | None = Field(None, ge=1, le=MOST_TOKENS)
-    """How often it is repeated; default: 55, or what `like` says."""
+    """How often the string is repeated; default: 55, or as `like` requires."""
     tokens: int | None = Field(None, ge=1, le=MOST_TOKENS)
-    """How many tokens it has, the end of its line included; default: what `like` says."""
+    """Number of tokens, with the end of the line; default: as `like` requires."""
     like: str | None = None
-    """A condition whose new segment this one has exactly as many tokens as."""
+    """A condition: the new segment gets exactly as many tokens as the one of that condition."""
     seed: int = Field(0, ge=0)
 
     @model_validator(mode="after")
@@ -157,7 +160,9 @@ class ConditionSpec(BaseModel):
         made_of = _given(self, "kind", "text", "times", "tokens", "like", "seed")
         sizes = _given(self, "times", "tokens", "like")
         if len(changes) > 1:
-            raise ValueError(f"says {_listed(changes)}; a condition changes one segment, say one")
+            raise ValueError(
+                f"says {_listed(changes)}; a condition changes one segment, say only one"
+            )
         if made_of and changes in ([], ["remove"]):
             raise ValueError(
                 f"says {_listed(made_of)} of a segment that it does not have; say `before` or "
@@ -166,43 +171,44 @@ class ConditionSpec(BaseModel):
         if changes in ([], ["remove"]):
             return self
         if len(sizes) > 1:
-            raise ValueError(f"says {_listed(sizes)}; one of them tells how long the segment is")
+            raise ValueError(f"says {_listed(sizes)}; say only one, the length of the segment")
         if self.kind == "text" and (self.text is None or sizes):
-            raise ValueError("kind 'text' takes a `text`, which stands there as it is, and no size")
+            raise ValueError("kind 'text' takes a `text`, which is used as it is, and no size")
         if self.kind in ("sentence", "random tokens") and (self.text or self.times or not sizes):
             raise ValueError(
-                f"kind {self.kind!r} is made up: say how long it is with `like` or `tokens`, and "
+                f"kind {self.kind!r} is generated: say its length with `like` or `tokens`, and "
                 "neither `text` nor `times`"
             )
         return self
 
 
-def require_agreement(conditions):
-    """Stop for conditions of one name, or one that is `like` none that has a length of its own.
+def require_agreement(conditions: Sequence[ConditionSpec]) -> None:
+    """Stop for two conditions of one name, and for a `like` that names no length.
 
     raises: ValueError saying what is allowed
     """
-    names = [each.name for each in conditions]
-    for number, each in enumerate(conditions):
-        if each.name in names[:number]:
-            raise ValueError(f"two conditions are called {each.name!r}; give each its own name")
-        if each.like is None:
-            continue
-        sized = [other.name for other in conditions if other.like is None and _has_new(other)]
-        if each.like not in sized:
+    names = [condition.name for condition in conditions]
+    sized = [spec.name for spec in conditions if spec.like is None and _has_new(spec)]
+    for number, condition in enumerate(conditions):
+        if condition.name in names[:number]:
             raise ValueError(
-                f"condition {each.name!r} is like {each.like!r}, which is no condition with a "
-                f"new segment of its own length; there are: {', '.join(sized) or 'none'}"
+                f"two conditions are called {condition.name!r}; give each its own name"
+            )
+        if condition.like is not None and condition.like not in sized:
+            raise ValueError(
+                f"condition {condition.name!r} is like {condition.like!r}, which is no condition "
+                "with a new segment of its own length; there are: "
+                f"{', '.join(sized) or 'none'}"
             )
 
 
 def _has_new(spec):
-    """Whether a `ConditionSpec` has a segment that the prompt itself has not."""
+    """Whether a `ConditionSpec` has a segment that is not in the prompt itself."""
     return spec.before is not None or spec.replace is not None
 
 
 def _given(spec, *names):
-    """Those of some keys that front matter has."""
+    """Those of the keys that front matter says."""
     return [name for name in names if name in spec.model_fields_set]
 
 
@@ -211,19 +217,18 @@ def _listed(names):
 
 
 class ClusterSpec(BaseModel):
-    """How the work is divided, and what each worker is given. It changes no number."""
+    """How the work is divided on a cluster, and what each worker gets. It changes no number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     num_cpus: float = Field(1, gt=0)
-    """Processors a worker asks for, and threads that it computes with."""
+    """Processors of a worker, and the threads that it computes with."""
     num_gpus: float | None = Field(None, ge=0)
-    """GPUs a worker asks for; default: one where the cluster has any and `device` allows it."""
+    """GPUs of a worker; default: 1 if the cluster has GPUs and `device` allows them."""
     workers: int | None = Field(None, ge=1)
-    """How many there are at most; default: as many as fit. A cluster that grows on demand is asked
-    for so many."""
+    """Most workers at a time; default: as many as fit. A cluster that grows on demand is asked for
+    this number."""
     texts: int = Field(64, ge=1)
-    """How many texts of a corpus are a shard, which is what is lost and measured again when a
-    worker is."""
+    """Texts of a corpus in a batch, which is measured again if its worker is lost."""
     retries: int = Field(2, ge=0)
-    """How often a shard is tried again before its texts are."""
+    """How often a batch is tried again before it is divided to find the text that fails."""

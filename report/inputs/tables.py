@@ -1,14 +1,15 @@
 """Data sets of vega_datasets as tables, and tables written as text, cell by cell.
 
-Only data sets that lie inside that package are read, so nothing is downloaded. A rendering is a
-Jinja template of `templates/tables`: it decides what stands around the cells, and the cells are put
-in afterwards, so for every character of the text it is known what it is, whatever a cell contains.
+Only data sets inside that package are read, so nothing is downloaded. A rendering is a Jinja
+template of `templates/tables`: it decides what stands around the cells. The cells are put in
+afterwards, so that the role of every character is known, whatever a cell contains.
 """
 
 import csv
 import io
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,15 +20,15 @@ from report.text import quoted
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "tables"
 RENDERINGS = {"csv": "CSV", "json": "JSON", "sentences": "sentences"}
-"""The ways to write a table: name of the template -> what a reader sees."""
+"""The renderings: name of the template -> what a reader sees."""
 
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
-"""What JSON takes for a number."""
+"""A number in JSON."""
 MARK = re.compile("\x00(\\d+)\x00")
-"""Holds the place of a cell while a template is filled in; no template has such a character."""
+"""Placeholder of a cell while a template is filled in; no template contains NUL."""
 
 FEWEST_ROWS = 2
-"""Below that there is no earlier row to look at."""
+"""With fewer rows no cell has an earlier row."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,9 @@ class Cell:
     """One cell of a data set, as the data set spells it."""
 
     text: str
-    """Empty where the data set says nothing."""
+    """"" if the data set has no value."""
     bare: bool = False
-    """Whether it stands without quotes in JSON: a number, true or false."""
+    """Whether JSON writes it without quotes: a number, true or false."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Part:
-    """A stretch of a rendering that is all of one kind."""
+    """A stretch of a rendering with one role."""
 
     text: str
     role: str
     """"header": the name of a column; "value": a cell; "delimiter": what stands between them."""
     row: int = -1
-    """Of a cell, index from 0; -1 for everything else."""
+    """Row of a cell, index from 0; -1 for other parts."""
     column: int = -1
-    """Of a cell or a name, index from 0; -1 for a delimiter."""
+    """Column of a cell or a name, index from 0; -1 for a delimiter."""
 
 
 @dataclass(frozen=True)
@@ -71,41 +72,41 @@ class Rendering:
     parts: tuple[Part, ...]
 
     @property
-    def text(self):
-        """What a model reads: all parts, one after the other."""
+    def text(self) -> str:
+        """What a model reads: all parts joined."""
         return "".join(part.text for part in self.parts)
 
 
-def table(name, columns=(), rows=8):
-    """The first rows of a data set that ships inside vega_datasets.
+def table(name: str, columns: Sequence[str] = (), rows: int = 8) -> Table:
+    """The first rows of a data set inside vega_datasets.
 
-    columns: names of those wanted, in the order wanted; none: all of them
+    columns: names in the order wanted; empty for all columns
     rows: how many
-    returns: Table
-    raises: ReportError if the data set is unknown, not inside the package, or is no table; if it
-        has no such column, or not so many rows
+    raises: ReportError if the data set is unknown, not inside the package, or not a table; if it
+        has no such column, or fewer rows
     """
-    header, found = records(name)
+    header, all_rows = records(name)
     unknown = [column for column in columns if column not in header]
     if unknown:
         raise ReportError(
             f"data set '{name}' has no column {quoted(unknown[0])}; it has: {', '.join(header)}"
         )
-    if not FEWEST_ROWS <= rows <= len(found):
+    if not FEWEST_ROWS <= rows <= len(all_rows):
         raise ReportError(
-            f"got {rows} rows; of data set '{name}', {FEWEST_ROWS} to {len(found)} rows can be read"
+            f"got {rows} rows; of data set '{name}', {FEWEST_ROWS} to {len(all_rows)} rows can be "
+            "read"
         )
     chosen = tuple(columns) or header
-    cells = tuple(tuple(_cell(record.get(column)) for column in chosen) for record in found[:rows])
+    cells = tuple(tuple(_cell(row.get(column)) for column in chosen) for row in all_rows[:rows])
     return Table(name, chosen, cells)
 
 
-def renderings(table):
-    """A table in all the ways of `RENDERINGS`: list of `Rendering`."""
+def renderings(table: Table) -> list[Rendering]:
+    """A table in all renderings of `RENDERINGS`."""
     return [rendering(table, name) for name in RENDERINGS]
 
 
-def rendering(table, name):
+def rendering(table: Table, name: str) -> Rendering:
     """A table as text, by the template `templates/tables/<name>.txt.j2`."""
     jinja = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -124,16 +125,16 @@ def rendering(table, name):
     ]
     template = jinja.get_template(f"{name}.txt.j2")
     written = template.render(columns=columns, rows=rows).rstrip("\n")
-    pieces = MARK.split(written)  # what stands between cells, and numbers of parts, in turn
-    found = [
-        parts[int(piece)] if place % 2 else Part(piece, "delimiter")
-        for place, piece in enumerate(pieces)
+    stretches = MARK.split(written)  # delimiters and numbers of parts alternate
+    all_parts = [
+        parts[int(stretch)] if place % 2 else Part(stretch, "delimiter")
+        for place, stretch in enumerate(stretches)
     ]
-    return Rendering(name, RENDERINGS[name], tuple(part for part in found if part.text))
+    return Rendering(name, RENDERINGS[name], tuple(part for part in all_parts if part.text))
 
 
 class _Shown:
-    """A cell or a name as templates see it: `{{ cell.csv }}` holds its place in the text."""
+    """A cell or a name as templates see it: `{{ cell.csv }}` is its placeholder in the text."""
 
     def __init__(self, parts, cell, role, row, column):
         self.parts, self.cell, self.place = parts, cell, (role, row, column)
@@ -147,7 +148,7 @@ class _Shown:
 
     @property
     def json(self):
-        """As JSON: what is not bare stands in quotes, what is missing is null."""
+        """As JSON: in quotes unless it is bare; null if it is missing."""
         if self.cell.bare:
             return self._mark(self.cell.text)
         if not self.cell.text:
@@ -156,7 +157,7 @@ class _Shown:
 
     @property
     def words(self):
-        """For a sentence: the name of a column without underscores; what is missing says so."""
+        """For a sentence: names without underscores; "missing" for a missing cell."""
         if self.place[0] == "header":
             return self._mark(self.cell.text.replace("_", " "))
         return self._mark(self.cell.text) if self.cell.text else "missing"
@@ -167,16 +168,15 @@ class _Shown:
 
 
 class _Bare(str):
-    """What JSON writes without quotes, digit by digit as it stands in the file."""
+    """A value that JSON writes without quotes, with the digits of the file."""
 
 
-def records(name):
-    """(names of the columns, list of dict of name to str or None) of a data set inside
-    vega_datasets.
+def records(name: str) -> tuple[tuple[str, ...], list[dict[str, str | None]]]:
+    """The names of the columns of a data set inside vega_datasets, and its rows by these names.
 
     raises: ReportError if it is unknown, would have to be downloaded, or has no rows
     """
-    from vega_datasets import data, local_data  # brings pandas, which nothing else here needs
+    from vega_datasets import data, local_data  # imports pandas
 
     local = local_data.list_datasets()
     if name not in local:
@@ -186,20 +186,20 @@ def records(name):
         raise ReportError(f"data set {quoted(name)} {what}; inside it are: {', '.join(local)}")
     raw = local_data(name, return_raw=True).decode("utf-8-sig")
     if raw.lstrip()[:1] == "[":
-        found = json.loads(raw, parse_int=_Bare, parse_float=_Bare)
+        rows = json.loads(raw, parse_int=_Bare, parse_float=_Bare)
     else:
-        found = [
+        rows = [
             {
                 column: _Bare(text) if NUMBER.fullmatch(text) else text
                 for column, text in row.items()
             }
             for row in csv.DictReader(io.StringIO(raw, newline=""))
         ]
-    return tuple(found[0]), found
+    return tuple(rows[0]), rows
 
 
 def _cell(value):
-    """What a file holds in a cell, a str, `_Bare`, bool or None, as `Cell`."""
+    """The value of a cell in a file (str, `_Bare`, bool or None) as `Cell`."""
     if isinstance(value, bool):
         return Cell(str(value).lower(), bare=True)
     return Cell("" if value is None else str(value), isinstance(value, _Bare))

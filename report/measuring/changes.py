@@ -1,7 +1,7 @@
-"""What changed since datasets were measured, in words: one short phrase a change."""
+"""What changed since datasets were measured: one short phrase a change."""
 
 TOKENIZER = ("tokenizer", "special_tokens_map", "added_tokens", "vocab", "merges", "spiece")
-"""What names of files begin with that belong to a tokenizer."""
+"""Beginnings of the names of a tokenizer's files."""
 
 INPUTS = {
     "passage": "the passage changed",
@@ -10,32 +10,33 @@ INPUTS = {
     "table": "the table changed",
     "renderings": "the texts that the table is written as changed",
 }
-"""Parts of a key that are a hash -> what to say of them."""
+"""Part of a key that is a hash -> the phrase about its change."""
 
 SHOWN = 3
-"""Files of measuring code that are named; the rest are counted."""
+"""Most files of measuring code that are named; the rest are counted."""
 
 
-def changes(before, now):
-    """What differs between two results of `key.determined_by`: list of phrases, [] if nothing.
+def changes(before: dict, now: dict) -> list[str]:
+    """What differs between two results of `key.determined_by`, as phrases; [] if nothing does.
 
-    before: as recorded in a manifest; now: as computed, with the same meaning
+    before: as recorded in a manifest; now: as computed now
     """
-    found = _model(before, now) + _settings(before.get("settings", {}), now["settings"])
+    phrases = _model(before, now) + _settings(before.get("settings", {}), now["settings"])
     known = {"model", "model_name", "settings", "conditions", "code", "libraries"}
     different = [
         part for part in sorted({*before, *now} - known) if before.get(part) != now.get(part)
     ]
-    if "table" in different:  # its texts follow from it
+    if "table" in different:  # the renderings follow from the table
         different = [part for part in different if part != "renderings"]
     for part in different:
-        said = {"chat": f"chat: {_said(before.get(part))} → {_said(now.get(part))}"} | INPUTS
-        found.append(said.get(part, f"{part} changed"))
-    found += _conditions(before.get("conditions", []), now.get("conditions", []))
-    found += _code(before["code"], now["code"]) + _versions(before["libraries"], now["libraries"])
-    if not found and before["libraries"] != now["libraries"]:
-        found.append("other libraries count")  # else that follows from something else
-    return found
+        chat = f"chat: {_said(before.get(part))} → {_said(now.get(part))}"
+        phrases.append({"chat": chat, **INPUTS}.get(part, f"{part} changed"))
+    phrases += _conditions(before.get("conditions", []), now.get("conditions", []))
+    phrases += _code(before["code"], now["code"])
+    phrases += _versions(before["libraries"], now["libraries"])
+    if not phrases and before["libraries"] != now["libraries"]:
+        phrases.append("other libraries count")  # otherwise this follows from another change
+    return phrases
 
 
 def _model(before, now):
@@ -51,7 +52,7 @@ def _model(before, now):
     if "hub" in old or "hub" in new:
         return [f"{name} is read from {'the hub' if 'hub' in new else 'a folder'} now"]
     different = [file for file in sorted({*old, *new}) if old.get(file) != new.get(file)]
-    if _layers(before) != _layers(now):  # of other layers, other weights count
+    if _layers(before) != _layers(now):  # other layers have other weights
         different = [file for file in different if file != "weights"]
     return [_file(file, name) for file in different]
 
@@ -88,21 +89,21 @@ def _said(value, name=""):
 
 
 def _conditions(before, now):
-    old, new = ({each["name"]: each for each in conditions} for conditions in (before, now))
-    found = [f"condition {name!r} is new" for name in new if name not in old]
-    found += [f"condition {name!r} is gone" for name in old if name not in new]
-    found += [
+    old, new = ({spec["name"]: spec for spec in conditions} for conditions in (before, now))
+    phrases = [f"condition {name!r} is new" for name in new if name not in old]
+    phrases += [f"condition {name!r} is gone" for name in old if name not in new]
+    phrases += [
         f"condition {name!r} changed" for name in new if old.get(name, new[name]) != new[name]
     ]
-    if not found and before != now:
-        found.append("the order of the conditions changed")
-    return found
+    if not phrases and before != now:
+        phrases.append("the order of the conditions changed")
+    return phrases
 
 
 def _code(before, now):
     if before == now:
         return []
-    if not isinstance(before, dict):  # of a manifest that does not tell files apart
+    if not isinstance(before, dict):  # a manifest with one hash for all files
         return ["the measuring code changed"]
     files = [file for file in sorted({*before, *now}) if before.get(file) != now.get(file)]
     more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""

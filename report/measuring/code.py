@@ -1,13 +1,16 @@
-"""Which files of this package can change a number in a dataset, and a hash of what each says.
+"""Which files of this package can change a number in a dataset, and a hash of each.
 
-They are found by following imports from where measuring begins, so that a new module counts by
-itself. A hash is of the code as Python reads it: comments, docstrings and layout do not count.
+The files are found by following imports from where measuring begins, so a new module counts without
+being listed. A hash is of the code as Python reads it, without comments, docstrings and layout. The
+schema of a dataset counts with the module that writes it: the module names it in a constant
+`SCHEMA` (or `…_SCHEMA`).
 """
 
 import ast
 import functools
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
@@ -17,13 +20,15 @@ BEGINNINGS = (
     "models/load/load.py",
     "models/attention/self_check.py",
 )
+"""Files that imports are followed from."""
 
 ALONE = ("measuring/run.py", "measuring/pieces.py", "files.py", "datasets/store.py")
-"""Files that count, though not all that they import: that concerns errors and front matter."""
+"""Files that count without their imports, which are about errors and front matter."""
 
-INPUTS = (
+NOT_FOLLOWED = (
     "errors",
     "text",
+    "datasets.damaged",
     "inputs.corpora",
     "inputs.passages",
     "inputs.prompts",
@@ -31,29 +36,29 @@ INPUTS = (
     "inputs.tables",
     "measuring.key",
 )
-"""Modules that are not followed: what they give is in the key itself."""
+"""Modules that do not count: their results are in the key itself, or only in messages."""
 
-SCHEMA = "datasets/schemas/{}.json"
-"""The schema of what a module writes, which it names: "attention/3"."""
+SCHEMA_FILE = "datasets/schemas/{}.json"
+"""File of a schema such as "attention/3", whose slash is a hyphen there."""
 
 DIGITS = 12
 
 
-def measuring_code(kind, package=PACKAGE):
-    """dict of file, as from the package's folder, to a hash of its contents, 12 hex digits.
+def measuring_code(kind: str, package: Path = PACKAGE) -> dict[str, str]:
+    """File, relative to the package's folder -> hash of its content, 12 hex digits.
 
     kind: name of a module of `report.measuring.kinds`; the code of other kinds is left out
     package: folder of the package `report`
     """
     names = [name.format(kind=kind) for name in BEGINNINGS]
-    found = {name: _python(package, name) for name in ALONE}
+    modules = {name: _python(package, name) for name in ALONE}
     while names:
         name = names.pop()
-        if name not in found:
-            found[name] = _python(package, name)
-            names += found[name][1]
-    hashes = {name: digest for name, (digest, *_) in found.items()}
-    for path in {path for *_, schemas in found.values() for path in schemas}:
+        if name not in modules:
+            modules[name] = _python(package, name)
+            names += modules[name][1]
+    hashes = {name: digest for name, (digest, *_) in modules.items()}
+    for path in {path for *_, schemas in modules.values() for path in schemas}:
         hashes[path] = _hashed(json.loads((package / path).read_text("utf-8")))
     return dict(sorted(hashes.items()))
 
@@ -66,23 +71,40 @@ def _python(package, name):
 
 @functools.lru_cache(maxsize=1000)
 def _read(package, name, stamp):
-    """(hash, names of the files imported, of the schemas written) of a Python file.
+    """Hash of a Python file, the files it imports, and the schemas it writes.
 
-    stamp: changes when the file does
+    stamp: changes with the file
     """
     tree = ast.parse((package / name).read_text("utf-8"))
-    modules = set().union(*map(_imported, ast.walk(tree)))
+    modules = set().union(*map(_imported, _running(tree)))
     parts = [module.split(".")[1:] for module in modules if module.startswith("report.")]
-    followed = [each for each in parts if not {each[0], ".".join(each[:2])} & {*INPUTS}]
-    files = {_file(package, each) for each in followed}
-    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-    named = [SCHEMA.format(text.replace("/", "-")) for text in texts if isinstance(text, str)]
-    schemas = [name for name in named if len(name) < 99 and (package / name).is_file()]
-    return _hashed(_shape(tree)), sorted(files - {None}), schemas
+    followed = [path for path in parts if not {path[0], ".".join(path[:2])} & {*NOT_FOLLOWED}]
+    files = {_file(package, path) for path in followed}
+    return _hashed(_shape(tree)), sorted(files - {None}), [*_schemas(tree)]
+
+
+def _running(node: ast.AST) -> Iterator[ast.AST]:
+    """A piece of code and everything in it, except for what only type checkers read."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING":
+            for statement in child.orelse:
+                yield from _running(statement)
+        else:
+            yield from _running(child)
+
+
+def _schemas(tree):
+    """The files of the schemas that a module names in constants."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign):
+            names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
+            if any(name.endswith("SCHEMA") for name in names):
+                yield SCHEMA_FILE.format(ast.literal_eval(statement.value).replace("/", "-"))
 
 
 def _imported(node):
-    """Names that a statement imports, those that are no modules too."""
+    """Names that a statement imports, of modules and of other things."""
     if isinstance(node, ast.Import):
         return {alias.name for alias in node.names}
     if isinstance(node, ast.ImportFrom):
@@ -91,7 +113,7 @@ def _imported(node):
 
 
 def _file(package, parts):
-    """The file of a module of the package, or None for the name of something inside a module."""
+    """The file of a module of the package, or None if the name is of something else."""
     for name in ("/".join(parts) + ".py", "/".join([*parts, "__init__.py"])):
         if (package / name).is_file():
             return name
@@ -99,12 +121,12 @@ def _file(package, parts):
 
 
 def _shape(node):
-    """A piece of code as nested lists: the same for the same code however it is laid out.
+    """A piece of code as nested lists, which do not depend on its layout.
 
-    What some versions of Python leave empty and others do not know is left out.
+    Empty fields are left out, because only some versions of Python have them.
     """
     if isinstance(node, list):
-        return [_shape(each) for each in node if not _is_docstring(each)]
+        return [_shape(item) for item in node if not _is_docstring(item)]
     if not isinstance(node, ast.AST):
         return repr(node)
     fields = ((name, value) for name, value in ast.iter_fields(node) if value not in (None, []))
@@ -112,7 +134,7 @@ def _shape(node):
 
 
 def _is_docstring(node):
-    """Whether a statement is nothing but a string, as docstrings are, those of constants too."""
+    """Whether a statement is only a string: a docstring, also one below a constant."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)

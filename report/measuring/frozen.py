@@ -1,20 +1,23 @@
 """Frozen datasets: measured once, committed, and published where nothing can be measured.
 
-They lie in a project's `frozen/<article>/<key>/`, the same files as below `site_src/datasets`.
+They are in a project's `frozen/<article>/<key>/`, the same files as below `site_src/datasets`.
 """
 
 import shutil
+from collections.abc import Iterable
+from pathlib import Path
 
 from report import files
 from report.datasets import store
 from report.datasets.verify.whole import problems, require_measured
+from report.project import Project
 
 
-def freeze(name, folders, project):
-    """Copy the datasets of an article to where they can be committed; those of other keys go.
+def freeze(name: str, folders: Iterable[Path], project: Project) -> list[Path]:
+    """Copy the datasets of an article into `frozen/`, and remove its older ones there.
 
     name: of the article; folders: of its datasets, one a model
-    returns: paths of the copies
+    returns: folders of the copies
     raises: ReportError if a file is not the one that was measured, or cannot be written
     """
     target = project.frozen / name
@@ -25,7 +28,7 @@ def freeze(name, folders, project):
     return copies
 
 
-def copy_datasets(folder, target):
+def copy_datasets(folder: Path, target: Path) -> Path:
     """Copy a folder of datasets, whole or not at all; an equal one is left untouched.
 
     returns: `target`
@@ -43,7 +46,7 @@ def copy_datasets(folder, target):
     return target
 
 
-def measured_with(folder):
+def measured_with(folder: Path) -> str:
     """When, where and with which libraries datasets were measured, in a phrase."""
     manifest = store.read(folder / "manifest.json")
     versions = {"Python": manifest["versions"]["python"]} | manifest["determined_by"]["libraries"]

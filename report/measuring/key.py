@@ -1,40 +1,40 @@
-"""What a measurement depends on, and its hash: equal keys mean equal datasets.
+"""What a measurement depends on, and its hash, the key: equal keys mean equal datasets.
 
-Token ids are not in it, but all that they follow from: the text, whether it becomes a chat, every
-file of the tokenizer, and the version of the library that reads it. So it is computed without
-torch, and a site whose datasets exist is rebuilt in seconds.
+A key does not contain token ids, but everything they follow from: the text, whether it becomes a
+chat, every file of the tokenizer, and the version of the library that reads it. So no torch is
+needed for a key, and a site whose datasets exist is rebuilt in seconds.
 """
 
 import hashlib
 import json
 from importlib import metadata
 
-from report import files as store
 from report.errors import ReportError
+from report.files import sha256
 from report.measuring.code import measuring_code
+from report.models.find.names import Source
 from report.models.find.weights import INDEX, weights_sha256
 
 SETTINGS = (".jinja", ".json", ".model", ".py", ".tiktoken", ".txt")
-"""Endings of the files of a checkpoint that hold settings, tokenizer or code."""
+"""Endings of a checkpoint's files that hold settings, tokenizer or code."""
 
 ABOUT_TRAINING = ("training.json", "acceptance.json", "generation_config.json", INDEX)
-"""Files that do not change a measurement, nor does an index of weights that are the same."""
+"""Files that change no measurement; a new index of the same weights does not either."""
 
 LIBRARIES = ("numpy", "tokenizers", "torch", "transformers")
 """Libraries that can change a number in a dataset."""
 
 OF_CHATS = ("jinja2",)
-"""Those that can change the tokens of a text that was put into a chat template."""
+"""Libraries that can change the tokens of a text in a chat template."""
 
 
-def determined_by(source, kind, parts, settings=None):
-    """Everything the datasets of one model of an article depend on, as a dict of short values.
+def determined_by(source: Source, kind: str, parts: dict, settings: dict | None = None) -> dict:
+    """Everything the datasets of one model of an article depend on, as short JSON values.
 
-    source: `names.Source`
-    kind: name of a module of `report.measuring.kinds`, whose code measures
-    parts: dict of what it is measured on, e.g. {"passage": hash}; see `report.measuring.kinds`
-    settings: dict of how it is measured, e.g. {"dtype": "bfloat16"}; its "layers", a number or
-        None, says which weights count
+    kind: name of the module of `report.measuring.kinds` that measures
+    parts: what the model reads, e.g. {"passage": hash}; see `report.measuring.kinds`
+    settings: how it is measured, e.g. {"dtype": "bfloat16"}; "layers", a number or None for all,
+        says which weights count
     raises: ReportError if a weight file is missing or damaged
     """
     settings = settings or {}
@@ -49,12 +49,12 @@ def determined_by(source, kind, parts, settings=None):
     }
 
 
-def key(parts):
+def key_of(parts: dict) -> str:
     """The first 12 hex digits of the hash of `determined_by`."""
     return hashed(parts)[:12]
 
 
-def version(library):
+def version(library: str) -> str:
     """Installed version of a library, or "not installed"."""
     try:
         return metadata.version(library)
@@ -63,16 +63,16 @@ def version(library):
 
 
 def _model(source, layers):
-    """What identifies a model's files: a commit on the hub, or checksums."""
+    """What identifies the files of a model: a commit on the hub, or checksums."""
     if source.folder is None:
         return {"hub": source.name, "revision": source.revision}
     return _settings_hashes(source.folder) | {"weights": weights_sha256(source.folder, layers)}
 
 
-def known_model(source, layers, before):
-    """The "model" of `determined_by` where files may be missing: those are taken to be `before`.
+def known_model(source: Source, layers: int | None, before: dict) -> dict:
+    """The "model" of `determined_by` where files may be missing: these count as unchanged.
 
-    before: the same of earlier datasets
+    before: "model" of earlier datasets
     """
     if source.origin == "hub":
         return {"hub": source.name, "revision": source.revision or before["revision"]}
@@ -85,19 +85,19 @@ def known_model(source, layers, before):
 
 
 def _settings_hashes(folder):
-    files = _settings_files(folder)
-    return {path.relative_to(folder).as_posix(): store.sha256(path) for path in files}
+    paths = _settings_files(folder)
+    return {path.relative_to(folder).as_posix(): sha256(path) for path in paths}
 
 
 def _settings_files(folder):
-    """The files of a checkpoint that say what it computes; templates of chats and code that it
-    brings may lie deeper."""
+    """The files of a checkpoint that determine what it computes. Chat templates and its own code
+    may be in folders inside."""
     beside = [path for path in folder.iterdir() if path.suffix in SETTINGS]
     deeper = [*folder.glob("additional_chat_templates/*.jinja"), *folder.glob("[!.]*/**/*.py")]
-    found = [path for path in beside if path.name not in ABOUT_TRAINING] + deeper
-    return sorted(path for path in found if path.is_file())
+    paths = [path for path in beside if path.name not in ABOUT_TRAINING] + deeper
+    return sorted(path for path in paths if path.is_file())
 
 
-def hashed(value):
-    """SHA-256 of a JSON-able value, hex digits."""
+def hashed(value: object) -> str:
+    """SHA-256 of a value as JSON, as hex digits."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

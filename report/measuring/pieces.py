@@ -1,71 +1,83 @@
-"""The measuring of one model for one article, in pieces that can be done anywhere and in any order.
+"""The measuring of one model for one article, in pieces: units of work in any order, anywhere.
 
-A piece is what is measured once a model (`Piece.article`), some texts of the corpus, or both.
-`measure_piece` is the only function that measures one, in this process or on another machine;
-`Gathering` says which are to be done, adds up what they give, and keeps the sums of finished
-shards on disk, so that no text is measured again when a run was cut short, and none counts twice.
+A piece is the per-model part (what is measured once a model: `Piece.article`), a batch of texts of
+the corpus, or both. `measure_piece` is the only function that measures a piece, in this process or
+on another machine. `Gathering` says which pieces are to be measured and adds up their results. It
+keeps the sums of finished batches on disk, so that a run that was cut short measures no text again,
+and no text counts twice.
 """
 
+from __future__ import annotations
+
 import shutil
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from report.datasets import store
 from report.errors import ReportError
-from report.measuring import key as keys
+from report.inputs.specs import ClusterSpec
 from report.measuring import kinds
+from report.measuring.key import hashed, key_of
+from report.measuring.kinds import Announce, CorpusKind, Progress, RunKind
+from report.models.find.names import Source
 
-FOLDER = ".cache/shards"
-"""In a project's folder: sums of finished shards of articles that are not measured to the end."""
+if TYPE_CHECKING:
+    from report.measurements.tally import Tally
+    from report.models.load.load import LoadedModel
+
+Text = tuple[int, str]
+"""A text of a corpus with its index."""
+
+FOLDER = ".cache/batches"
+"""In a project's folder: sums of finished batches of articles that are not measured to the end."""
 
 OF_ARTICLES = ("passage", "corpus", "chat")
-"""Parts of a key that do not concern the sums of a shard."""
+"""Parts of a key that do not concern the sums of a batch."""
 
 LISTED = 5
-"""Texts that could not be measured and are named, at most."""
+"""Most texts that are named of those that could not be measured."""
 
 
 @dataclass(frozen=True)
 class Task:
     """One model of an article that is to be measured."""
 
-    source: object
-    """`names.Source`."""
+    source: Source
     kind: str
     """Name of a module of `report.measuring.kinds`."""
-    inputs: object
-    """What its `inputs` gave."""
+    inputs: Any
+    """The result of the kind's `inputs`."""
     options: dict
     """How the model is loaded, see `load_model`."""
     parts: dict
-    """What `key.determined_by` returned."""
-    kept: object
-    """`Kept`."""
-    cluster: object
-    """`ClusterSpec`."""
+    """The result of `key.determined_by`."""
+    kept: Kept
+    cluster: ClusterSpec
 
 
 @dataclass(frozen=True)
 class Piece:
     """Some of the work of a `Task`."""
 
-    shard: int | None
-    """Which shard its texts are of, counted from 0; None if it has none."""
-    texts: tuple = ()
-    """Of (index, text)."""
+    batch: int | None
+    """Number of the batch that its texts are of, from 0; None without texts."""
+    texts: tuple[Text, ...] = ()
     article: bool = False
-    """Whether what is measured once a model is a part of it."""
+    """Whether the per-model part belongs to it."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         if not self.texts:
             return "what is measured once a model"
         first, last = self.texts[0][0], self.texts[-1][0]
         return f"text {first}" if first == last else f"texts {first} to {last}"
 
-    def with_texts(self, texts):
-        """The piece with some of its texts."""
+    def with_texts(self, texts: tuple[Text, ...]) -> Piece:
+        """The piece with only these of its texts."""
         return replace(self, texts=texts)
 
-    def halves(self):
+    def halves(self) -> list[Piece]:
         """Two pieces with half of the texts each."""
         middle = len(self.texts) // 2
         return [self.with_texts(part) for part in (self.texts[:middle], self.texts[middle:])]
@@ -75,30 +87,36 @@ class Piece:
 class Result:
     """What a `Piece` gave."""
 
-    article: object = None
-    """What was measured once a model, see `Gathering.finished`; None if that was no part of it."""
-    tally: object = None
-    """`Tally` of its texts; None for a kind of article without a corpus."""
+    article: Any = None
+    """The per-model part; None if it does not belong to the piece."""
+    tally: Tally | None = None
+    """Sums over its texts; None for a kind of article without a corpus."""
     model: dict | None = None
-    """The manifest's entries about the model, together with `article`."""
+    """The manifest's entries about the model, given with `article`."""
 
 
-def measure_piece(loaded, kind, inputs, piece, progress, announce):
-    """Measure one piece: `Result`.
+def measure_piece(
+    loaded: LoadedModel,
+    kind: RunKind | CorpusKind,
+    inputs: Any,
+    piece: Piece,
+    progress: Progress,
+    announce: Announce,
+) -> Result:
+    """Measure one piece.
 
-    loaded: LoadedModel; kind: module of `report.measuring.kinds`; inputs: what its `inputs` gave
-    progress: called with (what, done, total); announce: with a sentence about what is read
-    raises: ReportError if the model cannot be measured; of texts, the tally says which failed
+    inputs: the result of the kind's `inputs`
+    raises: ReportError if the model cannot be measured; the tally says which texts failed
     """
     from report.models.attention import self_check
 
     if has_corpus(kind):
-        article, tally = kind.measure_shard(loaded, inputs, piece, progress, announce)
+        article, tally = kind.measure_batch(loaded, inputs, piece, progress, announce)
     else:
         article, tally = kind.measure(loaded, inputs, progress, announce), None
     if not piece.article:
         return Result(None, tally)
-    checked = self_check.checked(loaded)  # what was found when it was first measured
+    checked = self_check.checked(loaded)  # the result of the first check
     about = {
         "model": loaded.identity | {"weights_sha256": loaded.weights_sha256},
         "self_check": {name: checked[name] for name in checked if name != "capabilities"},
@@ -107,36 +125,42 @@ def measure_piece(loaded, kind, inputs, piece, progress, announce):
     return Result(article, tally, about)
 
 
-def has_corpus(kind):
+def has_corpus(kind: RunKind | CorpusKind) -> TypeGuard[CorpusKind]:
     """Whether articles of a kind read a corpus, whose texts may be measured apart."""
-    return hasattr(kind, "measure_shard")
+    return hasattr(kind, "measure_batch")
 
 
 class Gathering:
-    """What is there of a `Task`, and what is still to be done."""
+    """The results of a `Task` so far, and the pieces still to be measured."""
 
-    def __init__(self, task):
+    def __init__(self, task: Task):
         self.task, self.kind = task, kinds.kind(task.kind)
-        self.tally = self.article = self.model = None
-        self.failed = {}
-        self.texts, self.open, self.sums = {}, {}, {}
-        """Of each shard that is being measured: its texts, the indices of those that are missing,
-        and the tally of the others."""
+        self.tally: Tally | None = None
+        self.article: Any = None
+        self.model: dict | None = None
+        self.failed: dict[int, str] = {}
+        """Index of a text that could not be measured -> why."""
+        self.texts: dict[int, tuple[Text, ...]] = {}
+        """Number of an unfinished batch -> its texts."""
+        self.open: dict[int, set[int]] = {}
+        """Number of an unfinished batch -> indices of its missing texts."""
+        self.sums: dict[int, Tally | None] = {}
+        """Number of an unfinished batch -> the sums over its measured texts."""
         corpus = has_corpus(self.kind)
         self.done, self.total = 0, 1 + (len(task.inputs.corpus) if corpus else 0)
-        """Texts, what is measured once a model counting as one."""
+        """Units of work: each text, plus one for the per-model part."""
 
-    def pieces(self, apart=False):
-        """What is to be measured, iterator of `Piece`; texts are read as it goes on.
+    def pieces(self, apart: bool = False) -> Iterator[Piece]:
+        """What is to be measured; texts are read while iterating.
 
-        apart: whether what is measured once a model is a piece of its own
+        apart: whether the per-model part is a piece of its own
         """
         article = True
         if apart or not has_corpus(self.kind):
             yield Piece(None, article=True)
             article = False
         if has_corpus(self.kind):
-            for number, texts in enumerate(_groups(self.task.inputs.corpus, self._size)):
+            for number, texts in enumerate(_batches(self.task.inputs.corpus, self._size)):
                 kept = self.task.kept.get(texts)
                 if kept is not None:
                     self.tally = _merged(self.tally, kept)
@@ -149,24 +173,25 @@ class Gathering:
             if article:  # all texts were measured before
                 yield Piece(None, article=True)
 
-    def add(self, piece, result):
-        """Count what a piece gave.
+    def add(self, piece: Piece, result: Result) -> None:
+        """Count the result of a piece.
 
-        raises: AssertionError if one of its texts was counted before
+        raises: AssertionError if one of its texts was counted before; ReportError if the sums
+            cannot be kept on disk
         """
         if piece.article:
             assert self.article is None, "what is measured once was measured twice"
             self.article, self.model = result.article, result.model
             self.done += 1
-        if piece.shard is not None:
+        if piece.batch is not None:
             self._settle(piece, result.tally, result.tally.failed)
 
-    def give_up(self, piece, reason):
+    def give_up(self, piece: Piece, reason: str) -> None:
         """Count the texts of a piece as failed."""
         self._settle(piece, None, {index: reason for index, _ in piece.texts})
 
-    def finished(self):
-        """Once every piece was added: (what the kind's `write` takes, entries of the manifest).
+    def finished(self) -> tuple[Any, dict]:
+        """What the kind's `write` takes, and entries of the manifest; once every piece was added.
 
         raises: ReportError that names the texts that could not be measured
         """
@@ -180,24 +205,24 @@ class Gathering:
         return measured, self.model | facts
 
     @property
-    def at_most(self):
-        """How many pieces `pieces` gives at most, if none fails."""
+    def at_most(self) -> int:
+        """The most pieces that `pieces` gives, if none fails."""
         return 1 + -(-(self.total - 1) // self._size)
 
     def _settle(self, piece, tally, failed):
-        """Count some texts of a shard as done; keep its sums once all of them are."""
-        found = {index for index, _ in piece.texts}
-        missing = self.open[piece.shard]
-        assert found <= missing, "a text was counted twice"
-        missing -= found
+        """Count the texts of a piece as done; keep the sums of its batch once all are done."""
+        settled = {index for index, _ in piece.texts}
+        missing = self.open[piece.batch]
+        assert settled <= missing, "a text was counted twice"
+        missing -= settled
         self.failed |= failed
-        self.done += len(found)
-        before = self.sums.get(piece.shard)
-        self.sums[piece.shard] = _merged(before, tally)
+        self.done += len(settled)
+        before = self.sums.get(piece.batch)
+        self.sums[piece.batch] = _merged(before, tally)
         if missing:
             return
-        texts, sums = self.texts.pop(piece.shard), self.sums.pop(piece.shard)
-        del self.open[piece.shard]
+        texts, sums = self.texts.pop(piece.batch), self.sums.pop(piece.batch)
+        del self.open[piece.batch]
         self.tally = _merged(self.tally, sums)
         if not any(index in self.failed for index, _ in texts):
             self.task.kept.put(texts, sums)
@@ -208,16 +233,16 @@ class Gathering:
 
 
 class Kept:
-    """The sums of finished shards, a file each, named after all that they depend on."""
+    """The sums of finished batches, a file each, named after everything they depend on."""
 
-    def __init__(self, root, article, parts):
-        """root: folder of the project; article: its name; parts: of the task, see `Task`"""
+    def __init__(self, root: Path, article: str, parts: dict):
+        """root: folder of the project; article: its name; parts: as of `Task`"""
         how = {name: value for name, value in parts.items() if name not in OF_ARTICLES}
         self.article = root / FOLDER / article
-        self.folder = self.article / keys.key(how)
+        self.folder = self.article / key_of(how)
 
-    def get(self, texts):
-        """The `Tally` of a shard, or None; one that cannot be read counts as not there."""
+    def get(self, texts: tuple[Text, ...]) -> Tally | None:
+        """The sums of a batch, or None; a file that cannot be read counts as missing."""
         path = self._path(texts)
         if not path.is_file():
             return None
@@ -228,47 +253,48 @@ class Kept:
         except ReportError:
             return None
 
-    def put(self, texts, tally):
-        """Keep the `Tally` of a shard; ReportError if it cannot be written."""
+    def put(self, texts: tuple[Text, ...], tally: Tally) -> None:
+        """Keep the sums of a batch; ReportError if they cannot be written."""
         store.write(self._path(texts), tally.as_json())
 
-    def remove(self):
-        """Forget the shards of the article, whatever they were measured with."""
+    def remove(self) -> None:
+        """Forget all batches of the article, whatever they were measured with."""
         shutil.rmtree(self.article, ignore_errors=True)
 
     def _path(self, texts):
-        return self.folder / f"{keys.hashed([list(each) for each in texts])[:24]}.json"
+        return self.folder / f"{hashed([list(text) for text in texts])[:24]}.json"
 
 
-def _merged(one, other):
-    """Two tallies as one; None is one of nothing."""
-    if one is None or other is None:
-        return one or other
-    return one.merge(other)
+def _merged(first: Tally | None, second: Tally | None) -> Tally | None:
+    """Two tallies as one; None stands for no texts."""
+    if first is None or second is None:
+        return first or second
+    return first.merge(second)
 
 
-def _groups(texts, size):
-    """Tuples of `size` texts, the last one of what is left."""
-    group = []
-    for each in texts:
-        group.append(each)
-        if len(group) == size:
-            yield tuple(group)
-            group = []
-    if group:
-        yield tuple(group)
+def _batches(texts: Iterable[Text], size: int) -> Iterator[tuple[Text, ...]]:
+    """Tuples of `size` texts; the last one may be shorter."""
+    batch = []
+    for text in texts:
+        batch.append(text)
+        if len(batch) == size:
+            yield tuple(batch)
+            batch = []
+    if batch:
+        yield tuple(batch)
 
 
 def _failed(failed, corpus):
-    """One sentence about texts that could not be measured."""
+    """One sentence about the texts that could not be measured."""
     first = sorted(failed)[:LISTED]
     said = "; ".join(f"text {index}: {failed[index].rstrip('.')}" for index in first)
     more = f"; and {len(failed) - LISTED} more" if len(failed) > LISTED else ""
-    one = len(failed) == 1
+    plural = len(failed) != 1
     listed = ", ".join(map(str, sorted(failed)))
     where = f" of {corpus.title}" if corpus.title else ""
+    them = "them" if plural else "it"
     return (
-        f"{len(failed)} text{'' if one else 's'}{where} could not be measured ({said}{more}); the "
-        f"others were, and what was found is kept. Mend {'it' if one else 'them'}, or leave "
-        f"{'it' if one else 'them'} out: `skip: [{listed}]` below `corpus:`"
+        f"{len(failed)} text{'s' if plural else ''}{where} could not be measured ({said}{more}); "
+        f"the results of the others are kept. Mend {them}, or leave {them} out: "
+        f"`skip: [{listed}]` below `corpus:`"
     )

@@ -3,16 +3,25 @@
 import platform
 import shlex
 import shutil
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from report import files
 from report.errors import ReportError
 from report.measuring import frozen, kinds, pieces
-from report.measuring import key as keys
-from report.measuring.plan import plans, preset_of
+from report.measuring.key import version
+from report.measuring.kinds import Announce, Progress
+from report.measuring.plan import Plan, plans, preset_of
 from report.models.find import known
+from report.models.find.names import Source
+from report.project import Project
 from report.study.front_matter import FrontMatter
+from report.study.study import Study
+
+Measurer = Callable[[dict[int, pieces.Task], Progress, Announce], Iterator[tuple[int, Any, dict]]]
+"""Measures tasks as `alone` does."""
 
 
 @dataclass(frozen=True)
@@ -23,35 +32,54 @@ class Found:
     """Below site_src/datasets."""
     state: str
     """"measured" now, or as in `report.measuring.plan.Plan`: "unchanged", "frozen" or "kept"."""
-    reasons: list = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
     """Why they were measured."""
 
     @property
-    def ran(self):
+    def ran(self) -> bool:
         """Whether the model was run."""
         return self.state == "measured"
 
 
-def datasets(study, project, progress, force=False, use_frozen=True, announce=print, run=None):
-    """The datasets of one article; measures those that do not fit.
+@dataclass(frozen=True)
+class Run:
+    """Where and how the models of an article are measured."""
 
-    study: `Study`; project: `Project`, in whose site_src/datasets they live
-    progress: called as progress(what, done, total)
-    force: measure whatever is there; use_frozen: whether frozen datasets stand in for measuring
-    announce: called with a sentence about what is going to be downloaded
-    run: what measures, as `alone` does, which is the default
-    returns: list of `Found`, one a model of the article
+    project: Project
+    """The datasets are written into its site_src/datasets."""
+    progress: Progress
+    announce: Announce = print
+    force: bool = False
+    """Whether to forget the batches that an unfinished run kept."""
+    measurer: Measurer | None = None
+    """Default: `alone`."""
+
+
+def datasets(
+    study: Study,
+    project: Project,
+    progress: Progress,
+    force: bool = False,
+    use_frozen: bool = True,
+    announce: Announce = print,
+    run: Measurer | None = None,
+) -> list[Found]:
+    """The datasets of one article, one a model; measures those that do not fit.
+
+    project: the datasets are in its site_src/datasets
+    force: measure even if datasets fit; use_frozen: whether frozen datasets replace measuring
+    run: what measures; default: `alone`
     raises: ReportError for everything wrong with a model, what it reads, or the disk
     """
     inputs = read(study)
     chosen = plans(study, project, inputs, force, use_frozen)
-    found = carry_out(chosen, study, inputs, project, progress, announce, run or alone, force)
-    _keep_only(project.site_src / "datasets" / study.name, [each.folder for each in found])
+    found = carry_out(chosen, study, inputs, Run(project, progress, announce, force, run))
+    _keep_only(project.site_src / "datasets" / study.name, [model.folder for model in found])
     return found
 
 
-def read(study):
-    """What an article is measured on, as its kind reads it.
+def read(study: Study) -> Any:
+    """What an article is measured on: the result of its kind's `inputs`.
 
     raises: ReportError with file and line if it cannot be read
     """
@@ -61,70 +89,93 @@ def read(study):
         return kinds.kind(wanted.kind).inputs(wanted)
 
 
-def carry_out(plans, study, inputs, project, progress, announce, run=None, force=False, again=None):
-    """The `Found` of models of an article, measured where a `Plan` says so: list, in their order.
+def carry_out(
+    plans: Sequence[Plan], study: Study, inputs: Any, run: Run, again: str | None = None
+) -> list[Found]:
+    """The datasets of the models of an article, measured where a plan says so; in their order.
 
-    plans: list of `Plan`; inputs: what `read` gave; force: forget what an unfinished run left
-    again: the command that measures it again; default: the one of the command line
-    other arguments as of `datasets`
+    inputs: the result of `read`
+    again: the command that measures them again; default: the one of the command line
+    raises: ReportError for everything wrong with a model, what it reads, or the disk
     """
-    folder, kind = project.site_src / "datasets" / study.name, study.front_matter.kind
-    found = {}
-    for number, plan in enumerate(plans):
-        if plan.state == "frozen":
-            copied = frozen.copy_datasets(plan.folder, folder / plan.folder.name)
-            found[number] = Found(copied, "frozen")
-        elif plan.state != "measure":
-            found[number] = Found(plan.folder, plan.state)
-    missing = {number: plan for number, plan in enumerate(plans) if number not in found}
-    tasks = {number: _task(plan, study, inputs, project) for number, plan in missing.items()}
-    for task in tasks.values():
-        if force:
-            task.kept.remove()
-    for number, measured, facts in (run or alone)(tasks, progress, announce):
+    kind = kinds.kind(study.front_matter.kind)
+    found = {
+        number: _existing(plan, run.project.site_src / "datasets" / study.name)
+        for number, plan in enumerate(plans)
+        if plan.state != "measure"
+    }
+    tasks = {
+        number: task_of(plan, study, inputs, run.project)
+        for number, plan in enumerate(plans)
+        if plan.state == "measure"
+    }
+    if run.force:
+        _forget(tasks)
+    measurer = run.measurer or alone
+    for number, measured, facts in measurer(tasks, run.progress, run.announce):
         plan = plans[number]
-        provenance = {
-            "key": plan.folder.name,
-            "kind": kind,
-            "determined_by": plan.parts,
-            **facts,
-            "versions": _versions(plan.parts["libraries"]),
-            "command": again
-            or command(study, plan.source, kinds.kind(kind).words(inputs), plan.settings),
-        }
+        told = again or command(study, plan.source, kind.words(inputs), plan.settings)
+        provenance = _provenance(plan, study.front_matter.kind, facts, told)
         with files.new_folder(plan.folder) as temporary:
-            kinds.kind(kind).write(
-                temporary, measured, provenance, lambda *n: progress("Writing", *n)
+            kind.write(
+                temporary, measured, provenance, lambda *step: run.progress("Writing", *step)
             )
         found[number] = Found(plan.folder, "measured", plan.reasons)
-    for task in tasks.values():
-        task.kept.remove()
+    _forget(tasks)
     return [found[number] for number in range(len(plans))]
 
 
-def _task(plan, study, inputs, project):
-    """The `Task` of a plan to measure."""
+def _existing(plan, folder):
+    """The datasets that a plan found; frozen ones are copied into `folder`."""
+    if plan.state == "frozen":
+        return Found(frozen.copy_datasets(plan.folder, folder / plan.folder.name), "frozen")
+    return Found(plan.folder, plan.state)
+
+
+def _forget(tasks):
+    """Remove the batches that were kept."""
+    for task in tasks.values():
+        task.kept.remove()
+
+
+def _provenance(plan, kind, facts, command):
+    """The manifest's entries that are not about files."""
+    return {
+        "key": plan.folder.name,
+        "kind": kind,
+        "determined_by": plan.parts,
+        **facts,
+        "versions": _versions(plan.parts["libraries"]),
+        "command": command,
+    }
+
+
+def task_of(plan: Plan, study: Study, inputs: Any, project: Project) -> pieces.Task:
+    """The task of a plan to measure; inputs: the result of `read`."""
     wanted = study.front_matter
     options = plan.settings | {"layer_by_layer": wanted.layer_by_layer}
     kept = pieces.Kept(project.root, study.name, plan.parts)
     return pieces.Task(plan.source, wanted.kind, inputs, options, plan.parts, kept, wanted.cluster)
 
 
-def alone(tasks, progress, announce):
+def alone(
+    tasks: dict[int, pieces.Task], progress: Progress, announce: Announce
+) -> Iterator[tuple[int, Any, dict]]:
     """Measure in this process, one model after the other.
 
-    tasks: dict of number to `Task`
-    progress: called with (what, done, total); announce: with a sentence about what is read
-    yields: (number, what the kind's `write` takes, entries of the manifest)
+    tasks: by number
+    yields: number, what the kind's `write` takes, and entries of the manifest
+    raises: ReportError as `measure`
     """
     for number, task in tasks.items():
         yield number, *measure(task, progress, announce)
 
 
-def measure(task, progress, announce):
-    """Load the model of a `Task`, check it, and measure all pieces in this process.
+def measure(task: pieces.Task, progress: Progress, announce: Announce) -> tuple[Any, dict]:
+    """Load the model of a task, check it, and measure all pieces in this process.
 
-    returns: (what the kind's `write` takes, dict of the manifest's entries about this run)
+    returns: what the kind's `write` takes, and entries of the manifest
+    raises: ReportError if a package is missing, or the model or a text cannot be measured
     """
     try:
         from report.models.load import load
@@ -149,14 +200,14 @@ def measure(task, progress, announce):
     return gathering.finished()
 
 
-def command(study, source, words, settings):
+def command(study: Study, source: Source, words: Sequence[str], settings: dict) -> str:
     """The command that measures a model of an article again.
 
-    words: of the kind's inputs; of a path, the folders of this machine are left out
+    words: options for the kind's inputs; settings: as of `measuring_settings`
     """
     wanted, model = study.front_matter, named_anywhere(source)
     option = "--models" if wanted.models or wanted.revisions else "--model"
-    said = ["--study", study.name, option, model]
+    arguments = ["--study", study.name, option, model]
     options = {}
     if settings["layers"]:
         options["layers"] = f"0-{settings['layers'] - 1}"
@@ -165,25 +216,25 @@ def command(study, source, words, settings):
     for name in ("dtype", "device", "trust_remote_code", "alibi_factor"):
         if settings[name] != FrontMatter.model_fields[name].default:
             options[name] = settings[name]
-    said += words
+    arguments += words
     for name, value in options.items():
-        said += [f"--{name.replace('_', '-')}", str(value)]
-    return shlex.join(["python", "-m", "report", "measure", *said])
+        arguments += [f"--{name.replace('_', '-')}", str(value)]
+    return shlex.join(["python", "-m", "report", "measure", *arguments])
 
 
-def named_anywhere(source):
-    """What a command calls a model: of a folder, those of this machine are left out."""
+def named_anywhere(source: Source) -> str:
+    """What a command calls a model; a folder without the folders of this machine around it."""
     model = source.command_name
     return f"{kinds.SOMEWHERE}/{model}" if source.origin == "folder" else model
 
 
 def _versions(libraries):
-    ours = keys.version("attention-focus-plots")
+    ours = version("attention-focus-plots")
     return {"python": platform.python_version(), "attention-focus-plots": ours} | libraries
 
 
 def _keep_only(folder, kept):
-    """Remove datasets of the same article that belong to earlier keys."""
+    """Remove datasets of the article that have earlier keys."""
     for path in folder.iterdir():
         if path not in kept and path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

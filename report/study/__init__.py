@@ -1,1 +1,1 @@
-"""What is asked: an article's front matter and template, and the options in their place."""
+"""What an article asks of models: its front matter and template, and options that replace keys."""

@@ -1,7 +1,8 @@
-"""The options of the command line that stand in for an article's front matter."""
+"""The options of the command line that replace keys of front matter."""
 
 import functools
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says for every article; None leaves it to the article."""
+    """What the command line says for all articles; None leaves a key to the article."""
 
     model: Annotated[
         str | None,
@@ -42,14 +43,18 @@ class Options:
     ] = None
 
     @property
-    def given(self):
-        """dict of those that were given."""
+    def given(self) -> dict:
+        """The options that were given, by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value not in (None, [])}
 
 
-def with_options(command):
-    """A command whose first parameter is `Options`, as one that typer reads option by option."""
+def with_options(command: Callable) -> Callable:
+    """A command whose first parameter is `Options`, with an option of typer for each of its fields.
+
+    typer reads options from a function's signature and cannot take a dataclass, so the signature is
+    composed here. The plain alternative would repeat these ten parameters in every command.
+    """
     _, *others = inspect.signature(command).parameters.values()
     ours = inspect.signature(Options).parameters
 
@@ -58,8 +63,9 @@ def with_options(command):
         options = Options(**{name: arguments.pop(name) for name in ours})
         return command(options, **arguments)
 
-    kinds = [
-        each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*ours.values(), *others)
+    parameters = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in (*ours.values(), *others)
     ]
-    run.__signature__ = inspect.Signature(kinds)
+    run.__signature__ = inspect.Signature(parameters)
     return run

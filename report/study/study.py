@@ -1,5 +1,6 @@
 """Studies: what articles ask of models, read from their templates."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,10 @@ from report.study.front_matter import FILES, KINDS, FrontMatter
 from report.study.mistakes import explain
 
 MARK = "---"
+"""The line before and after front matter."""
 
 ENDING = ".md.j2"
-"""Of the templates of articles."""
+"""Ending of the templates of articles."""
 
 
 @dataclass(frozen=True)
@@ -26,24 +28,25 @@ class Study:
     front_matter: FrontMatter
     template: Path
     body: str
-    """The template without its front matter, with as many lines before it, so lines agree."""
+    """The template with empty lines for its front matter, so that line numbers agree."""
     header: tuple[str, ...] = ()
-    """The lines of its front matter."""
+    """The lines of the front matter."""
     replaced: tuple[str, ...] = ()
-    """Keys that the command line gave instead."""
+    """Keys that options of the command line replaced."""
 
     @contextmanager
-    def blaming(self, *keys):
-        """What is wrong with what a key names is told with file and line, or the option.
+    def blaming(self, *keys: str) -> Iterator[None]:
+        """Add the place of a key to the message of a ReportError: file and line, or the option.
 
-        keys: of the front matter; the first of them that it has
+        keys: of the front matter; the first of them that was given is named
+        raises: the same error with the place in front
         """
         try:
             yield
         except ReportError as error:
             option = next((key for key in keys if key in self.replaced), None)
-            said = [key for key in keys if any(line.startswith(f"{key}:") for line in self.header)]
-            where = f"{self.template}, line {line_of(self.header, said[:1])}" if said else ""
+            given = [key for key in keys if any(line.startswith(f"{key}:") for line in self.header)]
+            where = f"{self.template}, line {line_of(self.header, given[:1])}" if given else ""
             if option:
                 where = f"--{option.replace('_', '-')}"
             raise type(error)(f"{where}: {error}" if where else str(error)) from error
@@ -56,20 +59,21 @@ NOT_FOR = {
     "table": ("models", "passage", "chat"),
     "sweep": ("model", "passage", "chat"),
 }
-"""What of the command line does not concern articles of a kind."""
+"""Kind of article -> options of the command line that do not concern it; "several": a passage
+read by several models."""
 
 
-def study_names(folder):
+def study_names(folder: Path | str) -> list[str]:
     """The names of all articles under `folder`, sorted."""
     return sorted(path.name.removesuffix(ENDING) for path in Path(folder).glob(f"*{ENDING}"))
 
 
-def read_studies(folder, only=None, **replaced):
+def read_studies(folder: Path | str, only: str | None = None, **replaced: object) -> list[Study]:
     """Every article under `folder` (`*.md.j2`), newest first, those of one day by name.
 
-    only: name of the one article that is wanted, or None
-    replaced: front matter keys to set for all of them (from the command line), e.g. model
-    raises: ReportError if there is none, or one of them is not valid
+    only: name of a single article that is wanted
+    replaced: keys that the command line sets in all articles, e.g. model
+    raises: ReportError if there is no article, or one is not valid
     """
     paths = {name: Path(folder) / f"{name}{ENDING}" for name in study_names(folder)}
     if not paths:
@@ -82,9 +86,10 @@ def read_studies(folder, only=None, **replaced):
     return sorted(studies, key=lambda study: study.front_matter.date, reverse=True)
 
 
-def read_study(path, **replaced):
-    """The article in one template file.
+def read_study(path: Path | str, **replaced: object) -> Study:
+    """The article in a template file.
 
+    replaced: as of `read_studies`
     raises: ReportError naming file, line, key and the nearest valid key
     """
     path = Path(path)
@@ -115,35 +120,35 @@ def read_study(path, **replaced):
     try:
         front_matter = FrontMatter(**kept | replaced)
     except ValidationError as error:
-        # an unknown key first: it is often a missing one, misspelt
-        problem = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+        # an unknown key first: a key that is missing is often just misspelt
+        problem = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
         raise ReportError(explain(problem, header, path, replaced)) from error
     name = path.name.removesuffix(ENDING)
     return Study(name, front_matter, path, body, tuple(header), tuple(replaced))
 
 
-def instead_of(replaced):
-    """Keys of front matter that those from the command line stand instead of."""
+def instead_of(replaced: dict) -> tuple[str, ...]:
+    """Keys of front matter that do not count because of an option of the command line."""
     return ("model", "revisions") if replaced.get("models") else ()
 
 
 def _from_project(values, root):
-    """Values of which files that lie in the publication's folder have their whole path."""
+    """The values, with whole paths for files inside the project."""
     return {key: _file(value, root) if key in FILES else value for key, value in values.items()}
 
 
 def _file(value, root):
     if isinstance(value, list):
-        return [_file(each, root) for each in value]
+        return [_file(name, root) for name in value]
     if isinstance(value, dict):
-        return {key: _file(each, root) if key == "file" else each for key, each in value.items()}
+        return {key: _file(name, root) if key == "file" else name for key, name in value.items()}
     if not isinstance(value, str) or not value.strip() or "\n" in value or "\0" in value:
         return value
     try:
         here = root / value
-        # a checkpoint, or a folder of revisions
+        # of folders, checkpoints and folders of revisions
         models = (*here.glob("config.json"), *here.glob("*/config.json"))
         known = here.is_file() or (here.is_dir() and any(models))
         return str(here) if known and not Path(value).exists() else value
-    except OSError:  # no file can have such a name
+    except OSError:  # the name is too long, for instance
         return value

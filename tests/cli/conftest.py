@@ -6,18 +6,16 @@ from types import SimpleNamespace
 import pytest
 
 from report import __main__
-from report.measuring.kinds import passage as passage_kind
 from tests.commands import copy_project
-from tests.small import ARTICLE, CORPUS, SENTENCE, write_publication
+from tests.small import ARTICLE, SENTENCE, write_publication
 
 
 @pytest.fixture
-def run(monkeypatch, capfd):
+def run(monkeypatch, capfd, short_corpus):
     """A function that runs the command line here: code, what it said, the sentence of an error."""
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["report", *map(str, arguments)])
-        monkeypatch.setattr(passage_kind, "corpus", lambda: CORPUS)
         with pytest.raises(SystemExit) as end:
             __main__.main()
         out, err = capfd.readouterr()

@@ -116,9 +116,7 @@ def one_head(rng, layer, head, kind=KINDS["alibi_bias"]):
         probability,
         count,
         largest,
-        visible=visible,
-        softcap=kind.softcap,
-        sink=None if kind.sink is None else sink,
+        attention.Softmax(visible, kind.softcap, None if kind.sink is None else sink),
     )
 
 

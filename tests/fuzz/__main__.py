@@ -1,8 +1,8 @@
 """Usage: python -m tests.fuzz [MINUTES]
 
-Tries new random inputs for so long (10 minutes by default), test by test and again with another
-seed, and says how many there were. What fails is shown with the input; give that one to the test
-as an `@example`, so that it is tried from then on.
+Tries new random inputs for so long (10 minutes by default), file by file and again with another
+seed, and says how many there were. A failure is shown with its input; add that to the test as an
+`@example`, so that every run tries it. The last file kills builds at 50 moments, in the tests 20.
 """
 
 import argparse
@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+LONGER = (FOLDER.parent / "test_killed.py",)
+"""Files of other folders that try more in a long run."""
 PASSING = re.compile(r"- (\d+) passing, (\d+) failing, and (\d+) invalid test cases")
 
 
@@ -22,7 +24,7 @@ def main(minutes):
     start, seed, tried, failed = time.monotonic(), int(time.time()), 0, []
     files = sorted(FOLDER.glob("test_*.py"))
     first = seed % len(files)  # so that short runs come to all of them
-    files = files[first:] + files[:first]
+    files = [*files[first:], *files[:first], *LONGER]
     while not failed and time.monotonic() - start < 60 * minutes:
         for path in files:
             seed += 1

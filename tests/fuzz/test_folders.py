@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from report import files as files_
 from report.datasets import store
-from report.datasets.verify import whole as frozen
-from report.datasets.verify.attention import SUM_ERROR, verify
+from report.datasets.verify.attention import SUM_ERROR, verify_attention
+from report.datasets.verify.whole import damage
 from tests.fuzz import made
 from tests.fuzz.damage import damaged_bytes, damaged_json
 from tests.fuzz.profile import examples
@@ -57,9 +57,9 @@ def test_a_file_that_was_changed_is_noticed(whole, data):
             return  # without a seal it was not written by measuring
         if said is None:
             assert made.same(found, expected)
-        damage = frozen.damage(path)
-        assert damage or changed == content or json.loads(changed) == json.loads(content)
-        assert damage or said is None, "a build would use what cannot be read"
+        noticed = damage(path)
+        assert noticed or changed == content or json.loads(changed) == json.loads(content)
+        assert noticed or said is None, "a build would use what cannot be read"
     finally:
         (path / name).write_bytes(content)
 
@@ -101,7 +101,7 @@ def test_shards_that_pass_hold_probabilities(kind, tmp_path):
         changed.write_text(data.draw(damaged_json(json.loads((path / name).read_bytes()))))
         shard, said = tried(store.read, changed)
         if said is None:
-            _, said = tried(verify, shard)
+            _, said = tried(verify_attention, shard)
         if said is None:
             from report.datasets.formats.attention import decode
 

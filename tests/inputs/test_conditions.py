@@ -3,7 +3,8 @@
 import pytest
 
 from report.errors import ReportError
-from report.inputs.conditions import Condition, Segment, question_prompt, with_filler
+from report.inputs.conditions import Condition, Segment, question_prompt
+from tests.inputs.filled import with_filler
 
 PLAIN = question_prompt("Be brief.", "How many?")
 

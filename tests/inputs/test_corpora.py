@@ -122,8 +122,8 @@ def test_what_is_no_text_is_written_as_json(tmp_path):
     ("content", "message"),
     [
         (b"", r"texts\.jsonl has no text"),
-        (b'{"body": "a", "id": 1}\n', r"has no column 'text'; it has: body, id\. Say which"),
-        (b"[1]\n", "has no column 'text'; it has: no names at all"),
+        (b'{"body": "a", "id": 1}\n', r"has no column 'text'; it has: body, id\. Name the column"),
+        (b"[1]\n", "has no column 'text'; it has: no columns"),
         (b'{"text": "\xff"}\n', r"cannot be read \(UnicodeDecodeError: .*of UTF-8 text"),
     ],
 )

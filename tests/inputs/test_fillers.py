@@ -6,8 +6,9 @@ import pytest
 
 from report.errors import ReportError
 from report.inputs import fillers
-from report.inputs.conditions import question_prompt, with_filler
+from report.inputs.conditions import question_prompt
 from report.models.text.segments import ordinary_tokens, segmented
+from tests.inputs.filled import with_filler
 from tests.models import tiny_tokenizers as kinds
 from tests.models.text.test_tokens import with_tokenizer
 

@@ -33,7 +33,7 @@ self_check.checked(loaded)
 if wanted.kind == "passage":
     from report.measuring.pieces import Piece
     piece = Piece(0, tuple(inputs.corpus), article=True)
-    measured, _ = kind.joined(inputs, *kind.measure_shard(loaded, inputs, piece, print, print))
+    measured, _ = kind.joined(inputs, *kind.measure_batch(loaded, inputs, piece, print, print))
 else:
     measured, _ = kind.measure(loaded, inputs, lambda *_: None, print)
 try:
@@ -83,7 +83,7 @@ def test_every_module_that_measures_counts(kind, tmp_path):
         for file in code.measuring_code(kind)
     }
     # what front matter needs to be read, and what gives inputs that are in the key themselves
-    others = ("study", "inputs.specs", "inputs.yaml_lines", "measuring.code", *code.INPUTS)
+    others = ("study", "inputs.specs", "inputs.yaml_lines", "measuring.code", *code.NOT_FOLLOWED)
     assert "models.attention.kernel" in loaded
     folders = (path.parent.relative_to(code.PACKAGE) for path in code.PACKAGE.rglob("__init__.py"))
     packages = {folder.as_posix().replace("/", ".") for folder in folders}

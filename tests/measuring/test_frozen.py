@@ -10,26 +10,20 @@ from report.datasets import store
 from report.errors import ReportError
 from report.inputs.passages import corpus
 from report.measuring import frozen, plan, run
-from report.measuring import key as keys
-from report.measuring.kinds import passage as passage_kind
+from report.measuring.key import hashed
 from report.project import project as project_in
 from report.study.study import read_study
 from tests.bare import bare_python, report_without_measuring
 from tests.commands import contents, copy_project
-from tests.small import ARTICLE, CORPUS, SENTENCE
+from tests.small import ARTICLE, SENTENCE
+
+pytestmark = pytest.mark.usefixtures("short_corpus")
 
 ARTICLE_FILE = "templates/articles/small.md.j2"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def short_corpus():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passage_kind, "corpus", lambda: CORPUS)
-        yield
-
-
 @pytest.fixture(scope="module")
-def frozen_once(falcon_folder, tmp_path_factory):
+def frozen_once(falcon_folder, tmp_path_factory, short_corpus):
     """A project whose datasets are frozen, its model inside; nothing in site_src yet."""
     root = copy_project(tmp_path_factory.mktemp("frozen") / "project", articles=False)
     article = root / ARTICLE_FILE
@@ -287,7 +281,7 @@ def test_a_site_is_built_where_nothing_that_measures_is_installed(root, bare):
     code = "import torch"
     assert subprocess.run([bare, "-c", code], capture_output=True).returncode
     shutil.rmtree(root / "tiny")
-    whole = keys.hashed([text.text for text in corpus()])  # no test's corpus in a process apart
+    whole = hashed([text.text for text in corpus()])  # no test's corpus in a process apart
     edit_manifest(root, lambda by: by.update(corpus=whole))
     edit_manifest(root, lambda by: by["libraries"].update(torch="1.0"))
     [key] = [frozen_folder(root).name]

@@ -11,7 +11,8 @@ from transformers import AutoModelForCausalLM
 
 from report.inputs.corpora import shipped
 from report.inputs.passages import Passage
-from report.measuring import key as keys
+from report.measuring import key as measuring_key
+from report.measuring.key import determined_by, key_of, version
 from report.measuring.kinds import passage as passage_kind
 from report.models.find import names
 
@@ -27,7 +28,7 @@ def folder(falcon_folder, tmp_path):
 
 def key(model, passage=PASSAGE, corpus=CORPUS, settings=None):
     source = model if isinstance(model, names.Source) else names.find(model)
-    return keys.key(keys.determined_by(source, "passage", parts(passage, corpus), settings))
+    return key_of(determined_by(source, "passage", parts(passage, corpus), settings))
 
 
 def parts(passage=PASSAGE, corpus=CORPUS, chat=False):
@@ -107,8 +108,8 @@ def test_a_model_on_the_hub_is_its_commit_and_needs_no_file(monkeypatch):
     ]
     assert len({key(source) for source in sources}) == 3
     assert key(sources[0]) == key(names.find(f"a/b@{'1' * 40}"))
-    determined_by = keys.determined_by(sources[0], "passage", parts())
-    assert determined_by["model"] == {"hub": "a/b", "revision": "1" * 40}
+    told = determined_by(sources[0], "passage", parts())
+    assert told["model"] == {"hub": "a/b", "revision": "1" * 40}
 
 
 @pytest.mark.parametrize("settings", [{"layers": 2}, {"dtype": "bfloat16"}, {"alibi_factor": 2.0}])
@@ -137,20 +138,22 @@ def test_of_the_first_layers_only_their_own_weights_count(folder):
     ("chat", "counts"), [(False, False), (True, True)], ids=["plain text", "chat"]
 )
 def test_the_library_of_chat_templates_counts_for_chats_alone(folder, monkeypatch, chat, counts):
-    def key_with(version):
-        monkeypatch.setattr(keys, "version", lambda name: version if name == "jinja2" else "1")
-        return keys.key(keys.determined_by(names.find(folder), "passage", parts(chat=chat), None))
+    def key_with(jinja2):
+        monkeypatch.setattr(
+            measuring_key, "version", lambda name: jinja2 if name == "jinja2" else "1"
+        )
+        return key_of(determined_by(names.find(folder), "passage", parts(chat=chat), None))
 
     assert (key_with("3.1") != key_with("3.2")) == counts
 
 
 def test_the_version_of_a_measuring_library_counts(folder, monkeypatch):
     before = key(folder)
-    monkeypatch.setattr(keys, "version", lambda name: "99" if name == "torch" else "1")
+    monkeypatch.setattr(measuring_key, "version", lambda name: "99" if name == "torch" else "1")
     assert key(folder) != before
-    assert keys.version("torch") == "99"
+    assert measuring_key.version("torch") == "99"
 
 
 def test_a_library_that_is_not_there_has_no_version():
-    assert keys.version("no-such-library-anywhere") == "not installed"
-    assert re.match(r"\d+\.", keys.version("numpy"))
+    assert version("no-such-library-anywhere") == "not installed"
+    assert re.match(r"\d+\.", version("numpy"))

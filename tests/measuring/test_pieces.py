@@ -1,4 +1,4 @@
-"""A corpus in shards: the same numbers in every bit, however it is divided; none twice."""
+"""A corpus in batches: the same numbers in every bit, however it is divided; none twice."""
 
 import random
 from dataclasses import replace
@@ -49,7 +49,7 @@ def asked(project, falcon_folder):
 
 @pytest.fixture
 def datasets(asked, project):
-    """Measures the small article, in shards of some texts; gives its folder."""
+    """Measures the small article, in batches of some texts; gives its folder."""
 
     def datasets(size=64, **keys):
         study = asked(cluster={"texts": size}, **keys)
@@ -61,7 +61,7 @@ def datasets(asked, project):
 
 @pytest.fixture
 def task(asked, project):
-    """A function that gives the `Task` of the article, in shards of some texts."""
+    """A function that gives the `Task` of the article, in batches of some texts."""
 
     def task(size=64, **keys):
         from report.measuring import plan
@@ -69,7 +69,7 @@ def task(asked, project):
         study = asked(cluster={"texts": size}, **keys)
         inputs = run.read(study)
         [one] = plan.plans(study, project, inputs)
-        return run._task(one, study, inputs, project)
+        return run.task_of(one, study, inputs, project)
 
     return task
 
@@ -118,14 +118,14 @@ def test_the_sums_are_those_of_plain_addition(task, loaded):
     np.testing.assert_allclose(found.difference_sum, expected, rtol=1e-10)
 
 
-def test_datasets_are_the_same_bytes_however_large_shards_are(datasets, project):
+def test_datasets_are_the_same_bytes_however_large_batches_are(datasets, project):
     first = contents(datasets(size=64))
     run.shutil.rmtree(project.site_src / "datasets")
     assert without_date(contents(datasets(size=3))) == without_date(first)
     assert not contents(project.root / ".cache")  # nothing is kept of what is done
 
 
-def test_a_changed_size_of_shards_measures_nothing_again(datasets, monkeypatch):
+def test_a_changed_size_of_batches_measures_nothing_again(datasets, monkeypatch):
     folder = datasets(size=64)
     monkeypatch.setattr(run, "measure", None)  # may not be called
     assert datasets(size=3) == folder
@@ -145,9 +145,9 @@ def test_a_changed_text_measures_again_and_says_why(asked, project, datasets):
 
 def stop_after(monkeypatch, pieces):
     """Let measuring end with an error before a piece; returns the pieces that were measured."""
-    from report.measuring import pieces as shards
+    from report.measuring import pieces as module
 
-    seen, original = [], shards.measure_piece
+    seen, original = [], module.measure_piece
 
     def measure_some(loaded, kind, inputs, piece, *others):
         if len(seen) == pieces:
@@ -155,7 +155,7 @@ def stop_after(monkeypatch, pieces):
         seen.append(piece)
         return original(loaded, kind, inputs, piece, *others)
 
-    monkeypatch.setattr(shards, "measure_piece", measure_some)
+    monkeypatch.setattr(module, "measure_piece", measure_some)
     return seen
 
 
@@ -166,7 +166,7 @@ def test_a_run_that_was_cut_short_goes_on_where_it_was(datasets, project, monkey
     assert len(contents(project.root / FOLDER)) == 3
     seen = stop_after(monkeypatch, None)
     resumed = contents(datasets(size=4))
-    assert [piece.shard for piece in seen] == [3, 4, 5]
+    assert [piece.batch for piece in seen] == [3, 4, 5]
     assert seen[0].article
     assert not contents(project.root / ".cache")
     monkeypatch.undo()
@@ -174,10 +174,10 @@ def test_a_run_that_was_cut_short_goes_on_where_it_was(datasets, project, monkey
     assert without_date(contents(datasets(size=64))) == without_date(resumed)
 
 
-def test_shards_that_are_there_count_once_and_the_passage_is_measured_all_the_same(
+def test_batches_that_are_there_count_once_and_the_passage_is_measured_all_the_same(
     datasets, project, monkeypatch
 ):
-    """Cut short after the last shard: nothing is left but what is measured once."""
+    """Cut short after the last batch: nothing is left but what is measured once."""
     from report.measuring.kinds import passage
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
@@ -197,11 +197,11 @@ def test_a_longer_corpus_takes_up_what_was_kept(datasets, project, monkeypatch):
         file.write("One more text.\n")
     seen = stop_after(monkeypatch, None)
     datasets(size=4)
-    assert [piece.shard for piece in seen] == [3, 4, 5]
+    assert [piece.batch for piece in seen] == [3, 4, 5]
 
 
 @pytest.mark.parametrize("damage", ["{", '{"schema":"shard/1"}', ""])
-def test_a_damaged_shard_is_measured_again(task, loaded, damage):
+def test_damaged_sums_of_a_batch_are_measured_again(task, loaded, damage):
     one = task(8)
     measured(one, loaded)
     [path, *_] = sorted(one.kept.folder.iterdir())
@@ -212,7 +212,7 @@ def test_a_damaged_shard_is_measured_again(task, loaded, damage):
     assert path.read_text() == whole
 
 
-def test_other_weights_settings_or_code_have_other_shards(task):
+def test_other_weights_settings_or_code_have_other_batches(task):
     one = task()
     for part in ("model", "settings", "code", "libraries"):
         other = Kept(one.kept.article.parents[2], "small", one.parts | {part: {"other": 1}})
@@ -229,7 +229,7 @@ def test_force_forgets_what_was_kept(asked, datasets, project, monkeypatch):
     seen = stop_after(monkeypatch, None)
     study = asked(cluster={"texts": 4})
     run.datasets(study, project, lambda *_: None, force=True)
-    assert [piece.shard for piece in seen] == [0, 1, 2, 3, 4, 5]
+    assert [piece.batch for piece in seen] == [0, 1, 2, 3, 4, 5]
 
 
 def fail_on(monkeypatch, length):
@@ -295,7 +295,7 @@ def test_a_text_cannot_count_twice(task, loaded):
         gathering.add(piece, result)
     with pytest.raises(AssertionError, match="what is measured once was measured twice"):
         gathering.add(pieces[0], results[0])
-    with pytest.raises(KeyError):  # the shard is done
+    with pytest.raises(KeyError):  # the batch is done
         gathering.add(pieces[1], results[1])
     with pytest.raises(AssertionError, match="texts are missing"):
         gathering.finished()
@@ -383,5 +383,5 @@ def test_an_unreadable_corpus_blames_its_line(asked, project):
 
 
 def test_kinds_without_a_corpus_are_one_piece():
-    assert not hasattr(kinds.kind("table"), "measure_shard")
-    assert not hasattr(kinds.kind("conditions"), "measure_shard")
+    assert not hasattr(kinds.kind("table"), "measure_batch")
+    assert not hasattr(kinds.kind("conditions"), "measure_batch")

@@ -44,9 +44,7 @@ print(run.datasets(study, project(places["root"]), print)[0].ran)
 COMMIT = "c0ffee" * 6 + "c0de"
 
 
-@pytest.fixture(autouse=True)
-def short_corpus(monkeypatch):
-    monkeypatch.setattr(passage_kind, "corpus", lambda: CORPUS)
+pytestmark = pytest.mark.usefixtures("short_corpus")
 
 
 @pytest.fixture

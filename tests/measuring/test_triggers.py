@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from report.measuring import code as measuring_code
-from report.measuring import key as keys
+from report.measuring import key as measuring_key
 from report.measuring import kinds, plan, run
+from report.measuring.code import PACKAGE, measuring_code
 from report.measuring.kinds import passage as passage_kind
 from report.project import project as project_in
 from report.study.study import read_study
@@ -26,12 +26,11 @@ KERNEL = "models/attention/kernel.py"
 
 
 @pytest.fixture(scope="module")
-def measured_once(falcon_folder, tmp_path_factory):
+def measured_once(falcon_folder, tmp_path_factory, short_corpus):
     """A publication with its model inside, measured once, to be copied."""
     root = write_publication(tmp_path_factory.mktemp("triggers") / "project")
     shutil.copytree(falcon_folder, root / "tiny")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passage_kind, "corpus", lambda: CORPUS)
         patch.chdir(root)
         asked = Asked(root)
         [found] = run.datasets(asked.study(), asked.project, lambda *_: None)
@@ -69,7 +68,6 @@ class Asked:
 
 @pytest.fixture
 def asked(measured_once, tmp_path, monkeypatch):
-    monkeypatch.setattr(passage_kind, "corpus", lambda: CORPUS)
     root = shutil.copytree(measured_once, tmp_path / "project")
     monkeypatch.chdir(root)
     found = Asked(root)
@@ -88,16 +86,16 @@ def code(asked, name, text):
     """The code of a module changed, in a copy of the package."""
     package = asked.root.parent / "report"
     ignored = shutil.ignore_patterns("embedded", "__pycache__")
-    shutil.copytree(measuring_code.PACKAGE, package, ignore=ignored)
+    shutil.copytree(PACKAGE, package, ignore=ignored)
     with (package / name).open("a") as file:
         file.write(text)
-    found = measuring_code.measuring_code
-    asked.patch(keys, "measuring_code", lambda kind: found(kind, package))
+    asked.patch(measuring_key, "measuring_code", lambda kind: measuring_code(kind, package))
 
 
 def library(asked, name):
-    found = keys.version
-    asked.patch(keys, "version", lambda each: "99.1" if each == name else found(each))
+    installed = measuring_key.version
+    changed = {name: "99.1"}
+    asked.patch(measuring_key, "version", lambda each: changed.get(each) or installed(each))
 
 
 def corpus(asked, **changes):
@@ -265,7 +263,7 @@ NON_TRIGGERS = {
 def test_it_is_measured_again_and_why(asked, name):
     change, reason = TRIGGERS[name]
     assert asked.plan().state == "unchanged"
-    before = keys.version(name) if "{}" in reason else ""
+    before = measuring_key.version(name) if "{}" in reason else ""
     change(asked)
     found = asked.plan()
     assert found.state == "measure"

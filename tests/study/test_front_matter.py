@@ -68,7 +68,7 @@ UNREADABLE = {
     "passage: {file: rows.csv, row: 2}": "got row 2 of rows.csv, which has 2; rows count from 0",
     "passage: {file: rows.csv, column: txt}": "has no column 'txt'; it has: text, stars",
     "passage: {file: rows.csv, row: 1, column: text}": "row 1 of rows.csv has nothing in text",
-    "passage: {file: bad.jsonl}": "bad.jsonl: is no JSONL file of rows",
+    "passage: {file: bad.jsonl}": "bad.jsonl: is not a JSONL file of rows",
     "passage: {file: list.json}": "has no rows; it must hold rows, each an object",
     "passage: {dataset: no-such}": "data set 'no-such' is unknown; inside it are: ",
     "passage: {dataset: cars, row: 9999}": "got row 9999 of cars, which has 406",

@@ -179,7 +179,7 @@ def test_the_command_line_says_models_of_studies_and_a_model_of_others(tmp_path)
         ),
         (
             "  - {name: x, before: question, replace: system, remove: system}",
-            "says `before` and `replace` and `remove`; a condition changes one segment, say one",
+            "says `before` and `replace` and `remove`; a condition changes one segment",
         ),
         (
             "  - {name: filler, before: question}",
@@ -200,23 +200,23 @@ def test_the_command_line_says_models_of_studies_and_a_model_of_others(tmp_path)
         ("  - {name: x, remove: system, text: a}", "says `text` of a segment that it does not"),
         (
             "  - {name: x, before: question, times: 5, like: filler}",
-            "says `times` and `like`; one of them tells how long the segment is",
+            "says `times` and `like`; say only one, the length of the segment",
         ),
         (
             "  - {name: x, before: question, kind: text}",
-            "kind 'text' takes a `text`, which stands there as it is, and no size",
+            "kind 'text' takes a `text`, which is used as it is, and no size",
         ),
         (
             "  - {name: x, before: question, kind: text, text: a, times: 3}",
-            "kind 'text' takes a `text`, which stands there as it is, and no size",
+            "kind 'text' takes a `text`, which is used as it is, and no size",
         ),
         (
             "  - {name: x, before: question, kind: sentence}",
-            "kind 'sentence' is made up: say how long it is with `like` or `tokens`, and neither",
+            "kind 'sentence' is generated: say its length with `like` or `tokens`, and neither",
         ),
         (
             "  - {name: x, before: question, kind: random tokens, tokens: 9, text: a}",
-            "kind 'random tokens' is made up: say how long it is with `like` or `tokens`",
+            "kind 'random tokens' is generated: say its length with `like` or `tokens`",
         ),
         (
             "  - {name: x, before: question, kind: noise}",

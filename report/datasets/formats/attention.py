@@ -1,55 +1,73 @@
 """One head's attention over a passage, as a shard of integers (schema attention/3).
 
-Figures 1 to 3 need the terms of every score of one head. What depends on one token alone is stored
-once a token, the others once a visible cell, or as products of queries and keys (product.py) and,
-once a visible cell, what is missing. Scores are rounded so that every probability computed
-from the file is within `rounding.PROBABILITY_ERROR` of the measured one:
+Figures need the terms of every score of one head (attention_terms.py). Scores are rounded so that
+every probability computed from the file is within `rounding.PROBABILITY_ERROR` of the measured one:
 
     score_ij = sum of the terms        probability_ij = exp(cap(score_ij) - log_normalizer_i)
-    cap(x) = softcap * tanh(x / softcap), or x in a model without
+    cap(x) = softcap * tanh(x / softcap), or x in a model without a softcap
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from report.datasets.formats import packing, rounding
-from report.datasets.formats.product import as_json, from_json, shortest
+from report.datasets.damaged import damaged, require_number
+from report.datasets.formats import rounding
+from report.datasets.formats.attention_terms import (
+    TERMS,
+    DecodedTerm,
+    decode_term,
+    encode_cells,
+    encode_term,
+    require_plausible,
+)
+from report.datasets.formats.measured import Ranges, Term
+from report.datasets.formats.product import shortest
 from report.datasets.formats.visible import Visible
 from report.errors import ReportError
 
-TERMS = ("content", "bias", "position", "row_constant", "score")
-"""The names that terms have, in the order of a tooltip."""
+__all__ = [
+    "RANKS",
+    "TERMS",
+    "DecodedAttention",
+    "DecodedTerm",
+    "Softmax",
+    "cap",
+    "decode",
+    "encode",
+]
+
+SCHEMA = "attention/3"
 
 RANKS = 11
 """Largest targets that a file lists of a row."""
 
 TAKES_UP = ("content", "score")
-"""The cell term that takes up the rounding of the others: the first of these that there is."""
+"""The cell term that takes up the rounding of the others: the first of these that a head has."""
 
 
 @dataclass(frozen=True)
-class DecodedTerm:
-    """One summand of a head's scores."""
+class Softmax:
+    """How the scores of a head become probabilities."""
 
-    name: str
-    """"content", "bias", "position", "row_constant"; or "score" where a model tells no more."""
-    per: str
-    """What the values belong to: "cell", "target", "target_difference" (values[j] - values[i]) or
-    "current"."""
-    values: np.ndarray
-    """float64 [query, key] for "cell" (0 where nothing is visible), else [T]."""
-    visible: Visible | None = None
-    """None is causal."""
+    visible: Ranges | None = None
+    """Which cells are visible; None is causal."""
+    softcap: float | None = None
+    """Bound of the scores, or None."""
+    sink: float | None = None
+    """A score that takes part in every softmax without being a target, or None."""
 
-    def matrix(self):
-        """The term of every cell, float64 [query, key], 0 where nothing is visible."""
-        if self.per == "cell":
-            return self.values
-        values = self.values[:, None] if self.per == "current" else self.values[None, :]
-        full = values - self.values[:, None] if self.per == "target_difference" else values
-        length = len(self.values)
-        return np.where(Visible.of(self.visible, length).mask(), full, 0.0)
+    def log_normalizer(self, score: np.ndarray) -> np.ndarray:
+        """Logarithm of the sum that the softmax divides by, float64 [query].
+
+        score: float64 [query, key], within the softcap, -inf where nothing is visible
+        """
+        largest = score.max(1) if self.sink is None else np.maximum(score.max(1), self.sink)
+        total = np.exp(score - largest[:, None]).sum(1)
+        if self.sink is not None:
+            total = total + np.exp(self.sink - largest)
+        return largest + np.log(total)
 
 
 @dataclass(frozen=True)
@@ -62,7 +80,7 @@ class DecodedAttention:
     score: np.ndarray
     """float64 [query, key], the sum of the terms; -inf where nothing is visible."""
     probability: np.ndarray
-    """float64 [query, key], in [0, 1]; rows sum to 1, or to what the sink leaves."""
+    """float64 [query, key], in [0, 1]; a row sums to 1, less what the sink takes."""
     marker_count: np.ndarray
     """int [query]: the fewest largest targets that hold half of the row's probability; 11 where
     that takes more."""
@@ -76,17 +94,17 @@ class DecodedAttention:
     """A score that takes part in every softmax without being a target, or None."""
 
     @property
-    def visible(self):
+    def visible(self) -> Visible:
         """`ranges`, with causal attention filled in."""
         return Visible.of(self.ranges, len(self.score))
 
     @property
-    def capped(self):
+    def capped(self) -> np.ndarray:
         """What enters the softmax, float64 [query, key]: `score` within the softcap."""
         return cap(self.score, self.softcap)
 
 
-def cap(score, softcap):
+def cap(score: np.ndarray, softcap: float | None) -> np.ndarray:
     """softcap * tanh(score / softcap), or the score itself where `softcap` is None."""
     if softcap is None:
         return score
@@ -94,42 +112,34 @@ def cap(score, softcap):
 
 
 def encode(
-    layer,
-    head,
-    terms,
-    probability,
-    marker_count,
-    largest_targets,
-    *,
-    visible=None,
-    softcap=None,
-    sink=None,
-):
+    layer: int,
+    head: int,
+    terms: Sequence[Term],
+    probability: np.ndarray,
+    marker_count: np.ndarray,
+    largest_targets: np.ndarray,
+    softmax: Softmax = Softmax(),
+) -> dict:
     """The attention/3 dataset of one head.
 
-    terms: list of objects with `name`, `per`, `values` as in `DecodedTerm`, and `pair`, query and
-        key [T, n] whose product a "cell" term is, or None; one of them, "content" or "score", is a
-        "cell" term and takes up the rounding of the others, so the total is off by at most half of
-        its own step
+    terms: one of them, "content" or "score", is a "cell" term. It takes up the rounding of the
+        others, so the total is off by at most half of its own step
     probability: float [query, key], the measured probabilities
-    visible: object with `first` and `last`, or None for causal attention
-    softcap, sink: numbers, or None for a model without
-    returns: a dict that satisfies the schema
+    marker_count, largest_targets: as of `DecodedAttention`
     raises: ReportError if a term is beyond LARGEST_SCORE, or the rounded probabilities cannot be
         kept within PROBABILITY_ERROR
     """
-    length = len(probability)
-    ranges = Visible.of(visible, length)
+    ranges = Visible.of(softmax.visible, len(probability))
     pairs = {term.name: term.pair for term in terms}
     terms = [DecodedTerm(t.name, t.per, np.asarray(t.values, float), ranges) for t in terms]
-    _require_plausible(layer, head, terms)
+    require_plausible(layer, head, terms)
     free = next(name for name in TAKES_UP if any(term.name == name for term in terms))
     encoded = {term.name: None for term in terms}  # in the order given
     coarse = rounding.multiples(probability, largest_targets, rounding.CELL_COARSENING)
-    encoded |= {t.name: _encode_term(t, pairs[t.name], coarse) for t in terms if t.name != free}
-    others = np.zeros((length, length))
+    encoded |= {t.name: encode_term(t, pairs[t.name], coarse) for t in terms if t.name != free}
+    others = np.zeros(probability.shape)
     for name in encoded.keys() - {free}:
-        others += _decode_term(name, encoded[name], ranges).matrix()
+        others += decode_term(name, encoded[name], ranges).matrix()
     total = sum(term.matrix() for term in terms)
     multiple = rounding.multiples(probability, largest_targets, rounding.COARSENING)
     step, mask = rounding.STEPS[free], ranges.mask()
@@ -138,46 +148,44 @@ def encode(
         others += product.matrix()
 
     def scored(integers):
-        score = np.where(mask, integers * step + others, -np.inf)
-        return cap(score, softcap), _log_normalizer(cap(score, softcap), sink).round(6)
+        capped = cap(np.where(mask, integers * step + others, -np.inf), softmax.softcap)
+        return capped, softmax.log_normalizer(capped).round(6)
 
     integers, normalizer, error = _rounded_rows(
         total - others, step, probability, largest_targets, scored
     )
-    if not error.max() <= rounding.PROBABILITY_ERROR:
-        raise ReportError(
-            f"layer {layer} head {head}: rounding moves a probability by {error.max():.2g}, more "
-            f"than {rounding.PROBABILITY_ERROR}; measure in float32 or shorten the passage."
-        )
-    encoded[free] = _encoded_cells(integers, step, mask, product)
-    optional = {
-        "visible": None if ranges.is_causal else ranges.as_json(),
-        "softcap": softcap,
-        "sink": sink,
-    }
+    _require_exact(layer, head, error)
+    encoded[free] = encode_cells(integers, step, mask, product)
     return {
-        "schema": "attention/3",
+        "schema": SCHEMA,
         "layer": layer,
         "head": head,
-        "tokens": length,
+        "tokens": len(probability),
         "terms": encoded,
-        **{name: value for name, value in optional.items() if value is not None},
+        **_stated(softmax, ranges),
         "log_normalizer": normalizer.tolist(),
         "marker_count": np.asarray(marker_count).tolist(),
         "largest_targets": np.asarray(largest_targets).ravel().tolist(),
     }
 
 
-def _require_plausible(layer, head, terms):
-    """Stop for scores of no working model: they would take gigabytes, and mean nothing."""
-    for term in terms:
-        largest = np.abs(term.values).max(initial=0)
-        if not largest <= rounding.LARGEST_SCORE:
-            raise ReportError(
-                f"layer {layer} head {head}: the {term.name} term of a score is {largest:.3g}, "
-                f"and more than {rounding.LARGEST_SCORE:,} is not kept; weights that are quantised "
-                "or damaged look like this: give the model in float32, float16 or bfloat16."
-            )
+def _stated(softmax, ranges):
+    """What a file states of a softmax: only what differs from plain causal attention."""
+    optional = {
+        "visible": None if ranges.is_causal else ranges.as_json(),
+        "softcap": softmax.softcap,
+        "sink": softmax.sink,
+    }
+    return {name: value for name, value in optional.items() if value is not None}
+
+
+def _require_exact(layer, head, error):
+    """Stop if a probability of the file is too far from the measured one; error: float [query]."""
+    if not error.max() <= rounding.PROBABILITY_ERROR:
+        raise ReportError(
+            f"layer {layer} head {head}: rounding moves a probability by {error.max():.2g}, more "
+            f"than {rounding.PROBABILITY_ERROR}; measure in float32 or shorten the passage."
+        )
 
 
 def _rounded_rows(values, step, probability, largest_targets, scored):
@@ -200,28 +208,26 @@ def _rounded_rows(values, step, probability, largest_targets, scored):
     return integers, normalizer, error
 
 
-def decode(shard):
-    """The `DecodedAttention` of an attention/3 dataset (a dict); the inverse of `encode`.
+def decode(shard: dict) -> DecodedAttention:
+    """The attention of an attention/3 dataset; the inverse of `encode`.
 
-    raises: ReportError if there are too few or too many values of anything, if one is beyond what
-        is ever written, or a target is no token
+    raises: ReportError if there are too few or too many values of anything, if a value is larger
+        than any that is written, or a target is no token
     """
-    length, given = shard["tokens"], shard.get("visible")
+    length, stated = shard["tokens"], shard.get("visible")
+    where = f"layer {shard['layer']} head {shard['head']}"
     try:
         _require_sizes(shard)
-        ranges = Visible.of(given and Visible(given["first"], given["last"]), length)
-        terms = {name: _decode_term(name, term, ranges) for name, term in shard["terms"].items()}
+        ranges = Visible.of(stated and Visible(stated["first"], stated["last"]), length)
+        terms = {name: decode_term(name, term, ranges) for name, term in shard["terms"].items()}
     except ReportError as error:
-        raise ReportError(f"layer {shard['layer']} head {shard['head']}: {error}") from error
+        raise ReportError(f"{where}: {error}") from error
     score = np.where(ranges.mask(), sum(term.matrix() for term in terms.values()), -np.inf)
     capped = cap(score, shard.get("softcap"))
     with np.errstate(over="ignore"):
         probability = np.exp(capped - np.asarray(shard["log_normalizer"], float)[:, None])
     if not np.isfinite(probability).all():
-        raise ReportError(
-            f"layer {shard['layer']} head {shard['head']}: a normalizer does not fit the scores; "
-            "delete the dataset and run `make site`."
-        )
+        raise damaged(f"{where}: a normalizer does not fit the scores")
     return DecodedAttention(
         layer=shard["layer"],
         head=shard["head"],
@@ -237,87 +243,12 @@ def decode(shard):
 
 
 def _require_sizes(shard):
-    """Stop before anything is made of a number of tokens that the values are not of."""
+    """Stop if there are not as many values as tokens need, before arrays of that size are made."""
     rows = shard["tokens"]
     sizes = {"log_normalizer": rows, "marker_count": rows, "largest_targets": rows * RANKS}
     for name, size in sizes.items():
-        if len(shard[name]) != size:
-            raise ReportError(
-                f"{name} has {len(shard[name])} values, not {size}; delete the dataset and run "
-                "`make site`."
-            )
+        require_number(name, shard[name], size)
     if max(shard["largest_targets"]) >= rows:
-        raise ReportError(
-            f"a target is {max(shard['largest_targets'])}, of {rows} tokens that count from 0; "
-            "delete the dataset and run `make site`."
+        raise damaged(
+            f"a target is {max(shard['largest_targets'])}, but the {rows} tokens count from 0"
         )
-
-
-def _log_normalizer(score, sink):
-    largest = score.max(1) if sink is None else np.maximum(score.max(1), sink)
-    total = np.exp(score - largest[:, None]).sum(1)
-    return largest + np.log(total if sink is None else total + np.exp(sink - largest))
-
-
-def _encode_term(term, pair, multiple):
-    if term.per == "cell":
-        step, mask = rounding.CELL_STEP, term.visible.mask()
-        product = shortest(term.values, pair, step, multiple, mask)
-        missing = term.values - product.matrix() if product else term.values
-        return _encoded_cells(rounding.rounded(missing, step, multiple), step, mask, product)
-    step = rounding.STEPS[term.name]
-    return {"per": term.per, "step": step, "values": rounding.rounded(term.values, step).tolist()}
-
-
-def _encoded_cells(integers, step, mask, product):
-    told = {"packed": packing.pack(integers[mask])}
-    if product:
-        told = {"product": as_json(product, integers[mask])}
-    return {"per": "cell", "step": step, **told}
-
-
-def _decode_term(name, term, ranges):
-    step, values = float(term["step"]), term.get("values")
-    if term["per"] == "cell":
-        values = _decoded_cells(name, term, step, ranges)
-    else:
-        _require_number(name, values, len(ranges.first))
-        values = np.asarray(values) * step
-    if not np.abs(values).max(initial=0) <= 2 * rounding.LARGEST_SCORE:  # rounding adds a little
-        raise ReportError(
-            f"term {name!r} has a value beyond {rounding.LARGEST_SCORE:,}; delete the dataset and "
-            "run `make site`."
-        )
-    return DecodedTerm(name, term["per"], values, ranges)
-
-
-def _decoded_cells(name, term, step, ranges):
-    """The values of a "cell" term, float64 [query, key], 0 where nothing is visible."""
-    mask = ranges.mask()
-    cells = np.zeros(mask.shape)
-    if "product" in term:
-        product, missing = _product(name, term["product"], ranges)
-        cells[mask] = product.matrix()[mask] + missing * step
-    else:
-        integers = packing.unpack(term["packed"])
-        _require_number(name, integers, ranges.count)
-        cells[mask] = integers * step
-    return cells
-
-
-def _require_number(name, values, expected):
-    if len(values) != expected:
-        raise ReportError(
-            f"term {name!r} has {len(values)} values, not {expected}; "
-            "delete the dataset and run `make site`."
-        )
-
-
-def _product(name, given, ranges):
-    try:
-        return from_json(given, len(ranges.first), ranges.count)
-    except ValueError as error:
-        raise ReportError(
-            f"the product of term {name!r} is not one of {len(ranges.first)} queries and keys; "
-            "delete the dataset and run `make site`."
-        ) from error

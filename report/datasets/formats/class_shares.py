@@ -1,5 +1,7 @@
 """How each head divides its attention among classes of targets, rendering by rendering."""
 
+from typing import Protocol
+
 import numpy as np
 
 from report.datasets.formats import columnar
@@ -8,20 +10,26 @@ from report.datasets.formats.head_statistics import ranks
 from report.datasets.formats.token_classes import CLASSES
 
 STEP = 0.00001
+"""Unit of the stored probabilities."""
 
 
-def encode(shares):
-    """The table/1 dataset of all renderings.
+class Shares(Protocol):
+    """What heads give to each class of targets, in the order of `CLASSES`."""
 
-    shares: dict of rendering to object with probability, float [layer, head, class], and even,
-        float [layer, class], in the order of `CLASSES`; what is missing to 1 went to no token
-    """
-    completed = {name: _completed(each.probability) for name, each in shares.items()}
+    probability: np.ndarray
+    """float [layer, head, class]; what is missing from a sum of 1 went to no token."""
+    even: np.ndarray
+    """float [layer, class]: what even attention would give."""
+
+
+def encode(shares: dict[str, Shares]) -> dict:
+    """The table/1 dataset of all renderings; shares: by the name of the rendering."""
+    completed = {name: _completed(share.probability) for name, share in shares.items()}
     kept = [
         number
         for number in range(len(CLASSES))
         if any((p[..., number] > STEP / 2).any() for p in completed.values())
-        or any((each.even[:, number] > 0).any() for each in shares.values())
+        or any((share.even[:, number] > 0).any() for share in shares.values())
     ]
     names = list(CLASSES)
     columns = {name: [] for name in ("rendering", "target", "layer", "head")}
@@ -65,6 +73,6 @@ def _described(columns, listed):
 
 def _completed(probability):
     """The same with what goes to no token counted as "other"."""
-    found = np.array(probability, float)
-    found[..., list(CLASSES).index("other")] += np.maximum(0, 1 - found.sum(-1))
-    return found
+    completed = np.array(probability, float)
+    completed[..., list(CLASSES).index("other")] += np.maximum(0, 1 - completed.sum(-1))
+    return completed

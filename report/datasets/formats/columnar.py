@@ -1,10 +1,13 @@
-"""Tables of columns with description and unit (schema table/1): figures 4 to 10."""
+"""Tables of columns with description and unit (schema table/1)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from report.errors import ReportError
+from report.datasets.damaged import damaged, require_number
+
+SCHEMA = "table/1"
 
 
 @dataclass(frozen=True)
@@ -13,27 +16,31 @@ class Column:
 
     description: str
     unit: str
-    values: object
-    """[rows]: integers, strings, or floats when `step` is given, NaN where not known."""
+    values: np.ndarray | Sequence
+    """[rows]: integers or strings; or floats if `step` is given, NaN for unknown ones."""
     step: float | None = None
     """Unit of the stored integers; a value is off by at most half of it."""
 
 
-def encode(tables, **fields):
+def encode(tables: dict[str, dict[str, Column]], **fields: int) -> dict:
     """The table/1 dataset of some named tables.
 
-    tables: dict of table name to dict of column name to `Column`
+    tables: table name -> column name -> `Column`
     fields: further integers to record, e.g. layer=3
     """
     return {
-        "schema": "table/1",
+        "schema": SCHEMA,
         **fields,
         "tables": {name: _encode_table(columns) for name, columns in tables.items()},
     }
 
 
-def decode(dataset):
-    """dict of table name to dict of column name to array [rows] (float, int or str)."""
+def decode(dataset: dict) -> dict[str, dict[str, np.ndarray]]:
+    """Table name -> column name -> array [rows] of float, int or str; the inverse of `encode`.
+
+    raises: ReportError if a column does not have the table's rows, mixes texts and numbers, or has
+        numbers too large for a float
+    """
     return {
         name: {
             column: _decode_column(name, column, content, table["rows"])
@@ -59,44 +66,31 @@ def _encode_column(column):
     return {**content, "step": column.step, "values": steps(column.values, column.step)}
 
 
-def steps(values, step):
-    """list of int, how many steps each value is; None where it is NaN."""
+def steps(values: np.ndarray | Sequence, step: float) -> list[int | None]:
+    """How many steps each value is; None for NaN."""
     values = np.ravel(np.asarray(values, float))
     known = ~np.isnan(values)
     rounded = np.rint(np.where(known, values, 0) / step).astype(np.int64).tolist()
     return [number if there else None for number, there in zip(rounded, known, strict=True)]
 
 
-def from_steps(numbers, step):
+def from_steps(numbers: Sequence[int | None], step: float) -> np.ndarray:
     """float [any number], the inverse of `steps` but for rounding."""
     return np.asarray([np.nan if n is None else n for n in numbers], float) * step
 
 
 def _decode_column(table, name, content, rows):
-    values = content["values"]
-    if len(values) != rows:
-        raise ReportError(
-            f"table {table!r}: column {name!r} has {len(values)} values, not {rows}; "
-            "delete the dataset and run `make site`."
-        )
+    values, where = content["values"], f"table {table!r}: column {name!r}"
+    require_number(where, values, rows)
     kinds = {str if isinstance(value, str) else type(value) for value in values}
     if not (kinds <= {str} or kinds <= {int, float, type(None)}):
-        raise ReportError(
-            f"table {table!r}: column {name!r} has texts among its numbers; delete the dataset and "
-            "run `make site`."
-        )
+        raise damaged(f"{where} has texts among its numbers")
     if "step" not in content:
         return np.asarray(values)
     if str in kinds:
-        raise ReportError(
-            f"table {table!r}: column {name!r} has a step and no numbers; delete the dataset and "
-            "run `make site`."
-        )
+        raise damaged(f"{where} has a step and no numbers")
     with np.errstate(over="ignore"):
-        found = from_steps(values, content["step"])
-    if np.isinf(found).any():
-        raise ReportError(
-            f"table {table!r}: column {name!r} has numbers that are too large; delete the dataset "
-            "and run `make site`."
-        )
-    return found
+        decoded = from_steps(values, content["step"])
+    if np.isinf(decoded).any():
+        raise damaged(f"{where} has numbers that are too large")
+    return decoded

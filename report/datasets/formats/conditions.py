@@ -1,24 +1,31 @@
-"""Conditions of a study: their tokens, what a head gives each position, and what fillers change.
+"""Conditions of a study: their tokens, what heads give to positions, and what fillers change.
 
 conditions.json                  schema conditions/1
 received/<layer>/<head>.json     schema received/1
 effects.json                     schema table/1, tables "effects" and "layers"
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
+from report.datasets.formats.measured import ConditionStatistics
 from report.datasets.formats.passage import token_label
-from report.errors import ReportError
+
+TEXTS_SCHEMA = "conditions/1"
+RECEIVED_SCHEMA = "received/1"
 
 STEP = 0.00002
 """Unit of the stored probabilities; a value is off by at most half of it."""
 
 EFFECT_STEP = 0.0001
+"""The same of the effects."""
 
 REDUCTIONS = ("mean", "last", "all")
-"""What a position receives over current tokens; see the schema conditions/1."""
+"""How what a position receives is summed up over current tokens; see the schema conditions/1."""
 
 MEASURES = {
     "lambda": "share of probability left to the tokens (and the sink, if the model has one) that "
@@ -29,54 +36,51 @@ MEASURES = {
     "added tokens' values bring, leaves unexplained of the context, divided by the context's "
     "length",
 }
-"""What a condition with an added segment changes, current token by current token."""
+"""Measure of what an added segment changes for a current token -> description."""
 
 ROWS = ("mean", "last")
 """Over the current tokens after the added segment: their mean, or the last one only."""
 
 
-def encode_texts(measured):
-    """The conditions/1 dataset.
-
-    measured: list of `ConditionStatistics`, see report/measurements/conditions.py
-    """
+def encode_texts(measured: Sequence[ConditionStatistics]) -> dict:
+    """The conditions/1 dataset; measured: one a condition."""
     base = measured[0].first.texts
     return {
-        "schema": "conditions/1",
+        "schema": TEXTS_SCHEMA,
         "prompts": measured[0].prompts,
         "reductions": list(REDUCTIONS),
-        "conditions": [_encode_text(each, base) for each in measured],
+        "conditions": [_encode_text(statistics, base) for statistics in measured],
     }
 
 
-def encode_received(layer, head, measured):
-    """The received/1 dataset of one head; measured: as above."""
+def encode_received(layer: int, head: int, measured: Sequence[ConditionStatistics]) -> dict:
+    """The received/1 dataset of one head; measured: one a condition."""
     return {
-        "schema": "received/1",
+        "schema": RECEIVED_SCHEMA,
         "layer": layer,
         "head": head,
         "step": STEP,
         "conditions": {
-            each.name: {
+            condition.name: {
                 name: {
-                    "mean": columnar.steps(each.received.mean[place, layer, head], STEP),
+                    "mean": columnar.steps(condition.received.mean[place, layer, head], STEP),
                     "standard_error": columnar.steps(
-                        each.received.standard_error[place, layer, head], STEP
+                        condition.received.standard_error[place, layer, head], STEP
                     ),
                 }
                 for place, name in enumerate(REDUCTIONS)
             }
-            for each in measured
+            for condition in measured
         },
     }
 
 
-def decode_received(dataset):
-    """What every position receives from a head: dict of condition to dict of reduction to a pair.
+def decode_received(dataset: dict) -> dict[str, dict[str, tuple[np.ndarray, np.ndarray]]]:
+    """What every position receives from a head: condition -> reduction -> (mean, standard error).
 
-    returns: the pairs are mean and standard error over prompts, float [positions]; errors NaN where
-        one prompt has the position
-    raises: ReportError if there are more of one than of the other
+    returns: mean and standard error over prompts, each float [positions]; an error is NaN where a
+        single prompt has the position
+    raises: ReportError if there are not equally many of both, or a number is too large
     """
     return {
         name: {
@@ -87,12 +91,12 @@ def decode_received(dataset):
     }
 
 
-def encode_effects(measured):
+def encode_effects(measured: Sequence[ConditionStatistics]) -> dict:
     """The table/1 dataset of what the added segments change: tables "effects" and "layers".
 
-    measured: as above; conditions without an added segment have no rows
+    measured: one a condition; those without an added segment have no rows
     """
-    changed = [each for each in measured if each.compared is not None]
+    changed = [condition for condition in measured if condition.compared is not None]
     heads = measured[0].received.mean.shape[2]
     by_head = _columns(changed, "compared", heads)
     by_layer = _columns(changed, "of_layers", None)
@@ -129,37 +133,35 @@ def _encode_text(statistics, base):
 
 def _decode_spread(dataset, name, reduction, values):
     mean, error = values["mean"], values["standard_error"]
+    where = f"layer {dataset['layer']} head {dataset['head']}, condition {name!r}: {reduction}"
     if len(mean) != len(error):
-        raise ReportError(
-            f"layer {dataset['layer']} head {dataset['head']}, condition {name!r}: {reduction} has "
-            f"{len(mean)} means and {len(error)} errors; delete the dataset and run `make site`."
-        )
+        raise damaged(f"{where} has {len(mean)} means and {len(error)} errors")
     pair = columnar.from_steps(mean, dataset["step"]), columnar.from_steps(error, dataset["step"])
-    if any(np.isinf(each).any() for each in pair):
-        raise ReportError(
-            f"layer {dataset['layer']} head {dataset['head']}, condition {name!r}: {reduction} has "
-            "numbers that are too large; delete the dataset and run `make site`."
-        )
+    if any(np.isinf(numbers).any() for numbers in pair):
+        raise damaged(f"{where} has numbers that are too large")
     return pair
 
 
 def _columns(changed, spreads, heads):
-    """The columns of a table with a row for each condition, of ROWS, layer, and head if given."""
+    """Columns of a table: a row for each condition, entry of ROWS and layer, and head if there are.
+
+    spreads: the attribute that holds the effects; heads: number of heads, None for whole layers
+    """
     keys = ("condition", "rows", "layer", "head") if heads else ("condition", "rows", "layer")
     columns = {name: [] for name in keys}
     for name in MEASURES:
         columns |= {name: [], f"{name}_error": []}
-    for each in changed:
-        spread = getattr(each, spreads)
+    for condition in changed:
+        spread = getattr(condition, spreads)
         for place, rows in enumerate(ROWS):
-            found = np.stack([spread.mean, spread.standard_error], 1)[:, :, place]
-            layer, *head = (index.ravel().tolist() for index in np.indices(found.shape[2:]))
-            columns["condition"] += [each.name] * len(layer)
+            pairs = np.stack([spread.mean, spread.standard_error], 1)[:, :, place]
+            layer, *head = (index.ravel().tolist() for index in np.indices(pairs.shape[2:]))
+            columns["condition"] += [condition.name] * len(layer)
             columns["rows"] += [rows] * len(layer)
             columns["layer"] += layer
             if heads:
                 columns["head"] += head[0]
-            for (mean, error), name in zip(found, MEASURES, strict=True):
+            for (mean, error), name in zip(pairs, MEASURES, strict=True):
                 columns[name] += mean.ravel().tolist()
                 columns[f"{name}_error"] += error.ravel().tolist()
     return _described(columns, heads)
@@ -175,12 +177,11 @@ def _described(columns, heads):
         "layer": ("layer, in the model's order", "index from 0"),
         "head": ("head, in the model's order", "index from 0"),
     }
-    found = {name: Column(*about[name], columns[name]) for name in columns if name in about}
+    described = {name: Column(*about[name], columns[name]) for name in columns if name in about}
     over = "mean over prompts" if heads else "mean over the heads of a layer, then over prompts"
     for name, description in MEASURES.items():
         unit = "fraction" if name == "affine_error" else "0 to 1"
-        said = f"{over}: {description}"
-        found[name] = Column(said, unit, columns[name], EFFECT_STEP)
+        described[name] = Column(f"{over}: {description}", unit, columns[name], EFFECT_STEP)
         error = f"standard error of {name} over prompts"
-        found[f"{name}_error"] = Column(error, unit, columns[f"{name}_error"], EFFECT_STEP)
-    return found
+        described[f"{name}_error"] = Column(error, unit, columns[f"{name}_error"], EFFECT_STEP)
+    return described

@@ -1,4 +1,6 @@
-"""What every field of a shard means, in which unit and how exact: a part of the manifest."""
+"""What every field of a shard means, its unit and its exactness: a part of the manifest."""
+
+from collections.abc import Iterable
 
 from report.datasets.formats import rounding
 
@@ -17,7 +19,7 @@ TERMS = {
     "where scores are capped or a sink takes part",
     ("score", "cell"): "what enters the softmax; its terms could not be measured",
 }
-"""(term, what its values belong to) -> what it is."""
+"""(name of a term, what its values belong to) -> description."""
 
 OTHERS = {
     "visible": (
@@ -39,21 +41,21 @@ OTHERS = {
 }
 
 
-def described(shards):
-    """dict of field to {"description", "unit"}, for the fields that occur.
+def described(shards: Iterable[dict]) -> dict[str, dict[str, str]]:
+    """Field -> {"description", "unit"}, for the fields that occur.
 
-    shards: iterable of attention/3 datasets
+    shards: attention/3 datasets
     """
     terms, others = {}, set()
     for shard in shards:
         terms |= {name: term["per"] for name, term in shard["terms"].items()}
         others |= shard.keys() & OTHERS.keys()
-    found = {
+    fields = {
         f"terms.{name}": (f"{TERMS[name, per]}; {_exactness(name, per, terms)}", LOG)
         for name, per in terms.items()
     }
-    found |= {name: about for name, about in OTHERS.items() if name in others}
-    return {name: {"description": text, "unit": unit} for name, (text, unit) in found.items()}
+    fields |= {name: about for name, about in OTHERS.items() if name in others}
+    return {name: {"description": text, "unit": unit} for name, (text, unit) in fields.items()}
 
 
 def _exactness(name, per, terms):
@@ -63,7 +65,7 @@ def _exactness(name, per, terms):
     if name == "position":
         bounds = [(p, _half(p)) for p, _ in rounding.CELL_COARSENING]
         return f"within {_listed(bounds)}, the largest targets within {bounds[0][1]:g}"
-    # what takes up the rounding of the others is off by as much as they are, besides its own
+    # this term takes up the rounding errors of the others, beside its own
     alone = sum(rounding.STEPS[n] / 2 for n, p in terms.items() if p in ("target", "current"))
     alone += rounding.STEPS["position"] * (terms.get("position") == "target_difference")
     rotary = terms.get("position") == "cell"
@@ -75,7 +77,7 @@ def _exactness(name, per, terms):
 
 
 def _half(probability):
-    """How far a rotary position term may be off at a probability."""
+    """The largest error of a rotary position term at a probability."""
     multiple = next(m for lower, m in rounding.CELL_COARSENING if probability >= lower)
     return rounding.CELL_STEP * multiple / 2
 

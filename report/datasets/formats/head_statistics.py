@@ -1,9 +1,10 @@
-"""How every head spreads its attention, layer by layer (figures 4 to 6)."""
+"""How every head spreads its attention, layer by layer."""
 
 import numpy as np
 
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
+from report.datasets.formats.measured import HeadStatistics
 
 MEASURES = {
     "itself": ("fraction of tokens whose largest target is the token itself", "0 to 1"),
@@ -13,17 +14,13 @@ MEASURES = {
         "0 to 1",
     ),
 }
-"""What is counted; token 0 is left out of all three, since it can only attend to itself."""
+"""Measure -> (description, unit); all leave out token 0, which can only attend to itself."""
 
 STEP = 0.0001
 
 
-def encode(sources):
-    """The table/1 dataset of all heads.
-
-    sources: dict of source name ("passage", "corpus") to an object with one float [layer, head]
-        for each name in MEASURES
-    """
+def encode(sources: dict[str, HeadStatistics]) -> dict:
+    """The table/1 dataset of all heads; sources: by name, "passage" and "corpus"."""
     columns = {"source": [], "layer": [], "head": []}
     columns |= {name: [] for name in MEASURES} | {f"rank_{name}": [] for name in MEASURES}
     for source, statistics in sources.items():
@@ -51,6 +48,6 @@ def encode(sources):
     return columnar.encode({"heads": described})
 
 
-def ranks(values):
+def ranks(values: np.ndarray) -> np.ndarray:
     """Place of each head within its layer, int [layer, head], 0 = smallest; ties by head index."""
     return np.argsort(np.argsort(values, axis=1, kind="stable"), axis=1, kind="stable")

@@ -17,13 +17,14 @@ and large ones of which every digit counts are two texts.
 import numpy as np
 
 FIRST_ADDED = ord("]")
-"""Characters from here on add to a number, those before begin one."""
+"""Characters from here on add to a number; those before begin a number."""
 
 FAR = 5700
-"""The 57 characters that begin a number reach 28 hundreds to either side; beyond, count these."""
+"""The characters that begin a number reach 28 hundreds to either side. Beyond that, characters of
+this unit are added."""
 
 WIDE = 57
-"""Of so many values each character that begins a number has one."""
+"""How many characters begin a number, and so how many values one character can have."""
 
 _VALUE = np.zeros(128, np.int64)
 _VALUE[ord("#") : ord("[") + 1] = 100 * np.arange(-28, 29)
@@ -33,7 +34,7 @@ _VALUE[ord("s") : ord("x") + 1] = FAR * np.arange(-6, 0)
 _VALUE[ord("y") : ord("~") + 1] = FAR * np.arange(1, 7)
 
 
-def pack(numbers):
+def pack(numbers: np.ndarray) -> str:
     """The text of integers, int [any number]."""
     far, rest = _nearest(np.asarray(numbers, np.int64), FAR)
     hundreds, rest = _nearest(rest, 100)
@@ -47,10 +48,10 @@ def pack(numbers):
     return codes[codes > 0].tobytes().decode("ascii")
 
 
-def unpack(text):
+def unpack(text: str) -> np.ndarray:
     """The integers of a text, int64 [any number]; the inverse of `pack`.
 
-    raises: ValueError for characters that are not among those above
+    raises: ValueError for other characters than those above
     """
     codes = np.frombuffer(text.encode("ascii"), np.uint8)
     starts = np.flatnonzero(codes < FIRST_ADDED)
@@ -60,19 +61,20 @@ def unpack(text):
     return np.add.reduceat(_VALUE[codes], starts) if len(codes) else np.zeros(0, np.int64)
 
 
-def pack_wide(numbers):
-    """Two texts of integers of any size, of one character each as far as 1624: number = 57 * a + b.
+def pack_wide(numbers: np.ndarray) -> tuple[str, str]:
+    """Integers of any size as the texts of a and b, where number = 57 * a + b.
 
-    Digits apart compress better than characters of different meanings in turns.
+    Up to 1624 each text takes one character a number. Two texts compress better than one in which
+    characters of different meanings alternate.
     """
     coarse, fine = _nearest(np.asarray(numbers, np.int64), WIDE)
     return pack(100 * coarse), pack(100 * fine)
 
 
-def unpack_wide(coarse, fine):
+def unpack_wide(coarse: str, fine: str) -> np.ndarray:
     """The integers of two texts, int64 [any number]; the inverse of `pack_wide`.
 
-    raises: ValueError as `unpack`, or if there are not as many of both
+    raises: ValueError as `unpack`, or if the texts do not have equally many numbers
     """
     coarse, fine = unpack(coarse), unpack(fine)
     if len(coarse) != len(fine):
@@ -80,17 +82,17 @@ def unpack_wide(coarse, fine):
     return (WIDE * coarse + fine) // 100
 
 
-def pack_few(numbers):
-    """Two texts of integers that are mostly 0: how many 0s are before each other one, and these."""
+def pack_few(numbers: np.ndarray) -> tuple[str, str]:
+    """Integers that are mostly 0 as two texts: how many 0s precede each other number, and those."""
     numbers = np.asarray(numbers, np.int64)
     others = np.flatnonzero(numbers)
     return pack(np.diff(others, prepend=-1) - 1), pack(numbers[others])
 
 
-def unpack_few(skipped, others, count):
+def unpack_few(skipped: str, others: str, count: int) -> np.ndarray:
     """The integers of two texts, int64 [count]; the inverse of `pack_few`.
 
-    raises: ValueError as `unpack`, or if there are not `count` numbers or not as many of both kinds
+    raises: ValueError as `unpack`, or if the texts are not of `count` integers
     """
     numbers, skipped, others = np.zeros(count, np.int64), unpack(skipped), unpack(others)
     places = np.cumsum(skipped + 1) - 1

@@ -1,15 +1,15 @@
-"""A term of all cells as a sum of products of one number a query and one number a key.
+"""A "cell" term as a sum of products of one number a query and one number a key.
 
-A content term is the product of T queries and T keys of a few dozen numbers each, and T * T / 2
-cells are many more numbers than that. So a file may tell a term as
+A content term is the product of T queries and T keys of a few dozen numbers each, far fewer
+numbers than the T * T / 2 cells. So a file may write a term as
 
     value_ij = sum over c of weight_c * query_ci * key_cj
 
-with integers query_ci and key_cj, and the cells only what is still missing. The components c are
-those of the singular value decomposition. All have integers of the same unit where both sides are
-scaled by the singular value: then every component adds about as much to the error, which is what
-takes the fewest bits (reverse water-filling, Cover & Thomas, Elements of Information Theory,
-section 10.3.3), and small ones round to nothing.
+with integers query_ci and key_cj; the cells then hold only what is still missing. The components c
+are those of the singular value decomposition. Both sides are scaled by the singular value, and all
+integers have the same unit. Every component then adds about as much to the error, which takes the
+fewest bits (reverse water-filling, Cover & Thomas, Elements of Information Theory, section 10.3.3),
+and small components round to 0.
 """
 
 import zlib
@@ -20,13 +20,13 @@ import numpy as np
 from report.datasets.formats import packing, rounding
 
 NOISE = 0.06
-"""How far off the products are (standard deviation), in units of the coarsest rounding of a cell:
-few of the cells that hardly count then have anything missing."""
+"""Standard deviation of the products' error, in units of the coarsest rounding of a cell: small
+enough that few coarsely rounded cells have anything missing."""
 
 
 @dataclass(frozen=True)
 class Product:
-    """Components of a term: of each a weight, and an integer a query and a key."""
+    """The components of a term: a weight, and an integer a query and a key for each."""
 
     weights: np.ndarray
     """float64 [component]."""
@@ -35,75 +35,83 @@ class Product:
     keys: np.ndarray
     """int64 [component, key]."""
 
-    def matrix(self):
+    def matrix(self) -> np.ndarray:
         """float64 [query, key], visible or not; summed as the browser does, to the last bit."""
         total = np.zeros((self.queries.shape[1], self.keys.shape[1]))
         for weight, query, key in zip(self.weights, self.queries, self.keys, strict=True):
             total += (weight * query)[:, None] * key
         return total
 
-    def texts(self):
+    def texts(self) -> tuple[str, str]:
         """The integers of queries and keys as two texts, component by component."""
         return packing.pack_wide(np.stack([self.queries, self.keys], 1).ravel())
 
 
-def as_json(told, missing):
-    """The dict of a file; missing: int [cell], what each visible cell has besides."""
+def as_json(product: Product, missing: np.ndarray) -> dict:
+    """A product as a file has it; missing: int [cell], what it leaves over of each visible cell."""
     names = ("coarse", "fine", "skipped", "missing")
-    texts = (*told.texts(), *packing.pack_few(missing))
-    return {"weights": told.weights.tolist(), **dict(zip(names, texts, strict=True))}
+    texts = (*product.texts(), *packing.pack_few(missing))
+    return {"weights": product.weights.tolist(), **dict(zip(names, texts, strict=True))}
 
 
-def from_json(given, length, cells):
-    """The `Product` of a dict that `as_json` wrote, and what is missing, int [cell].
+def from_json(content: dict, length: int, cells: int) -> tuple[Product, np.ndarray]:
+    """The product, and what is missing of each visible cell, int [cell]; inverse of `as_json`.
 
     length, cells: how many tokens and visible cells there are
-    raises: ValueError if it has more or fewer integers than these need
+    raises: ValueError if there are more or fewer integers than that
     """
-    weights = np.asarray(given["weights"], float)
-    integers = packing.unpack_wide(given["coarse"], given["fine"])
+    weights = np.asarray(content["weights"], float)
+    integers = packing.unpack_wide(content["coarse"], content["fine"])
     integers = integers.reshape(len(weights), 2, length)
-    missing = packing.unpack_few(given["skipped"], given["missing"], cells)
+    missing = packing.unpack_few(content["skipped"], content["missing"], cells)
     return Product(weights, integers[:, 0], integers[:, 1]), missing
 
 
-def product(query, key, noise):
-    """The `Product` nearest to query @ key.T, float [query, n] and [key, n], but for an error of
-    standard deviation `noise`, in units of the score."""
+def nearest_product(query: np.ndarray, key: np.ndarray, noise: float) -> Product:
+    """A product close to query @ key.T.
+
+    query, key: float [query, n] and [key, n]
+    noise: standard deviation of the error, in units of the score
+    """
     query_basis, query_rest = np.linalg.qr(query)
     key_basis, key_rest = np.linalg.qr(key)
     left, size, right = np.linalg.svd(query_rest @ key_rest.T)
     size = size[size > 0]
     queries = (query_basis @ left)[:, : len(size)] * size
     keys = (key_basis @ right.T)[:, : len(size)] * size
-    # an error of unit / sqrt(12) a number, as many on both sides as there are components
+    # rounding a number is an error of unit / sqrt(12); both sides have a number a component
     unit = noise * np.sqrt(6 * len(query) / max(len(size), 1))
     queries, keys = (rounding.rounded(side.T, unit) for side in (queries, keys))
-    told = queries.any(1) & keys.any(1)
-    weights = [float(f"{weight:.6g}") for weight in unit**2 / size[told]]
-    return Product(np.asarray(weights), queries[told], keys[told])
+    kept = queries.any(1) & keys.any(1)
+    weights = [float(f"{weight:.6g}") for weight in unit**2 / size[kept]]
+    return Product(np.asarray(weights), queries[kept], keys[kept])
 
 
-def shortest(values, pair, step, multiple, mask):
-    """The `Product` with which a term's cells take the least space, or None: cells alone do.
+def shortest(
+    values: np.ndarray,
+    pair: tuple[np.ndarray, np.ndarray] | None,
+    step: float,
+    multiple: np.ndarray,
+    mask: np.ndarray,
+) -> Product | None:
+    """The product that makes a term's file shorter, or None if the cells alone are shorter.
 
     values: float [query, key]; pair: query and key whose product is near the values, or None
-    step: unit of the cells' integers; multiple, mask: int and bool [query, key], the multiples they
-        are rounded to, and which cells there are
+    step: unit of the cells' integers
+    multiple: int [query, key], the multiples of the step that cells are rounded to
+    mask: bool [query, key], the visible cells
     """
     if pair is None or not _plausible(*pair):
         return None
-    found = product(*pair, NOISE * step * multiple[mask].max())
-    alone, rest = (
-        rounding.rounded(each[mask], step, multiple[mask])
-        for each in (values, values - found.matrix())
-    )
-    told = "".join([*found.texts(), *packing.pack_few(rest)])
-    return found if _size(told) < _size(packing.pack(alone)) else None
+    product = nearest_product(*pair, NOISE * step * multiple[mask].max())
+    alone = rounding.rounded(values[mask], step, multiple[mask])
+    missing = rounding.rounded((values - product.matrix())[mask], step, multiple[mask])
+    with_product = "".join([*product.texts(), *packing.pack_few(missing)])
+    return product if _size(with_product) < _size(packing.pack(alone)) else None
 
 
 def _plausible(query, key):
-    """Whether all products may be told: those of cells that nobody sees may be anything."""
+    """Whether no product is too large; those of invisible cells can have any size."""
     with np.errstate(invalid="ignore", over="ignore"):
         return np.abs(query @ key.T).max() <= rounding.LARGEST_SCORE
 

@@ -1,8 +1,12 @@
 """The renderings of a table, token by token: what each token is (schema renderings/1)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from report.datasets.formats.passage import encoded_token
+
+SCHEMA = "renderings/1"
 
 ROLES = {
     "header": "the name of a column",
@@ -41,15 +45,36 @@ class RenderedTable:
     """Tokens that the tokenizer merged across the edge of a cell or a name."""
 
 
-def encode(table, texts):
-    """The renderings/1 dataset.
+class Table(Protocol):
+    """A table, see `report.inputs.tables.Table`."""
 
-    table: object with name, columns and rows, see `report.inputs.tables.Table`
-    texts: list of objects with name, label, tokens, places and crossings, one a rendering, see
-        `report.models.text.cells.TableText`
-    """
+    name: str
+    columns: Sequence[str]
+    rows: Sequence
+
+
+class Place(Protocol):
+    """What a token of a rendering is, see `report.models.text.cells.TokenPlace`."""
+
+    role: str
+    row: int
+    column: int
+
+
+class TableText(Protocol):
+    """The tokens of one rendering, see `report.models.text.cells.TableText`."""
+
+    name: str
+    label: str
+    tokens: Sequence[dict]
+    places: Sequence[Place]
+    crossings: Sequence[int]
+
+
+def encode(table: Table, texts: Sequence[TableText]) -> dict:
+    """The renderings/1 dataset; texts: one a rendering."""
     return {
-        "schema": "renderings/1",
+        "schema": SCHEMA,
         "table": table.name,
         "columns": list(table.columns),
         "rows": len(table.rows),
@@ -74,16 +99,16 @@ def _place(place):
     return {"role": place.role} | {name: at for name, at in indices.items() if at >= 0}
 
 
-def decode(dataset):
-    """list of `RenderedTable` of a renderings/1 dataset."""
+def decode(dataset: dict) -> list[RenderedTable]:
+    """The renderings of a renderings/1 dataset."""
     return [
         RenderedTable(
-            each["name"],
-            each["label"],
-            [_token(index, token) for index, token in enumerate(each["tokens"])],
-            each["crossings"],
+            content["name"],
+            content["label"],
+            [_token(index, token) for index, token in enumerate(content["tokens"])],
+            content["crossings"],
         )
-        for each in dataset["renderings"]
+        for content in dataset["renderings"]
     ]
 
 

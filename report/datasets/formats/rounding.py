@@ -1,12 +1,18 @@
-"""How finely scores are kept: an error of a probability is the probability times the score's."""
+"""How finely scores are kept.
+
+A small error of a score changes a probability by the probability times that error, so the score of
+a small probability may be rounded coarsely.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
 
 PROBABILITY_ERROR = 0.0005
-"""Largest |probability from the file - measured probability| that is let pass."""
+"""Largest |probability from the file - measured probability| that is accepted."""
 
 LARGEST_SCORE = 10_000
-"""Scores of models that work have at most some hundreds."""
+"""Largest score that is kept; working models have scores of some hundreds at most."""
 
 STEPS = {
     "content": 0.002,
@@ -18,13 +24,13 @@ STEPS = {
 """Unit of the integers of each term, in units of score (natural logarithm)."""
 
 CELL_STEP = 0.0005
-"""Unit of a cell term whose rounding another one takes up: the position term of RoPE."""
+"""Unit of a "cell" term whose rounding error another term takes up: the position term of RoPE."""
 
 CELL_COARSENING = ((0.01, 10), (0.0, 100))
-"""As COARSENING, for such a term: it takes no part in the error of a probability."""
+"""As COARSENING, for such a term: its rounding adds nothing to the error of a probability."""
 
 COARSENING = ((0.2, 1), (0.05, 2), (0.02, 5), (0.01, 10), (0.001, 50), (0.0, 100))
-"""(probability from, multiple of the step): scores that hardly count are rounded more coarsely."""
+"""(lowest probability, multiple of the step): scores that hardly count are rounded coarsely."""
 
 FINER = (
     COARSENING,
@@ -33,14 +39,18 @@ FINER = (
     ((0.02, 1), (0.01, 2), (0.001, 5), (0.0, 20)),
     ((0.0, 1),),
 )
-"""What is tried for each row in turn, until the bound holds in it."""
+"""Tried in turn for each row, until PROBABILITY_ERROR holds in it."""
 
 TARGET_MULTIPLE = 10
-"""Largest multiple for the largest targets of a row, which figure 2 shows one by one."""
+"""Largest multiple for the largest targets of a row, which a figure shows singly."""
 
 
-def multiples(probability, largest_targets, coarsening):
-    """How many steps the unit of every cell has, int [query, key].
+def multiples(
+    probability: np.ndarray,
+    largest_targets: np.ndarray,
+    coarsening: Sequence[tuple[float, int]],
+) -> np.ndarray:
+    """The multiple of the step that each cell is rounded to, int [query, key].
 
     probability: float [query, key]; largest_targets: int [query, any number], -1 for none
     coarsening: as `COARSENING`
@@ -57,6 +67,6 @@ def multiples(probability, largest_targets, coarsening):
     return multiple
 
 
-def rounded(values, step, multiple=1):
+def rounded(values: np.ndarray, step: float, multiple: int | np.ndarray = 1) -> np.ndarray:
     """The integers nearest to `values / step` that are whole multiples of `multiple`."""
     return np.rint(values / (step * multiple)).astype(np.int64) * multiple

@@ -4,6 +4,7 @@ import numpy as np
 
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
+from report.datasets.formats.measured import HeadStatistics, Repetition
 
 FILE = "habits.json"
 
@@ -18,18 +19,15 @@ MEASURES = {
     "unrepeated": "mean probability at the same places where the tokens before were others",
     "previous_random": "mean probability on the token before, random tokens said twice",
 }
-"""What is measured of a head, each from 0 to 1; token 0 of a text is left out of all of them."""
+"""Measure of a head, from 0 to 1 -> description; all leave out token 0 of a text."""
 
 STEP = 0.0001
 
 
-def encode(corpus, repetition):
-    """The table/1 dataset of one model: "heads", a row a head.
-
-    corpus: `HeadStatistics`; repetition: `Repetition`, see report.models.measure.repetition
-    """
+def encode(corpus: HeadStatistics, repetition: Repetition) -> dict:
+    """The table/1 dataset of one model: "heads", a row a head."""
     of_corpus = ("first_token", "previous_token", "itself", "concentration")
-    found = {name: getattr(corpus, name) for name in of_corpus} | {
+    values = {name: getattr(corpus, name) for name in of_corpus} | {
         "induction": repetition.induction.mean(0),
         "induction_error": repetition.induction.std(0, ddof=1) / repetition.sequences**0.5,
         "unrepeated": repetition.unrepeated.mean(0),
@@ -42,7 +40,7 @@ def encode(corpus, repetition):
         "head": Column("head, in the model's order", "index from 0", head),
     }
     measures = {
-        name: Column(description, "0 to 1", np.ravel(found[name]), STEP)
+        name: Column(description, "0 to 1", np.ravel(values[name]), STEP)
         for name, description in MEASURES.items()
     }
     return columnar.encode({"heads": places | measures})

@@ -1,9 +1,12 @@
 """What a target token is to a token of a table: the classes that attention is divided among.
 
-A token of a cell has, of everything that it sees, its own cell and the cells above it in the same
-column; the names of columns; delimiters; all other cells; and the first token, which is a class of
-its own whatever it says. Every target is of one class.
+A token of a cell sees its own cell, the cells above it in the same column, all other cells, names
+of columns and delimiters. The first token is a class of its own, whatever it is. Every target
+belongs to exactly one class.
 """
+
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -16,18 +19,25 @@ CLASSES = {
     "other_cells": "every other cell",
     "other": "tokens that the tokenizer added, but for the first; and what goes to no token",
 }
-"""Name -> what it is, in the order in which figures list them."""
+"""Name of a class -> description, in the order of figures."""
 
 FIRST_ROW = 1
-"""Current tokens are those of cells from this row on (index from 0): above the row before it
-there is no cell of the same column."""
+"""Current tokens are those of cells from this row on (index from 0); cells of the row before have
+no cell above them."""
 
 
-def current_tokens(places):
+class Place(Protocol):
+    """What a token is, see `report.models.text.cells.TokenPlace`."""
+
+    role: str
+    row: int
+    column: int
+
+
+def current_tokens(places: Sequence[Place]) -> list[int]:
     """The tokens whose attention is divided: those of cells that have a cell above.
 
-    places: [T], objects with role, row and column, see `report.models.text.cells.TokenPlace`
-    returns: list of int
+    places: [T]
     """
     return [
         token
@@ -36,11 +46,12 @@ def current_tokens(places):
     ]
 
 
-def token_classes(places, current=None):
+def token_classes(places: Sequence[Place], current: Sequence[int] | None = None) -> np.ndarray:
     """The class of every target for some current tokens.
 
-    places: as of `current_tokens`; current: list of int, default: those of `current_tokens`. For a
-        token that is no part of a cell, all cells are other cells.
+    places: [T]
+    current: default: those of `current_tokens`. For a token outside the cells, all cells are
+        "other_cells"
     returns: int [current tokens, T], indices into `CLASSES`
     """
     current = current_tokens(places) if current is None else current
@@ -49,14 +60,14 @@ def token_classes(places, current=None):
     row, column = (np.array([getattr(p, name) for p in places]) for name in ("row", "column"))
     current = np.array(current, int)
     here, same = row[current, None], column[current, None] == column
-    found = np.full((len(current), len(places)), names.index("other"))
-    for name, is_one in (
+    classes = np.full((len(current), len(places)), names.index("other"))
+    for name, belongs in (
         ("header", role == "header"),
         ("delimiter", role == "delimiter"),
         ("other_cells", role == "value"),
         ("same_column", (role == "value") & same & (row < here)),
         ("own_cell", (role == "value") & same & (row == here)),
     ):
-        found[np.broadcast_to(is_one, found.shape)] = names.index(name)
-    found[:, 0] = names.index("first_token")
-    return found
+        classes[np.broadcast_to(belongs, classes.shape)] = names.index(name)
+    classes[:, 0] = names.index("first_token")
+    return classes

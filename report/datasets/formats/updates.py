@@ -1,4 +1,4 @@
-"""What each head of a layer adds to the hidden state, token by token (figures 7 to 10)."""
+"""What each head of a layer adds to the hidden state, token by token."""
 
 import numpy as np
 
@@ -8,20 +8,26 @@ from report.datasets.formats.columnar import Column
 RATIO_STEP = 0.0001
 
 CROWD = 0.8
-"""Fraction of the first-token points that the outlined region of figure 10 holds at each height."""
+"""Fraction of the first-token points that the outlined region holds at each height."""
 
 WINDOW = 15
-"""Tokens above and below that one point of the outline looks at."""
+"""Tokens above and below that count for one corner of the outline."""
 
 
-def encode(layer, magnitude, alignment, largest_target, raw=None):
+def encode(
+    layer: int,
+    magnitude: np.ndarray,
+    alignment: np.ndarray,
+    largest_target: np.ndarray,
+    raw: tuple[np.ndarray, np.ndarray] | None = None,
+) -> dict:
     """The table/1 dataset of one layer.
 
     magnitude: float [head, token], length of the update / length of the hidden state
     alignment: float [head, token], cosine of update and hidden state, in [-1, 1]
     largest_target: int [head, token]
-    raw: magnitude and alignment before a norm that stands between head and hidden state, for models
-        that have one; columns raw_magnitude and raw_alignment
+    raw: magnitude and alignment before the norm between head and hidden state, for models that have
+        one; they become the columns raw_magnitude and raw_alignment
     """
     heads, length = magnitude.shape
     head, token = np.divmod(np.arange(heads * length), length)
@@ -59,13 +65,15 @@ def _measures(magnitude, alignment, what):
     }
 
 
-def crowded_region(magnitude, token, first):
-    """Outline of the band in which the points crowd whose largest target is the first token.
+def crowded_region(
+    magnitude: np.ndarray, token: np.ndarray, first: np.ndarray
+) -> dict[str, list | np.ndarray]:
+    """Outline of the band that holds most points whose largest target is the first token.
 
     magnitude: float [points]; token: int [points]; first: bool [points]
-    returns: dict of order, magnitude, token [corners]: down along the lower quantiles of the
-        magnitude within a sliding window of tokens, up along the upper ones; empty when fewer
-        than 8 tokens have such a point. Token 0 is left out: it has no other target.
+    returns: order, magnitude and token [corners]: first along the lower quantiles of the magnitude
+        within a sliding window of tokens, then back along the upper ones. Empty if fewer than 8
+        tokens have such a point. Token 0 is left out: it has no other target
     """
     chosen = first & (token > 0)
     if len(np.unique(token[chosen])) < 8:

@@ -1,17 +1,20 @@
 """Which targets a current token may attend to, as a reader's browser knows it (no torch)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
 
-from report.errors import ReportError
+from report.datasets.damaged import damaged
+from report.datasets.formats.measured import Ranges
 
 
 @dataclass(frozen=True)
 class Visible:
     """The targets of every current token, from its first to its last (both included).
 
-    Arrays are in the order of the file: the visible cells row by row.
+    Files hold the visible cells row by row.
     """
 
     first: np.ndarray
@@ -20,20 +23,20 @@ class Visible:
     """int [T]: the current token itself in causal attention; T - 1 in an encoder."""
 
     @classmethod
-    def causal(cls, length, window=None):
+    def causal(cls, length: int, window: int | None = None) -> Visible:
         """Every token up to the current one, at most `window` of them."""
         last = np.arange(length)
         first = np.zeros(length, int) if window is None else np.maximum(last - window + 1, 0)
         return cls(first, last)
 
     @classmethod
-    def full(cls, length):
+    def full(cls, length: int) -> Visible:
         """Every token of the passage, as in an encoder."""
         return cls(np.zeros(length, int), np.full(length, length - 1))
 
     @classmethod
-    def of(cls, ranges, length):
-        """The same from any object with `first` and `last`, or from None, which is causal.
+    def of(cls, ranges: Ranges | None, length: int) -> Visible:
+        """The same from measured ranges, or from None, which is causal.
 
         raises: ReportError if a row is empty or leaves the passage
         """
@@ -41,46 +44,43 @@ class Visible:
             return cls.causal(length)
         first, last = np.asarray(ranges.first), np.asarray(ranges.last)
         if first.shape != (length,) or last.shape != (length,):
-            raise ReportError(
-                f"visible targets of {len(first)} and {len(last)} tokens, not of {length}; "
-                "delete the dataset and run `make site`."
-            )
+            raise damaged(f"visible targets of {len(first)} and {len(last)} tokens, not {length}")
         broken = (first < 0) | (first > last) | (last >= length)
         if broken.any():
             row = int(broken.argmax())
-            raise ReportError(
-                f"token {row} sees targets {first[row]} to {last[row]}; allowed is a range within "
-                f"0 to {length - 1}. Delete the dataset and run `make site`."
+            raise damaged(
+                f"token {row} sees targets {first[row]} to {last[row]}, not a range within 0 to "
+                f"{length - 1}"
             )
         return cls(first.astype(int), last.astype(int))
 
-    def as_json(self):
+    def as_json(self) -> dict[str, list[int]]:
         """As a dataset states it."""
         return {"first": self.first.tolist(), "last": self.last.tolist()}
 
-    def mask(self):
-        """bool [query, key], true where the current token may look."""
+    def mask(self) -> np.ndarray:
+        """bool [query, key], true where the current token may attend."""
         targets = np.arange(len(self.first))
         return (targets >= self.first[:, None]) & (targets <= self.last[:, None])
 
     @property
-    def count(self):
-        """How many cells are visible."""
+    def count(self) -> int:
+        """Number of visible cells."""
         return int((self.last - self.first + 1).sum())
 
     @property
-    def is_causal(self):
+    def is_causal(self) -> bool:
         """Whether every token sees exactly itself and all tokens before it."""
         return self.backward and bool((self.first == 0).all() and (self.last == self._own).all())
 
     @property
-    def backward(self):
+    def backward(self) -> bool:
         """Whether no token sees a later one."""
         return bool((self.last <= self._own).all())
 
     @property
-    def window(self):
-        """Most targets that a token sees, where a sliding window cuts the first off; else None."""
+    def window(self) -> int | None:
+        """Size of the sliding window: the most targets that a token sees; None without a window."""
         return int((self.last - self.first + 1).max()) if (self.first > 0).any() else None
 
     @property

@@ -1,1 +1,1 @@
-"""Reads the datasets of a study lazily: what figures and templates see."""
+"""Reads the datasets of an article lazily: what figures and templates see."""

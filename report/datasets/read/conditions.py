@@ -1,10 +1,13 @@
 """The datasets of an article that compares conditions, read lazily, one model or several."""
 
 import functools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
 from report.datasets.read.model import Measured
 from report.datasets.verify.conditions import decoded_received, verify_texts
@@ -12,8 +15,11 @@ from report.errors import ReportError
 from report.text import isolated
 
 
-def opened(paths, labels=()):
-    """`ConditionsStudy` of an article; paths: folders, one a model, which have their own names."""
+def opened(paths: Iterable[Path], labels: Sequence[str | None] = ()) -> "ConditionsStudy":
+    """The data of an article.
+
+    paths: folders, one a model; labels: not used, figures call models by their own names
+    """
     return ConditionsStudy([ModelConditions(path) for path in paths])
 
 
@@ -35,17 +41,17 @@ class ConditionText:
     positions: np.ndarray
     """[P of the first condition], the position of the same token here; -1 for none."""
     crossings: list[dict]
-    """Tokens over a boundary: prompt, token, text, before, after."""
+    """Tokens over the boundary of two segments: prompt, token, text, before, after."""
 
     @property
-    def new(self):
-        """The positions of the added segment, a range; empty if nothing was added."""
+    def new(self) -> range:
+        """The positions of the added segment; empty if nothing was added."""
         return self.segments.get(self.added, range(0))
 
-    def aligned(self, values):
-        """Values [P] of this condition over the positions of the first one; NaN for none."""
-        found = np.asarray(values, float)[self.positions]
-        return np.where(self.positions < 0, np.nan, found)
+    def aligned(self, values: np.ndarray) -> np.ndarray:
+        """Values [P] at the positions of the first condition; NaN where it has none here."""
+        chosen = np.asarray(values, float)[self.positions]
+        return np.where(self.positions < 0, np.nan, chosen)
 
 
 class ModelConditions(Measured):
@@ -61,35 +67,39 @@ class ModelConditions(Measured):
         return texts
 
     @property
-    def prompts(self):
-        """How many prompts the means are over."""
+    def prompts(self) -> int:
+        """Number of prompts that the means are over."""
         return self._texts["prompts"]
 
     @functools.cached_property
-    def conditions(self):
-        """list of `ConditionText`; the first is what the others are compared with."""
-        return [_text(each) for each in self._texts["conditions"]]
+    def conditions(self) -> list[ConditionText]:
+        """The conditions; the others are compared with the first."""
+        return [_text(content) for content in self._texts["conditions"]]
 
-    def condition(self, name):
-        """The `ConditionText` of that name; ReportError if there is none."""
-        for each in self.conditions:
-            if each.name == name:
-                return each
-        known = ", ".join(each.name for each in self.conditions)
+    def condition(self, name: str) -> ConditionText:
+        """The condition of that name; ReportError if there is none."""
+        for condition in self.conditions:
+            if condition.name == name:
+                return condition
+        known = ", ".join(condition.name for condition in self.conditions)
         raise ReportError(f"unknown condition {name!r}; this study has: {known}.")
 
     @functools.lru_cache(maxsize=256)  # noqa: B019 (one object an article, as long as the build)
-    def received(self, layer, head):
-        """What every position receives from a head (both from 0): dict of condition to dict of
-        reduction to (mean, standard error), each float [P]; errors NaN where one prompt has it.
+    def received(
+        self, layer: int, head: int
+    ) -> dict[str, dict[str, tuple[np.ndarray, np.ndarray]]]:
+        """What every position receives from a head: condition -> reduction -> (mean, error).
 
+        layer, head: indices from 0
+        returns: mean and standard error over prompts, each float [P]; an error is NaN where a
+            single prompt has the position
         raises: ReportError if the dataset is missing or broken
         """
         received = self._read(f"received/{layer}/{head}.json")
         if (received["layer"], received["head"]) != (layer, head):
-            raise ReportError(
+            raise damaged(
                 f"{self.path}: received/{layer}/{head}.json is of layer {received['layer']} head "
-                f"{received['head']}; delete it and run `make site`."
+                f"{received['head']}"
             )
         return decoded_received(received, self._texts)
 
@@ -98,17 +108,17 @@ class ModelConditions(Measured):
         return columnar.decode(self._read("effects.json"))
 
     @property
-    def effects(self):
-        """What added segments change, head by head: dict of column to array [rows].
+    def effects(self) -> dict[str, np.ndarray]:
+        """What added segments change, head by head: column -> array [rows].
 
         Columns: condition, rows ("mean" or "last"), layer, head, and lambda, total_variation and
-        affine_error, each with its standard error (lambda_error …); NaN where not known.
+        affine_error, each with its standard error (lambda_error …); NaN where unknown.
         """
         return self._effects["effects"]
 
     @property
-    def layer_effects(self):
-        """The same of the mean over a layer's heads; without the column head."""
+    def layer_effects(self) -> dict[str, np.ndarray]:
+        """The same for the mean over a layer's heads, without the column head."""
         return self._effects["layers"]
 
 
@@ -127,7 +137,7 @@ def _text(content):
         content["name"],
         isolated(content["label"]),
         content["tokens"],
-        {each["name"]: range(each["first"], each["last"] + 1) for each in content["segments"]},
+        {part["name"]: range(part["first"], part["last"] + 1) for part in content["segments"]},
         content["added"],
         np.asarray(content["counts"]),
         np.asarray(content["positions"], int),

@@ -1,4 +1,4 @@
-"""What the datasets of one model have in common, whatever kind of article they are of."""
+"""What the datasets of one model have in common, for every kind of article."""
 
 import functools
 from pathlib import Path
@@ -10,46 +10,45 @@ from report.text import all_isolated
 class Measured:
     """All datasets under one folder `site_src/datasets/<article>/<key>`, read lazily."""
 
-    def __init__(self, path):
+    def __init__(self, path: Path | str):
         self.path = Path(path)
         """Folder of the datasets."""
 
     @property
-    def address(self):
-        """Of its files below those of its article."""
+    def address(self) -> str:
+        """Its folder below those of the article, with a slash at the end."""
         return f"{self.path.name}/"
 
     @functools.cached_property
-    def manifest(self):
+    def manifest(self) -> dict:
         """The manifest/1 dataset: model, versions, self-check, corpus, files."""
         return all_isolated(store.read_manifest(self.path))
 
-    def _read(self, name):
+    def _read(self, name: str) -> dict:
         return store.read_measured(self.path, name, self.manifest)
 
     @property
-    def name(self):
-        """The model's name as titles have it: on the hub, without its owner."""
+    def name(self) -> str:
+        """The model's name in titles, without the owner that it has on the hub."""
         return self.manifest["model"]["name"].rpartition("/")[2]
 
     @property
-    def label(self):
+    def label(self) -> str:
         """What figures call it."""
         return self.name
 
     @property
-    def layers(self):
+    def layers(self) -> int:
         """Number of layers measured: all, or the first ones."""
         return self.manifest["model"]["layers_measured"]
 
     @property
-    def heads(self):
+    def heads(self) -> int:
         """Number of attention heads of a layer."""
         return self.manifest["model"]["num_attention_heads"]
 
     @property
-    def capabilities(self):
-        """What could be measured of this model, dict: "route", "terms", "probabilities",
-        "updates" ("raw", "effective" or None, see `PassageData.updates`), "rotary_terms", "reasons"
-        (of what is missing)."""
+    def capabilities(self) -> dict:
+        """What could be measured of this model: "route", "terms", "probabilities", "rotary_terms",
+        "updates" ("raw", "effective" or None) and the "reasons" for what is missing."""
         return self.manifest["model"]["capabilities"]

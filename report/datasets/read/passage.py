@@ -2,18 +2,27 @@
 
 import functools
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
+
+from report.datasets.damaged import damaged
 from report.datasets.formats import attention, columnar
+from report.datasets.formats.attention import DecodedAttention
+from report.datasets.formats.visible import Visible
 from report.datasets.read.model import Measured
 from report.errors import ReportError
 from report.text import isolated
 
 
-def opened(paths, labels=()):
-    """`PassageData` of an article about one model, `PassageModels` of one that compares several.
+def opened(
+    paths: Iterable[Path], labels: Sequence[str | None] = ()
+) -> "PassageData | PassageModels":
+    """The data of an article: `PassageModels` if it compares several models.
 
-    paths: folders, one a model; labels: what to call each, None: by its name
+    paths: folders, one a model; labels: what to call the models, None: by their names
     """
     models = [PassageData(path) for path in paths]
     return models[0] if len(models) == 1 else PassageModels(models, labels)
@@ -39,92 +48,89 @@ class PassageData(Measured):
     kind = "passage"
 
     @property
-    def models(self):
+    def models(self) -> list["PassageData"]:
         """Its one model: itself."""
         return [self]
 
     @functools.cached_property
-    def passage(self):
+    def passage(self) -> dict:
         """The passage/1 dataset: name, title, source, licence, language, tokens."""
-        read = self._read("passage.json")
-        return {
-            key: isolated(each) if isinstance(each, str) else each for key, each in read.items()
-        }
+        fields = self._read("passage.json").items()
+        return {key: isolated(value) if isinstance(value, str) else value for key, value in fields}
 
     @functools.cached_property
-    def tokens(self):
-        """list of `Token`, the passage in order."""
+    def tokens(self) -> list[Token]:
+        """The passage in order."""
         return [
             Token(index, t["id"], t["text"], t.get("label", t["text"]), t.get("special", False))
             for index, t in enumerate(self.passage["tokens"])
         ]
 
     @property
-    def length(self):
-        """Tokens of the passage, T."""
+    def length(self) -> int:
+        """Number of tokens of the passage, T."""
         return len(self.tokens)
 
     @functools.cached_property
-    def terms(self):
-        """The terms that every score is the sum of: dict of name to what its values belong to.
+    def terms(self) -> dict[str, str]:
+        """The terms that every score is the sum of: name -> what the values belong to.
 
         Names, in this order: content (always), bias, position, row_constant; or "score" alone, if
-        the scores of a layer could not be split.
-        Of position, "target_difference" is ALiBi and "cell" the rotation of RoPE; positions that
-        are learned are inside content, as for models without any.
+        the scores of a layer could not be split. A position term by "target_difference" is ALiBi,
+        one by "cell" the rotation of RoPE. Learned positions are part of content.
         """
-        found = {}
+        terms = {}
         for layer in range(self.layers):  # some models have layers without positions
-            found |= {name: term.per for name, term in self.attention(layer, 0).terms.items()}
-        if "score" in found:
-            return {"score": found["score"]}
-        return {name: found[name] for name in attention.TERMS if name in found}
+            terms |= {name: term.per for name, term in self.attention(layer, 0).terms.items()}
+        if "score" in terms:
+            return {"score": terms["score"]}
+        return {name: terms[name] for name in attention.TERMS if name in terms}
 
     @functools.cached_property
-    def causal(self):
+    def causal(self) -> bool:
         """True if no token sees a later one; False for an encoder."""
         return self.visible(0, 0).backward
 
     @functools.cached_property
-    def windows(self):
-        """Per layer, the most targets that a token sees through its sliding window, or None."""
+    def windows(self) -> list[int | None]:
+        """Per layer, the size of its sliding window in tokens, or None."""
         return [self.visible(layer, 0).window for layer in range(self.layers)]
 
-    def visible(self, layer, head):
-        """`Visible`: the targets that each current token may attend to in one head."""
+    def visible(self, layer: int, head: int) -> Visible:
+        """The targets that each current token may attend to in one head."""
         return self.attention(layer, head).visible
 
     @functools.lru_cache(maxsize=64)  # noqa: B019 (one PassageData an article, as long as the build)
-    def attention(self, layer, head):
-        """The `DecodedAttention` of one head.
+    def attention(self, layer: int, head: int) -> DecodedAttention:
+        """The attention of one head.
 
         raises: ReportError if the dataset is missing or broken
         """
         name = f"attention/{layer}/{head}.json"
-        found = attention.decode(self._read(name))
-        told = found.layer, found.head, len(found.score)
-        if told != (layer, head, self.length):
-            raise ReportError(
-                f"{self.path / name}: is of layer {told[0]} head {told[1]} and {told[2]} tokens, "
-                f"in a passage of {self.length}; delete it and run `make site`."
+        decoded = attention.decode(self._read(name))
+        length = len(decoded.score)
+        if (decoded.layer, decoded.head, length) != (layer, head, self.length):
+            raise damaged(
+                f"{self.path / name}: is of layer {decoded.layer} head {decoded.head} and {length} "
+                f"tokens, in a passage of {self.length}"
             )
-        return found
+        return decoded
 
     @functools.lru_cache(maxsize=64)  # noqa: B019
-    def updates(self, layer):
-        """Tables "points" and "region" of one layer: dict of table to dict of column to array.
+    def updates(self, layer: int) -> dict[str, dict[str, np.ndarray]]:
+        """Tables "points" and "region" of one layer: table -> column -> array.
 
         raises: ReportError for a model whose updates cannot be measured, or a missing dataset
         """
         if self.capabilities["updates"] is None:
             raise ReportError(
-                "the updates of this model cannot be measured; leave figures of them out."
+                "the updates of this model cannot be measured; leave out the figures of updates."
             )
         return columnar.decode(self._read(f"updates/{layer}.json"))
 
     @functools.cached_property
-    def head_statistics(self):
-        """Columns of the table "heads": dict of column to array [source x layer x head]."""
+    def head_statistics(self) -> dict[str, np.ndarray]:
+        """Table "heads": column -> array [source x layer x head]."""
         return columnar.decode(self._read("head_statistics.json"))["heads"]
 
 
@@ -134,32 +140,32 @@ class PassageModels:
     kind = "passage"
     address = ""
 
-    def __init__(self, models, labels=()):
+    def __init__(self, models: list[PassageData], labels: Sequence[str | None] = ()):
         self.models = models
-        """list of `PassageData`, in the order of the front matter."""
+        """In the order of the front matter."""
         labels = labels or [None] * len(models)
         own = [label or model.label for label, model in zip(labels, models, strict=True)]
         self.labels = _told_apart(own)
-        """What figures call each, list of str, no two the same."""
+        """What figures call the models, no two the same."""
         self.names = _told_apart([_address(label) for label in self.labels], "-{}")
-        """The same as addresses have it: small letters, digits and hyphens."""
+        """The same for addresses: small letters, digits and hyphens."""
 
     @property
-    def by_name(self):
-        """dict of name to `PassageData`."""
+    def by_name(self) -> dict[str, PassageData]:
+        """Name -> data of one model."""
         return dict(zip(self.names, self.models, strict=True))
 
 
-def _told_apart(labels, more=" ({})"):
-    """Labels with a number after those that came before."""
-    found = []
+def _told_apart(labels, suffix=" ({})"):
+    """Labels, no two the same: one that came before gets a number."""
+    unique = []
     for label in labels:
-        number, told = 1, label
-        while told in found:
+        number, numbered = 1, label
+        while numbered in unique:
             number += 1
-            told = label + more.format(number)
-        found.append(told)
-    return found
+            numbered = label + suffix.format(number)
+        unique.append(numbered)
+    return unique
 
 
 def _address(label):

@@ -1,22 +1,30 @@
-"""The datasets of one article, whatever its kind.
+"""The datasets of one article, whatever its kind."""
 
-What `open_study` gives has
-
-    kind        a module of `report.measuring.kinds` and of `report.findings`
-    models      list of objects with `manifest`, `layers`, `heads` and `capabilities`, one a model
-    address     of its files below datasets/<article>/: a folder with a slash, or ""
-"""
-
+from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
+from typing import Protocol
 
 from report.datasets import store
+from report.datasets.read.model import Measured
 
 
-def open_study(paths, labels=()):
+class StudyData(Protocol):
+    """What was measured for one article."""
+
+    kind: str
+    """Name of a module of `report.measuring.kinds` and of `report.findings`."""
+    models: list[Measured]
+    """One a model."""
+    address: str
+    """Of its files below datasets/<article>/: a folder with a slash at the end, or ""."""
+
+
+def open_study(paths: Sequence[Path], labels: Sequence[str | None] = ()) -> StudyData:
     """What was measured for one article.
 
     paths: folders of its datasets, one a model, as `report.measuring.run.datasets` names them
-    labels: what an article calls each of its models; None: by its name
+    labels: what the article calls its models; None: by their names
     raises: ReportError if a manifest is missing or damaged
     """
     kind = store.read_manifest(paths[0])["kind"]

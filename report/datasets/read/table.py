@@ -1,17 +1,20 @@
-"""The datasets of an article about a table: a passage, which is its CSV, and all renderings."""
+"""The datasets of an article about a table: its CSV as a passage, and all renderings."""
 
 import functools
+from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
 from report.datasets.formats import columnar, renderings
+from report.datasets.formats.renderings import RenderedTable
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
 from report.datasets.read.passage import PassageData
 from report.errors import ReportError
 
 
-def opened(paths):
-    """`TableData` of an article; paths: its one folder."""
+def opened(paths: Iterable[Path]) -> "TableData":
+    """The data of an article; paths: its single folder."""
     return TableData(*paths)
 
 
@@ -21,46 +24,49 @@ class TableData(PassageData):
     kind = "table"
 
     @functools.cached_property
-    def about(self):
+    def about(self) -> dict:
         """The renderings/1 dataset: table, columns, rows."""
         return self._read("renderings.json")
 
     @functools.cached_property
-    def renderings(self):
-        """dict of name to `RenderedTable`, in order."""
-        return {each.name: each for each in renderings.decode(self.about)}
+    def renderings(self) -> dict[str, RenderedTable]:
+        """Name -> rendering, in order."""
+        return {rendering.name: rendering for rendering in renderings.decode(self.about)}
 
     @functools.cached_property
-    def class_shares(self):
-        """Columns of the table "heads": dict of column to array."""
+    def class_shares(self) -> dict[str, np.ndarray]:
+        """Table "heads": column -> array [rows]."""
         return columnar.decode(self._read("class_shares.json"))["heads"]
 
     @functools.cached_property
-    def targets(self):
-        """The classes of targets that occur, names in the order of `CLASSES`."""
-        found = set(self.class_shares["target"].tolist())
-        return [name for name in CLASSES if name in found]
+    def targets(self) -> list[str]:
+        """Names of the classes of targets that occur, in the order of `CLASSES`."""
+        names = set(self.class_shares["target"].tolist())
+        return [name for name in CLASSES if name in names]
 
     @functools.cached_property
-    def current(self):
-        """Tokens of the passage whose attention is divided among the classes, list of int."""
+    def current(self) -> list[int]:
+        """Tokens of the passage whose attention is divided among the classes."""
         return current_tokens(self.first.tokens)
 
     @functools.cached_property
-    def classes(self):
-        """What every target is to every token of the passage, int [T, T], see `CLASSES`."""
+    def classes(self) -> np.ndarray:
+        """The class of every target for every token of the passage, int [T, T], see `CLASSES`."""
         return token_classes(self.first.tokens, range(self.length))
 
-    def shares(self, target, rendering):
-        """What every head gives to a class of targets, mean over current tokens: [layer, head]."""
+    def shares(self, target: str, rendering: str) -> np.ndarray:
+        """What every head gives to a class of targets, mean over current tokens: [layer, head].
+
+        raises: ReportError if the class or the rendering does not occur
+        """
         return self._column("probability", target, rendering)
 
-    def even(self, target, rendering):
-        """What even attention would give to a class, float [layer]."""
+    def even(self, target: str, rendering: str) -> np.ndarray:
+        """What even attention would give to a class, float [layer]; raises as `shares`."""
         return self._column("even", target, rendering)[:, 0]
 
     @property
-    def first(self):
+    def first(self) -> RenderedTable:
         """The `RenderedTable` that is the passage."""
         return next(iter(self.renderings.values()))
 
@@ -69,7 +75,7 @@ class TableData(PassageData):
         here = (table["target"] == target) & (table["rendering"] == rendering)
         if np.count_nonzero(here) != self.layers * self.heads:
             raise ReportError(
-                f"nothing is known of targets {target!r} in rendering {rendering!r}; targets: "
+                f"nothing was measured of targets {target!r} in rendering {rendering!r}; targets: "
                 f"{', '.join(self.targets)}; renderings: {', '.join(self.renderings)}."
             )
         return table[name][here].reshape(self.layers, self.heads)

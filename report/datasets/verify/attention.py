@@ -1,4 +1,4 @@
-"""What must hold of a shard beyond its schema: its numbers only fit together if none is lost."""
+"""What must hold of a shard beyond its schema: its numbers fit together only if none is lost."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ from report.datasets.formats import attention
 from report.errors import ReportError
 
 SUM_ERROR = 1e-4
-"""How far the probabilities of a row may be from adding up: the normalizers are rounded."""
+"""How far the sum of a row's probabilities may be off: the normalizers are rounded."""
 
 
-def verify(shard):
+def verify_attention(shard: dict) -> None:
     """Verify one attention/3 dataset.
 
     raises: ReportError if values are missing or too many, if the probabilities of a row do not add
-        up to what the sink leaves of 1, or if largest targets or markers do not fit what is visible
+        up to 1 less what the sink takes, or if targets or markers do not fit what is visible
     """
     where, ranks = f"layer {shard['layer']} head {shard['head']}", attention.RANKS
     decoded = attention.decode(shard)

@@ -1,17 +1,22 @@
-"""The datasets of a built site: every schema, checksum and number, and what fits together."""
+"""The datasets of a built site: every schema, checksum and number, and that all fit together."""
 
 from pathlib import Path
 
 from report import files
 from report.datasets import store
 from report.datasets.read.table import TableData
-from report.datasets.verify.attention import verify
+from report.datasets.verify.attention import verify_attention
 from report.datasets.verify.conditions import verify_effects, verify_received, verify_texts
 from report.datasets.verify.table import verify_table
 from report.errors import ReportError
 
 
-def check_datasets(folder, counts):
+def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
+    """What is wrong with the datasets of a built site, as phrases that begin with the file.
+
+    folder: of the site
+    counts: its entry "datasets" is raised by one a dataset
+    """
     problems = []
     for manifest_path in sorted(folder.glob("datasets/*/*/manifest.json")):
         try:
@@ -32,8 +37,8 @@ def check_datasets(folder, counts):
             where = path.relative_to(folder)
             if files.sha256(path) != facts["sha256"]:
                 problems.append(f"{where}: not the file that was measured")
-            found = _check_numbers(name, data, manifest, path.parents[name.count("/")])
-            problems += [f"{where}: {problem}" for problem in found]
+            wrong = _check_numbers(name, data, manifest, path.parents[name.count("/")])
+            problems += [f"{where}: {problem}" for problem in wrong]
             counts["datasets"] += 1
         there = {p.relative_to(manifest_path.parent) for p in manifest_path.parent.rglob("*.json")}
         listed = {Path(name) for name in [*manifest["files"], "manifest.json"]}
@@ -47,7 +52,7 @@ def check_datasets(folder, counts):
 
 
 def _check_table(path, folder):
-    """What is wrong with the datasets of a table, as a whole."""
+    """What does not fit together in the datasets of a table, as phrases."""
     try:
         verify_table(TableData(path))
     except ReportError as error:
@@ -56,12 +61,12 @@ def _check_table(path, folder):
 
 
 def _check_numbers(name, data, manifest, folder):
-    """What is wrong with the numbers of a dataset, besides its schema.
+    """What is wrong with the numbers of a dataset beyond its schema, as phrases.
 
     name: of its file in the folder of the datasets
     """
     verifying = {
-        "attention/3": _verify_attention,
+        "attention/3": _verify_shard,
         "conditions/1": lambda name, data, *_: verify_texts(data),
         "received/1": _verify_received,
     }
@@ -75,13 +80,13 @@ def _check_numbers(name, data, manifest, folder):
     return []
 
 
-def _verify_attention(name, shard, manifest, _):
+def _verify_shard(name, shard, manifest, _):
     _require_place(name, "attention", shard)
     if shard["tokens"] != manifest["passage"]["tokens"]:
         raise ReportError(
             f"has {shard['tokens']} tokens, the passage {manifest['passage']['tokens']}"
         )
-    verify(shard)
+    verify_attention(shard)
 
 
 def _verify_received(name, received, manifest, folder):

@@ -4,20 +4,20 @@ import numpy as np
 
 from report.datasets.formats import class_shares
 from report.datasets.formats.token_classes import CLASSES
+from report.datasets.read.table import TableData
 from report.errors import ReportError
 
 SUM_ERROR = len(CLASSES) * class_shares.STEP
-"""How far the classes of a head may be from adding up: each is rounded."""
+"""How far the sum over the classes of a head may be off: each share is rounded."""
 SHARE_ERROR = 0.002
-"""How far a share may be from that of the rounded probabilities of the attention files."""
+"""How far a share may be from the one computed from the attention files, which are rounded."""
 
 
-def verify_table(data):
+def verify_table(data: TableData) -> None:
     """Verify the datasets of one article about a table.
 
-    data: `TableData`
     raises: ReportError if tokens lie outside the table, if the classes of a head do not add up to
-        1, or if those of the first rendering are not what its attention files say
+        1, or if the shares of the first rendering do not follow from its attention files
     """
     rows, columns = data.about["rows"], len(data.about["columns"])
     for text in data.renderings.values():
@@ -49,9 +49,9 @@ def _verify_shares(data, name):
         given = data.shares(target, name)
         for layer, head in np.ndindex(data.layers, data.heads):
             probability = data.attention(layer, head).probability[data.current]
-            found = (probability * member).sum(1).mean()
-            if abs(found - given[layer, head]) > SHARE_ERROR:
+            computed = (probability * member).sum(1).mean()
+            if abs(computed - given[layer, head]) > SHARE_ERROR:
                 raise ReportError(
-                    f"rendering {name!r}: layer {layer} head {head} gives {found:.4f} to "
-                    f"{target}, and {given[layer, head]:.4f} is written down"
+                    f"rendering {name!r}: layer {layer} head {head} gives {computed:.4f} to "
+                    f"{target}, but the dataset says {given[layer, head]:.4f}"
                 )

@@ -1,32 +1,36 @@
-"""A folder of datasets being written: what is in it, for its manifest."""
+"""A folder of datasets being written, and its manifest."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 from report import files
 from report.datasets import store
+
+SCHEMA = "manifest/1"
 
 
 class Folder:
     """Writes datasets and remembers their sizes and checksums."""
 
-    def __init__(self, path):
+    def __init__(self, path: Path):
         self.path = path
-        self.files = {}
-        """dict of name to {"bytes", "sha256"}, as in a manifest."""
+        self.files: dict[str, dict] = {}
+        """Name -> {"bytes", "sha256"}, as in a manifest."""
 
-    def write(self, name, data):
+    def write(self, name: str, data: dict) -> None:
         """Write one dataset under a name such as "effects.json"; ReportError as `store.write`."""
         path = self.path / name
         store.write(path, data)
         self.files[name] = {"bytes": path.stat().st_size, "sha256": files.sha256(path)}
 
-    def write_manifest(self, facts):
-        """Write the manifest/1 dataset, after everything else.
+    def write_manifest(self, facts: dict) -> None:
+        """Write the manifest/1 dataset, after all other files.
 
-        facts: dict of its fields besides the day and the files
+        facts: its fields except for the day and the files
+        raises: ReportError as `store.write`
         """
         manifest = {
-            "schema": "manifest/1",
+            "schema": SCHEMA,
             **facts,
             "date": datetime.now(UTC).date().isoformat(),
             "files": self.files,

@@ -1,21 +1,39 @@
 """Turns the measurements of one article into its folder of datasets."""
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
 from report.datasets.formats import attention, fields, head_statistics, passage, updates
+from report.datasets.formats.measured import HeadStatistics, PassageMeasurement
 from report.datasets.write.folder import Folder
 
 
-def write_passage(folder, measured, provenance, progress=None):
-    """Write every dataset of an article into an empty folder; the manifest comes last.
+class Measured(Protocol):
+    """What was measured, see `report.measuring.kinds.passage`."""
 
-    measured: `report.measuring.kinds.passage.Measured`
-    provenance: dict of the manifest's fields that are not about the files themselves
+    passage: passage.Passage
+    tokens: Sequence[dict]
+    measurement: PassageMeasurement
+    corpus: HeadStatistics
+
+
+def write_passage(
+    folder: Path,
+    measured: Measured,
+    provenance: dict,
+    progress: Callable[[int, int], object] | None = None,
+) -> None:
+    """Write every dataset of an article into an empty folder, the manifest last.
+
+    provenance: the manifest's fields that are not about the files themselves
     progress: called with (done, total) after each layer
     raises: ReportError if a number is not finite, or the folder cannot be written
     """
     measurement = measured.measurement
     layers, heads = measurement.largest_targets.shape[:2]
     files, shards = Folder(folder), []
-    files.write("passage.json", passage.encode(measured.passage, measured.pieces))
+    files.write("passage.json", passage.encode(measured.passage, measured.tokens))
     sources = {"passage": measurement.statistics, "corpus": measured.corpus}
     files.write("head_statistics.json", head_statistics.encode(sources))
     for layer in range(layers):
@@ -24,10 +42,10 @@ def write_passage(folder, measured, provenance, progress=None):
         for head in range(heads):
             shard = attention_shard(measurement, layer, head)
             files.write(f"attention/{layer}/{head}.json", shard)
-        shards.append(shard)  # one a layer tells which fields there are
+        shards.append(shard)  # the heads of a layer have the same fields
         if progress:
             progress(layer + 1, layers)
-    read = {"name": measured.passage.name, "tokens": len(measured.pieces)}
+    read = {"name": measured.passage.name, "tokens": len(measured.tokens)}
     described = {"passage": read, "fields": fields.described(shards)}
     files.write_manifest(provenance | described)
 
@@ -45,8 +63,8 @@ def _updates(measurement, layer):
     )
 
 
-def attention_shard(measurement, layer, head):
-    """The attention/3 dataset of one head; measurement: `PassageMeasurement`."""
+def attention_shard(measurement: PassageMeasurement, layer: int, head: int) -> dict:
+    """The attention/3 dataset of one head; ReportError as `attention.encode`."""
     factors = measurement.factors[layer]
     return attention.encode(
         layer,
@@ -55,7 +73,9 @@ def attention_shard(measurement, layer, head):
         measurement.probability(layer, head),
         measurement.marker_count[layer, head],
         measurement.largest_targets[layer, head],
-        visible=measurement.visible(layer),
-        softcap=factors.softcap,
-        sink=None if factors.sink is None else float(factors.sink[head]),
+        attention.Softmax(
+            visible=measurement.visible(layer),
+            softcap=factors.softcap,
+            sink=None if factors.sink is None else float(factors.sink[head]),
+        ),
     )

@@ -1,14 +1,30 @@
 """Writes the datasets of a sweep: one small table a model."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from report.datasets.formats.measured import HeadStatistics, Repetition
 from report.datasets.formats.sweep import FILE, encode
 from report.datasets.write.folder import Folder
 
 
-def write_sweep(folder, measured, provenance, progress=None):
+class Measured(Protocol):
+    """What was measured, see `report.measuring.kinds.sweep`."""
+
+    corpus: HeadStatistics
+    repetition: Repetition
+
+
+def write_sweep(
+    folder: Path,
+    measured: Measured,
+    provenance: dict,
+    progress: Callable[[int, int], object] | None = None,
+) -> None:
     """Write what was measured of one model into an empty folder, the manifest last.
 
-    measured: `Measured` (see report.measuring.kinds.sweep)
-    provenance: dict of the manifest's fields that are not about the files themselves
+    provenance: the manifest's fields that are not about the files themselves
     progress: called with (done, total)
     raises: ReportError if a number is not finite, or the folder cannot be written
     """

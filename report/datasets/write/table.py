@@ -1,15 +1,34 @@
 """Turns what was measured of a table into its folder of datasets."""
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
 from report.datasets.formats import class_shares, fields, passage, renderings
+from report.datasets.formats.measured import PassageMeasurement
 from report.datasets.write.folder import Folder
 from report.datasets.write.passage import attention_shard
 
 
-def write_table(folder, measured, provenance, progress=None):
+class Measured(Protocol):
+    """What was measured, see `report.measuring.kinds.table`."""
+
+    table: renderings.Table
+    passage: passage.Passage
+    texts: Sequence[renderings.TableText]
+    measurement: PassageMeasurement
+    shares: Sequence[class_shares.Shares]
+
+
+def write_table(
+    folder: Path,
+    measured: Measured,
+    provenance: dict,
+    progress: Callable[[int, int], object] | None = None,
+) -> None:
     """Write every dataset of an article about a table into an empty folder, the manifest last.
 
-    measured: `Measured` (see report.measuring.kinds.table)
-    provenance: dict of the manifest's fields that are not about the files themselves
+    provenance: the manifest's fields that are not about the files themselves
     progress: called with (done, total) after each layer
     raises: ReportError if a number is not finite, or the folder cannot be written
     """
@@ -18,13 +37,14 @@ def write_table(folder, measured, provenance, progress=None):
     files, shards = Folder(folder), []
     files.write("passage.json", passage.encode(measured.passage, first.tokens))
     files.write("renderings.json", renderings.encode(measured.table, measured.texts))
-    shares = zip(measured.texts, measured.shares, strict=True)
-    files.write("class_shares.json", class_shares.encode({t.name: each for t, each in shares}))
+    names = [text.name for text in measured.texts]
+    shares = dict(zip(names, measured.shares, strict=True))
+    files.write("class_shares.json", class_shares.encode(shares))
     for layer in range(layers):
         for head in range(heads):
             shard = attention_shard(measurement, layer, head)
             files.write(f"attention/{layer}/{head}.json", shard)
-        shards.append(shard)  # one a layer tells which fields there are
+        shards.append(shard)  # the heads of a layer have the same fields
         if progress:
             progress(layer + 1, layers)
     read = {"name": measured.passage.name, "tokens": len(first.tokens)}

@@ -1,25 +1,27 @@
-"""The connection to a Ray cluster, and one sentence where there is none."""
+"""The connection to a Ray cluster, and one sentence if there is none."""
 
 import os
 import re
 import socket
+from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 
 from report.errors import ReportError, UsageError
 
 QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is reported to anybody
-    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # workers use the Python that is installed there
+    "RAY_USAGE_STATS_ENABLED": "0",  # no usage statistics
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",  # workers use the Python of their machine
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
-"""Environment that Ray reads when it is imported, where nothing else is said."""
+"""Defaults of environment variables that Ray reads when it is imported."""
 
 ADDRESS = re.compile(r"(?P<host>[^\s/:]+|\[[0-9a-fA-F:]+\]):(?P<port>\d{1,5})")
 ANSWERS = 10
-"""Seconds within which a machine has to answer; Ray itself would try for minutes."""
+"""Seconds within which a machine must answer; Ray itself would try for minutes."""
 
 
-def require_ray():
+def require_ray() -> ModuleType:
     """The module ray.
 
     raises: UsageError if it is not installed
@@ -39,22 +41,22 @@ def require_ray():
 
 
 @contextmanager
-def connected(address):
+def connected(address: str) -> Iterator[ModuleType]:
     """Within the context, this process is the driver of a Ray cluster; yields the module ray.
 
-    address: "auto" for the cluster that this machine belongs to, "local" for one that is started
-        here and ends with the context, or host:port
-    raises: ReportError if there is no such cluster
+    address: "auto" for the cluster that this machine belongs to, "local" for a cluster on this
+        machine that ends with the context, or host:port
+    raises: ReportError if there is no such cluster; UsageError if Ray is not installed
     """
     ray = require_ray()
     _require_answer(address)
     options = {"include_dashboard": False} if address == "local" else {}
     try:
         ray.init(address=address, log_to_driver=False, logging_level="critical", **options)
-    except Exception as error:  # of many kinds
+    except Exception as error:  # Ray raises many kinds
         said = " ".join(str(error).split())[:200].rstrip(".")
         raise _not_there(address, said) from error
-    # Ray tells on stdout of every worker that died; here the summary does. (Its debugger's switch.)
+    # Ray prints a line for every worker that died; the summary does that. (A debugger's switch.)
     ray._private.worker._worker_logs_enabled = False
     try:
         yield ray
@@ -62,25 +64,26 @@ def connected(address):
         ray.shutdown()
 
 
-def require_address(address):
+def require_address(address: str) -> re.Match | None:
     """The match of `ADDRESS`, or None for auto and local; UsageError for anything else."""
     if address in ("auto", "local"):
         return None
-    found = ADDRESS.fullmatch(address)
-    if not found or int(found["port"]) > 65535:
+    match = ADDRESS.fullmatch(address)
+    if not match or int(match["port"]) > 65535:
         raise UsageError(
             f"--ray {address!r} is no address; say auto, local, or host:port, such as 10.0.0.1:6379"
         )
-    return found
+    return match
 
 
 def _require_answer(address):
     """Stop for an address where nothing listens."""
-    found = require_address(address)
-    if found is None:
+    match = require_address(address)
+    if match is None:
         return
+    host, port = match["host"].strip("[]"), int(match["port"])
     try:
-        socket.create_connection((found["host"].strip("[]"), int(found["port"])), ANSWERS).close()
+        socket.create_connection((host, port), ANSWERS).close()
     except OSError as error:
         raise _not_there(address, error.strerror or str(error)) from error
 

@@ -1,25 +1,32 @@
-"""Gives pieces to workers, adds up what comes back; stands in for `report.measuring.run.alone`."""
+"""Gives pieces to workers and adds up their results, in place of `report.measuring.run.alone`."""
 
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from queue import Queue
+from types import ModuleType
+from typing import Any
 
 from report.errors import ReportError
 from report.measuring.cluster.connection import connected, require_address, require_ray
-from report.measuring.cluster.scheduling import Schedule
+from report.measuring.cluster.scheduling import Attempt, Schedule
 from report.measuring.cluster.summary import Summary
-from report.measuring.cluster.workforce import LostError, Workforce
-from report.measuring.run import preset_of
+from report.measuring.cluster.worker import Answer
+from report.measuring.cluster.workforce import LostError, Member, Workforce
+from report.measuring.kinds import Announce, Progress
+from report.measuring.pieces import Result, Task
+from report.measuring.plan import preset_of
+from report.measuring.run import Measurer
 from report.models.find import known
 
 TURN = 0.5
-"""Seconds that are waited for news at a time."""
+"""Seconds to wait for answers before the next look at idle workers and progress."""
 
 
 @contextmanager
-def on_cluster(address):
-    """Within the context, the function that it yields measures on a cluster, as `alone` does here.
+def on_cluster(address: str) -> Iterator[Measurer]:
+    """Within the context, the function that it yields measures on a cluster.
 
     address: as for `connection.connected`; the connection is made when it is first needed
     raises: UsageError if Ray is not installed or that is no address; ReportError if there is no
@@ -28,22 +35,24 @@ def on_cluster(address):
     require_ray()
     require_address(address)
     with ExitStack() as stack:
-        opened = []
+        modules = []  # ray, once it is connected
 
-        def run(tasks, progress, announce):
-            if tasks and not opened:
-                opened.append(stack.enter_context(connected(address)))
+        def measure(tasks, progress, announce):
+            if tasks and not modules:
+                modules.append(stack.enter_context(connected(address)))
             if tasks:
-                yield from Driver(opened[0], tasks, progress, announce).run()
+                yield from Driver(modules[0], tasks, progress, announce).run()
 
-        yield run
+        yield measure
 
 
 class Driver:
     """One run: the tasks of one article."""
 
-    def __init__(self, ray, tasks, progress, announce):
-        """arguments as of `report.measuring.run.alone`"""
+    def __init__(
+        self, ray: ModuleType, tasks: dict[int, Task], progress: Progress, announce: Announce
+    ):
+        """tasks, progress, announce: as of `report.measuring.run.alone`"""
         self.ray, self.tasks, self.progress, self.announce = ray, tasks, progress, announce
         first = next(iter(tasks.values()))
         self.spec = first.cluster
@@ -52,10 +61,11 @@ class Driver:
         self.summary = Summary(self.force.shares)
         self.said, self.stopped, self.finished = set(), threading.Event(), Queue()
 
-    def run(self):
-        """Measure everything, models at the same time; yields as `alone` does.
+    def run(self) -> Iterator[tuple[int, Any, dict]]:
+        """Measure all models at the same time; yields as `alone` does.
 
-        Workers go on while what is yielded is being written.
+        Workers go on while a yielded result is being written.
+        raises: ReportError if a model, a text or the cluster fails
         """
         for task in self.tasks.values():
             if preset := preset_of(task.source):
@@ -64,13 +74,13 @@ class Driver:
         thread.start()
         failed = []
         try:
-            while (found := self.finished.get()) is not None:
-                if isinstance(found, ReportError):
-                    failed.append(found)
-                elif isinstance(found, BaseException):
-                    raise found
+            while (item := self.finished.get()) is not None:
+                if isinstance(item, ReportError):
+                    failed.append(item)
+                elif isinstance(item, BaseException):
+                    raise item
                 else:
-                    yield found
+                    yield item
         finally:
             self.stopped.set()
             thread.join()
@@ -80,7 +90,7 @@ class Driver:
             raise failed[0]
 
     def _whole(self):
-        """All of the run, in a thread of its own; what it finds is put into `finished`."""
+        """The whole run, in a thread of its own; results and errors are put into `finished`."""
         began = time.perf_counter()
         try:
             self._measure()
@@ -97,9 +107,9 @@ class Driver:
         unfinished = set(self.tasks)
         self._give(references)
         while unfinished and not self.stopped.is_set():
-            found = [self._hear(member) for member in self.force.heard(TURN)]
-            self._give(references)  # before what was found is counted: nobody waits for that
-            for attempt, result in filter(None, found):
+            results = [self._hear(member) for member in self.force.heard(TURN)]
+            self._give(references)  # before the results are counted, so that no worker waits
+            for attempt, result in filter(None, results):
                 self._count(attempt, result)
             for number in unfinished - set(self.schedule.open):
                 unfinished.remove(number)
@@ -107,7 +117,7 @@ class Driver:
             self.progress("Measuring", *self.schedule.progress)
 
     def _give(self, references):
-        """A piece for every idle worker; more workers where there is room."""
+        """Give a piece to every idle worker, and start more workers if there is room."""
         for member in self.force.idle:
             attempt = self.schedule.next(member.held, self.force.held())
             if attempt is not None:
@@ -115,8 +125,8 @@ class Driver:
         if not self.force.idle and self.schedule.waits:
             self.force.fill(self.schedule.at_most)
 
-    def _hear(self, member):
-        """(`Attempt`, `Result`) of a worker that was heard of, or None if it brought nothing."""
+    def _hear(self, member: Member) -> tuple[Attempt, Result] | None:
+        """The attempt and result of a worker that was heard of, or None if it has no result."""
         attempt = member.attempt
         try:
             answer = self.force.answer(member)
@@ -127,7 +137,7 @@ class Driver:
         if answer is None:  # it has started
             return None
         member.attempt = None
-        self._note(member, attempt, answer)
+        self._note(member, answer)
         if answer.result is None:
             if answer.broken:
                 self.force.dismiss(member)
@@ -144,8 +154,8 @@ class Driver:
         if not self.schedule.lost(attempt, reason, blamed, divisible):
             raise ReportError(reason)
 
-    def _note(self, member, attempt, answer):
-        """Write down what a worker did, and pass on what it said, once."""
+    def _note(self, member: Member, answer: Answer):
+        """Record what a worker did, and announce each of its sentences once."""
         share = member.share
         share.device = answer.device or share.device
         share.load += answer.seconds.get("load", 0.0)
@@ -161,5 +171,5 @@ class Driver:
     def _finish(self, number):
         try:
             self.finished.put((number, *self.schedule.gathered[number].finished()))
-        except ReportError as error:  # of one model; the others go on
+        except ReportError as error:  # of this model; the others go on
             self.finished.put(error)

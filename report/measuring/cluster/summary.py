@@ -13,50 +13,50 @@ class Share:
     texts: int = 0
     tokens: int = 0
     load: float = 0.0
-    """Until a model was there, its self-check aside."""
+    """Loading the model, without its self-check."""
     forward: float = 0.0
-    """Running texts and measuring them, the self-check included."""
+    """Running the model and measuring, with the self-check."""
     there: float = 0.0
     """From its start to its end."""
     lost: bool = False
     """Whether it died."""
 
     @property
-    def waiting(self):
-        """For work, or for what it found to arrive."""
+    def waiting(self) -> float:
+        """Seconds of waiting for work, or for results to arrive."""
         return max(self.there - self.load - self.forward, 0.0)
 
     @property
-    def speed(self):
-        """Tokens a second while it measured."""
+    def speed(self) -> float:
+        """Tokens a second while it was measuring."""
         return self.tokens / self.forward if self.forward else 0.0
 
 
 @dataclass
 class Summary:
-    """What all workers did, those that died included."""
+    """What all workers did, also those that died."""
 
-    shares: list = field(default_factory=list)
+    shares: list[Share] = field(default_factory=list)
     seconds: float = 0.0
-    """From the first worker asked for to the last result."""
+    """From the request for the first worker to the last result."""
     merging: float = 0.0
-    """In the driver: adding up results and writing them."""
+    """Adding up results and writing them, in the driver."""
     again: int = 0
     """How often a piece was tried again."""
 
     @property
-    def lines(self):
-        """What the command line says, list of str."""
+    def lines(self) -> list[str]:
+        """The table and the sentence that the command line prints."""
         rows = [("worker", "device", "texts", "tokens", "tokens/s", "load", "forward", "waiting")]
-        for each in self.shares:
+        for share in self.shares:
             rows.append(
                 (
-                    f"{each.host}, process {each.pid}{', lost' if each.lost else ''}",
-                    each.device or "-",
-                    f"{each.texts:,}",
-                    f"{each.tokens:,}",
-                    f"{each.speed:,.0f}",
-                    *(f"{value:,.1f} s" for value in (each.load, each.forward, each.waiting)),
+                    f"{share.host}, process {share.pid}{', lost' if share.lost else ''}",
+                    share.device or "-",
+                    f"{share.texts:,}",
+                    f"{share.tokens:,}",
+                    f"{share.speed:,.0f}",
+                    *(f"{value:,.1f} s" for value in (share.load, share.forward, share.waiting)),
                 )
             )
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -72,6 +72,6 @@ class Summary:
 
 
 def _padded(row, widths):
-    """Cells of a row as wide as their columns: names to the left, numbers to the right."""
+    """Cells of a row as wide as their columns: names aligned left, numbers right."""
     for place, (cell, width) in enumerate(zip(row, widths, strict=True)):
         yield cell.ljust(width) if place < 2 else cell.rjust(width)

@@ -1,4 +1,4 @@
-"""What runs on a machine of the cluster: holds one model at a time and measures pieces with it."""
+"""What runs on a machine of the cluster: it holds one model and measures pieces with it."""
 
 import os
 import socket
@@ -7,52 +7,53 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from report.errors import ReportError
-from report.measuring import key as keys
 from report.measuring import kinds
 from report.measuring.changes import changes
-from report.measuring.pieces import measure_piece
+from report.measuring.key import determined_by, version
+from report.measuring.kinds import Announce
+from report.measuring.pieces import Piece, Result, Task, measure_piece
+from report.models.find.names import Source
 
 NAMED = ("model", "code", "libraries")
-"""Parts of a key that a worker computes for itself, as they are of its machine."""
+"""Parts of a key that depend on the machine, so that each worker computes its own."""
 
 
 @dataclass
 class Answer:
-    """What a worker says of one piece."""
+    """What a worker answers about one piece."""
 
-    result: object = None
-    """`Result`, or None if there is none."""
+    result: Result | None = None
     error: str = ""
-    """Why there is none."""
+    """Why there is no result."""
     broken: bool = False
-    """Whether the process may be unfit for more: an error that nobody expected, or no memory."""
+    """Whether the process may be unable to go on: an unexpected error, or no memory left."""
     unfit: bool = False
     """Whether the model could not be loaded there."""
-    said: list = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
     """Sentences for the command line."""
-    seconds: dict = field(default_factory=dict)
-    """"load" and "forward"."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Under "load" and "forward"."""
     device: str = ""
     """Names of the devices that the model is on."""
 
 
 class Worker:
-    """An actor. It is told of a task once and keeps its model until another task comes."""
+    """An actor. It loads the model of a task once, and keeps it until it gets another task."""
 
-    def __init__(self, threads, gpus):
-        """threads: that torch computes with; gpus: how many Ray gives it"""
+    def __init__(self, threads: int, gpus: float):
+        """threads: for torch; gpus: how many Ray gives it"""
         self.threads, self.gpus = threads, gpus
         self.number = self.loaded = self.task = None
 
-    def about(self):
-        """dict of where it runs: "node" (its id), "host", "pid"."""
+    def about(self) -> dict:
+        """Where it runs: "node" (its id), "host", "pid"."""
         import ray
 
         node = ray.get_runtime_context().get_node_id()
         return {"node": node, "host": socket.gethostname(), "pid": os.getpid()}
 
-    def measure(self, number, task, piece):
-        """Measure a `Piece` of a `Task` with that number: `Answer`, never an exception."""
+    def measure(self, number: int, task: Task, piece: Piece) -> Answer:
+        """Measure a piece of the task with that number; errors are in the answer, never raised."""
         answer = Answer(unfit=True)
         try:
             began = time.perf_counter()
@@ -72,12 +73,12 @@ class Worker:
             answer.seconds["forward"] = time.perf_counter() - began
         except ReportError as error:
             answer.error, answer.broken = str(error), str(error).startswith("out of memory")
-        except Exception as error:  # a defect here or in a library: one sentence for the reader
+        except Exception as error:  # a defect here or in a library, as one sentence
             answer.error, answer.broken = f"{type(error).__name__}: {error}".split("\n")[0], True
         return answer
 
-    def _take(self, number, task, announce):
-        """Load the model of a task, in place of the one before."""
+    def _take(self, number: int, task: Task, announce: Announce):
+        """Load the model of a task in place of the present one."""
         self.number = self.loaded = self.task = None
         try:
             from report.models.load import load, placement
@@ -104,10 +105,10 @@ class Worker:
         return wanted
 
 
-def _here(source):
-    """A model where it is on this machine.
+def _here(source: Source) -> Source:
+    """A model with the folder that it has on this machine.
 
-    raises: ReportError if it was a folder that is not here
+    raises: ReportError if it is a folder that is not on this machine
     """
     from report.models.find import names
 
@@ -122,10 +123,10 @@ def _here(source):
 
 
 def _require_same(source, task):
-    """Stop where model, code or libraries are not those that the key of the datasets names."""
-    here = keys.determined_by(source, task.kind, {}, task.parts["settings"])
+    """Stop if model, code or libraries differ from those in the key of the datasets."""
+    here = determined_by(source, task.kind, {}, task.parts["settings"])
     kept = {name: value for name, value in task.parts.items() if name not in NAMED}
-    libraries = {name: keys.version(name) for name in task.parts["libraries"]}
+    libraries = {name: version(name) for name in task.parts["libraries"]}
     here = kept | {name: here[name] for name in NAMED} | {"libraries": libraries}
     different = changes(task.parts, here)
     if different:

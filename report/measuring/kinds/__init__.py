@@ -1,36 +1,96 @@
 """The kinds of article: what each is measured on, how, and into which datasets.
 
-A kind is a module of this folder, with
-
-    inputs(wanted) -> object             what a front matter names, read and checked
-    parts(inputs, before=None) -> dict   what of it the datasets depend on, for their key; what is
-                                         not on this machine counts as in earlier `before`
-    words(inputs) -> list                the options of a command that names the same inputs
-    measure(loaded, inputs, progress, announce) -> (measured, facts)
-                                         one run; facts are entries of the manifest
-or, where texts of a corpus may be measured apart from each other and on other machines, instead of
-`measure`, see report/measuring/pieces.py,
-
-    measure_shard(loaded, inputs, piece, progress, announce) -> (own, tally)
-                                         some texts, and perhaps what is measured once a model
-    joined(inputs, own, tally) -> (measured, facts)
-
-and
-
-    write(folder, measured, provenance, progress)
-                                         the datasets, the manifest last
-
-`wanted` is a `report.study.front_matter.FrontMatter`, `loaded` a
-`report.models.load.load.LoadedModel`; `announce` is called with a sentence about what is read. Only
-`measure` may need torch, and imports it when called.
+A kind is a module of this folder that has the functions of `RunKind` or of `CorpusKind`. Only
+`measure` and `measure_batch` may need torch, and import it when they are called.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from report.measurements.tally import Tally
+    from report.measuring.pieces import Piece
+    from report.models.load.load import LoadedModel
+    from report.study.front_matter import FrontMatter
 
 SOMEWHERE = "path/to"
 """Stands in a command for the folders of a model or passage of the reader's own."""
 
+Progress = Callable[[str, int, int], object]
+"""Called with what is being done, how much is done, and how much there is."""
 
-def kind(name):
+Announce = Callable[[str], object]
+"""Called with a sentence for the reader, e.g. about what will be read."""
+
+
+class Kind(Protocol):
+    """What every kind of article has. `inputs` is of a class of the kind's own."""
+
+    def inputs(self, wanted: FrontMatter) -> Any:
+        """What the front matter names, read and checked; ReportError if it cannot be read."""
+
+    def parts(self, inputs: Any, before: dict | None = None) -> dict:
+        """What the datasets depend on, for their key.
+
+        before: the same of earlier datasets, which inputs that are not on this machine count as
+        """
+
+    def words(self, inputs: Any) -> list[str]:
+        """The options of a command that names the same inputs."""
+
+    def write(
+        self,
+        folder: Path,
+        measured: Any,
+        provenance: dict,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None:
+        """Write the datasets, the manifest last.
+
+        provenance: the manifest's fields that are not about the files
+        raises: ReportError if a number is not finite, or the folder cannot be written
+        """
+
+
+class RunKind(Kind, Protocol):
+    """A kind that is measured in one run."""
+
+    def measure(
+        self, loaded: LoadedModel, inputs: Any, progress: Progress, announce: Announce
+    ) -> tuple[Any, dict]:
+        """What `write` takes, and entries of the manifest; ReportError if it cannot be measured."""
+
+
+class CorpusKind(Kind, Protocol):
+    """A kind that reads a corpus, whose texts may be measured apart; see `pieces`."""
+
+    def measure_batch(
+        self,
+        loaded: LoadedModel,
+        inputs: Any,
+        piece: Piece,
+        progress: Progress,
+        announce: Announce,
+    ) -> tuple[Any, Tally]:
+        """The per-model part, None if the piece has none, and the sums over the piece's texts.
+
+        raises: ReportError if the per-model part cannot be measured; the tally says which texts
+            failed
+        """
+
+    def joined(self, inputs: Any, own: Any, tally: Tally) -> tuple[Any, dict]:
+        """What `write` takes, and entries of the manifest.
+
+        own: the per-model part; tally: the sums over all texts
+        raises: ReportError if no text was measured
+        """
+
+
+def kind(name: str) -> RunKind | CorpusKind:
     """The module of a kind, by `FrontMatter.kind`."""
     return import_module(f"report.measuring.kinds.{name}")

@@ -1,87 +1,104 @@
 """Articles that compare conditions: prompts as they are, and with one segment changed."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from report.datasets.write.conditions import write_conditions as write  # noqa: F401 (a kind has it)
+from report.datasets.write.conditions import write_conditions
 from report.inputs import fillers
-from report.inputs.conditions import FILLER, Segment, question_prompt
-from report.inputs.prompts import prompts
-from report.measuring import key as keys
+from report.inputs.conditions import FILLER, Condition, Segment, question_prompt
+from report.inputs.prompts import Prompts, prompts
+from report.measuring.key import hashed
+from report.measuring.kinds import Announce, Progress
+
+if TYPE_CHECKING:
+    from report.inputs.specs import ConditionSpec
+    from report.measurements.conditions import ConditionStatistics
+    from report.models.load.load import LoadedModel
+    from report.study.front_matter import FrontMatter
+
+write = write_conditions
 
 TIMES = 55
 """How often a filler is repeated unless a study says otherwise."""
 WORDS = 4000
-"""Words of the vocabulary, at most, that random tokens are drawn from."""
+"""Most words of the vocabulary that random tokens are drawn from."""
 
 
 @dataclass(frozen=True)
 class Inputs:
     """What is read."""
 
-    prompts: object
-    """`Prompts`: name, title, source, licence, system, questions."""
-    specs: tuple
-    """Of `ConditionSpec`, see `report.inputs.specs`; the others are compared with the first."""
+    prompts: Prompts
+    specs: tuple[ConditionSpec, ...]
+    """The conditions; the others are compared with the first."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """What `write_conditions` turns into files."""
 
-    conditions: list
-    """Of `ConditionStatistics`, see report.measurements.conditions; in the order of the study."""
+    conditions: Sequence[ConditionStatistics]
+    """In the order of the study."""
 
 
-def inputs(wanted):
+def inputs(wanted: FrontMatter) -> Inputs:
     """The prompts and their conditions; ReportError if the prompts cannot be read."""
     return Inputs(prompts(wanted.prompts), tuple(wanted.conditions))
 
 
-def parts(inputs, before=None):
+def parts(inputs: Inputs, before: dict | None = None) -> dict:
     """What the datasets depend on."""
     return {
-        "prompts": keys.hashed(asdict(inputs.prompts)),
+        "prompts": hashed(asdict(inputs.prompts)),
         "conditions": [spec.model_dump(exclude_defaults=True) for spec in inputs.specs],
     }
 
 
-def words(inputs):
-    """Options of a command: none, the article names its prompts and conditions itself."""
+def words(inputs: Inputs) -> list[str]:
+    """No options: the article names its prompts and conditions itself."""
     return []
 
 
-def measure(loaded, inputs, progress, announce):
+def measure(
+    loaded: LoadedModel, inputs: Inputs, progress: Progress, announce: Announce
+) -> tuple[Measured, dict]:
     """Run a model over every question of the prompts under every condition.
 
-    returns: (`Measured`, dict of the manifest's prompts)
+    returns: what was measured, and the manifest's prompts
+    raises: ReportError if a filler of a wanted length cannot be found, or a prompt is too long
     """
     from report.models.load.memory import enough_memory
     from report.models.measure.conditions import measure_conditions
     from report.models.partial.model import announce_bytes
     from report.models.text.segments import segmented
 
-    found = conditions(loaded, inputs)
-    texts = [segmented(loaded, each.segments).token_ids for prompt in found for each in prompt]
+    questions = conditions(loaded, inputs)
+    every = chain.from_iterable(questions)
+    texts = [segmented(loaded, condition.segments).token_ids for condition in every]
     announce_bytes(loaded, [*chain.from_iterable(texts)], announce)
     with enough_memory(f"measuring prompts of {max(map(len, texts))} tokens"):
-        statistics = measure_conditions(loaded, found, lambda *n: progress("Measuring", *n))
+        statistics = measure_conditions(loaded, questions, lambda *n: progress("Measuring", *n))
     read = inputs.prompts
     facts = {key: getattr(read, key) for key in ("name", "title", "source", "licence", "system")}
-    counts = {"texts": len(found), "tokens": sum(map(len, texts))}
+    counts = {"texts": len(questions), "tokens": sum(map(len, texts))}
     return Measured(statistics), {
-        "token_ids_sha256": keys.hashed([list(ids) for ids in texts]),
+        "token_ids_sha256": hashed([list(ids) for ids in texts]),
         "prompts": facts | {"question": read.questions[0]} | counts,
     }
 
 
-def conditions(loaded, inputs):
-    """Every question under every condition: list of lists of `Condition`.
+def conditions(loaded: LoadedModel, inputs: Inputs) -> list[list[Condition]]:
+    """Every question under every condition.
 
-    The new segments are made for the first question and are the same in all of them.
-    raises: ReportError if one of a wanted number of tokens cannot be found
+    The new segments are made for the first question, and are the same for all questions.
+    raises: ReportError if a segment of a wanted number of tokens cannot be found
     """
-    plain = [question_prompt(inputs.prompts.system, each) for each in inputs.prompts.questions]
+    system, questions = inputs.prompts.system, inputs.prompts.questions
+    plain = [question_prompt(system, question) for question in questions]
     new = _new_texts(loaded, plain[0], inputs.specs)
     return [
         [_changed(prompt, spec, new.get(spec.name)) for spec in inputs.specs] for prompt in plain
@@ -89,34 +106,37 @@ def conditions(loaded, inputs):
 
 
 def _changed(prompt, spec, text):
-    """The `Condition` of a prompt; text: of its new segment, if it has one."""
-    said = {"name": spec.name, "label": spec.label or spec.name}
+    """A prompt under a condition.
+
+    spec: `ConditionSpec`; text: of the new segment, if the condition has one
+    """
+    names = {"name": spec.name, "label": spec.label or spec.name}
     if spec.before:
-        return prompt.inserted(Segment(FILLER, text), spec.before, **said)
+        return prompt.inserted(Segment(FILLER, text), spec.before, **names)
     if spec.replace:
-        return prompt.replaced(Segment(spec.replace, text), **said)
+        return prompt.replaced(Segment(spec.replace, text), **names)
     if spec.remove:
-        return prompt.without(spec.remove, **said)
-    return replace(prompt, **said)
+        return prompt.without(spec.remove, **names)
+    return replace(prompt, **names)
 
 
 def _new_texts(loaded, prompt, specs):
-    """dict of condition name to the text of its new segment."""
-    made = [spec for spec in specs if spec.before or spec.replace]
-    found, lengths = {}, {}
-    for spec in sorted(made, key=lambda spec: spec.like is not None):  # like others: after them
+    """Name of a condition -> text of its new segment."""
+    adding = [spec for spec in specs if spec.before or spec.replace]
+    texts, lengths = {}, {}
+    for spec in sorted(adding, key=lambda spec: spec.like is not None):  # `like` needs a length
         count = _counting(loaded, prompt, spec)
         text = _text(loaded, spec, count, lengths.get(spec.like, spec.tokens))
-        found[spec.name] = text if spec.kind == "text" else f"{text}\n"
+        texts[spec.name] = text if spec.kind == "text" else f"{text}\n"
         lengths[spec.name] = count(text)
-    return found
+    return texts
 
 
 def _counting(loaded, prompt, spec):
-    """A function from a text to the tokens that it has as the new segment of a prompt."""
+    """A function from a text to its number of tokens as the new segment of a prompt."""
     from report.models.text.segments import segmented
 
-    # of what is only tried, none is too long
+    # a candidate may be longer than the model's context
     unlimited = replace(loaded, identity=loaded.identity | {"context": None})
 
     def count(text):

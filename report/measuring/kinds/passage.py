@@ -1,57 +1,64 @@
 """Articles about one passage: every head on every token of it, and statistics over a corpus."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from report.datasets.write.passage import write_passage as write  # noqa: F401 (a kind has it)
+from report.datasets.write.passage import write_passage
 from report.errors import ReportError
 from report.inputs import corpora, rows
-from report.inputs.passages import SUFFIXES, corpus, passage
-from report.measuring import key as keys
-from report.measuring.kinds import SOMEWHERE
+from report.inputs.passages import SUFFIXES, Passage, corpus, passage
+from report.measuring.key import hashed
+from report.measuring.kinds import SOMEWHERE, Announce, Progress
+
+if TYPE_CHECKING:
+    from report.measurements.head_statistics import HeadStatistics
+    from report.measurements.passage import PassageMeasurement
+    from report.measurements.tally import Tally
+    from report.measuring.pieces import Piece
+    from report.models.load.load import LoadedModel
+    from report.study.front_matter import FrontMatter
+
+write = write_passage
 
 
 @dataclass(frozen=True)
 class Inputs:
     """What is read."""
 
-    passage: object
-    """`Passage`: name, title, source, licence, text."""
-    corpus: object
-    """`Corpus`, see report.inputs.corpora."""
+    passage: Passage
+    corpus: corpora.Corpus
     name: str
-    """The passage's name or path, as the front matter gives it; "" if it is spelt out there."""
+    """The passage's name or path in the front matter; "" if the text is spelt out there."""
     chat: bool
     """Whether the passage is put into the model's chat template."""
 
 
 @dataclass(frozen=True)
 class OfPassage:
-    """What was measured on the passage."""
+    """What was measured on the passage: the per-model part."""
 
-    pieces: Sequence[dict]
-    """One dict a token: id, text, perhaps bytes and special."""
+    tokens: Sequence[dict]
+    """Each with "id" and "text", perhaps "bytes" and "special"."""
     token_ids_sha256: str
-    measurement: object
-    """`PassageMeasurement`, see report.measurements.passage."""
+    measurement: PassageMeasurement
 
 
 @dataclass(frozen=True)
 class Measured:
     """What `write_passage` turns into files."""
 
-    passage: object
-    """`Passage`: name, title, source, licence, text."""
-    pieces: Sequence[dict]
-    """One dict a token: id, text, perhaps bytes and special."""
-    measurement: object
-    """`PassageMeasurement`, see report.measurements.passage."""
-    corpus: object
-    """`HeadStatistics` over the corpus."""
+    passage: Passage
+    tokens: Sequence[dict]
+    """Each with "id" and "text", perhaps "bytes" and "special"."""
+    measurement: PassageMeasurement
+    corpus: HeadStatistics
 
 
-def inputs(wanted):
+def inputs(wanted: FrontMatter) -> Inputs:
     """The passage and the corpus; ReportError if the passage cannot be read."""
     texts = corpora.specified(wanted.corpus) if wanted.corpus else corpora.shipped(corpus())
     named = wanted.passage
@@ -62,8 +69,8 @@ def inputs(wanted):
     return Inputs(passage(named), texts, named, wanted.chat)
 
 
-def parts(inputs, before=None):
-    """What the datasets depend on; a corpus that is not here counts as it was before."""
+def parts(inputs: Inputs, before: dict | None = None) -> dict:
+    """What the datasets depend on; a corpus that is not on this machine counts as unchanged."""
     try:
         texts = inputs.corpus.sha256
     except ReportError:
@@ -71,27 +78,28 @@ def parts(inputs, before=None):
             raise
         texts = before["corpus"]
     return {
-        "passage": keys.hashed(asdict(inputs.passage)),
+        "passage": hashed(asdict(inputs.passage)),
         "corpus": texts,
         "chat": inputs.chat,
     }
 
 
-def words(inputs):
-    """Options of a command; of a path, the folders of this machine are left out."""
+def words(inputs: Inputs) -> list[str]:
+    """Options of a command; of a path only the name, without the folders of this machine."""
     name = inputs.name
     if name.lower().endswith(SUFFIXES):
         name = f"{SOMEWHERE}/{Path(name).name}"
     return [*(["--passage", name] if name else []), *["--chat"] * inputs.chat]
 
 
-def measure_shard(loaded, inputs, piece, progress, announce):
-    """Run a model over some texts of the corpus, and over the passage if the piece says so.
+def measure_batch(
+    loaded: LoadedModel, inputs: Inputs, piece: Piece, progress: Progress, announce: Announce
+) -> tuple[OfPassage | None, Tally]:
+    """Run a model over the texts of a piece, and over the passage if that is a part of it.
 
-    piece: `Piece`, see report.measuring.pieces
-    returns: (`OfPassage` or None, `Tally`)
-    raises: ReportError if the passage cannot be measured; of the corpus, texts too long or too
-        short for the model are left out, and the tally says which others failed
+    Texts too long or too short for the model are left out; the tally says which others failed.
+    returns: what was measured on the passage, or None, and the sums over the texts
+    raises: ReportError if the passage cannot be measured
     """
     from report.measurements.tally import Tally
     from report.models.attention import self_check
@@ -116,19 +124,19 @@ def measure_shard(loaded, inputs, piece, progress, announce):
         )
     tally = Tally(
         statistics,
-        sum(len(each) for place, each in enumerate(ids) if place not in failed),
+        sum(len(text) for place, text in enumerate(ids) if place not in failed),
         encoded.left_out,
         {index[places[place]]: reason for place, reason in failed.items()}
         | {index[place]: reason for place, reason in encoded.failed.items()},
     )
-    own = read and OfPassage(read.tokens, keys.hashed(passage_ids), measurement)
+    own = read and OfPassage(read.tokens, hashed(passage_ids), measurement)
     return own, tally
 
 
-def joined(inputs, own, tally):
+def joined(inputs: Inputs, own: OfPassage, tally: Tally) -> tuple[Measured, dict]:
     """What was measured on the passage and on all texts of the corpus, put together.
 
-    returns: (`Measured`, dict of the manifest's corpus)
+    returns: what was measured, and the manifest's corpus
     raises: ReportError if no text of the corpus was measured
     """
     if not tally.statistics.texts:
@@ -137,7 +145,7 @@ def joined(inputs, own, tally):
             "the statistics over many texts need others, or a model with a larger context"
         )
     about = {"title": inputs.corpus.title} if inputs.corpus.title else {}
-    return Measured(inputs.passage, own.pieces, own.measurement, tally.statistics), {
+    return Measured(inputs.passage, own.tokens, own.measurement, tally.statistics), {
         "token_ids_sha256": own.token_ids_sha256,
         "corpus": about
         | {

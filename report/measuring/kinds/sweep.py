@@ -1,56 +1,69 @@
 """Articles that compare the habits of heads in many models, or in checkpoints of a training.
 
-Only what each head does on average is kept, a few kilobytes a model.
+Only averages of each head are kept, a few kilobytes a model.
 """
+
+from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from report.datasets.write.sweep import write_sweep as write  # noqa: F401 (a kind has it)
+from report.datasets.write.sweep import write_sweep
 from report.errors import ReportError
-from report.inputs.passages import corpus
-from report.measuring import key as keys
+from report.inputs.passages import Passage, corpus
+from report.measuring.key import hashed
+from report.measuring.kinds import Announce, Progress
+
+if TYPE_CHECKING:
+    from report.measurements.head_statistics import HeadStatistics
+    from report.models.load.load import LoadedModel
+    from report.models.measure.repetition import Repetition
+    from report.study.front_matter import FrontMatter
+
+write = write_sweep
 
 
 @dataclass(frozen=True)
 class Inputs:
     """What is read."""
 
-    corpus: Sequence
-    """Of `Passage`."""
+    corpus: Sequence[Passage]
 
 
 @dataclass(frozen=True)
 class Measured:
     """What `write_sweep` turns into a file."""
 
-    corpus: object
-    """`HeadStatistics` over the corpus."""
-    repetition: object
-    """`Repetition`, see report.models.measure.repetition: random tokens that are said twice."""
+    corpus: HeadStatistics
+    repetition: Repetition
+    """Random tokens said twice."""
 
 
-def inputs(wanted):
+def inputs(wanted: FrontMatter) -> Inputs:
     """The corpus that ships with the project."""
     return Inputs(corpus())
 
 
-def parts(inputs, before=None):
+def parts(inputs: Inputs, before: dict | None = None) -> dict:
     """What the datasets depend on."""
-    return {"corpus": keys.hashed([text.text for text in inputs.corpus])}
+    return {"corpus": hashed([text.text for text in inputs.corpus])}
 
 
-def words(inputs):
-    """Options of a command: none, every model reads the same."""
+def words(inputs: Inputs) -> list[str]:
+    """No options: every model reads the same."""
     return []
 
 
-def measure(loaded, inputs, progress, announce):
-    """Run a model over the corpus, and over random tokens that are said twice.
+def measure(
+    loaded: LoadedModel, inputs: Inputs, progress: Progress, announce: Announce
+) -> tuple[Measured, dict]:
+    """Run a model over the corpus, and over random tokens said twice.
 
-    returns: (`Measured`, dict of the manifest's corpus and sweep)
+    returns: what was measured, and the manifest's corpus and sweep
+    raises: ReportError if no text of the corpus fits into the model, or it cannot be measured
     """
     from report.models.attention import self_check
     from report.models.load.memory import enough_memory
@@ -65,20 +78,20 @@ def measure(loaded, inputs, progress, announce):
     with enough_memory(f"measuring {max(map(len, texts))} tokens"):
         self_check.checked(loaded)
         statistics = measure_corpus(loaded, texts, lambda n, _: progress("Measuring", n, total))
-        found = repetition(loaded, lambda n, _: progress("Measuring", len(texts) + n, total))
+        repeated = repetition(loaded, lambda n, _: progress("Measuring", len(texts) + n, total))
         loss = mean_loss(loaded.model, texts) if predicts(loaded) else None
-    return Measured(statistics, found), {
+    return Measured(statistics, repeated), {
         "corpus": {
             "texts": len(texts),
             "tokens": sum(map(len, texts)),
             "left_out": len(inputs.corpus) - len(texts),
         },
         "sweep": {
-            "sequences": found.sequences,
-            "length": found.length,
+            "sequences": repeated.sequences,
+            "length": repeated.length,
             "losses": {"texts": _mean_and_error(loss)}
             | {
-                name: _mean_and_error(getattr(found, f"loss_{name}"))
+                name: _mean_and_error(getattr(repeated, f"loss_{name}"))
                 for name in ("first", "second", "unrepeated")
             },
             "recipe": _recipe(loaded.folder),
@@ -87,25 +100,27 @@ def measure(loaded, inputs, progress, announce):
 
 
 def _token_ids(loaded, texts):
-    """Token ids of the texts that a model can take whole; ReportError if it can take none."""
+    """Token ids of the texts that fit into a model; ReportError if none does."""
     from report.models.text.tokens import encode_texts
 
-    found = encode_texts(loaded, [text.text for text in texts])
-    if found.failed:
+    encoded = encode_texts(loaded, [text.text for text in texts])
+    if encoded.failed:
         raise ReportError(
-            f"a text of the corpus cannot be read: {next(iter(found.failed.values()))}"
+            f"a text of the corpus cannot be read: {next(iter(encoded.failed.values()))}"
         )
-    if not found.token_ids:
+    if not encoded.token_ids:
         raise ReportError(
             "every text of the corpus is longer than the model takes, or has fewer than 2 tokens; "
             "the statistics over many texts need others, or a model with a larger context"
         )
-    return list(found.token_ids.values())
+    return list(encoded.token_ids.values())
 
 
 def _mean_and_error(values):
-    """{"mean", "error"} of values, the error the standard error of the mean and None of a single
-    one; None where there are no values."""
+    """{"mean", "error"} of values, or None if there are no values.
+
+    The error is the standard error of the mean, None for a single value.
+    """
     if values is None:
         return None
     values = [values] if isinstance(values, float) else values.tolist()
@@ -117,9 +132,9 @@ def _mean_and_error(values):
 
 
 def _recipe(folder):
-    """The numbers of the training that a training.json beside the weights tells, else None."""
+    """The numbers of the training from the training.json beside the weights, or None."""
     try:
-        found = json.loads((folder / "training.json").read_text("utf-8")).get("recipe")
+        recipe = json.loads((folder / "training.json").read_text("utf-8")).get("recipe")
     except (OSError, ValueError, AttributeError):
         return None
-    return found if isinstance(found, dict) else None
+    return recipe if isinstance(recipe, dict) else None

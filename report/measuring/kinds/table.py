@@ -1,65 +1,79 @@
 """Articles about a table: how heads read it as CSV, as JSON and as sentences."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
-from report.datasets.write.table import write_table as write  # noqa: F401 (a kind has it)
+from report.datasets.write.table import write_table
 from report.errors import ReportError
 from report.inputs import tables
 from report.inputs.passages import Passage
-from report.measuring import key as keys
+from report.measuring.key import hashed
+from report.measuring.kinds import Announce, Progress
+
+if TYPE_CHECKING:
+    from report.datasets.formats.class_shares import Shares
+    from report.measurements.passage import PassageMeasurement
+    from report.models.load.load import LoadedModel
+    from report.models.text.cells import TableText
+    from report.study.front_matter import FrontMatter
+
+write = write_table
 
 
 @dataclass(frozen=True)
 class Inputs:
     """What is read."""
 
-    table: object
-    """`Table`, see report.inputs.tables."""
-    renderings: list
-    """Of `Rendering`; the first is measured like a passage too."""
+    table: tables.Table
+    renderings: list[tables.Rendering]
+    """The first is also measured as a passage."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """What `write_table` turns into files."""
 
-    table: object
-    """`Table`, see report.inputs.tables."""
-    passage: object
-    """`Passage`, the first rendering."""
-    texts: list
-    """Of `TableText`, one a rendering, see report.models.text.cells."""
-    measurement: object
-    """`PassageMeasurement` of the first rendering."""
-    shares: list
-    """One a rendering: objects with probability [layer, head, class] and even [layer, class]."""
+    table: tables.Table
+    passage: Passage
+    """The first rendering."""
+    texts: Sequence[TableText]
+    """One a rendering."""
+    measurement: PassageMeasurement
+    """Of the first rendering."""
+    shares: Sequence[Shares]
+    """One a rendering."""
 
 
-def inputs(wanted):
-    """The table and its renderings; ReportError if it cannot be had without a download."""
+def inputs(wanted: FrontMatter) -> Inputs:
+    """The table and its renderings; ReportError if the data set is not on this machine."""
     table = tables.table(wanted.table, wanted.columns, wanted.rows)
     return Inputs(table, tables.renderings(table))
 
 
-def parts(inputs, before=None):
+def parts(inputs: Inputs, before: dict | None = None) -> dict:
     """What the datasets depend on."""
     return {
-        "table": keys.hashed(asdict(inputs.table)),
-        "renderings": keys.hashed([asdict(each) for each in inputs.renderings]),
+        "table": hashed(asdict(inputs.table)),
+        "renderings": hashed([asdict(rendering) for rendering in inputs.renderings]),
     }
 
 
-def words(inputs):
-    """Options of a command: none, the article names its table itself."""
+def words(inputs: Inputs) -> list[str]:
+    """No options: the article names its table itself."""
     return []
 
 
-def measure(loaded, inputs, progress, announce):
+def measure(
+    loaded: LoadedModel, inputs: Inputs, progress: Progress, announce: Announce
+) -> tuple[Measured, dict]:
     """Run a model over every rendering.
 
-    returns: (`Measured`, dict of the manifest's table)
+    returns: what was measured, and the manifest's table
     raises: ReportError if a rendering is too long for the model, or no token can be measured
     """
     from report.models.load.memory import enough_memory
@@ -67,7 +81,7 @@ def measure(loaded, inputs, progress, announce):
     from report.models.partial.model import announce_bytes
     from report.models.text.cells import table_text
 
-    texts = [table_text(loaded, each) for each in inputs.renderings]
+    texts = [table_text(loaded, rendering) for rendering in inputs.renderings]
     current = [current_tokens(text.places) for text in texts]
     if not all(current):
         raise ReportError(
@@ -84,7 +98,7 @@ def measure(loaded, inputs, progress, announce):
     title = f"The first {len(table.rows)} rows of {table.name}, as {first.label}"
     passage = Passage(table.name, title, "vega_datasets", "", "", first.text)
     return Measured(table, passage, texts, measurement, shares), {
-        "token_ids_sha256": keys.hashed([list(text.token_ids) for text in texts]),
+        "token_ids_sha256": hashed([list(text.token_ids) for text in texts]),
         "table": {
             "name": table.name,
             "rows": len(table.rows),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from report.errors import ReportError
-from report.text import strict_json
+from report.files import strict_json
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"

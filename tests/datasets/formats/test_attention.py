@@ -143,9 +143,7 @@ def test_any_mask_cap_and_sink_come_back(name, softcap, sink, monkeypatch):
         probability,
         np.ones(40, int),
         largest(probability, ranges),
-        visible=ranges,
-        softcap=softcap,
-        sink=sink,
+        attention.Softmax(ranges, softcap, sink),
     )
     assert store.check(shard, "test").get("sink") == sink
     assert ("visible" in shard) == (name != "causal")
@@ -318,7 +316,7 @@ def test_a_cut_off_text_is_refused_by_name():
 def test_a_product_of_other_tokens_is_refused_by_name(part):
     shard = products(120)[0]
     shard["terms"]["content"]["product"][part] += "?"
-    with pytest.raises(ReportError, match="term 'content' is not one of 120 queries and keys"):
+    with pytest.raises(ReportError, match="term 'content' does not have 120 queries and keys"):
         attention.decode(shard)
 
 

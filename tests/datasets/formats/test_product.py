@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from report.datasets.formats.packing import unpack, unpack_wide
-from report.datasets.formats.product import Product, as_json, from_json, product, shortest
+from report.datasets.formats.product import (
+    Product,
+    as_json,
+    from_json,
+    nearest_product,
+    shortest,
+)
 
 
 def test_the_matrix_is_the_sum_over_components_in_plain_loops():
@@ -33,7 +39,7 @@ def test_a_file_has_the_integers_component_by_component():
 def test_the_error_is_the_one_that_is_asked_for(length, width, noise):
     rng = np.random.default_rng(width)
     query, key = rng.normal(0, 2, (2, length, width))
-    error = product(query, key, noise).matrix() - query @ key.T
+    error = nearest_product(query, key, noise).matrix() - query @ key.T
     assert 0.9 * noise < error.std() < 1.1 * noise
     assert abs(error.mean()) < 0.3 * noise
 
@@ -42,8 +48,8 @@ def test_components_too_small_to_be_seen_are_left_out():
     rng = np.random.default_rng(0)
     query, key = rng.normal(0, 1, (2, 100, 8))
     query[:, 3:] *= 1e-4
-    assert len(product(query, key, 0.02).weights) == 3
-    nothing = product(np.zeros((100, 8)), key, 0.02)
+    assert len(nearest_product(query, key, 0.02).weights) == 3
+    nothing = nearest_product(np.zeros((100, 8)), key, 0.02)
     assert len(nothing.weights) == 0
     assert nothing.matrix().tolist() == np.zeros((100, 100)).tolist()
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from report.datasets.verify.attention import verify
+from report.datasets.verify.attention import verify_attention
 from report.errors import ReportError
 from tests.figures import hand_made
 
@@ -14,7 +14,7 @@ def shard(kind):
 
 @pytest.mark.parametrize("kind", hand_made.KINDS)
 def test_sound_shards_pass(kind):
-    verify(shard(kind))
+    verify_attention(shard(kind))
 
 
 def add(name, place, amount):
@@ -71,4 +71,4 @@ def test_what_does_not_fit_is_refused(name):
     data = shard(kind)
     damage(data)
     with pytest.raises(ReportError, match=f"layer 0 head 1: .*{said}"):
-        verify(data)
+        verify_attention(data)

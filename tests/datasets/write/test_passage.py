@@ -33,9 +33,9 @@ EXPECTED = {
 def of(measurement, corpus):
     """What `write_passage` takes, of a measurement and corpus statistics."""
     text = {"name": "hand", "title": "", "source": "", "licence": "", "language": ""}
-    pieces = [{"id": i, "text": f" {i}"} for i in measurement.token_ids]
+    tokens = [{"id": i, "text": f" {i}"} for i in measurement.token_ids]
     return SimpleNamespace(
-        passage=SimpleNamespace(**text), pieces=pieces, measurement=measurement, corpus=corpus
+        passage=SimpleNamespace(**text), tokens=tokens, measurement=measurement, corpus=corpus
     )
 
 

@@ -6,7 +6,7 @@ import torch
 
 from report import families
 from report.errors import ReportError
-from report.inputs.conditions import Condition, Segment, question_prompt, with_filler
+from report.inputs.conditions import Condition, Segment, question_prompt
 from report.measurements import decomposition
 from report.measurements.precision import summed_by, tolerance
 from report.measurements.received import REDUCTIONS
@@ -15,6 +15,7 @@ from report.models.attention.running import Run, run_texts
 from report.models.load.load import load_model
 from report.models.measure.conditions import measure_conditions, recorders_of
 from report.models.text.segments import SegmentedText, segmented
+from tests.inputs.filled import with_filler
 from tests.models.recording import DenseRecorder, largest_score, plain, require_same
 
 QUESTIONS = ["Is the lamp lit?", "Who asked Ann, 灯 or 😀?", "asked"]

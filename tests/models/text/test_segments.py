@@ -7,8 +7,9 @@ from tokenizers import Tokenizer, decoders, models
 from transformers import PreTrainedTokenizerFast
 
 from report.errors import ReportError
-from report.inputs.conditions import Condition, Segment, question_prompt, with_filler
+from report.inputs.conditions import Condition, Segment, question_prompt
 from report.models.text.segments import Crossing, align, ordinary_tokens, segmented
+from tests.inputs.filled import with_filler
 from tests.models import tiny_tokenizers as kinds
 from tests.models.text.test_tokens import with_tokenizer
 

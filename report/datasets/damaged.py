@@ -1,0 +1,23 @@
+"""What is said of a dataset that is not as it was written."""
+
+from collections.abc import Sized
+
+from report.errors import ReportError
+
+
+def damaged(problem: str) -> ReportError:
+    """The error for a damaged dataset.
+
+    problem: a clause without its full stop, e.g. "term 'bias' has 11 values, not 12"
+    """
+    return ReportError(f"{problem}; delete the dataset and run `make site`.")
+
+
+def require_number(what: str, values: Sized, expected: int) -> None:
+    """Stop if there are not as many values as expected.
+
+    what: names the values, e.g. "term 'bias'"
+    raises: ReportError
+    """
+    if len(values) != expected:
+        raise damaged(f"{what} has {len(values)} values, not {expected}")
