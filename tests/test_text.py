@@ -36,7 +36,7 @@ def test_text_survives_markdown(hostile):
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_text_survives_yaml(hostile):
-    assert yaml.safe_load(f"title: {text.yaml_text(hostile)}") == {"title": hostile}
+    assert yaml.safe_load(f"title: {filters.yaml_text(hostile)}") == {"title": hostile}
 
 
 def test_numbers_are_readable():

@@ -129,7 +129,7 @@ def as_browsers_read(value):
 @example("\ud800")
 def test_markdown_shows_the_text_and_makes_nothing_of_it(value):
     value = whole(value)
-    made = markdown.markdown(f"before {text.markdown_text(value)} after", extensions=EXTENSIONS)
+    made = markdown.markdown(f"before {filters.markdown_text(value)} after", extensions=EXTENSIONS)
     found = Words(made)
     assert [tag for tag, _ in found.tags] == ["p"]
     assert " ".join(found.shown.split()) == (
@@ -141,7 +141,7 @@ def test_markdown_shows_the_text_and_makes_nothing_of_it(value):
 @given(TEXTS)
 def test_yaml_reads_the_text(value):
     value = whole(value)
-    line = f"title: {text.yaml_text(value)}"
+    line = f"title: {filters.yaml_text(value)}"
     assert len(line.splitlines()) == 1
     assert yaml.safe_load(line) == {"title": value}
 

@@ -95,7 +95,7 @@ class Crossing(Protocol):
 class SegmentedText(Protocol):
     """A prompt as the model reads it."""
 
-    pieces: Sequence[dict]
+    tokens: Sequence[dict]
     """Its tokens, each with "text" and perhaps "bytes"."""
     texts: dict[str, str]
     """Name of a segment -> its text."""
