@@ -1,9 +1,10 @@
 """Who may import whom: the way of the data from a checkpoint to a site, one folder after the other.
 
 Imports are read from the source: those that run when a module is loaded, and those inside
-functions. Both count everywhere here. What `import_module` loads by a name in a text does not: so
-figures and findings are found by the names of their files, and so the package itself hands on
-`measure` and `figure` of the notebook, which no module inside it may ask it for.
+functions. Both count everywhere here. Imports under `if TYPE_CHECKING` never run and do not count.
+Nor does what `import_module` loads by a name in a text: so figures and findings are found by the
+names of their files, and so the package itself hands on `measure` and `figure` of the notebook,
+which no module inside it may ask it for.
 """
 
 import ast
@@ -40,6 +41,7 @@ MODELS = {f"models/{folder}/" for folder in ("find", "attention", "partial", "lo
 MODELS |= {"models/__init__", "models/load/memory", "models/measure/"}
 DATASETS = {f"datasets/{folder}/" for folder in ("formats", "write", "read", "verify")}
 DATASETS |= {"datasets/"}
+SEEN = {"datasets/formats/", "datasets/read/"}
 FIGURES = {"figures/parts/", "figures/build/", "figures/"}
 
 MAY_IMPORT = {
@@ -61,25 +63,25 @@ MAY_IMPORT = {
     "models/load/": LEAVES
     | {"models/find/", "models/attention/", "models/partial/", "models/load/memory"},
     "models/text/": {"errors", "inputs/"},
-    "models/measure/": {"errors", "measurements/", "models/attention/", "models/text/"},
+    "models/measure/": {"errors", "inputs/", "measurements/", "models/attention/", "models/text/"},
     "embedded/": set(),
     "families/": {"errors", "measurements/"} | MODELS,
     "training/": LEAVES | {"inputs/"} | MODELS,
     # 3. numbers -> JSON, and back
-    "datasets/formats/": {"errors"},
     "datasets/": LEAVES,
+    "datasets/formats/": {"errors", "datasets/"},
     "datasets/write/": LEAVES | {"datasets/", "datasets/formats/"},
     "datasets/verify/conditions": {"errors", "datasets/", "datasets/formats/"},
     "datasets/read/": LEAVES | {"datasets/", "datasets/formats/", "datasets/verify/conditions"},
     "datasets/verify/": LEAVES
     | {"datasets/", "datasets/formats/", "datasets/read/", "datasets/verify/conditions"},
-    "measuring/": LEAVES | {"inputs/", "study/", "measurements/"} | MODELS | DATASETS,
+    "measuring/": LEAVES | {"project", "inputs/", "study/", "measurements/"} | MODELS | DATASETS,
     # 4. JSON -> figures -> pages -> site
-    "figures/parts/": LEAVES | {"datasets/formats/"},
-    "figures/build/": LEAVES | {"datasets/", "figures/parts/"},
-    "figures/": LEAVES | {"datasets/read/", "figures/parts/"},
-    "findings/": LEAVES | {"datasets/formats/", "datasets/read/"} | FIGURES,
-    "pages/": LEAVES | {"__init__", "project", "study/", "datasets/", "findings/"} | FIGURES,
+    "figures/parts/": LEAVES | SEEN,
+    "figures/build/": LEAVES | SEEN | {"datasets/", "figures/parts/"},
+    "figures/": LEAVES | SEEN | {"figures/parts/"},
+    "findings/": LEAVES | SEEN | FIGURES,
+    "pages/": LEAVES | SEEN | {"__init__", "project", "study/", "datasets/", "findings/"} | FIGURES,
     "site/": LEAVES | {"datasets/", "datasets/verify/", "pages/"},
     # all of them
     "console": {"measuring/"},
@@ -113,7 +115,7 @@ def module_named(dotted: str) -> str | None:
 
 def imports(path: Path) -> Iterator[tuple[str, str]]:
     """(dotted name of what is imported, the name it goes by), one a name."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in running(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, alias.asname or alias.name
@@ -121,6 +123,15 @@ def imports(path: Path) -> Iterator[tuple[str, str]]:
             assert not node.level, f"{path}: a relative import, which these rules do not read"
             for alias in node.names:
                 yield f"{node.module}.{alias.name}", alias.asname or alias.name
+
+
+def running(tree: ast.AST) -> Iterator[ast.AST]:
+    """All below a node but what is only there for type checkers."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            continue
+        yield node
+        yield from running(node)
 
 
 def imported_modules(path: Path) -> set[str]:
