@@ -360,7 +360,7 @@ STATES = {
 
 
 def _measure(where, options, only, force, use_frozen=True, run=None):
-    """The studies of a project, or one, and of each a list of `report.measuring.run.Found`, one a
+    """The studies of a project, or one, and of each a list of `ModelDatasets`, one a
     model; says what was measured now, and why.
 
     run: what measures, if not this process
