@@ -26,7 +26,7 @@ class Terminal:
         console.print(sentence, markup=False, soft_wrap=True)
 
     def say_measured(self, article: str, found) -> None:
-        """What happened to the datasets of a model; found: a `report.measuring.run.Found`."""
+        """What happened to the datasets of a model, a `report.measuring.run.ModelDatasets`."""
         self.say(f"{article}: {_happened(found)}")
 
     @contextmanager

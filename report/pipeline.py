@@ -74,7 +74,7 @@ def read(request: Request) -> list[Study]:
 
 def measure(
     studies: list[Study], request: Request, terminal: Terminal, use_frozen: bool = True, run=None
-) -> list[list[measuring.Found]]:
+) -> list[list[measuring.ModelDatasets]]:
     """The datasets of every article, model by model; runs a model only where they do not fit.
 
     use_frozen: whether frozen datasets stand in for measuring
@@ -94,7 +94,7 @@ def measure(
 
 def draw(
     studies: list[Study],
-    all_found: list[list[measuring.Found]],
+    all_found: list[list[measuring.ModelDatasets]],
     project: Project,
     about: Site,
     terminal: Terminal,

@@ -42,6 +42,7 @@ MODELS |= {"models/__init__", "models/load/memory", "models/measure/"}
 DATASETS = {f"datasets/{folder}/" for folder in ("formats", "write", "read", "verify")}
 DATASETS |= {"datasets/"}
 SEEN = {"datasets/formats/", "datasets/read/"}
+BELOW = {"datasets/damaged", "datasets/", "datasets/formats/"}
 FIGURES = {"figures/parts/", "figures/build/", "figures/"}
 
 MAY_IMPORT = {
@@ -68,11 +69,12 @@ MAY_IMPORT = {
     "families/": {"errors", "measurements/"} | MODELS,
     "training/": LEAVES | {"inputs/"} | MODELS,
     # 3. numbers -> JSON, and back
-    "datasets/": LEAVES,
-    "datasets/formats/": {"errors", "datasets/"},
+    "datasets/damaged": {"errors"},
+    "datasets/": LEAVES | {"datasets/damaged"},
+    "datasets/formats/": {"errors", "datasets/damaged"},
     "datasets/write/": LEAVES | {"datasets/", "datasets/formats/"},
     "datasets/verify/conditions": {"errors", "datasets/", "datasets/formats/"},
-    "datasets/read/": LEAVES | {"datasets/", "datasets/formats/", "datasets/verify/conditions"},
+    "datasets/read/": LEAVES | BELOW | {"datasets/verify/conditions"},
     "datasets/verify/": LEAVES
     | {"datasets/", "datasets/formats/", "datasets/read/", "datasets/verify/conditions"},
     "measuring/": LEAVES | {"project", "inputs/", "study/", "measurements/"} | MODELS | DATASETS,

@@ -111,8 +111,8 @@ class _Planner:
     def kind(self):
         return self.study.front_matter.kind
 
-    def plan(self, name):
-        """The `Plan` for a model's name, or for alternatives "a or b"."""
+    def plan(self, name: str) -> Plan:
+        """The plan for a model's name, or for alternatives "a or b"."""
         frozen = _manifests(self.project.frozen / self.study.name, careful=True)
         measured = _manifests(self.project.site_src / "datasets" / self.study.name)
         fitting, misfits = self._fitting(name, frozen)

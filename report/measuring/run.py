@@ -25,7 +25,7 @@ Measurer = Callable[[dict[int, pieces.Task], Progress, Announce], Iterator[tuple
 
 
 @dataclass(frozen=True)
-class Found:
+class ModelDatasets:
     """The datasets of one model of an article."""
 
     folder: Path
@@ -63,7 +63,7 @@ def datasets(
     use_frozen: bool = True,
     announce: Announce = print,
     run: Measurer | None = None,
-) -> list[Found]:
+) -> list[ModelDatasets]:
     """The datasets of one article, one a model; measures those that do not fit.
 
     project: the datasets are in its site_src/datasets
@@ -73,9 +73,9 @@ def datasets(
     """
     inputs = read(study)
     chosen = plans(study, project, inputs, force, use_frozen)
-    found = carry_out(chosen, study, inputs, Run(project, progress, announce, force, run))
-    _keep_only(project.site_src / "datasets" / study.name, [model.folder for model in found])
-    return found
+    measured = carry_out(chosen, study, inputs, Run(project, progress, announce, force, run))
+    _keep_only(project.site_src / "datasets" / study.name, [model.folder for model in measured])
+    return measured
 
 
 def read(study: Study) -> Any:
@@ -91,7 +91,7 @@ def read(study: Study) -> Any:
 
 def carry_out(
     plans: Sequence[Plan], study: Study, inputs: Any, run: Run, again: str | None = None
-) -> list[Found]:
+) -> list[ModelDatasets]:
     """The datasets of the models of an article, measured where a plan says so; in their order.
 
     inputs: the result of `read`
@@ -99,7 +99,7 @@ def carry_out(
     raises: ReportError for everything wrong with a model, what it reads, or the disk
     """
     kind = kinds.kind(study.front_matter.kind)
-    found = {
+    done = {
         number: _existing(plan, run.project.site_src / "datasets" / study.name)
         for number, plan in enumerate(plans)
         if plan.state != "measure"
@@ -120,16 +120,16 @@ def carry_out(
             kind.write(
                 temporary, measured, provenance, lambda *step: run.progress("Writing", *step)
             )
-        found[number] = Found(plan.folder, "measured", plan.reasons)
+        done[number] = ModelDatasets(plan.folder, "measured", plan.reasons)
     _forget(tasks)
-    return [found[number] for number in range(len(plans))]
+    return [done[number] for number in range(len(plans))]
 
 
 def _existing(plan, folder):
     """The datasets that a plan found; frozen ones are copied into `folder`."""
     if plan.state == "frozen":
-        return Found(frozen.copy_datasets(plan.folder, folder / plan.folder.name), "frozen")
-    return Found(plan.folder, plan.state)
+        return ModelDatasets(frozen.copy_datasets(plan.folder, folder / plan.folder.name), "frozen")
+    return ModelDatasets(plan.folder, plan.state)
 
 
 def _forget(tasks):

@@ -7,7 +7,10 @@ from hypothesis import HealthCheck, settings
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 
 TIMES = 6
-"""How many times as many inputs a long run tries of everything."""
+"""A long run tries so many times the inputs that a test asks for."""
+
+MOST = 60
+"""Inputs of a test in the suite, at most."""
 
 _usual = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("suite", derandomize=True, database=None, **_usual)
@@ -16,5 +19,5 @@ settings.load_profile("long" if LONG else "suite")
 
 
 def examples(number):
-    """Settings of a test that tries so many inputs in the suite."""
-    return settings(max_examples=number * (TIMES if LONG else 1))
+    """Settings of a test with so many inputs: at most MOST in the suite, TIMES as many by fuzz."""
+    return settings(max_examples=number * TIMES if LONG else min(number, MOST))

@@ -165,6 +165,42 @@ def test_a_schema_counts_and_its_layout_does_not(package):
     assert code.measuring_code("passage", package) != before
 
 
+@pytest.mark.parametrize(
+    ("kind", "schemas"),
+    [
+        ("passage", {"attention-3", "manifest-1", "passage-1", "shard-1", "table-1"}),
+        ("table", {"attention-3", "manifest-1", "passage-1", "renderings-1", "table-1"}),
+        ("conditions", {"conditions-1", "manifest-1", "passage-1", "received-1", "table-1"}),
+        ("sweep", {"manifest-1", "table-1"}),
+    ],
+)
+def test_the_schemas_that_a_kind_writes_count(kind, schemas):
+    counted = {file for file in code.measuring_code(kind) if file.endswith(".json")}
+    assert counted == {f"datasets/schemas/{name}.json" for name in schemas}
+
+
+def test_no_measuring_module_writes_a_schema_that_it_does_not_name_in_a_constant():
+    files = {file for kind in KINDS for file in code.measuring_code(kind) if file.endswith(".py")}
+    for file in files:
+        for node in ast.walk(ast.parse((code.PACKAGE / file).read_text("utf-8"))):
+            if isinstance(node, ast.Dict):
+                for key, value in zip(node.keys, node.values, strict=True):
+                    is_schema = isinstance(key, ast.Constant) and key.value == "schema"
+                    assert not (is_schema and isinstance(value, ast.Constant)), file
+
+
+def test_what_only_type_checkers_import_does_not_count(package):
+    before = code.measuring_code("passage", package)
+    (package / "models" / "attention" / "extra.py").write_text("EXTRA = 1\n")
+    path = package / "models" / "attention" / "kernel.py"
+    import_it = "from report.models.attention.extra import EXTRA\n"
+    text = path.read_text()
+    path.write_text(f"{text}\nif TYPE_CHECKING:\n    {import_it}")
+    assert code.measuring_code("passage", package).keys() == before.keys()
+    path.write_text(f"{text}\nif TYPE_CHECKING:\n    pass\nelse:\n    {import_it}")
+    assert "models/attention/extra.py" in code.measuring_code("passage", package)
+
+
 def test_files_that_are_no_code_of_measuring_do_not_count(package):
     before = code.measuring_code("passage", package)
     for name in (

@@ -1,7 +1,9 @@
 """A corpus in batches: the same numbers in every bit, however it is divided; none twice."""
 
 import random
+import shutil
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -28,23 +30,53 @@ def texts(number, seed=1):
     return [*found[:-2], " ".join(WORDS * 60), ""]
 
 
-@pytest.fixture
-def project(tmp_path):
-    project = project_in(write_publication(tmp_path / "project"))
+def write_project(folder):
+    project = project_in(write_publication(folder))
     (project.root / "texts.txt").write_text("\n".join(texts(23)) + "\n")
     return project
 
 
+def small_article(project, model, **keys):
+    """The small article on many texts, with some of its keys replaced."""
+    usual = {"model": str(model), "passage": str(project.root / "passage.md")}
+    usual["corpus"] = {"file": str(project.root / "texts.txt")}
+    return read_study(project.articles / "small.md.j2", **usual | keys)
+
+
+@pytest.fixture(scope="module")
+def measured_once(tmp_path_factory, falcon_folder):
+    """A project whose small article was measured in one batch, to be compared with or copied."""
+    project = write_project(tmp_path_factory.mktemp("once") / "project")
+    run.datasets(small_article(project, falcon_folder), project, lambda *_: None)
+    assert not contents(project.root / ".cache")  # nothing is kept of what is done
+    return project
+
+
+@pytest.fixture(scope="module")
+def whole(measured_once):
+    """Contents of the datasets that were measured in one batch."""
+    [folder] = (measured_once.site_src / "datasets" / "small").iterdir()
+    return without_date(contents(folder))
+
+
+@pytest.fixture
+def project(tmp_path):
+    return write_project(tmp_path / "project")
+
+
+@pytest.fixture
+def there(project, measured_once):
+    """The folder of datasets in the project, as if they had been measured there."""
+    copy = project.site_src / "datasets"
+    shutil.copytree(measured_once.site_src / "datasets", copy)
+    [folder] = (copy / "small").iterdir()
+    return folder
+
+
 @pytest.fixture
 def asked(project, falcon_folder):
-    """A function that gives the small article on many texts, with some of its keys replaced."""
-
-    def asked(**keys):
-        usual = {"model": str(falcon_folder), "passage": str(project.root / "passage.md")}
-        usual["corpus"] = {"file": str(project.root / "texts.txt")}
-        return read_study(project.articles / "small.md.j2", **usual | keys)
-
-    return asked
+    """A function that gives the small article with some of its keys replaced."""
+    return partial(small_article, project, falcon_folder)
 
 
 @pytest.fixture
@@ -118,26 +150,22 @@ def test_the_sums_are_those_of_plain_addition(task, loaded):
     np.testing.assert_allclose(found.difference_sum, expected, rtol=1e-10)
 
 
-def test_datasets_are_the_same_bytes_however_large_batches_are(datasets, project):
-    first = contents(datasets(size=64))
-    run.shutil.rmtree(project.site_src / "datasets")
-    assert without_date(contents(datasets(size=3))) == without_date(first)
+def test_datasets_are_the_same_bytes_however_large_batches_are(datasets, project, whole):
+    assert without_date(contents(datasets(size=3))) == whole
     assert not contents(project.root / ".cache")  # nothing is kept of what is done
 
 
-def test_a_changed_size_of_batches_measures_nothing_again(datasets, monkeypatch):
-    folder = datasets(size=64)
+def test_a_changed_size_of_batches_measures_nothing_again(datasets, there, monkeypatch):
     monkeypatch.setattr(run, "measure", None)  # may not be called
-    assert datasets(size=3) == folder
+    assert datasets(size=3) == there
 
 
-def test_the_manifest_tells_what_was_read(datasets):
-    found = PassageData(datasets()).manifest["corpus"]
+def test_the_manifest_tells_what_was_read(there):
+    found = PassageData(there).manifest["corpus"]
     assert (found["title"], found["texts"], found["left_out"]) == ("texts.txt", 21, 2)
 
 
-def test_a_changed_text_measures_again_and_says_why(asked, project, datasets):
-    datasets()
+def test_a_changed_text_measures_again_and_says_why(asked, project, there):
     (project.root / "texts.txt").write_text("\n".join(texts(23, seed=2)))
     [found] = run.datasets(asked(), project, lambda *_: None)
     assert found.reasons == ["the corpus changed"]
@@ -159,7 +187,7 @@ def stop_after(monkeypatch, pieces):
     return seen
 
 
-def test_a_run_that_was_cut_short_goes_on_where_it_was(datasets, project, monkeypatch):
+def test_a_run_that_was_cut_short_goes_on_where_it_was(datasets, project, whole, monkeypatch):
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         stop_after(patched, 3)
         datasets(size=4)
@@ -169,9 +197,7 @@ def test_a_run_that_was_cut_short_goes_on_where_it_was(datasets, project, monkey
     assert [piece.batch for piece in seen] == [3, 4, 5]
     assert seen[0].article
     assert not contents(project.root / ".cache")
-    monkeypatch.undo()
-    run.shutil.rmtree(project.site_src / "datasets")
-    assert without_date(contents(datasets(size=64))) == without_date(resumed)
+    assert without_date(resumed) == whole
 
 
 def test_batches_that_are_there_count_once_and_the_passage_is_measured_all_the_same(
@@ -306,9 +332,7 @@ def test_a_text_cannot_count_twice(task, loaded):
         gathering.add(first, half)
 
 
-def test_layer_by_layer_gives_the_same(datasets, project):
-    whole = contents(datasets(size=5))
-    run.shutil.rmtree(project.site_src / "datasets")
+def test_layer_by_layer_gives_the_same(datasets, whole):
     folder = datasets(size=5, layer_by_layer=True)
     statistics = store.read(folder / "head_statistics.json")
     assert store.dumps(statistics).encode() == whole["head_statistics.json"]
@@ -367,9 +391,9 @@ def test_a_corpus_lies_below_the_publication(project, monkeypatch, tmp_path):
     assert wanted.cluster == ClusterSpec()
 
 
-def test_frozen_datasets_stand_in_for_a_corpus_that_is_not_here(asked, project, datasets):
-    frozen.freeze("small", [datasets()], project)
-    run.shutil.rmtree(project.site_src / "datasets")
+def test_frozen_datasets_stand_in_for_a_corpus_that_is_not_here(asked, project, there):
+    frozen.freeze("small", [there], project)
+    shutil.rmtree(project.site_src / "datasets")
     (project.root / "texts.txt").unlink()
     [found] = run.datasets(asked(), project, lambda *_: None)
     assert found.state == "frozen"
