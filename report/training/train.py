@@ -10,7 +10,7 @@ import hashlib
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -85,15 +85,8 @@ def train(
     books = read_books(folder)
     held_out = held_out_book(books, validation)
     output = Path(output)
-    if (output / "training.json").exists() and not (output / "state.pt").exists():
-        raise ReportError(
-            f"'{output}' already holds a trained model; name another folder, or delete this one"
-        )
-    training = [book for index, book in enumerate(books) if index != held_out]
-    tokenizer = train_tokenizer([book.text for book in training], recipe.vocab_size)
-    tokens = [encode(tokenizer, book.text) for book in books]
-    corpus = np.concatenate([t for index, t in enumerate(tokens) if index != held_out])
-    check_enough_text(recipe, len(tokenizer), len(corpus), len(tokens[held_out]))
+    require_unfinished(output)
+    tokenizer, tokens, corpus = tokenized(books, held_out, recipe)
 
     identity = run_identity(recipe, books, held_out)
     run = start_or_resume(output, recipe, tokenizer.bos_token_id, identity)
@@ -121,6 +114,33 @@ def train(
     write_checkpoint(output, run.model, tokenizer, final)
     (output / "state.pt").unlink()
     return final
+
+
+def require_unfinished(output: Path) -> None:
+    """Stop for a folder that holds a finished model; one with a `state.pt` is resumed.
+
+    raises: ReportError
+    """
+    if (output / "training.json").exists() and not (output / "state.pt").exists():
+        raise ReportError(
+            f"'{output}' already holds a trained model; name another folder, or delete this one"
+        )
+
+
+def tokenized(
+    books: Sequence[Book], held_out: int, recipe: Recipe
+) -> tuple[PreTrainedTokenizerBase, list[np.ndarray], np.ndarray]:
+    """A tokenizer trained on all books but the one held out, and the books as its tokens.
+
+    returns: (tokenizer, token ids of every book, those of the books that are trained on in a row)
+    raises: ReportError if there is too little text for the recipe
+    """
+    training = [book for index, book in enumerate(books) if index != held_out]
+    tokenizer = train_tokenizer([book.text for book in training], recipe.vocab_size)
+    tokens = [encode(tokenizer, book.text) for book in books]
+    corpus = np.concatenate([t for index, t in enumerate(tokens) if index != held_out])
+    check_enough_text(recipe, len(tokenizer), len(corpus), len(tokens[held_out]))
+    return tokenizer, tokens, corpus
 
 
 def train_step(
