@@ -158,9 +158,9 @@ def test_specifications_of_panels_are_chosen_one_by_one(page, opened):
         file, content = saved(page, number, SPECIFICATION)
         assert file.endswith(f"-{panel + 1}.vl.json")
         spec = json.loads(content) | {"background": "transparent"}
-        module = figure_named("filler_effect")
+        figure = figure_named("filler_effect")
         assert still.drawn(spec) == still.svg(
-            module, data, **state_of("filler_effect"), panel=panel
+            figure, data, **state_of("filler_effect"), panel=panel
         )
 
 

@@ -163,11 +163,11 @@ def test_markers_are_where_and_what_the_specification_says(page, request, name):
         "table_attention_map": ("tables_address", "table"),
     }[name]
     page.goto(request.getfixturevalue(where))
-    module, data = figure_named(name), request.getfixturevalue(data)
+    figure, data = figure_named(name), request.getfixturevalue(data)
     page.locator("#fig-1").scroll_into_view_if_needed()
     live_page.ink_at_rest(page, 1)
     spec = page.evaluate(f"fetch('../../figures/hand/{name}.vega.json').then(file => file.json())")
-    rows = module.rows(data)
+    rows = figure.rows(data)
     rows = {dataset: rows[dataset] for dataset in ("map", "markers", "edge")}
     found = page.evaluate(COMPARED, ["../../assets/", spec, rows, "fig-1"])
     kinds = {row["kind"] for row in rows["markers"]}

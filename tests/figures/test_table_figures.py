@@ -263,7 +263,7 @@ def test_every_class_has_a_name_and_a_colour():
 
 
 def test_a_token_that_is_a_number_is_told_from_its_index(table):
-    svg = still.svg(table_attention_map, table)
+    svg = still.svg(figure_named("table_attention_map"), table)
     named = re.findall(r">([^<>]*)\u200e\u00a0\u00a0(\d+)<", svg)
     assert len(named) > 10
     assert any(text.strip("“”").isdigit() for text, _ in named)
