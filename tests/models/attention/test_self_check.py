@@ -1,5 +1,7 @@
 """The self-check passes on a sound model, says what it measures, and stops on any fault."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -11,7 +13,7 @@ from report.measurements.precision import tolerance
 from report.models.attention import rotation, self_check
 from report.models.attention.own import falcon
 from report.models.attention.self_check import SUMMED, capabilities, checked
-from report.models.attention.structure import LayerStructure, structure
+from report.models.attention.structure import OWN_FORWARDS, LayerStructure, structure
 from report.models.measure.passage import measure_passage
 from tests.models.remote_code import random_remote
 
@@ -69,12 +71,11 @@ def expect_failure(name, what):
 
 
 def test_alibi_counted_twice_is_noticed(monkeypatch):
-    original = falcon.measured_forward
-    monkeypatch.setattr(
-        falcon,
-        "measured_forward",
-        lambda module, attention, alibi_factor: original(module, attention, 2 * alibi_factor),
-    )
+    def twice(module, attention, alibi_factor):
+        return falcon.measured_forward(module, attention, 2 * alibi_factor)
+
+    wrong = replace(falcon.FAMILY, measured_forward=twice)
+    monkeypatch.setitem(OWN_FORWARDS, "falcon", wrong)
     expect_failure("falcon/alibi", "output")
 
 
