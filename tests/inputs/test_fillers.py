@@ -100,7 +100,7 @@ def test_a_repeated_string_has_exactly_the_tokens_asked_for(kind):
 def test_what_cannot_be_had_is_refused():
     with pytest.raises(ReportError, match="'abc' cannot be repeated to exactly 2 tokens"):
         fillers.repeated_tokens(len, 2, "abc")
-    with pytest.raises(ReportError, match="found no sentence of exactly 2 tokens; ask for more"):
+    with pytest.raises(ReportError, match="found no sentence of exactly 2 tokens; ask for at"):
         fillers.sentence(lambda text: len(text.split()), 2)
     with pytest.raises(ReportError, match="found no random words of exactly 7 tokens"):
         fillers.random_words(len, 7, [" a", " b"])

@@ -44,7 +44,8 @@ class Visible:
             return cls.causal(length)
         first, last = np.asarray(ranges.first), np.asarray(ranges.last)
         if first.shape != (length,) or last.shape != (length,):
-            raise damaged(f"visible targets of {len(first)} and {len(last)} tokens, not {length}")
+            sizes = f"{len(first)} and {len(last)} tokens"
+            raise damaged(f"visible targets of {sizes}, not of {length}")
         broken = (first < 0) | (first > last) | (last >= length)
         if broken.any():
             row = int(broken.argmax())

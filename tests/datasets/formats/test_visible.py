@@ -40,7 +40,7 @@ def test_ranges_come_from_any_object_or_are_causal():
 @pytest.mark.parametrize(
     ("first", "last", "said"),
     [
-        ([0, 0], [0, 2], "token 1 sees targets 0 to 2; allowed is a range within 0 to 1"),
+        ([0, 0], [0, 2], "token 1 sees targets 0 to 2, not a range within 0 to 1"),
         ([0, 1], [0, 0], "token 1 sees targets 1 to 0"),
         ([-1, 0], [0, 1], "token 0 sees targets -1 to 0"),
         ([0], [0, 1], "visible targets of 1 and 2 tokens, not of 2"),
