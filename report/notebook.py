@@ -11,7 +11,6 @@ import functools
 import os
 import shlex
 from datetime import date
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from report.pages.article import figure_for
 from report.project import Project
 from report.study.front_matter import FrontMatter
 from report.study.study import Study
+from report.text import nearest
 
 if TYPE_CHECKING:
     import pandas
@@ -184,7 +184,7 @@ def _front_matter(model, passage, options):
     if isinstance(passage, str) and not (
         passage in passage_names() or passage.lower().endswith(SUFFIXES)
     ):
-        near = get_close_matches(passage, passage_names(), 1, 0.85)
+        near = nearest(passage, passage_names(), similarity=0.85)
         if near:
             raise ReportError(f"unknown passage {passage!r}; did you mean {near[0]!r}?")
         passage = {"text": passage}

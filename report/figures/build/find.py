@@ -4,7 +4,6 @@ import functools
 import importlib.util
 import sys
 from dataclasses import replace
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +11,7 @@ from types import ModuleType
 from report.errors import ReportError
 from report.figures.build import defaults
 from report.figures.parts.figure import Figure
+from report.text import nearest
 
 FIGURES = Path(__file__).parents[1]
 
@@ -33,7 +33,7 @@ def figure_named(name: str, own: Path | None = None) -> Figure:
     """
     known = figure_names(own)
     if name not in known:
-        near = get_close_matches(name, known, 1)
+        near = nearest(name, known)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ReportError(f"unknown figure {name!r}; {hint}known: {', '.join(known)}.")
     if own and name in _names(own):

@@ -4,8 +4,9 @@ import functools
 import re
 import tomllib
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
+
+from report.text import nearest
 
 EMBEDDED = Path(__file__).parents[2] / "embedded"
 PRESETS = Path(__file__).with_name("presets.toml")
@@ -71,6 +72,6 @@ def did_you_mean(name: str) -> str:
     known = {known.lower(): known for known in (*embedded_models(), *presets())}
     short = {known.split("/")[-1].lower(): known for known in presets()}
     wanted = name.partition("@")[0].lower()
-    near = [known[match] for match in get_close_matches(wanted, known, 2)]
-    near += [short[match] for match in get_close_matches(wanted.split("/")[-1], short, 2)]
+    near = [known[match] for match in nearest(wanted, known, 2)]
+    near += [short[match] for match in nearest(wanted.split("/")[-1], short, 2)]
     return f" Did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""
