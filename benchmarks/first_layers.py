@@ -3,10 +3,10 @@
     python benchmarks/first_layers.py             1.7 GB in bfloat16, about 3 minutes
     python benchmarks/first_layers.py --small     107 MB, to see that it works
 
-A random Llama-type checkpoint of 16 layers in shards is written into a temporary folder, which is
-removed at the end. Each way runs in a process of its own, on files that Linux has been asked to
-drop from its cache: the whole model as from_pretrained loads it, its first 4 layers, and all layers
-one at a time. All of them compute every attention through a recorder. What they saw (hidden states,
+A random Llama-type checkpoint of 16 layers in several weight files is written into a temporary
+folder, which is removed at the end. Each way runs in a process of its own, on files that Linux has
+been asked to drop from its cache: the whole model as from_pretrained loads it, its first 4 layers,
+and all layers one at a time. All of them compute every attention through a recorder. What they saw (hidden states,
 queries, keys, probabilities, attention outputs) is then compared bit for bit, on a shorter text.
 """
 
@@ -37,7 +37,7 @@ from report.models.partial.skeleton import skeleton
 
 WAYS = {"full": (16, False), "first 4 layers": (4, False), "layer by layer": (16, True)}
 """Layers measured, and whether one at a time."""
-SHARDS = 4
+FILES = 4
 TEXTS, LENGTH, COMPARED = 4, 256, 48
 """Texts that are timed, their tokens, and the tokens of the text that is compared."""
 
@@ -67,20 +67,20 @@ def write_checkpoint(folder, small):
         name: one.shape for name, one in skeleton(LlamaForCausalLM, settings).state_dict().items()
     }
     total = sum(shape.numel() * 2 for shape in shapes.values())
-    files, shard, size = {}, {}, 0
+    files, tensors, size = {}, {}, 0
 
     def finish():
-        file = f"model-{len(set(files.values())) + 1:05}-of-{SHARDS:05}.safetensors"
-        save_file(shard, folder / file, metadata={"format": "pt"})
-        files.update(dict.fromkeys(shard, file))
-        shard.clear()
+        file = f"model-{len(set(files.values())) + 1:05}-of-{FILES:05}.safetensors"
+        save_file(tensors, folder / file, metadata={"format": "pt"})
+        files.update(dict.fromkeys(tensors, file))
+        tensors.clear()
 
     for name, shape in shapes.items():
         spread = 1 if "embed" in name else 1.5 / shape[-1] ** 0.5
         random = torch.randn(shape, generator=generator)
-        shard[name] = (1 + random / 10 if len(shape) == 1 else random * spread).bfloat16()
+        tensors[name] = (1 + random / 10 if len(shape) == 1 else random * spread).bfloat16()
         size += shape.numel() * 2
-        if size > total * (len(set(files.values())) + 1) / SHARDS:
+        if size > total * (len(set(files.values())) + 1) / FILES:
             finish()
     finish()
     index = {"metadata": {"total_size": total}, "weight_map": files}

@@ -37,8 +37,8 @@ from report.study.front_matter import FrontMatter
 from report.study.study import Study
 
 WORKERS = (1, 2, 4)
-LENGTH, PER_WORKER, SHARD = 256, 96, 4
-"""Tokens of a text, texts for each worker, texts a shard."""
+LENGTH, PER_WORKER, BATCH = 256, 96, 4
+"""Tokens of a text, texts for each worker, texts a batch."""
 LEFT = 0.1
 """Of the texts, the part at the end that is not timed."""
 
@@ -118,7 +118,7 @@ def run(folder, model, workers, per_worker):
     import ray
 
     file = folder / f"texts-{workers}.txt"
-    file.write_text("\n".join(texts(model, 2 * SHARD + workers * per_worker)))
+    file.write_text("\n".join(texts(model, 2 * BATCH + workers * per_worker)))
     study = study_of(model, file, workers)
     inputs = measuring.read(study)
     [plan] = planning.plans(study, Project(folder), inputs, force=True)
@@ -174,7 +174,7 @@ def study_of(model, file, workers):
         model=str(model),
         passage={"text": "The lamp stood by the window."},
         corpus=str(file),
-        cluster={"workers": workers, "texts": SHARD},
+        cluster={"workers": workers, "texts": BATCH},
     )
     return Study("scale", wanted, Path("scale"), "")
 
@@ -182,7 +182,7 @@ def study_of(model, file, workers):
 def efficiency_table(runs):
     """Markdown: what each number of workers did, against one alone."""
     lines = [
-        "| workers | texts/s | against 1 | efficiency | forward | waiting | driver, a shard |",
+        "| workers | texts/s | against 1 | efficiency | forward | waiting | driver, a batch |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     alone = runs[1].texts / runs[1].seconds
@@ -190,10 +190,10 @@ def efficiency_table(runs):
         speed = found.texts / found.seconds
         forward = sum(share.forward for share in found.shares)
         waiting = sum(share.waiting for share in found.shares)
-        shards = sum(share.texts for share in found.shares) / SHARD
+        batches = sum(share.texts for share in found.shares) / BATCH
         lines.append(
             f"| {workers} | {speed:.2f} | {speed / alone:.2f} x | {speed / alone / workers:.0%} "
-            f"| {forward:.1f} s | {waiting:.1f} s | {1000 * found.merging / shards:.1f} ms |"
+            f"| {forward:.1f} s | {waiting:.1f} s | {1000 * found.merging / batches:.1f} ms |"
         )
     return "\n".join(lines)
 
@@ -205,11 +205,11 @@ class Parts:
     sent: int
     """Bytes of a text on its way to a worker."""
     back: int
-    """Bytes of the sums of a shard on their way back."""
+    """Bytes of the sums of a batch on their way back."""
     kept: int
-    """Bytes of a shard on disk."""
+    """Bytes of a batch on disk."""
     driver: float
-    """Seconds in which a shard is taken up, added and written."""
+    """Seconds in which a batch is taken up, added and written."""
     reading: float
     """Seconds in which a text is read and its sum computed."""
 
@@ -251,13 +251,13 @@ def parts_table(parts):
     """Markdown: what the driver does and what travels."""
     rows = {
         f"a text of {TOKENS} tokens, to a worker": f"{parts.sent / 1e3:.1f} KB",
-        "sums of a shard, back": f"{parts.back / 1e3:.0f} KB",
-        "sums of a shard, kept on disk": f"{parts.kept / 1e3:.0f} KB",
-        "driver: a shard taken up, added, checked and written": f"{1000 * parts.driver:.0f} ms",
+        "sums of a batch, back": f"{parts.back / 1e3:.0f} KB",
+        "sums of a batch, kept on disk": f"{parts.kept / 1e3:.0f} KB",
+        "driver: a batch taken up, added, checked and written": f"{1000 * parts.driver:.0f} ms",
         "driver: a text read, and its sum": f"{1e6 * parts.reading:.0f} µs",
     }
     lines = [f"| {name} | {value} |" for name, value in rows.items()]
-    return "\n".join(["| for 32 layers of 32 heads, 64 texts a shard | |", "| --- | --- |", *lines])
+    return "\n".join(["| for 32 layers of 32 heads, 64 texts a batch | |", "| --- | --- |", *lines])
 
 
 def estimate(name, rate, parts, size=64):
@@ -266,9 +266,9 @@ def estimate(name, rate, parts, size=64):
     weights = PARAMETERS * STORED
     load = 2 * weights / READING
     forward = TEXTS * seconds / GPUS
-    shards = -(-TEXTS // size)
-    driver = shards * parts.driver + 2 * TEXTS * parts.reading
-    # the driver takes up one shard after the other; workers, each on its own
+    batches = -(-TEXTS // size)
+    driver = batches * parts.driver + 2 * TEXTS * parts.reading
+    # the driver takes up one batch after the other; workers, each on its own
     most = int(size * seconds / (parts.driver + 2 * size * parts.reading))
     useful = int(TEXTS * seconds / load)
     return (
@@ -277,8 +277,8 @@ def estimate(name, rate, parts, size=64):
         f"{rate / 1e12:.0f} Tflop/s. {TEXTS:,} texts: {TEXTS * seconds / 3600:.1f} GPU hours, "
         f"{minutes(forward)} on {GPUS} GPUs, after {minutes(load)} to read "
         f"{weights / 1e9:.0f} GB of weights twice. The driver works for {minutes(driver)} of it, "
-        f"{parts.sent * TEXTS / 1e6:,.0f} MB go out, {parts.back * shards / 1e6:,.0f} MB come "
-        f"back, {parts.kept * shards / 1e6:,.0f} MB lie on disk until the end. One driver keeps "
+        f"{parts.sent * TEXTS / 1e6:,.0f} MB go out, {parts.back * batches / 1e6:,.0f} MB come "
+        f"back, {parts.kept * batches / 1e6:,.0f} MB lie on disk until the end. One driver keeps "
         f"up with about {most:,} GPUs; beyond {useful:,} GPUs loading takes longer than measuring."
     )
 

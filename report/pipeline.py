@@ -4,10 +4,13 @@ From `make site` to the first forward pass of a model:
 
     report/__main__.py           site: the options of the command
     report/pipeline.py           measure: the datasets of every article
-    report/measuring/run.py      datasets: what fits is kept, for the rest a model is loaded
-    report/measuring/pieces.py   measure_piece: a text, or the part measured once a model
-    report/measuring/kinds/      measure: what an article of this kind asks of a piece
-    report/models/measure/       the forward pass, and the numbers of every head
+    report/measuring/run.py      datasets: what fits is kept (plan.py), the rest is measured
+    report/models/load/load.py   load_model: two tokens go through the first layer, to find out how
+                                 its attention is reached (models/attention/probe.py)
+    report/measuring/pieces.py   measure_piece: some texts, or what is measured once a model
+    report/measuring/kinds/      measure or measure_batch: what this kind of article asks for;
+                                 first the self-check, on 16 random tokens
+    report/models/measure/       the passage and the texts, and the numbers of every head
 """
 
 from dataclasses import dataclass, field

@@ -24,7 +24,7 @@ PLAIN = {"system": SYSTEM, "question": QUESTION}
 
 
 def study(folder, models=({},), prompts=3, conditions=tuple(CONDITIONS)):
-    """A `ConditionsStudy`.
+    """A `ConditionsData`.
 
     models: dicts of what sets each apart: name, layers, heads, seed; taken, moved, error (what the
         mean over a layer's heads is about, a number or one a layer; error may be NaN); terms;

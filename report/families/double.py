@@ -1,5 +1,6 @@
-"""The same code in float64: there, what differs by more than the last digits is a mistake."""
+"""Runs our code and transformers' in float64: a difference is then a mistake, not rounding."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
@@ -10,7 +11,7 @@ GROUPED = ("grouped_mm", "_grouped_mm")
 
 
 @contextmanager
-def in_float64():
+def in_float64() -> Iterator[None]:
     """Whatever asks for float32 gets float64: our code, and that of transformers.
 
     Models compute norms, angles and softmaxes in float32 whatever their weights are; so it would

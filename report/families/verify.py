@@ -46,12 +46,12 @@ relative to the largest value where that is above 1; of probabilities, to the la
 
 
 @cache
-def limit(name, dtype=torch.float64):
+def limit(name: str, dtype: torch.dtype = torch.float64) -> float:
     """The largest of `differences` that rounding explains, from the sizes of the model."""
     return tolerance(summed_by([families.tiny(name)], TOKENS), dtype=dtype)
 
 
-def differences(name, seed=0, dtype=torch.float64):
+def differences(name: str, seed: int = 0, dtype: torch.dtype = torch.float64) -> dict[str, float]:
     """How far measurements of a tiny model are from what transformers computes.
 
     name: of a variant, "falcon/alibi"

@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.datasets.read.sweep import SweepStudy
+from report.datasets.read.sweep import SweepData
 from report.figures.parts import choices, head_sorted, marking, over_models, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
@@ -13,17 +13,17 @@ ASPECT, PHONE_ASPECT = 1.35, 1.2
 COLUMNS = 2
 
 
-def title(data: SweepStudy) -> str:
+def title(data: SweepData) -> str:
     return "One habit, several models"
 
 
-def left_out(data: SweepStudy) -> str:
+def left_out(data: SweepData) -> str:
     if reason := over_models.left_out(data):
         return reason
     return "" if len(data.compared) > 1 else "It compares models that are not of one training."
 
 
-def caption(data: SweepStudy) -> str:
+def caption(data: SweepData) -> str:
     return (
         "A point is a head. At each layer the heads are sorted by their value, and a line joins "
         "the values of one rank, which colour tells: a line is no head. The highest head of a "
@@ -32,11 +32,11 @@ def caption(data: SweepStudy) -> str:
     )
 
 
-def controls(data: SweepStudy) -> list[Control | Switch]:
+def controls(data: SweepData) -> list[Control | Switch]:
     return [Switch("habit", "Looks at", over_models.HABITS, "first_token")]
 
 
-def panels(data: SweepStudy) -> list[str]:
+def panels(data: SweepData) -> list[str]:
     return [
         f"{model.label}, {large(model.parameters)} parameters"
         + (f", step {model.step:,}" if model.step is not None else "")
@@ -44,7 +44,7 @@ def panels(data: SweepStudy) -> list[str]:
     ]
 
 
-def chart(data: SweepStudy, panel: int = 0, **state: str) -> altair.LayerChart:
+def chart(data: SweepData, panel: int = 0, **state: str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     model = data.compared[panel]
     most_layers = max(compared.layers for compared in data.compared)
@@ -85,12 +85,12 @@ def chart(data: SweepStudy, panel: int = 0, **state: str) -> altair.LayerChart:
     )
 
 
-def rows(data: SweepStudy, panel: int = 0, **state: str) -> Rows:
+def rows(data: SweepData, panel: int = 0, **state: str) -> Rows:
     choices.at_state(controls(data), state)
     return over_models.head_rows(data.compared[panel])
 
 
-def seen(data: SweepStudy, **state: str) -> str:
+def seen(data: SweepData, **state: str) -> str:
     habit = choices.values(controls(data), state)["habit"]
     means = [float(model.habit(habit).mean()) for model in data.compared]
     best = max(data.compared, key=lambda model: model.habit(habit).max())
@@ -105,7 +105,7 @@ def seen(data: SweepStudy, **state: str) -> str:
     )
 
 
-def alt(data: SweepStudy, panel: int = 0, **state: str) -> str:
+def alt(data: SweepData, panel: int = 0, **state: str) -> str:
     habit = choices.values(controls(data), state)["habit"]
     model = data.compared[panel]
     values = model.habit(habit)

@@ -2,7 +2,7 @@
 
 import altair
 
-from report.datasets.read.sweep import SweepStudy
+from report.datasets.read.sweep import SweepData
 from report.figures.parts import choices, marking, over_models, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
@@ -19,15 +19,15 @@ TITLES = {
 }
 
 
-def title(data: SweepStudy) -> str:
+def title(data: SweepData) -> str:
     return "How heads come by their habits"
 
 
-def left_out(data: SweepStudy) -> str:
+def left_out(data: SweepData) -> str:
     return over_models.no_training(data)
 
 
-def caption(data: SweepStudy) -> str:
+def caption(data: SweepData) -> str:
     manifest = data.training[-1].manifest
     sweep, corpus = manifest["sweep"], manifest["corpus"]
     early = data.training[over_models.steepest(data)].step
@@ -47,19 +47,19 @@ def caption(data: SweepStudy) -> str:
     )
 
 
-def use(data: SweepStudy) -> str:
+def use(data: SweepData) -> str:
     return "Point at a head to see it in all panels."
 
 
-def controls(data: SweepStudy) -> list[Control | Switch]:
+def controls(data: SweepData) -> list[Control | Switch]:
     return []
 
 
-def panels(data: SweepStudy) -> list[str]:
+def panels(data: SweepData) -> list[str]:
     return [TITLES[habit] for habit in PANELS]
 
 
-def chart(data: SweepStudy, panel: int = 0, **state: int | str) -> altair.LayerChart:
+def chart(data: SweepData, panel: int = 0, **state: int | str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     habit = PANELS[panel]
     steps = [model.step for model in data.training]
@@ -141,7 +141,7 @@ def _unit(habit):
     return "of tokens" if habit in over_models.OFTEN else "probability"
 
 
-def rows(data: SweepStudy, panel: int = 0, **state: int | str) -> Rows:
+def rows(data: SweepData, panel: int = 0, **state: int | str) -> Rows:
     choices.at_state(controls(data), state)
     habit = PANELS[panel]
     layer, head = last = over_models.strongest(data.training[-1], habit)
@@ -162,7 +162,7 @@ def rows(data: SweepStudy, panel: int = 0, **state: int | str) -> Rows:
     return records
 
 
-def seen(data: SweepStudy, **state: int | str) -> str:
+def seen(data: SweepData, **state: int | str) -> str:
     scores = [model.habit("induction").max() for model in data.training]
     at = over_models.steepest(data)
     low, high = data.training[at : at + 2]
@@ -188,7 +188,7 @@ def _drawn(data, habit, model):
     return "L{}H{}, {}".format(*place, line)
 
 
-def alt(data: SweepStudy, panel: int = 0, **state: int | str) -> str:
+def alt(data: SweepData, panel: int = 0, **state: int | str) -> str:
     habit = PANELS[panel]
     first, last = data.training[0], data.training[-1]
     layer, head = over_models.strongest(last, habit)

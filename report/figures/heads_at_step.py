@@ -3,7 +3,7 @@
 import altair
 import numpy as np
 
-from report.datasets.read.sweep import SweepStudy
+from report.datasets.read.sweep import SweepData
 from report.figures.parts import choices, grid, marking, over_models, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
@@ -14,36 +14,36 @@ EDGES = theme.PAPER["light"], theme.FAINT["dark"]
 without a habit has nearly the page's colour."""
 
 
-def title(data: SweepStudy) -> str:
+def title(data: SweepData) -> str:
     return "Head by head, step by step"
 
 
-def left_out(data: SweepStudy) -> str:
+def left_out(data: SweepData) -> str:
     return over_models.no_training(data)
 
 
-def boxes(data: SweepStudy) -> list[grid.Box]:
+def boxes(data: SweepData) -> list[grid.Box]:
     """Cells are about as high as they are wide, up to a height that fits a window."""
     model = data.training[-1]
     wide = model.heads / model.layers
     return [grid.Box(min(2.4, max(1.15, 1.5 * wide)), min(1.6, max(0.85, wide)))]
 
 
-def caption(data: SweepStudy) -> str:
+def caption(data: SweepData) -> str:
     return (
         "A cell is a head; the stronger its colour, the stronger its habit, on the same scale at "
         "all steps. Values of at least 10 % are written in."
     )
 
 
-def use(data: SweepStudy) -> str:
+def use(data: SweepData) -> str:
     return (
         "Move the slider to see heads take up a habit, and lose it again; the switch chooses the "
         "habit."
     )
 
 
-def controls(data: SweepStudy) -> list[Control | Switch]:
+def controls(data: SweepData) -> list[Control | Switch]:
     steps = [f"{model.step:,}" for model in data.training]
     last = len(steps) - 1
     return [
@@ -67,7 +67,7 @@ def turns(shade: str) -> float:
     return round(float(values[np.argmax(black != black[0])]), 2)
 
 
-def chart(data: SweepStudy, **state: int | str) -> altair.LayerChart:
+def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     model = data.training[-1]
     table = (
@@ -148,7 +148,7 @@ def _frame(table):
     )
 
 
-def rows(data: SweepStudy, **state: int | str) -> Rows:
+def rows(data: SweepData, **state: int | str) -> Rows:
     choices.at_state(controls(data), state)
     return [
         row
@@ -157,7 +157,7 @@ def rows(data: SweepStudy, **state: int | str) -> Rows:
     ]
 
 
-def seen(data: SweepStudy, **state: int | str) -> str:
+def seen(data: SweepData, **state: int | str) -> str:
     at = choices.values(controls(data), state)
     model, habit = data.training[at["at"]], at["habit"]
     values = model.habit(habit)
@@ -171,7 +171,7 @@ def seen(data: SweepStudy, **state: int | str) -> str:
     )
 
 
-def alt(data: SweepStudy, **state: int | str) -> str:
+def alt(data: SweepData, **state: int | str) -> str:
     at = choices.values(controls(data), state)
     model, habit = data.training[at["at"]], at["habit"]
     values = model.habit(habit)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import altair
 import numpy as np
 
-from report.datasets.read.sweep import SweepStudy
+from report.datasets.read.sweep import SweepData
 from report.figures.parts import choices, over_models, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
@@ -27,11 +27,11 @@ ROOM = 0.08
 """Room enough for a name, as a fraction of the highest loss."""
 
 
-def title(data: SweepStudy) -> str:
+def title(data: SweepData) -> str:
     return "What saying it twice is worth"
 
 
-def left_out(data: SweepStudy) -> str:
+def left_out(data: SweepData) -> str:
     if reason := over_models.no_training(data):
         return reason
     if not all(model.predicts for model in data.training):
@@ -39,7 +39,7 @@ def left_out(data: SweepStudy) -> str:
     return ""
 
 
-def caption(data: SweepStudy) -> str:
+def caption(data: SweepData) -> str:
     sweep = data.training[-1].manifest["sweep"]
     more = ""
     if over_models.changes_at(data) is not None:
@@ -57,11 +57,11 @@ def caption(data: SweepStudy) -> str:
     )
 
 
-def controls(data: SweepStudy) -> list[Control | Switch]:
+def controls(data: SweepData) -> list[Control | Switch]:
     return []
 
 
-def chart(data: SweepStudy, **state: int | str) -> altair.LayerChart:
+def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     steps = [model.step for model in data.training]
     x = over_models.step_axis(steps)
@@ -107,7 +107,7 @@ def chart(data: SweepStudy, **state: int | str) -> altair.LayerChart:
     )
 
 
-def rows(data: SweepStudy, **state: int | str) -> Rows:
+def rows(data: SweepData, **state: int | str) -> Rows:
     choices.at_state(controls(data), state)
     losses = {of: [model.loss(of) for model in data.training] for of in LINES}
     along = over_models.along([model.step for model in data.training])
@@ -163,7 +163,7 @@ def _place(of, losses, along, ruled):
     return -at, above, edge
 
 
-def seen(data: SweepStudy, **state: int | str) -> str:
+def seen(data: SweepData, **state: int | str) -> str:
     gains = [(model.loss("unrepeated") - model.loss("second"), model) for model in data.training]
     steps = [b[0] - a[0] for a, b in pairwise(gains)]
     at = int(np.argmax(steps))
@@ -175,7 +175,7 @@ def seen(data: SweepStudy, **state: int | str) -> str:
     )
 
 
-def alt(data: SweepStudy, **state: int | str) -> str:
+def alt(data: SweepData, **state: int | str) -> str:
     said = "; ".join(
         f"{LINES[of][0]} from {data.training[0].loss(of):.2f} to {data.training[-1].loss(of):.2f}"
         for of in LINES

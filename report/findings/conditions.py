@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.datasets.read.conditions import ConditionsStudy, ModelConditions
+from report.datasets.read.conditions import ConditionsData, ModelConditions
 from report.figures.parts import received
 from report.findings.effects import EffectFindings, Value
 from report.findings.lines import FIRST, LineFindings
@@ -27,7 +27,7 @@ ALIKE = 0.0005
 """Shares that differ by less are called the same: each was rounded to 0.0001."""
 
 
-def context(data: ConditionsStudy) -> dict:
+def context(data: ConditionsData) -> dict:
     """What templates of articles about conditions use: see `report.findings`."""
     return {"find": Findings(data), "prompts": data.models[0].manifest["prompts"]}
 

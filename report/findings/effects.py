@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from report.datasets.formats.conditions import MEASURES
-from report.datasets.read.conditions import ConditionsStudy
+from report.datasets.read.conditions import ConditionsData
 from report.errors import ReportError
 from report.findings.lines import FIRST
 
@@ -39,7 +39,7 @@ class EffectFindings:
         the "last" one
     """
 
-    def __init__(self, data: ConditionsStudy) -> None:
+    def __init__(self, data: ConditionsData) -> None:
         self.data = data
 
     @functools.cached_property

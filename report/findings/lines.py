@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.datasets.read.conditions import ConditionsStudy
+from report.datasets.read.conditions import ConditionsData
 from report.figures.parts import received
 
 FIRST = received.COUNTED_FROM
@@ -29,7 +29,7 @@ class LineFindings:
     condition: name of any condition; reduction: "mean" over the current tokens, or the "last" one
     """
 
-    def __init__(self, data: ConditionsStudy) -> None:
+    def __init__(self, data: ConditionsData) -> None:
         self.data = data
 
     def peak(

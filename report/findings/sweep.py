@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.datasets.read.sweep import ModelHabits, SweepStudy
+from report.datasets.read.sweep import ModelHabits, SweepData
 from report.figures.parts.heads import Head, largest
 from report.figures.parts.over_models import HABITS, OFTEN
 
 
-def context(data: SweepStudy) -> dict:
+def context(data: SweepData) -> dict:
     """What templates of articles about many models use: see `report.findings`."""
     return {"find": Findings(data)}
 
@@ -49,7 +49,7 @@ class Findings:
     model: `ModelHabits`, default: the last checkpoint of the training
     """
 
-    def __init__(self, data: SweepStudy) -> None:
+    def __init__(self, data: SweepData) -> None:
         self.data = data
 
     @property

@@ -1,5 +1,9 @@
 """Front matter as YAML: one value a key, dates as text, and the line in which each value stands."""
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 import yaml
 from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
@@ -58,7 +62,7 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-def load(text):
+def load(text: str) -> Any:
     """The value of a YAML text, its halves of characters joined or replaced.
 
     raises: yaml.YAMLError, ValueError or RecursionError
@@ -76,7 +80,7 @@ def _whole(value):
     return value
 
 
-def parse(header, path):
+def parse(header: Sequence[str], path: str | Path) -> dict[str, Any]:
     """The keys and values of front matter.
 
     header: its lines, list of str; path: of the file, for messages
@@ -96,7 +100,7 @@ def parse(header, path):
     return values
 
 
-def blocks(header):
+def blocks(header: Sequence[str]) -> set[str]:
     """The keys whose values are lines below `|` or `>`, with any sign after it; a set.
 
     header: lines of front matter that `parse` has read
@@ -106,7 +110,7 @@ def blocks(header):
     return {key.value for key, value in pairs if getattr(value, "style", None) in ("|", ">")}
 
 
-def line_of(header, loc):
+def line_of(header: Sequence[str], loc: Sequence[str | int]) -> int:
     """The line of the file in which a value stands, or the innermost of what it is a part of.
 
     loc: keys and indices that lead to it, e.g. ("conditions", 2, "text")

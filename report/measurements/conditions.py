@@ -42,7 +42,7 @@ class ConditionStatistics:
     compared: `Spread` of [3, 2, L, H], the filler's effect against the first condition, in the
         order of COMPARED and OVER_ROWS; NaN where it cannot be measured; None where the condition
         has no segment that the first condition lacks
-    of_layers: `Spread` of [3, 2, L], the same, of every prompt the mean over the heads; or None
+    of_layers: `Spread` of [3, 2, L], as `compared`, averaged over heads within each prompt first
     positions: [P of the first condition], the position at which this condition has the same token;
         -1 where it has none, or not the same in every prompt
     fixed: dict of segment name to range, the segments that all prompts must have at one place:

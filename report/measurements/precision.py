@@ -21,6 +21,7 @@ relative error of a probability, so what counts for a probability is the size of
 """
 
 import math
+from collections.abc import Iterable
 
 import torch
 
@@ -28,7 +29,7 @@ CERTAINTY = 8
 """Standard deviations that rounding may be off by."""
 
 
-def tolerance(summed, size=1.0, dtype=torch.float32):
+def tolerance(summed: float, size: float = 1.0, dtype: torch.dtype = torch.float32) -> float:
     """The largest difference that rounding explains, see above; in the unit of `size`.
 
     summed: how many terms are added up on the way, of all sums together
@@ -38,7 +39,7 @@ def tolerance(summed, size=1.0, dtype=torch.float32):
     return CERTAINTY * math.sqrt(summed) * torch.finfo(dtype).eps * float(size)
 
 
-def summed_by(modules, tokens):
+def summed_by(modules: Iterable[torch.nn.Module], tokens: int) -> int:
     """How many terms a number that went through modules of a model is summed of, at most.
 
     modules: iterable of torch modules, with all that is inside them

@@ -7,7 +7,7 @@ import numpy as np
 
 from report.measurements.head_statistics import HeadStatistics
 
-SCHEMA = "shard/1"
+SCHEMA = "batch/1"
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Tally:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The shard/1 dataset of a tally in which no text failed."""
+        """The batch/1 dataset of a tally in which no text failed."""
         counts = {"texts": self.statistics.texts, "rows": self.statistics.rows}
         counts |= {"tokens": self.tokens, "left_out": self.left_out}
         sums = {name: values.tolist() for name, values in self.statistics.sums.items()}
@@ -43,7 +43,7 @@ class Tally:
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> "Tally":
-        """The tally that a shard/1 dataset holds, every number as it was."""
+        """The tally that a batch/1 dataset holds, every number as it was."""
         sums = {name: np.array(values, np.int64) for name, values in data["sums"].items()}
         statistics = HeadStatistics(**sums, rows=data["rows"], texts=data["texts"])
         return cls(statistics, data["tokens"], data["left_out"])

@@ -23,7 +23,8 @@ BEGINNINGS = (
 """Files that imports are followed from."""
 
 ALONE = ("measuring/run.py", "measuring/pieces.py", "files.py", "datasets/store.py")
-"""Files that count without their imports, which are about errors and front matter."""
+"""Files that count themselves, but whose imports are not followed: these are about errors and front
+matter."""
 
 NOT_FOLLOWED = (
     "errors",

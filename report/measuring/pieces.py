@@ -1,7 +1,7 @@
 """The measuring of one model for one article, in pieces: units of work in any order, anywhere.
 
-A piece is the per-model part (what is measured once a model: `Piece.article`), a batch of texts of
-the corpus, or both. `measure_piece` is the only function that measures a piece, in this process or
+A piece is what is measured once a model (`Piece.per_model`), a batch of texts of the corpus, or
+both. `measure_piece` is the only function that measures a piece, in this process or
 on another machine. `Gathering` says which pieces are to be measured and adds up their results. It
 keeps the sums of finished batches on disk, so that a run that was cut short measures no text again,
 and no text counts twice.
@@ -33,8 +33,8 @@ Text = tuple[int, str]
 FOLDER = ".cache/batches"
 """In a project's folder: sums of finished batches of articles that are not measured to the end."""
 
-OF_ARTICLES = ("passage", "corpus", "chat")
-"""Parts of a key that do not concern the sums of a batch."""
+NOT_IN_SUMS = ("passage", "corpus", "chat")
+"""Parts of a key that may change while the sums of finished batches stay right."""
 
 LISTED = 5
 """Most texts that are named of those that could not be measured."""
@@ -64,8 +64,8 @@ class Piece:
     batch: int | None
     """Number of the batch that its texts are of, from 0; None without texts."""
     texts: tuple[Text, ...] = ()
-    article: bool = False
-    """Whether the per-model part belongs to it."""
+    per_model: bool = False
+    """Whether it also measures what is measured once a model, such as the passage."""
 
     def __str__(self) -> str:
         if not self.texts:
@@ -87,12 +87,12 @@ class Piece:
 class Result:
     """What a `Piece` gave."""
 
-    article: Any = None
-    """The per-model part; None if it does not belong to the piece."""
+    per_model: Any = None
+    """What is measured once a model; None if the piece is without it."""
     tally: Tally | None = None
     """Sums over its texts; None for a kind of article without a corpus."""
     model: dict | None = None
-    """The manifest's entries about the model, given with `article`."""
+    """The manifest's entries about the model, given with `per_model`."""
 
 
 def measure_piece(
@@ -111,10 +111,10 @@ def measure_piece(
     from report.models.attention import self_check
 
     if has_corpus(kind):
-        article, tally = kind.measure_batch(loaded, inputs, piece, progress, announce)
+        per_model, tally = kind.measure_batch(loaded, inputs, piece, progress, announce)
     else:
-        article, tally = kind.measure(loaded, inputs, progress, announce), None
-    if not piece.article:
+        per_model, tally = kind.measure(loaded, inputs, progress, announce), None
+    if not piece.per_model:
         return Result(None, tally)
     checked = self_check.checked(loaded)  # the result of the first check
     about = {
@@ -122,7 +122,7 @@ def measure_piece(
         "self_check": {name: checked[name] for name in checked if name != "capabilities"},
         "seed": self_check.SEED,
     }
-    return Result(article, tally, about)
+    return Result(per_model, tally, about)
 
 
 def has_corpus(kind: RunKind | CorpusKind) -> TypeGuard[CorpusKind]:
@@ -136,7 +136,7 @@ class Gathering:
     def __init__(self, task: Task):
         self.task, self.kind = task, kinds.kind(task.kind)
         self.tally: Tally | None = None
-        self.article: Any = None
+        self.per_model: Any = None
         self.model: dict | None = None
         self.failed: dict[int, str] = {}
         """Index of a text that could not be measured -> why."""
@@ -155,10 +155,10 @@ class Gathering:
 
         apart: whether the per-model part is a piece of its own
         """
-        article = True
+        per_model = True
         if apart or not has_corpus(self.kind):
-            yield Piece(None, article=True)
-            article = False
+            yield Piece(None, per_model=True)
+            per_model = False
         if has_corpus(self.kind):
             for number, texts in enumerate(_batches(self.task.inputs.corpus, self._size)):
                 kept = self.task.kept.get(texts)
@@ -168,10 +168,10 @@ class Gathering:
                     continue
                 self.texts[number] = texts
                 self.open[number] = {index for index, _ in texts}
-                yield Piece(number, texts, article)
-                article = False
-            if article:  # all texts were measured before
-                yield Piece(None, article=True)
+                yield Piece(number, texts, per_model)
+                per_model = False
+            if per_model:  # all texts were measured before
+                yield Piece(None, per_model=True)
 
     def add(self, piece: Piece, result: Result) -> None:
         """Count the result of a piece.
@@ -179,9 +179,9 @@ class Gathering:
         raises: AssertionError if one of its texts was counted before; ReportError if the sums
             cannot be kept on disk
         """
-        if piece.article:
-            assert self.article is None, "what is measured once was measured twice"
-            self.article, self.model = result.article, result.model
+        if piece.per_model:
+            assert self.per_model is None, "what is measured once was measured twice"
+            self.per_model, self.model = result.per_model, result.model
             self.done += 1
         if piece.batch is not None:
             self._settle(piece, result.tally, result.tally.failed)
@@ -199,9 +199,9 @@ class Gathering:
         if self.failed:
             raise ReportError(_failed(self.failed, self.task.inputs.corpus))
         if not has_corpus(self.kind):
-            measured, facts = self.article
+            measured, facts = self.per_model
         else:
-            measured, facts = self.kind.joined(self.task.inputs, self.article, self.tally)
+            measured, facts = self.kind.joined(self.task.inputs, self.per_model, self.tally)
         return measured, self.model | facts
 
     @property
@@ -237,7 +237,7 @@ class Kept:
 
     def __init__(self, root: Path, article: str, parts: dict):
         """root: folder of the project; article: its name; parts: as of `Task`"""
-        how = {name: value for name, value in parts.items() if name not in OF_ARTICLES}
+        how = {name: value for name, value in parts.items() if name not in NOT_IN_SUMS}
         self.article = root / FOLDER / article
         self.folder = self.article / key_of(how)
 

@@ -34,8 +34,8 @@ class Plan:
     """What will be done for one model of an article."""
 
     state: str
-    """"unchanged": its datasets fit and are whole. "frozen": frozen datasets fit. "kept": datasets
-    fit as far as can be told without the libraries that measure. "measure": none fit."""
+    """"unchanged": its datasets fit and are whole. "frozen": frozen datasets fit. "kept": the
+    libraries that measure are not installed, and nothing else changed. "measure": none fit."""
     model: str
     """What pages call it."""
     folder: Path | None = None

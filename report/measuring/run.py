@@ -21,7 +21,8 @@ from report.study.front_matter import FrontMatter
 from report.study.study import Study
 
 Measurer = Callable[[dict[int, pieces.Task], Progress, Announce], Iterator[tuple[int, Any, dict]]]
-"""Measures tasks as `alone` does."""
+"""Measures tasks and yields (number, measured, facts) of each: `alone` in this process,
+`cluster.driver.on_cluster` on Ray."""
 
 
 @dataclass(frozen=True)

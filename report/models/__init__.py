@@ -1,1 +1,1 @@
-"""From a checkpoint to the tensors of every head: load, capture, kernel; one file per family."""
+"""From a name to the tensors of every head: find and load a checkpoint, measure its attention."""

@@ -63,7 +63,7 @@ WITH_VEGA = {
 """What charts need besides Vega, of the versions that vl-convert-python 1.9 holds."""
 
 
-def write_assets(site_src):
+def write_assets(site_src: Path) -> None:
     """Write scripts, styles and the chart library to `site_src/assets`, schemas to `schemas`."""
     assets = site_src / "assets"
     parts = {name for names in TOGETHER.values() for name in names} - TOGETHER.keys()
@@ -82,7 +82,7 @@ def write_assets(site_src):
     files.remove_others((site_src / "schemas").glob("*.json"), schemas)
 
 
-def sources():
+def sources() -> set[str]:
     """The files below `web`, set of paths as they are written in addresses."""
     return {path.relative_to(WEB).as_posix() for path in WEB.rglob("*") if path.is_file()}
 
@@ -96,18 +96,18 @@ def _remove_others(assets, written):
         files.remove_others(paths, kept)
 
 
-def _source(name):
+def _source(name: str) -> str:
     """The text of a file; the figures' style sheet with the colours and sizes that it uses."""
     return (css.css() if name == "figure/figures.css" else "") + (WEB / name).read_text("utf-8")
 
 
-def _told(script):
-    """A first script, told what the others are: so a page asks for all of them at once."""
+def _told(script: str) -> str:
+    """A script with its empty list MODULES filled in, so that all scripts are asked for at once."""
     listed = f"const MODULES = {json.dumps(sorted(modules(FIGURES)))};"
     return script.replace("const MODULES = [];", listed)
 
 
-def without_comments(suffix, text):
+def without_comments(suffix: str, text: str) -> str:
     """A script or a style sheet as it is sent: a reader's browser needs no explanation.
 
     In scripts, only comments that have lines of their own are taken out. Lines lose what indents
@@ -116,7 +116,7 @@ def without_comments(suffix, text):
     return COMMENTS[suffix].sub("", text) if suffix in COMMENTS else text
 
 
-def modules(name):
+def modules(name: str) -> set[str]:
     """A script and all that it needs before it runs, set of paths below `web`."""
     needed, todo = set(), {name}
     while todo:
@@ -126,7 +126,7 @@ def modules(name):
     return needed
 
 
-def imported(script):
+def imported(script: str) -> set[str]:
     """The scripts that one imports at its beginning, set of paths below `web`."""
     paths = IMPORTED.findall((WEB / script).read_text("utf-8"))
     return {posixpath.normpath(posixpath.join(posixpath.dirname(script), path)) for path in paths}
@@ -135,7 +135,7 @@ def imported(script):
 def _chart_library():
     """Vega and what draws with it as one ES module, out of the wheel that also draws the pictures.
 
-    Not Vega-Lite: the build compiles specifications (see figures/_compiled.py).
+    Not Vega-Lite: the build compiles specifications (see `report.figures.build.vega`).
     raises: ReportError if the wheel holds other versions
     """
     modules = {f"vega@{vl_convert.get_vega_version()}": "View, parse", **WITH_VEGA}

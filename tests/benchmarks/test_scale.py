@@ -38,7 +38,7 @@ def test_what_a_driver_does_is_measured(scale):
     assert parts.kept > 0
     assert parts.driver > 0
     assert parts.reading > 0
-    assert "| sums of a shard, back |" in scale.parts_table(parts)
+    assert "| sums of a batch, back |" in scale.parts_table(parts)
 
 
 def test_the_estimate_follows_from_its_numbers(scale):

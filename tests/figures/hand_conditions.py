@@ -25,7 +25,7 @@ TEXTS = [" lamp", ",", " <b>bold</b>", "\\n", " “", "Ann & Bo", "U+202E", "{x}
 
 
 def study(folder, prompts=3, models=("one-model", "other{model}")):
-    """`ConditionsStudy` over datasets of each model, written into folders below `folder`.
+    """`ConditionsData` over datasets of each model, written into folders below `folder`.
 
     prompts: how many the means are over; of one there is no standard error
     """

@@ -48,7 +48,7 @@ KINDS = {
 
 
 def study(folder, kind="whole"):
-    """`SweepStudy` of five checkpoints, and two models that are none, written into `folder`."""
+    """`SweepData` of five checkpoints, and two models that are none, written into `folder`."""
     kind, paths, labels = KINDS[kind], [], []
     for name in kind.others:
         heads, step, same = OTHERS[name]

@@ -32,7 +32,7 @@ loaded = load.load_model("falcon-8x8")
 self_check.checked(loaded)
 if wanted.kind == "passage":
     from report.measuring.pieces import Piece
-    piece = Piece(0, tuple(inputs.corpus), article=True)
+    piece = Piece(0, tuple(inputs.corpus), per_model=True)
     measured, _ = kind.joined(inputs, *kind.measure_batch(loaded, inputs, piece, print, print))
 else:
     measured, _ = kind.measure(loaded, inputs, lambda *_: None, print)
@@ -168,7 +168,7 @@ def test_a_schema_counts_and_its_layout_does_not(package):
 @pytest.mark.parametrize(
     ("kind", "schemas"),
     [
-        ("passage", {"attention-3", "manifest-1", "passage-1", "shard-1", "table-1"}),
+        ("passage", {"attention-3", "manifest-1", "passage-1", "batch-1", "table-1"}),
         ("table", {"attention-3", "manifest-1", "passage-1", "renderings-1", "table-1"}),
         ("conditions", {"conditions-1", "manifest-1", "passage-1", "received-1", "table-1"}),
         ("sweep", {"manifest-1", "table-1"}),

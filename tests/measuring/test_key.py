@@ -82,7 +82,7 @@ def test_the_texts_of_the_corpus_and_their_order_count_and_not_their_names(folde
         lambda folder: (folder / "chat_template.jinja").write_text("{{ messages }}"),
         save_elsewhere,
     ],
-    ids=["weights", "config", "tokenizer", "merges", "chat template", "shards"],
+    ids=["weights", "config", "tokenizer", "merges", "chat template", "weight files"],
 )
 def test_what_changes_the_model_counts(folder, change):
     before = key(folder)

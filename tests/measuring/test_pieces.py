@@ -195,7 +195,7 @@ def test_a_run_that_was_cut_short_goes_on_where_it_was(datasets, project, whole,
     seen = stop_after(monkeypatch, None)
     resumed = contents(datasets(size=4))
     assert [piece.batch for piece in seen] == [3, 4, 5]
-    assert seen[0].article
+    assert seen[0].per_model
     assert not contents(project.root / ".cache")
     assert without_date(resumed) == whole
 
@@ -211,7 +211,7 @@ def test_batches_that_are_there_count_once_and_the_passage_is_measured_all_the_s
         datasets(size=4)
     seen = stop_after(monkeypatch, None)
     found = PassageData(datasets(size=4)).manifest["corpus"]
-    assert seen == [Piece(None, article=True)]
+    assert seen == [Piece(None, per_model=True)]
     assert (found["texts"], found["left_out"]) == (21, 2)
 
 
@@ -226,7 +226,7 @@ def test_a_longer_corpus_takes_up_what_was_kept(datasets, project, monkeypatch):
     assert [piece.batch for piece in seen] == [3, 4, 5]
 
 
-@pytest.mark.parametrize("damage", ["{", '{"schema":"shard/1"}', ""])
+@pytest.mark.parametrize("damage", ["{", '{"schema":"batch/1"}', ""])
 def test_damaged_sums_of_a_batch_are_measured_again(task, loaded, damage):
     one = task(8)
     measured(one, loaded)

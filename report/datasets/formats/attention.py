@@ -44,7 +44,8 @@ RANKS = 11
 """Largest targets that a file lists of a row."""
 
 TAKES_UP = ("content", "score")
-"""The cell term that takes up the rounding of the others: the first of these that a head has."""
+"""The first of these that a head has is rounded last. It is computed from the exact score less the
+other rounded terms, and so corrects their errors."""
 
 
 @dataclass(frozen=True)

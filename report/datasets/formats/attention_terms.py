@@ -15,7 +15,7 @@ from report.datasets.formats.visible import Visible
 from report.errors import ReportError
 
 TERMS = ("content", "bias", "position", "row_constant", "score")
-"""The names of terms, in the order of a tooltip."""
+"""The names of terms, in the order of `PassageData.terms`."""
 
 
 @dataclass(frozen=True)

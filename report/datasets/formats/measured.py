@@ -1,4 +1,4 @@
-"""What files need of measurements: protocols, since measuring is on the other side of the wall.
+"""Protocols of what is written into files, so that nothing here imports torch.
 
 The classes that fit are in `report.measurements` and `report.models`, under the same names.
 """

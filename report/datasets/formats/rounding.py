@@ -24,10 +24,10 @@ STEPS = {
 """Unit of the integers of each term, in units of score (natural logarithm)."""
 
 CELL_STEP = 0.0005
-"""Unit of a "cell" term whose rounding error another term takes up: the position term of RoPE."""
+"""Unit of RoPE's position term, whose rounding error the content term corrects."""
 
 CELL_COARSENING = ((0.01, 10), (0.0, 100))
-"""As COARSENING, for such a term: its rounding adds nothing to the error of a probability."""
+"""Like COARSENING, for that term: it may be coarser, since its error is corrected."""
 
 COARSENING = ((0.2, 1), (0.05, 2), (0.02, 5), (0.01, 10), (0.001, 50), (0.0, 100))
 """(lowest probability, multiple of the step): scores that hardly count are rounded coarsely."""

@@ -15,12 +15,12 @@ from report.errors import ReportError
 from report.text import isolated
 
 
-def opened(paths: Iterable[Path], labels: Sequence[str | None] = ()) -> "ConditionsStudy":
+def opened(paths: Iterable[Path], labels: Sequence[str | None] = ()) -> "ConditionsData":
     """The data of an article.
 
     paths: folders, one a model; labels: not used, figures call models by their own names
     """
-    return ConditionsStudy([ModelConditions(path) for path in paths])
+    return ConditionsData([ModelConditions(path) for path in paths])
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class ModelConditions(Measured):
 
 
 @dataclass(frozen=True)
-class ConditionsStudy:
+class ConditionsData:
     """The models of an article, each on the same prompts under the same conditions."""
 
     models: list[ModelConditions]

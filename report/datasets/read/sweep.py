@@ -14,13 +14,13 @@ from report.datasets.read.training import training_step, training_steps
 from report.errors import ReportError
 
 
-def opened(paths: Sequence[Path], labels: Sequence[str | None] = ()) -> "SweepStudy":
+def opened(paths: Sequence[Path], labels: Sequence[str | None] = ()) -> "SweepData":
     """The data of an article.
 
     paths: folders, one a model; labels: the revisions of `model`, None for other models
     """
     labels = labels or [None] * len(paths)
-    return SweepStudy([ModelHabits(*pair) for pair in zip(paths, labels, strict=True)])
+    return SweepData([ModelHabits(*pair) for pair in zip(paths, labels, strict=True)])
 
 
 class ModelHabits(Measured):
@@ -96,7 +96,7 @@ class ModelHabits(Measured):
 
 
 @dataclass(frozen=True)
-class SweepStudy:
+class SweepData:
     """The models of an article, each measured in the same way."""
 
     models: list[ModelHabits]

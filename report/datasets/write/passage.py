@@ -10,7 +10,7 @@ from report.datasets.write.folder import Folder
 
 
 class Measured(Protocol):
-    """What was measured, see `report.measuring.kinds.passage`."""
+    """What was measured on a passage."""
 
     passage: passage.Passage
     tokens: Sequence[dict]

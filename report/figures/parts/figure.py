@@ -11,7 +11,7 @@ from report.figures.parts.grid import Box
 
 Data = Any
 """What a figure is drawn of, as the article hands it over: a `PassageData`, `TableData`,
-`SweepStudy` or `PassageModels` of `report.datasets.read`, or the `parts.received.Panels` of a study
+`SweepData` or `PassageModels` of `report.datasets.read`, or the `parts.received.Panels` of a study
 of prompts."""
 
 Rows = list[dict[str, Any]]

@@ -6,7 +6,7 @@ from itertools import pairwise
 import altair
 import numpy as np
 
-from report.datasets.read.sweep import ModelHabits, SweepStudy
+from report.datasets.read.sweep import ModelHabits, SweepData
 from report.figures.parts import theme
 from report.figures.parts.figure import Data
 
@@ -81,7 +81,7 @@ def _ticks(steps):
     return [*ticks, last]
 
 
-def turn(data: SweepStudy, said: str = "") -> list[altair.Chart]:
+def turn(data: SweepData, said: str = "") -> list[altair.Chart]:
     """A rule at the step at which the recipe of a training changes what it drills.
 
     said: what is written at its foot
@@ -102,7 +102,7 @@ def turn(data: SweepStudy, said: str = "") -> list[altair.Chart]:
     return [rule.encode(x=x), text.encode(x=x, y=foot, text="said:N")]
 
 
-def changes_at(data: SweepStudy) -> int | None:
+def changes_at(data: SweepData) -> int | None:
     """The step at which other drills join the loops of random tokens.
 
     None if the checkpoints do not say, or all lie on one side of it.
@@ -118,7 +118,7 @@ def strongest(model: ModelHabits, measure: str) -> tuple[int, int]:
     return divmod(place, model.heads)
 
 
-def steepest(data: SweepStudy) -> int:
+def steepest(data: SweepData) -> int:
     """Index of the checkpoint after which the best induction score rises most.
 
     The induction score is the mean probability on what came next last time.
@@ -128,7 +128,7 @@ def steepest(data: SweepStudy) -> int:
     return max(range(len(rises)), key=rises.__getitem__, default=0)
 
 
-def early(data: SweepStudy, measure: str) -> tuple[tuple[int, int], ModelHabits]:
+def early(data: SweepData, measure: str) -> tuple[tuple[int, int], ModelHabits]:
     """The (layer, head) with the largest value up to that checkpoint, and the checkpoint of it."""
     before = data.training[: steepest(data) + 1]
     model = max(before, key=lambda model: model.habit(measure).max())

@@ -91,7 +91,7 @@ class Schedule:
             self._retry(attempt, piece, attempt.tried)
         elif attempt.tried < self.retries:
             self._retry(attempt, piece)
-        elif not divisible or piece.article:
+        elif not divisible or piece.per_model:
             return False
         elif len(piece.texts) > 1:
             for half in piece.halves():

@@ -37,7 +37,8 @@ class Kind(Protocol):
     def parts(self, inputs: Any, before: dict | None = None) -> dict:
         """What the datasets depend on, for their key.
 
-        before: the same of earlier datasets, which inputs that are not on this machine count as
+        before: the parts recorded with earlier datasets; they stand for inputs that are not on this
+            machine
         """
 
     def words(self, inputs: Any) -> list[str]:
@@ -63,11 +64,14 @@ class RunKind(Kind, Protocol):
     def measure(
         self, loaded: LoadedModel, inputs: Any, progress: Progress, announce: Announce
     ) -> tuple[Any, dict]:
-        """What `write` takes, and entries of the manifest; ReportError if it cannot be measured."""
+        """(measured, facts): the first goes to `write`, the second into the manifest.
+
+        raises: ReportError if it cannot be measured
+        """
 
 
 class CorpusKind(Kind, Protocol):
-    """A kind that reads a corpus, whose texts may be measured apart; see `pieces`."""
+    """A kind that reads a corpus, whose texts may be measured in separate pieces; see `pieces`."""
 
     def measure_batch(
         self,

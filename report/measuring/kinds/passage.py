@@ -108,7 +108,7 @@ def measure_batch(
     from report.models.partial.model import announce_bytes
     from report.models.text import tokens
 
-    read = tokens.tokenize(loaded, inputs.passage.text, inputs.chat) if piece.article else None
+    read = tokens.tokenize(loaded, inputs.passage.text, inputs.chat) if piece.per_model else None
     passage_ids = read.token_ids if read else None
     encoded = tokens.encode_texts(loaded, [text for _, text in piece.texts])
     index = [index for index, _ in piece.texts]

@@ -8,7 +8,7 @@ from report.measurements.factors import Factors, Scores
 
 
 class Recorder:
-    """Computes each layer's context, and keeps of its attention what it is made for.
+    """Gets each layer's attention while a model runs, and returns the context that goes on.
 
     wants_factors: whether biases and unrotated queries and keys are filled in; if not, measuring
         costs no projection and no rotation more than the model's own pass

@@ -30,12 +30,12 @@ Ask = Callable[..., tuple[Factors, Pairs] | None]
 """A function that calls an attention module once more, see above."""
 
 LINEAR = 1e-3
-"""If projections deviate from linearity by more than this (relative), a norm follows them. A norm
-makes the deviation nearly 1, so in half precision 16 times its rounding is allowed."""
+"""If projections deviate from linearity by more than this (relative), a norm follows them. Without
+a norm the deviation is rounding, with one it is nearly 1. Half precision may round 16 times eps."""
 
 INPUTS = 2**14
-"""Of a projection, at most: what a query is summed of. A rotation turns the first pair of numbers
-by a whole radian a token, and so changes more than rounding does."""
+"""Most terms that a query is a sum of; it sets the tolerance for rounding. A rotation turns the
+first pair of numbers by a whole radian a token, which is far more."""
 
 
 @dataclass(frozen=True)

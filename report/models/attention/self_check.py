@@ -1,4 +1,4 @@
-"""Proof, on every attach, that what is measured is what the model computes."""
+"""Proof, once for every loaded model, that what is measured is what the model computes."""
 
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
@@ -31,9 +31,9 @@ SUMMED = {
     "update_length": ("context", "hidden"),
     "output": ("model",),
 }
-"""What is summed over on the way to each difference: the tokens, the dimensions of the hidden
+"""For each difference, the sizes that its sums run over: the tokens, the dimensions of the hidden
 state, of a head's query (once in the score, once in the terms) or of all heads' contexts, or
-everything in the measured layers. What rounding makes of it is the largest difference allowed."""
+everything in the measured layers. `limit` makes of them the rounding that is allowed."""
 OF_THE_MODEL = ("biases", "updates_sum_to_output", "updates_sum_to_norm", "output")
 """Those that depend on the precision in which the model itself computes."""
 HALF_PRECISION_LIMIT = 0.1

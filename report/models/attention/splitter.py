@@ -20,12 +20,15 @@ POSITIONS = ("position_embeddings", "position_ids", *ANGLES)
 
 
 class Splitter:
-    """Fills in what `Factors` splits a score by; a context manager around forward passes.
+    """A context manager that adds biases, and queries and keys before rotation, to `Factors`.
+
+    `decomposition.terms` splits scores with them.
 
     parts: list of LayerStructure, of the whole model
     chosen: indices of the layers whose factors are filled in
     wants_rotary_terms: whether rotated biases are, too
-    given: whether a forward of ours fills in everything; then its biases are checked, once
+    given: whether the family has a file in `own/`, whose factors are complete; then only its biases
+        are checked, once
     """
 
     def __init__(self, parts, chosen, wants_rotary_terms=False, given=False):

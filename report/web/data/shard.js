@@ -1,5 +1,5 @@
 // attention/3, the file of one head, as functions of a cell: current token i, target token j.
-// The twin of report/datasets/formats/attention.py, product.py and packing.py.
+// The twin of attention.py, attention_terms.py, product.py and packing.py in report/datasets/formats.
 
 // A cell that i cannot see has no value: ask `sees` first.
 export function attention(shard) {

@@ -50,8 +50,8 @@ export class Chart {
     return compiled(new URL(this.element.dataset.spec, location.href));
   }
 
-  // What a state needs: its dataset file, the file's address, and what its tokens read (true where
-  // the figure needs no tokens).
+  // What a state needs: its dataset file, the file's address, and the labels of its tokens (true
+  // where the figure names no tokens).
   async fetched(state) {
     const { url, tokens: labels } = this.report.data;
     const at = (path) => new URL(path, this.figure.datasets);

@@ -39,7 +39,7 @@ class Told {
   }
 }
 
-// What a tooltip says, {name: value}; what is no such tooltip comes as it is.
+// The lines of a tooltip, {name: value}: worked out now if they were put off (`Told`), else unchanged.
 export const told = (tooltip) => (tooltip instanceof Told ? tooltip.toJSON() : tooltip);
 
 // Sets the channels of an item; returns whether one has changed.

@@ -95,7 +95,7 @@ def test_a_driver_that_is_killed_leaves_what_is_finished(cluster, study, measure
     again = subprocess.run(command, **options, **pipes, timeout=200)
     assert again.returncode == 0, again.stdout
     assert "Traceback" not in again.stdout
-    # what was kept is not measured again: 40 texts of two models less 2 texts a shard
+    # what was kept is not measured again: 40 texts of two models less 2 texts a batch
     assert f"\n{80 - 2 * len(before)} texts and " in again.stdout
     resumed = sorted((project.site_src / "datasets" / "small").iterdir())
     found = datasets(resumed)
@@ -118,7 +118,7 @@ def test_bad_texts_are_tried_again_and_told_by_their_index(cluster, study, measu
     assert "is NaN or infinite" in said
     assert "; text 4: the worker was lost (" in said
     assert said.endswith("leave them out: `skip: [1, 4]` below `corpus:`")
-    assert len(contents(project.root / FOLDER)) == 1  # the shard of texts 2 and 3
+    assert len(contents(project.root / FOLDER)) == 1  # the batch of texts 2 and 3
 
 
 def trap_model(folder):

@@ -17,7 +17,7 @@ TEXTS = 23
 
 
 class Nothing:
-    """Keeps no shard, but remembers which were to be kept."""
+    """Keeps no batch, but remembers which were to be kept."""
 
     def __init__(self):
         self.put_in = []
@@ -46,7 +46,7 @@ def result(piece, failing=()):
             tally.statistics.itself_rows[0, index] += 1
             tally.statistics.add_text(3)
             tally.tokens += 3
-    return Result("own" if piece.article else None, tally, {"model": {}})
+    return Result("own" if piece.per_model else None, tally, {"model": {}})
 
 
 def run(schedule, answer, workers=3, seed=0):
@@ -71,7 +71,7 @@ def test_however_often_workers_are_lost_every_text_counts_once(seed):
     def answer(attempt):
         if rng.random() < 0.4:
             assert one.lost(attempt, "its machine went away", blamed=False)
-        elif rng.random() < 0.3 and not attempt.piece.article and attempt.tried < 2:
+        elif rng.random() < 0.3 and not attempt.piece.per_model and attempt.tried < 2:
             assert one.lost(attempt, "it died")
         else:
             one.done(attempt, result(attempt.piece))
@@ -123,10 +123,10 @@ def test_only_texts_that_failed_are_tried_again_and_may_do_better():
 def test_what_is_measured_once_is_tried_again_and_then_ends_the_run():
     one = schedule(retries=1)
     first = one.next(None, {})
-    assert first.piece.article
+    assert first.piece.per_model
     assert not first.piece.texts
     assert one.lost(first, "it died")
-    again = next(each for each in iter(lambda: one.next(None, {}), None) if each.piece.article)
+    again = next(each for each in iter(lambda: one.next(None, {}), None) if each.piece.per_model)
     assert not one.lost(again, "it died")
 
 
@@ -149,7 +149,7 @@ def test_nothing_comes_back_twice():
 def test_a_worker_stays_with_its_model_while_there_is_work():
     one = schedule(models=2, size=4)
     held = [one.next(1, {}).number for _ in range(8)]
-    assert held == [1] * 7 + [0]  # six shards and what is measured once
+    assert held == [1] * 7 + [0]  # six batches and what is measured once
     assert one.next(1, {0: 1}).number == 0
 
 
