@@ -6,8 +6,9 @@
 A random Llama-type checkpoint of 16 layers in several weight files is written into a temporary
 folder, which is removed at the end. Each way runs in a process of its own, on files that Linux has
 been asked to drop from its cache: the whole model as from_pretrained loads it, its first 4 layers,
-and all layers one at a time. All of them compute every attention through a recorder. What they saw (hidden states,
-queries, keys, probabilities, attention outputs) is then compared bit for bit, on a shorter text.
+and all layers one at a time. All of them compute every attention through a recorder. What they saw
+(hidden states, queries, keys, probabilities, attention outputs) is then compared bit for bit, on a
+shorter text.
 """
 
 import argparse
