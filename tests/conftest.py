@@ -26,6 +26,9 @@ ORDER = (
     "tests/site",
     "tests/test_killed",
     "tests/models",
+    "tests/measuring",
+    "tests/families",
+    "tests/training",
 )
 """Files that begin a run, so that its processes end together: the first builds the one site, while
 others see to files that build sites of their own ("own"), and to figures; what takes a minute in
@@ -44,8 +47,9 @@ def pytest_configure(config):
     The one that starts the others serves, as it outlives them: a process that stops to listen
     resets the connections of the others' browsers.
 
-    The threads of a command that measures sleep while they wait for each other. They would else
-    turn in place, and beside another process on the same cores need up to four times as long.
+    A command that measures has one thread where there are as many processes as cores. Its threads
+    sleep while they wait for each other: they would else turn in place, and beside another process
+    on the same cores need up to four times as long.
     """
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
@@ -55,6 +59,8 @@ def pytest_configure(config):
     address = stack.enter_context(served(Path(folder) / SITE))
     os.environ |= {"SHARED_FOLDER": folder, "SHARED_ADDRESS": address}
     os.environ |= {"OMP_WAIT_POLICY": "passive"}
+    if config.getoption("numprocesses", None):
+        os.environ |= {"OMP_NUM_THREADS": "1"}
 
 
 def pytest_collection_modifyitems(items):
