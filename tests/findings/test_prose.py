@@ -311,7 +311,7 @@ def test_what_looking_at_the_first_token_does_is_said_of_one_and_the_same_head(
 @pytest.mark.parametrize(
     ("ways", "said"),
     [
-        ([0, 0, 0], "How long an update is says little about which way it points, in any layer."),
+        ([0, 0, 0], "The length of an update says little about its direction, in any layer."),
         (
             [-1, -1, -1],
             "In all 3 layers, the longer an update is, the more it tends to turn against",

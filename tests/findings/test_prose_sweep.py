@@ -60,15 +60,15 @@ def test_sentences_are_whole(written, kind):
 def test_what_happens_is_told_with_its_steps_and_heads(written):
     said = prose(written()[0])
     assert "Between step 100 and step 200 of its training" in said
-    assert "goes from 5\u00a0% of its attention to 70\u00a0%" in said
+    assert "goes from 5\u00a0% to 70\u00a0%" in said
     assert "At step 0, a random token costs 8.00 nats" in said
     assert (
-        "By step 100, having been said before makes it 1.2 nats easier than in the control" in said
+        "By step 100, a token that was said before is 1.2 nats easier than in the control" in said
     )
     assert "The best head finds" not in said
     assert "at step 200 (L2H1, the coloured line)" in said
     assert "As it opens:" not in said
-    assert "By step 200, that is 6.5 nats" in said
+    assert "By step 200, the difference is 6.5 nats" in said
     assert "At step 200, tokens that were *not* said before cost 9.5 nats" in said
     assert "L1H0 gives the token before 5\u00a0% of its attention at step 0" in said
     assert "The head that does it most in the end, L1H0, reaches half at step 400, after" in said
@@ -101,7 +101,7 @@ def test_heads_that_are_spoken_of_are_named_in_the_figure(written, tmp_path):
         {row["named"] for row in habits_in_training.rows(data, panel=panel) if row["highest"]}
         for panel in range(4)
     ]
-    feeder = re.search(r"in layers below those of the others: (L\dH\d)", said)[1]
+    feeder = re.search(r"in layers below those of the induction heads: (L\dH\d)", said)[1]
     dropped = re.search(r"drop it again: (L\dH\d)", said)[1]
     late = re.search(r"The head that does it most in the end, (L\dH\d)", said)[1]
     assert feeder in named[1]
