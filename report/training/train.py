@@ -117,10 +117,7 @@ def train(
 
 
 def require_unfinished(output: Path) -> None:
-    """Stop for a folder that holds a finished model; one with a `state.pt` is resumed.
-
-    raises: ReportError
-    """
+    """ReportError for a folder that holds a finished model; one with a `state.pt` is resumed."""
     if (output / "training.json").exists() and not (output / "state.pt").exists():
         raise ReportError(
             f"'{output}' already holds a trained model; name another folder, or delete this one"
