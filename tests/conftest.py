@@ -10,6 +10,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import FalconConfig, FalconForCausalLM, PreTrainedTokenizerFast
 
+from report.families.double import in_float64
 from report.measuring.kinds import passage as passage_kind
 from report.models.load.load import load_model
 from tests import browsers
@@ -162,6 +163,14 @@ def token_ids():
     """Forty token ids of the tiny vocabulary, the first the beginning-of-text token."""
     generator = torch.Generator().manual_seed(3)
     return [0, *torch.randint(1, 320, (39,), generator=generator).tolist()]
+
+
+@pytest.fixture
+def double():
+    """Everything in float64, models that are built in the test included: what is not the same to
+    the last digits is a mistake. In float32 the same is compared in test_parity.py."""
+    with in_float64():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,24 @@ NAMED = 40
 def labels(tokens: Iterable[Token]) -> alt.Parameter:
     """The param with the texts that `token_axis` shows."""
     texts = [shortened(token.label.strip() or token.label, NAMED) for token in tokens]
-    return alt.param(name=LABELS, value=texts)
+    return alt.param(name=LABELS, value=[_safe_to_cut(text) for text in texts])
+
+
+ON_AXIS = (8, 5)
+"""Characters of a text that an axis shows, on a wide figure and on a narrow one."""
+
+
+def _safe_to_cut(text):
+    """A text that an axis cuts inside no character, shorter where it would.
+
+    Vega counts UTF-16 units, of which characters such as emoji have two. Half a character stops the
+    program that draws the pictures.
+    """
+    units = text.encode("utf-16-le")
+    cuts = [2 * (most - 1) for most in ON_AXIS if len(units) > 2 * most]
+    if not any(0xDC <= units[cut + 1] <= 0xDF for cut in cuts):
+        return text
+    return units[: 2 * (min(ON_AXIS) - 1)].decode("utf-16-le", "ignore") + "…"
 
 
 TOKENS_LEFT = {
@@ -55,7 +72,7 @@ def token_axis(
     cell: whether a token is a cell that begins at its index, and not a point there
     """
     middle = alt.ExprRef(f"{length} / {2 * count}") if cell else 0
-    text = f"truncate({LABELS}[datum.value], width > 500 ? 8 : 5)"
+    text = f"truncate({LABELS}[datum.value], width > 500 ? {ON_AXIS[0]} : {ON_AXIS[1]})"
     # A text that is a number gets a quotation mark: it must not be taken for an index, nor
     # together with the index for one number.
     text = f"(isFinite(toNumber({text})) ? '“' + {text} + '”' : {text})"
