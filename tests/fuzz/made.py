@@ -56,7 +56,7 @@ def every_dataset(where):
     values = np.arange(12).reshape(3, 4)
     sums = ("itself_rows", "first_token_rows", "difference_units", "previous_token_rows")
     tally = Tally(HeadStatistics(**dict.fromkeys(sums, values), rows=40, texts=3), 43, 1)
-    found["shard/1"] = store.check(tally.as_json(), "made")
+    found["batch/1"] = store.check(tally.as_json(), "made")
     return found
 
 
