@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 
 from report import text
 from report.figures.parts import score_terms
@@ -11,6 +12,25 @@ from report.pages.filters import layers
 from report.text import shortened
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
+
+
+class _Compiled(BytecodeCache):
+    """Templates that this process has compiled, by their name and a sum of their text.
+
+    Every article has an environment of its own, and all of them use the same partials.
+    """
+
+    def __init__(self) -> None:
+        self.codes = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self.codes.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self.codes[bucket.key, bucket.checksum] = bucket.code
+
+
+COMPILED = _Compiled()
 
 
 def environment(*folders: Path) -> Environment:
@@ -26,6 +46,7 @@ def environment(*folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=COMPILED,
     )
     jinja.globals |= {"ROUTES": filters.ROUTES, "UPDATES": filters.UPDATES}
     jinja.filters |= {

@@ -141,7 +141,8 @@ def _chart(figure, draw, data, state):
     if not isinstance(chart.usermeta, dict):  # it has not the common look yet
         chart = _framed(figure, chart, data, state)
     report = chart.usermeta["report"]
-    return chart.properties(usermeta={"report": {"figure": figure.name} | report})
+    chart.usermeta = {"report": {"figure": figure.name} | report}
+    return chart
 
 
 def _framed(figure, chart, data, state):

@@ -215,22 +215,25 @@ def frame(
         "ink": INK,
         **extra,
     }
+    # Attributes are set on one copy: each of Altair's own methods would copy all layers again.
+    framed = chart.copy(deep=False)
+    own = [] if framed.params is alt.Undefined else framed.params
+    framed.params = [*own, *(param.param for param in (*_palette(), *params))]
+    framed.width = framed.height = "container"
+    framed.autosize = alt.AutoSizeParams(type="fit", contains="padding")
+    framed.background = "transparent"
+    framed.description = description
+    framed.usermeta = {"report": report}
+    framed.config = alt.Config(**_config())
+    return framed
+
+
+def _palette():
+    """The params that colours depend on."""
     return (
-        chart.add_params(
-            alt.param(name="ink", value=INK["light"]),
-            alt.param(name="dark", expr="luminance(ink) > 0.4"),
-            alt.param(name="paper", expr=f"dark ? '{PAPER['dark']}' : '{PAPER['light']}'"),
-            *params,
-        )
-        .properties(
-            width="container",
-            height="container",
-            autosize=alt.AutoSizeParams(type="fit", contains="padding"),
-            background="transparent",
-            description=description,
-            usermeta={"report": report},
-        )
-        .configure(**_config())
+        alt.param(name="ink", value=INK["light"]),
+        alt.param(name="dark", expr="luminance(ink) > 0.4"),
+        alt.param(name="paper", expr=f"dark ? '{PAPER['dark']}' : '{PAPER['light']}'"),
     )
 
 
