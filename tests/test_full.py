@@ -8,11 +8,12 @@ import pytest
 
 from tests.commands import contents
 from tests.full_disk import BLOCK, REASON, Disk
+from tests.fuzz.profile import LONG
 from tests.killing import SAID
 from tests.test_killed import children, made, parts, write_two
 
-FRACTIONS = (0.1, 0.5, 0.9)
-"""Of what each step of a build writes: datasets, pages, the site."""
+FRACTIONS = (0.1, 0.5, 0.9) if LONG else (0.7,)
+"""Of what each step of a build writes: datasets, pages, the site; more by `make fuzz`."""
 
 
 @pytest.fixture

@@ -72,7 +72,8 @@ def visible(where):
 
 def test_a_first_measurement_appears_whole_or_not_at_all(measure, undisturbed):
     changes, key, expected = undisturbed
-    moments = sorted({1, 2, 3, changes // 3, 2 * changes // 3, *range(changes - 3, changes + 1)})
+    inside = range(2, changes - 3) if LONG else (2, changes // 2)
+    moments = sorted({1, *inside, *range(changes - 3, changes + 1)})
     seen = []
     for at in moments:
         done, where = measure("first", "--force", at=at)
@@ -91,7 +92,7 @@ def test_a_new_measurement_replaces_an_old_one_whole_or_not_at_all(measure, undi
     done, where = measure("again")
     assert done["code"] == 0
     swap = measure("again", "--force")[0]["changes"]
-    for at in range(swap - 14, swap + 1, 2):
+    for at in range(swap - 14, swap + 1, 1 if LONG else 4):
         done, _ = measure("again", "--force", at=at)
         assert visible(where) in ({}, {key: expected}), at
         measure("again")
@@ -99,7 +100,7 @@ def test_a_new_measurement_replaces_an_old_one_whole_or_not_at_all(measure, undi
         assert [path.name for path in where.iterdir()] == [key]
 
 
-MOMENTS = 50 if LONG else 20
+MOMENTS = 50 if LONG else 10
 """At which builds are killed; more by `make fuzz`."""
 IN_MKDOCS = MOMENTS // 5
 """Of those moments."""
@@ -173,7 +174,7 @@ def test_killed_at_random_moments_it_then_makes_what_it_always_makes(falcon_fold
         for number, moment in enumerate(moments):
             killed += site(project, number, **moment)["killed"]
             parts(project, wholes)
-            if number % 10 == 9:
+            if number % 5 == 4:
                 assert site(project, number)["code"] == 0, (tmp_path / SAID).read_text()
                 assert made(project) == wholes[number % 2]
         assert killed > MOMENTS * 0.6  # what is there already takes fewer events than all anew

@@ -1,5 +1,6 @@
 """The files that every page needs: script, style sheets, the chart library, published schemas."""
 
+import functools
 import json
 import posixpath
 import re
@@ -132,7 +133,8 @@ def imported(script: str) -> set[str]:
     return {posixpath.normpath(posixpath.join(posixpath.dirname(script), path)) for path in paths}
 
 
-def _chart_library():
+@functools.cache
+def _chart_library() -> str:
     """Vega and what draws with it as one ES module, out of the wheel that also draws the pictures.
 
     Not Vega-Lite: the build compiles specifications (see `report.figures.build.vega`).

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from report import __main__
-from tests.commands import copy_project
-from tests.small import ARTICLE, SENTENCE, write_publication
+from tests.small import write_publication, write_themed
 
 
 @pytest.fixture
@@ -46,12 +45,6 @@ def options(project, falcon_folder):
 def two_articles(tmp_path, falcon_folder):
     """A project with the real settings and theme and two small articles: its folder, and the
     options that have them measured on the tiny model."""
-    folder = copy_project(tmp_path / "small", articles=False)
-    articles = folder / "templates" / "articles"
-    articles.mkdir(parents=True)
-    for name in ("one", "two"):
-        text = ARTICLE.format(cover="update_magnitude").replace("title: Small", f"title: On {name}")
-        (articles / f"{name}.md.j2").write_text(text)
-    (folder / "passage.md").write_text(SENTENCE)
+    folder = write_themed(tmp_path / "small", "one", "two")
     options = ("--project", folder, "--model", falcon_folder, "--passage", folder / "passage.md")
     return SimpleNamespace(folder=folder, options=options)

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.commands import contents, copy_project, report
+from tests.commands import contents, report
 from tests.models.hub_server import TOKEN, Repository, running_hub
-from tests.small import ARTICLE, SENTENCE, write_publication
+from tests.small import write_themed
 
 COMMIT = "5eed" * 10
 NAME = "someone/tiny"
@@ -22,7 +22,7 @@ def hub(falcon_folder):
 @pytest.fixture
 def measure(hub, tmp_path):
     """A function that measures the small article on the model of the stand-in."""
-    project = write_publication(tmp_path / "project")
+    project = write_themed(tmp_path / "project", "small")
     places = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home"), "NO_PROXY": "127.0.0.1"}
 
     def measure(*options, **variables):
@@ -70,17 +70,16 @@ def in_file(home):
     return {"HF_TOKEN": ""}
 
 
-@pytest.mark.parametrize("given", [in_environment, in_file])
-def test_a_token_is_in_nothing_that_a_build_says_or_writes(hub, tmp_path, given):
-    home, project = tmp_path / "home", copy_project(tmp_path / "project", articles=False)
-    articles = project / "templates" / "articles"
-    articles.mkdir()
-    (articles / "small.md.j2").write_text(ARTICLE.format(cover="update_magnitude"))
-    (project / "passage.md").write_text(SENTENCE)
+@pytest.mark.parametrize(
+    ("given", "command", "made"),
+    [(in_environment, "site", "site/"), (in_file, "render", "site_src/articles/")],
+)
+def test_a_token_is_in_nothing_that_a_build_says_or_writes(hub, tmp_path, given, command, made):
+    home, project = tmp_path / "home", write_themed(tmp_path / "project", "small")
     places = {"HF_ENDPOINT": hub.url, "HF_HOME": str(home), "NO_PROXY": "127.0.0.1"}
     options = ("--project", project, "--model", NAME, "--passage", project / "passage.md")
     variables = places | given(home)
-    done = report("site", *options, "--layers", "1", **variables)
+    done = report(command, *options, "--layers", "1", **variables)
     assert done.returncode == 0, done.stderr
     said = [done]
     for hub.failing in (500, 401):
@@ -92,5 +91,5 @@ def test_a_token_is_in_nothing_that_a_build_says_or_writes(hub, tmp_path, given)
     own = {"home/token", "home/stored_tokens"}
     files = contents(tmp_path)
     assert own - files.keys() in (set(), own)
-    assert any(name.startswith("project/site/") for name in files)
+    assert any(name.startswith(f"project/{made}") for name in files)
     assert [n for n, content in files.items() if TOKEN.encode() in content and n not in own] == []

@@ -54,6 +54,18 @@ KINDS = {
 """Name -> kind; the first is the embedded model's."""
 
 
+OF_SCORES = ("attention_map", "attention_breakdown", "bias_vs_position")
+"""Figures that show the terms of scores, in which all kinds differ."""
+
+OTHERWISE = ("alibi_bias", "no_updates", "softcap", "encoder")
+"""Kinds that differ in what other figures show as well: updates, and what a token sees."""
+
+
+def figures_of(kind, names):
+    """Those of some figures that a kind of model can make different."""
+    return [name for name in names if name in OF_SCORES or kind in OTHERWISE]
+
+
 def study(folder, kind="alibi_bias"):
     """`PassageData` over datasets of a kind of `KINDS`, written into `folder`."""
     rng, kind = np.random.default_rng(5), KINDS[kind]

@@ -32,9 +32,9 @@ def read(folder, address):
     return json.loads((folder / address).read_text("utf-8"))
 
 
-def drawable(data):
-    """The figures that this kind of model has."""
-    figures = [figure_named(name) for name in live_page.ORDER]
+def drawable(data, kind):
+    """The figures that this kind of model has, and can make different."""
+    figures = [figure_named(name) for name in hand_made.figures_of(kind, live_page.ORDER)]
     return [figure for figure in figures if not figure.left_out(data)]
 
 
@@ -42,7 +42,7 @@ def drawable(data):
 def test_decoders_give_the_rows_that_python_gives(page, address, study, kind):
     page.goto(address)
     data = study(kind)
-    figures = drawable(data)
+    figures = drawable(data, kind)
     assert "attention_map" in [figure.name for figure in figures]
     for figure in figures:
         state = {control.param: control.value for control in figure.controls(data)}

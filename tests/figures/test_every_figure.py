@@ -23,10 +23,17 @@ def each(names):
 
 
 every_figure = each((*ORDER, *GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS))
-every_figure_of_a_passage = each(ORDER)
 
 every_kind = pytest.mark.parametrize("kind", hand_made.KINDS)
 """Kinds of models; a figure that cannot be drawn of one says so."""
+
+CASES = [(name, kind) for kind in hand_made.KINDS for name in hand_made.figures_of(kind, ORDER)]
+every_figure_of_every_kind = pytest.mark.parametrize(
+    ("figure", "kind"),
+    [(figure_named(name), kind) for name, kind in CASES],
+    ids=["-".join(case) for case in CASES],
+)
+"""Figures of a passage and the kinds of models that make them different."""
 
 
 @pytest.fixture
@@ -117,8 +124,7 @@ def said_by(figure, data):
     return texts
 
 
-@every_figure_of_a_passage
-@every_kind
+@every_figure_of_every_kind
 def test_has_words(figure, study, kind):
     data = study(kind)
     if not drawable(figure, data):
@@ -158,8 +164,7 @@ def test_what_is_to_be_seen_is_said_at_both_ends_of_every_control(figure, drawn_
             assert not {"nan", "inf"} & set(said.strip(".").split()), said
 
 
-@every_figure_of_a_passage
-@every_kind
+@every_figure_of_every_kind
 def test_rows_fill_exactly_the_named_datasets(figure, study, kind):
     data = study(kind)
     if drawable(figure, data):

@@ -13,9 +13,12 @@ from report.figures import classes_by_layer, renderings_compared, table_attentio
 from report.figures.build import still
 from report.figures.build.find import figure_named
 from report.figures.parts import target_classes
-from tests.figures import hand_made, hand_table, live_page
+from tests.figures import hand_table, live_page
 from tests.figures.live_page import OF_TABLES, go_live, told_at
 from tests.figures.test_decoders import assert_same, decoded
+
+SEEING = ("alibi_bias", "window", "encoder")
+"""Kinds of models whose tokens see different targets, which is all that classes depend on."""
 
 every_rendering = pytest.mark.parametrize("rendering", ["csv", "json", "sentences"])
 
@@ -148,7 +151,7 @@ def tables(table, tables_address):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("kind", hand_made.KINDS)
+@pytest.mark.parametrize("kind", SEEING)
 def test_the_script_finds_the_classes_that_python_finds(page, tables, tmp_path, kind):
     page.goto(tables[1])
     data = hand_table.study(tmp_path / "a", kind)

@@ -1,9 +1,9 @@
 """Run as a program: parity with the instructions and threads that its environment allows.
 
-    python -m tests.models.on_this_processor THREADS
+    python -m tests.models.on_this_processor THREADS...
 
-Prints JSON: the instructions that torch then uses, the number of threads, and per dtype the largest
-difference as a fraction of what rounding explains.
+Prints a line of JSON for each number of threads: the instructions that torch then uses, that
+number, and per dtype the largest difference as a fraction of what rounding explains.
 """
 
 import json
@@ -72,8 +72,8 @@ def of_the_kernel(dtype):
     return off / tolerance(SIZE + 2 * TOKENS, size, dtype)
 
 
-def main():
-    torch.set_num_threads(int(sys.argv[1]))
+def measured(threads):
+    torch.set_num_threads(threads)
     ratios = {
         str(dtype).removeprefix("torch."): max(
             *against_transformers(dtype), against_loops(dtype), of_the_kernel(dtype)
@@ -81,8 +81,9 @@ def main():
         for dtype in verify.DTYPES
     }
     used = torch.backends.cpu.get_cpu_capability(), torch.get_num_threads()
-    print(json.dumps({"capability": used[0].lower(), "threads": used[1], "ratios": ratios}))
+    return {"capability": used[0].lower(), "threads": used[1], "ratios": ratios}
 
 
 if __name__ == "__main__":
-    main()
+    for number in sys.argv[1:]:
+        print(json.dumps(measured(int(number))))

@@ -8,6 +8,7 @@ from tokenizers import AddedToken
 
 from tests.commands import copy_project
 from tests.conftest import byte_level_tokenizer, random_falcon
+from tests.small import write_corpus
 
 RAN = "document.documentElement.dataset.ran"
 
@@ -149,7 +150,8 @@ def project(folder):
         {"name": "none", "label": f"Nothing {LABEL}"},
         {"name": "filler", "label": LABEL, "before": "question", "text": TOKENS[1], "times": 4},
     ]
-    read = {"passage": str(folder / "passage.txt")}
+    read = {"passage": str(folder / "passage.txt"), "corpus": "corpus.txt"}
+    write_corpus(made)
     articles = {
         "hostile": article(BODY, model=str(one), **read),
         "several": article(SEVERAL, models=[str(one), str(other)], **read),

@@ -1,4 +1,4 @@
-"""Nothing that axe-core calls serious or critical: every page, both palettes, both widths."""
+"""Nothing that axe-core calls serious or critical: every page, wide and light, narrow and dark."""
 
 import itertools
 from contextlib import suppress
@@ -15,13 +15,13 @@ ARTICLES = ("attention-focus-plots", "filler-tokens", "reading-a-table", "how-he
 PAGES = ("", "archive/", "tags/", "models/", "glossary/", "about/", "404.html")
 WORST = ("serious", "critical")
 
-shades_and_sizes = pytest.mark.parametrize(
+sizes = pytest.mark.parametrize(
     ("scheme", "width"),
     [(scheme, width) for scheme in ("light", "dark") for width in (1280, 390)],
 )
 
 sizes = pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
-"""Each with the palette that a page opens in; `worst_of_both` looks at the other one besides."""
+"""Each palette and each width once: contrast does not depend on the width, nor size on colours."""
 
 
 def at(width, scheme):
@@ -43,27 +43,6 @@ def worst(page):
     ]
 
 
-def worst_of_both(page, turn):
-    """The same of both palettes; turn: a function that gives a page the other one."""
-    shown = page.evaluate("document.body.dataset.mdColorScheme")
-    found = worst(page)
-    turn(page)
-    until(page, f"document.body.dataset.mdColorScheme !== '{shown}'")
-    until(page, "document.getAnimations().every(each => each.playState !== 'running')")
-    return found + worst(page)
-
-
-def by_the_switch(page):
-    """As a reader turns the palette of a page."""
-    page.locator("[data-md-component=palette] label:visible").click()
-
-
-def by_the_system(scheme):
-    """As the system does, which a page of one figure follows: a function as `worst_of_both` has."""
-    other = {"light": "dark", "dark": "light"}[scheme]
-    return lambda page: page.emulate_media(color_scheme=other)
-
-
 def no_wider_than_the_window(page, width):
     assert page.evaluate("innerWidth") == width
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -76,7 +55,7 @@ def test_lists_and_other_pages(visit, scheme, width):
     for path in PAGES:
         page.goto(root + path)
         page.wait_for_load_state("networkidle")
-        assert worst_of_both(page, by_the_switch) == [], path
+        assert worst(page) == [], path
         no_wider_than_the_window(page, width)
 
 
@@ -86,7 +65,7 @@ def test_articles_with_all_figures_alive(visit, article, scheme, width):
     page = visit(f"articles/{article}/", **at(width, scheme))
     for number in range(1, page.locator("figure.live-figure").count() + 1):
         go_live(page, number)
-    assert worst_of_both(page, by_the_switch) == []
+    assert worst(page) == []
     no_wider_than_the_window(page, width)
 
 
@@ -97,14 +76,13 @@ def test_pages_of_single_figures_alive(visit, built, scheme, width):
     assert len(alone) > 10
     page = visit(f"embed/{alone[0]}", **at(width, scheme))
     for path in alone:
-        page.emulate_media(color_scheme=scheme)
         page.goto(f"{built.address}embed/{path}")
         page.wait_for_selector(".live-figure--live")
-        assert worst_of_both(page, by_the_system(scheme)) == [], path
+        assert worst(page) == [], path
         no_wider_than_the_window(page, width)
 
 
-@shades_and_sizes
+@sizes
 def test_what_a_reader_opens_over_a_page(visit, scheme, width):
     page = visit(reduced_motion="reduce", **at(width, scheme))  # nothing is half faded
     tool(page, 2, TABLE).click()

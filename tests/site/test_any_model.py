@@ -1,4 +1,4 @@
-"""Article 1 of six models that differ, in a browser: right figures, names, numbers and words.
+"""Article 1 of four models that differ, in a browser: right figures, names, numbers and words.
 
 One publication has an article a model, each a copy of article 1; the models are tiny and random.
 """
@@ -17,6 +17,7 @@ from tests.serving import served
 from tests.site import tiny_models
 from tests.site.eager import Eager
 from tests.site.reader import number, token_index, tooltip_of_cell
+from tests.small import write_corpus
 
 pytestmark = pytest.mark.browser
 
@@ -24,21 +25,17 @@ TEXT = (
     "Every evening, when the last train had gone by, somebody lit the lamp on the hill. “Perhaps "
     "it is a giant,” said Martha. “Giants do not like lamps,” said Tom, and nobody laughed."
 )
-KINDS = ("llama", "qwen2", "gemma3", "gpt2", "bert", "gptj")
+KINDS = ("qwen2", "gemma3", "bert", "gptj")
 every_kind = pytest.mark.parametrize("kind", KINDS)
 TERMS = {
-    "llama": ["content", "rotary position"],
     "qwen2": ["content", "bias", "rotary position"],
     "gemma3": ["content", "rotary position"],
-    "gpt2": ["content", "bias"],
     "bert": ["content", "bias"],
     "gptj": [],
 }
 FIGURE_3 = {
-    "llama": "Content vs rotary position",
     "qwen2": "Content and bias vs rotary position",
     "gemma3": "Content vs rotary position",
-    "gpt2": "Bias vs content",
     "bert": "Bias vs content",
 }
 FULL_LAYER = 1
@@ -56,7 +53,7 @@ class Publication:
 
 @pytest.fixture(scope="module")
 def publication(tmp_path_factory):
-    """The site of all six, built by one command and served."""
+    """The site of all four, built by one command and served."""
     folder = tmp_path_factory.mktemp("any model")
     project = copy_project(folder / "project")
     (folder / "passage.md").write_text(TEXT, "utf-8")
@@ -64,9 +61,10 @@ def publication(tmp_path_factory):
     written = (articles / "attention-focus-plots.md.j2").read_text("utf-8")
     for other in articles.glob("*.md.j2"):
         other.unlink()
+    write_corpus(project)
     for kind in KINDS:
         model = tiny_models.save(kind, folder / f"tiny-{kind}")
-        settings = f"model: {model}\npassage: {folder / 'passage.md'}\n"
+        settings = f"model: {model}\npassage: {folder / 'passage.md'}\ncorpus: corpus.txt\n"
         header, body = re.split(r"(?m)^model: .*\npassage: .*\n", written)
         (articles / f"{kind}.md.j2").write_text(header + settings + body, "utf-8")
     with served(project / "site") as address:
@@ -193,14 +191,14 @@ def test_words_are_about_this_model(visit, publication, kind):
     assert ("reads from left to right" in said) == (kind != "bert")
     assert ("a norm rescales" in said) == (kind == "gemma3")
     assert ("Not every layer sees everything" in said) == (kind == "gemma3")
-    first = {"llama": "<|begin_of_text|>", "gemma3": "<bos>", "bert": "[CLS]"}.get(kind)
+    first = {"gemma3": "<bos>", "bert": "[CLS]"}.get(kind)
     if first:
         assert f"The first token, {first}, is not part of the passage" in said
     else:
         assert "nothing was put in front of it" in said
 
 
-@every_kind
+@pytest.mark.parametrize("kind", ["qwen2", "gptj"])
 def test_fits_a_phone_in_the_dark(visit, publication, kind):
     viewport = {"width": 390, "height": 844}
     page = visit(

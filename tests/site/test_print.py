@@ -59,10 +59,8 @@ def bars(sheets, figures):
     ("article", "scheme", "paper"),
     [
         ("attention-focus-plots", "dark", "a4"),
-        ("attention-focus-plots", "light", "a4 across"),
-        ("filler-tokens", "light", "letter"),
-        ("filler-tokens", "dark", "a4 across"),
-        ("reading-a-table", "dark", "a4"),
+        ("filler-tokens", "light", "a4 across"),
+        ("reading-a-table", "dark", "letter"),
         ("how-heads-form", "light", "a4"),
     ],
 )

@@ -1,9 +1,11 @@
 """The site as published below a folder of a host: every page whole, and what its head says."""
 
 import functools
+import gzip
 import shutil
 import subprocess
 import threading
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http.server import ThreadingHTTPServer
 from urllib.parse import urlsplit
@@ -33,10 +35,38 @@ class _BelowAFolder(Handler):
         return f"{self.directory}/no such file"
 
 
+@dataclass(frozen=True)
+class Again:
+    """What a second build of the same articles left as it was, and what it said."""
+
+    stamps: tuple[dict, dict]
+    """When the files of datasets were written: before and after."""
+    pages: tuple[dict, dict]
+    """Contents of `site_src`, without the address of the site."""
+    site: tuple[dict, dict]
+    """The same of the built site."""
+    said: str
+
+
+def stamps(project):
+    datasets = (project / "site_src" / "datasets").rglob("*")
+    return {path: path.stat().st_mtime_ns for path in datasets if path.is_file()}
+
+
+def without_address(folder, address):
+    """Contents of a folder, the site's address taken out of them and of what is packed."""
+    return {
+        name: (gzip.decompress(content) if name.endswith(".gz") else content).replace(
+            address.encode(), b"ADDRESS"
+        )
+        for name, content in contents(folder).items()
+    }
+
+
 @pytest.fixture(scope="module")
 def published(built, tmp_path_factory):
     """The same pages built for a folder of a host, pushed to a branch of a bare repository, and
-    served from a checkout of it: address and folder."""
+    served from a checkout of it: address, folder and `Again`."""
     folder = tmp_path_factory.mktemp("published") / "site"
     bare = folder.parent / "remote.git"
     subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
@@ -45,9 +75,19 @@ def published(built, tmp_path_factory):
         address = f"http://127.0.0.1:{serving.server_port}{ROOT}"
         project = folder.parent / "project"
         shutil.copytree(built.project, project, ignore=shutil.ignore_patterns("site"))
+        before = stamps(project)
         done = report("site", "--project", project, timeout=900, SITE_URL=address)
         assert done.returncode == 0, done.stderr
         assert "SITE_URL is not set" not in done.stderr
+        places = ((built.project, built.address), (project, address))
+        again = Again(
+            (before, stamps(project)),
+            *(
+                tuple(without_address(root / name, own) for root, own in places)
+                for name in ("site_src", "site")
+            ),
+            done.stderr,
+        )
         done = report("publish", "--project", project, "--remote", bare, SITE_URL=address)
         assert done.returncode == 0, done.stderr
         clone = ["git", "clone", "-q", "-b", "gh-pages", str(bare), str(folder)]
@@ -55,14 +95,30 @@ def published(built, tmp_path_factory):
         shutil.rmtree(folder / ".git")
         assert contents(folder) == contents(project / "site") | {".nojekyll": b""}
         threading.Thread(target=serving.serve_forever, daemon=True).start()
-        yield address, folder
+        yield address, folder, again
         serving.shutdown()
+
+
+def test_a_second_build_measures_nothing_and_touches_no_dataset(built, published):
+    again = published[2]
+    assert "measured (" in built.output
+    assert "unchanged, not measured again" in again.said
+    assert "Corpus" not in again.said
+    before, after = again.stamps
+    assert before
+    assert before == after
+
+
+def test_two_builds_of_the_same_articles_give_the_same_bytes(published):
+    for before, after in (published[2].pages, published[2].site):
+        assert before.keys() == after.keys()
+        assert [name for name in before if before[name] != after[name]] == []
 
 
 @pytest.fixture
 def visit(browser, published):
     """A function that opens an address of the site; nothing asked for may be missing or foreign."""
-    root, _ = published
+    root = published[0]
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
     missing, foreign, problems = [], [], []
     violations.watch(context, problems)
@@ -91,7 +147,7 @@ def test_the_check_finds_nothing_wrong(published):
 
 
 def test_every_page_is_whole_and_every_link_of_it_leads_somewhere(visit, published):
-    root, folder = published
+    root, folder, _ = published
     pages = [path.parent.relative_to(folder).as_posix() for path in folder.rglob("index.html")]
     assert len(pages) >= 8
     page = visit()
@@ -143,7 +199,7 @@ def test_the_page_for_unknown_addresses_works_at_any_depth(visit, path):
 
 
 def test_each_page_has_a_description_of_its_own_and_one_canonical_address(visit, published):
-    root, folder = published
+    root, folder, _ = published
     listed = Xml.parse(folder / "sitemap.xml").getroot()
     addresses = [each.text for each in listed.findall("{*}url/{*}loc")]
     names = {path.parent.relative_to(folder).as_posix() for path in folder.rglob("index.html")}
@@ -160,7 +216,7 @@ def test_each_page_has_a_description_of_its_own_and_one_canonical_address(visit,
 
 
 def test_a_shared_article_has_a_card_with_its_figure(visit, published, built):
-    root, folder = published
+    root, folder, _ = published
     page = visit(ARTICLE)
     named = {
         name: page.get_attribute(f"meta[property='og:{name}']", "content")
@@ -183,7 +239,7 @@ def test_a_shared_article_has_a_card_with_its_figure(visit, published, built):
 
 
 def test_the_feed_is_found_from_any_page_and_lists_the_articles(visit, published):
-    root, folder = published
+    root, folder, _ = published
     page = visit("about/")
     address = page.evaluate("document.querySelector('link[type=\"application/rss+xml\"]').href")
     assert address == f"{root}feed.xml"

@@ -1,6 +1,6 @@
 """The figure that README.md shows is one file of at most 40 lines, and a page shows it."""
 
-import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,50 +8,54 @@ import sys
 import pytest
 
 from report.site.check import check_site
-from tests.commands import ROOT, copy_project
+from tests.commands import ROOT, report
+from tests.figures import hand_made
 from tests.figures.live_page import first_tooltip, go_live, ink
 from tests.readme import block
 from tests.serving import served
-from tests.small import ARTICLE, SENTENCE
+from tests.small import write_themed
 
 FIGURE = block("Add a figure", "python")
 MOST_LINES = 40
+NAME = "looking_back"
 
 
-@pytest.fixture(scope="module", params=["package", "publication"])
-def site(request, tmp_path_factory, falcon_folder):
-    """The built site of an article with that figure, lying where the README says it may lie."""
-    folder = tmp_path_factory.mktemp("figure")
-    project = copy_project(folder / "project", articles=False)
-    articles = project / "templates" / "articles"
-    articles.mkdir(parents=True)
-    text = ARTICLE.format(cover="looking_back") + '\n{{ figure("attending_to_itself") }}\n'
-    (articles / "small.md.j2").write_text(text)
-    (project / "passage.md").write_text(SENTENCE)
-    options = ("--project", project, "--model", falcon_folder, "--passage", project / "passage.md")
-    home = ROOT
-    if request.param == "package":
-        home = folder / "clone"
-        shutil.copytree(ROOT / "report", home / "report", ignore=shutil.ignore_patterns("*.pyc"))
-        shutil.copytree(ROOT / "templates", home / "templates")
-        (home / "report" / "figures" / "looking_back.py").write_text(FIGURE)
-    else:
-        (project / "figures").mkdir()
-        (project / "figures" / "looking_back.py").write_text(FIGURE)
-    done = subprocess.run(
-        [sys.executable, "-m", "report", "site", *map(str, options)],
-        env=os.environ | {"PYTHONPATH": str(home), "NO_COLOR": "1"},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=280,
-    )
+@pytest.fixture(scope="module")
+def site(tmp_path_factory, falcon_folder):
+    """The built site of an article with that figure, which lies in the publication's `figures/`."""
+    project = write_themed(tmp_path_factory.mktemp("figure") / "project", "one", cover=NAME)
+    (project / "figures").mkdir()
+    (project / "figures" / f"{NAME}.py").write_text(FIGURE)
+    read = ("--model", falcon_folder, "--passage", project / "passage.md")
+    done = report("site", "--project", project, *read)
     assert done.returncode == 0, done.stderr
     return project / "site"
 
 
 def test_it_is_short():
     assert len(FIGURE.splitlines()) <= MOST_LINES
+
+
+def test_it_is_found_beside_the_figures_of_the_package(tmp_path):
+    """There it is drawn as the publication's own are: only where it is found differs."""
+    shutil.copytree(ROOT / "report", tmp_path / "report", ignore=shutil.ignore_patterns("*.pyc"))
+    (tmp_path / "report" / "figures" / f"{NAME}.py").write_text(FIGURE)
+    hand_made.study(tmp_path / "study")
+    asked = f"""
+from pathlib import Path
+from report.datasets.read.passage import PassageData
+from report.figures.build.find import figure_named
+figure, data = figure_named({NAME!r}), PassageData(Path("study"))
+print(figure.title(data), len(figure.rows(data)["rows"]), figure.chart(data).to_dict()["usermeta"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 0, done.stderr
+    title, count, told = re.fullmatch(r"(.*?) (\d+) (.*)\n", done.stdout).groups()
+    assert title == "How far heads look"
+    assert int(count) > 0
+    assert NAME in told
 
 
 def test_a_page_shows_it_and_the_check_passes(site, browser):
@@ -62,7 +66,7 @@ def test_a_page_shows_it_and_the_check_passes(site, browser):
     page.on("console", lambda m: problems.append(m.text) if m.type in ("error", "warning") else 0)
     page.on("pageerror", lambda error: problems.append(str(error)))
     with served(site) as address:
-        page.goto(f"{address}articles/small/")
+        page.goto(f"{address}articles/one/")
         go_live(page, 1)
         assert ink(page, 1)[0] > 1000
         shown = first_tooltip(page, 1)

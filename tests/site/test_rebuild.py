@@ -1,59 +1,9 @@
-"""Building again: nothing is measured twice, and equal inputs give equal bytes."""
+"""Measuring again gives equal bytes, and the site passes its check. Building it again: see
+test_published.py."""
 
 import re
-import shutil
-from dataclasses import dataclass
-
-import pytest
 
 from tests.commands import contents, copy_project, report, without_date
-
-
-def stamps(folder):
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
-
-
-@dataclass(frozen=True)
-class Rebuilt:
-    """A copy of the site's project, before and after the command was run on it again."""
-
-    datasets: tuple[dict, dict]
-    """Contents of its folder of datasets, before and after."""
-    stamps: tuple[dict, dict]
-    """When these files were written."""
-    site: tuple[dict, dict]
-    """Contents of the built site."""
-    said: str
-
-
-@pytest.fixture(scope="module")
-def rebuilt(built, tmp_path_factory):
-    project = tmp_path_factory.mktemp("again") / "publication"
-    shutil.copytree(built.project, project)
-    datasets = project / "site_src" / "datasets"
-
-    def state():
-        return contents(datasets), stamps(datasets), contents(project / "site")
-
-    before = state()
-    done = report("site", "--project", project, timeout=900, SITE_URL=built.address)
-    assert done.returncode == 0, done.stderr
-    return Rebuilt(*zip(before, state(), strict=True), done.stderr)
-
-
-def test_a_second_run_measures_nothing_and_touches_no_dataset(built, rebuilt):
-    assert "measured (" in built.output
-    assert "unchanged, not measured again" in rebuilt.said
-    assert "Corpus" not in rebuilt.said
-    for before, after in (rebuilt.stamps, rebuilt.datasets):
-        assert before
-        assert before == after
-
-
-def test_two_builds_of_the_same_pages_give_the_same_bytes(rebuilt):
-    before, after = rebuilt.site
-    assert "index.html" in before
-    assert before == after
 
 
 def test_two_fresh_measurements_are_equal_byte_for_byte(built, tmp_path):
