@@ -104,6 +104,14 @@ def page(browser):
         yield page
 
 
+@pytest.fixture(scope="module")
+def scripts(browser, address):
+    """A page of the site without a figure, for tests that call the scripts' functions alone."""
+    with quiet_page(browser) as page:
+        page.goto(address.replace("articles/hand/", "assets/glossary.json"))
+        yield page
+
+
 @pytest.fixture
 def phone(browser):
     """The same on a phone, that has fingers and no mouse."""

@@ -59,11 +59,11 @@ HAND = SimpleNamespace(
 """The article that the figures are in."""
 
 
-def write(site, data):
+def write(site, data, names=ORDER):
     """Write the page, its specifications and the script below `site`; the datasets lie there."""
     article = ArticleFigures(HAND, data)
-    article.announced = list(ORDER)
-    figures = "".join(article.figure(name) for name in ORDER)
+    article.announced = list(names)
+    figures = "".join(article.figure(name) for name in names)
     _write(site, article, f"{article.passage()}{figures}")
 
 

@@ -39,15 +39,14 @@ def drawable(data, kind):
 
 
 @every_kind
-def test_decoders_give_the_rows_that_python_gives(page, address, study, kind):
-    page.goto(address)
+def test_decoders_give_the_rows_that_python_gives(scripts, study, kind):
     data = study(kind)
     figures = drawable(data, kind)
     assert "attention_map" in [figure.name for figure in figures]
     for figure in figures:
         state = {control.param: control.value for control in figure.controls(data)}
         state |= {"sort_idx": 2} if "sort_idx" in state else {}
-        found = decoded(page, data, figure, state)["datasets"]
+        found = decoded(scripts, data, figure, state)["datasets"]
         expected = figure.rows(data, **state)
         for dataset in set(expected) - {"map", "no_score"}:  # a canvas, and always empty
             assert_same(found[dataset], expected[dataset], f"{figure.name}.{dataset}")
@@ -56,8 +55,7 @@ def test_decoders_give_the_rows_that_python_gives(page, address, study, kind):
 @pytest.mark.parametrize("prompts", [1, 3])
 @pytest.mark.parametrize("reduction", ["mean", "last"])
 @pytest.mark.parametrize("name", live_page.GRIDS)
-def test_decoders_give_the_rows_of_panels(page, address, tmp_path, name, reduction, prompts):
-    page.goto(address)
+def test_decoders_give_the_rows_of_panels(scripts, tmp_path, name, reduction, prompts):
     data = hand_conditions.panels(hand_conditions.study(tmp_path, prompts), name)
     figure, folder = figure_named(name), data.places[0].model.path.parent
     state = {control.param: control.value for control in figure.controls(data)}
@@ -67,7 +65,7 @@ def test_decoders_give_the_rows_of_panels(page, address, tmp_path, name, reducti
         file = read(folder, report["data"]["url"].format(**state))
         texts = read(folder, report["data"]["tokens"])
         call = [report["data"]["decode"], file, texts, state, report]
-        found = page.evaluate(DECODE, call)["datasets"]
+        found = scripts.evaluate(DECODE, call)["datasets"]
         expected = figure.rows(data, **state, panel=panel)
         assert found.keys() == expected.keys()
         for dataset in expected:
@@ -86,15 +84,14 @@ def assert_same(found, expected, where):
 
 
 @every_kind
-def test_every_cell_has_the_numbers_that_python_gives(page, address, study, kind):
-    page.goto(address)
+def test_every_cell_has_the_numbers_that_python_gives(scripts, study, kind):
     data = study(kind)
     for layer, head in ((0, 1), (1, 1), (0, 2), (1, 2)):  # with and without a window, a product
         attention = data.attention(layer, head)
         file = json.loads((data.path / f"attention/{layer}/{head}.json").read_text("utf-8"))
         told = any("product" in term for term in file["terms"].values())
         assert told == (head == 2) or (kind, layer) == ("window", 0)
-        cells = page.evaluate(
+        cells = scripts.evaluate(
             """async file => {
             const { decoders } = await import('/assets/data/decoders.js');
             const { map, cell } = decoders.attention_map(file, Array(file.tokens).fill(''));
@@ -118,13 +115,12 @@ def test_every_cell_has_the_numbers_that_python_gives(page, address, study, kind
 
 
 @pytest.mark.parametrize("kind", ["alibi_bias", "softcap", "window", "encoder"])
-def test_the_picture_of_the_map_has_the_colours_that_python_gives(page, address, study, kind):
-    page.goto(address)
+def test_the_picture_of_the_map_has_the_colours_that_python_gives(scripts, study, kind):
     data = study(kind)
     attention = data.attention(2, 2)
     low, high = map.score_range(attention)
     ramp = ["#101010", "#ff0000", "#00ff80"]
-    pixels, signals = page.evaluate(
+    pixels, signals = scripts.evaluate(
         """async ([file, ramp]) => {
         const { decoders } = await import('/assets/data/decoders.js');
         const shown = decoders.attention_map(file, Array(file.tokens).fill(''));
@@ -138,18 +134,16 @@ def test_the_picture_of_the_map_has_the_colours_that_python_gives(page, address,
     assert signals["score_high"] == pytest.approx(high)
 
 
-def test_packed_integers_are_read_as_python_writes_them(page, address):
-    page.goto(address)
+def test_packed_integers_are_read_as_python_writes_them(scripts):
     numbers = [*range(-6000, 6000, 7), 0, 1, -1, 10**6, -(10**6)]
-    read = page.evaluate(
+    read = scripts.evaluate(
         "text => import('/assets/data/shard.js').then(({ unpack }) => [...unpack(text)])",
         packing.pack(numbers),
     )
     assert read == numbers
 
 
-def test_what_is_not_known_stays_unknown_whatever_its_step(page, address):
-    page.goto(address)
+def test_what_is_not_known_stays_unknown_whatever_its_step(scripts):
     table = {
         "rows": 3,
         "columns": {
@@ -157,7 +151,7 @@ def test_what_is_not_known_stays_unknown_whatever_its_step(page, address):
             "token": {"values": [1, 0, 1]},
         },
     }
-    found = page.evaluate(
+    found = scripts.evaluate(
         """table => import('/assets/data/decoders.js').then(({ decoders }) =>
             decoders.tables({tables: {points: table}}, ['a', 'b']).datasets.points)""",
         table,

@@ -49,19 +49,17 @@ def press(page, number, name, key):
         ("", None),
     ],
 )
-def test_fragments_are_read_as_they_come_through_mail_and_chat(page, address, fragment, expected):
-    page.goto(address)
-    assert page.evaluate(PARSED, fragment) == expected
+def test_fragments_are_read_as_they_come_through_mail_and_chat(scripts, fragment, expected):
+    assert scripts.evaluate(PARSED, fragment) == expected
 
 
-def test_what_is_written_is_read_again(page, address):
-    page.goto(address)
+def test_what_is_written_is_read_again(scripts):
     values = {"layer": 2, "target": "a, b = c: d%#é", "singled": "1+2"}
-    written = page.evaluate(
+    written = scripts.evaluate(
         "values => import('/assets/reader/address.js').then(m => m.fragment('fig-3', values))",
         values,
     )
-    assert page.evaluate(PARSED, written) == ["fig-3", {k: str(v) for k, v in values.items()}]
+    assert scripts.evaluate(PARSED, written) == ["fig-3", {k: str(v) for k, v in values.items()}]
 
 
 @pytest.mark.parametrize("fragment", HOSTILE)

@@ -48,10 +48,9 @@ POINTS = [{"a": 1, "b": 9}, {"a": 4, "b": 3}]
 
 
 @pytest.fixture
-def compare(page, address):
+def compare(scripts):
     """A function from a Vega specification to what the interpreter makes of it, and the page."""
-    page.goto(address)
-    return lambda specification: page.evaluate(BOTH, ["../../assets/", specification])
+    return lambda specification: scripts.evaluate(BOTH, ["/assets/", specification])
 
 
 def spec(signals=(), marks=()):
@@ -104,9 +103,9 @@ def test_marks_reach_from_end_to_end(compare, mark, channels):
 
 
 @pytest.mark.parametrize("name", live_page.ORDER)
-def test_every_figure_is_drawn_alike(compare, page, name):
-    specification = page.evaluate(
-        f"fetch('../../figures/hand/{name}.vega.json').then(answer => answer.json())"
+def test_every_figure_is_drawn_alike(compare, scripts, name):
+    specification = scripts.evaluate(
+        f"fetch('/figures/hand/{name}.vega.json').then(answer => answer.json())"
     )
     specification["signals"] = [
         {"name": each["name"], "value": 400} if each["name"] in ("width", "height") else each
@@ -117,8 +116,8 @@ def test_every_figure_is_drawn_alike(compare, page, name):
     assert "<path" in ours["svg"]
 
 
-def test_what_runs_code_is_refused(compare, page):
-    page.expected = ("expression asks for what could run code", "insecure code execution")
+def test_what_runs_code_is_refused(compare, scripts):
+    scripts.expected = ("expression asks for what could run code", "insecure code execution")
     evil = {"name": "evil", "update": "'' + rows.constructor.constructor"}
     safe = {"name": "safe", "update": "'' + rows.constructor"}
     _, ours = compare(spec([safe, evil]))

@@ -13,13 +13,13 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def address_of(study):
-    """A function from a kind of model to the address of a page with its figures."""
+    """A function from a kind of model to the address of a page with its map."""
     servers, found = [], {}
 
     def of_kind(kind):
         if kind not in found:
             site = study(kind).path.parents[2]
-            live_page.write(site, study(kind))
+            live_page.write(site, study(kind), ["attention_map"])
             servers.append(served(site))
             found[kind] = f"{servers[-1].__enter__()}articles/hand/"
         return found[kind]

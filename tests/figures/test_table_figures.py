@@ -152,13 +152,12 @@ def tables(table, tables_address):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", SEEING)
-def test_the_script_finds_the_classes_that_python_finds(page, tables, tmp_path, kind):
-    page.goto(tables[1])
+def test_the_script_finds_the_classes_that_python_finds(scripts, tmp_path, kind):
     data = hand_table.study(tmp_path / "a", kind)
     for name in OF_TABLES:
         figure = figure_named(name)
         state = {control.param: control.value for control in figure.controls(data)}
-        found = decoded(page, data, figure, state)["datasets"]
+        found = decoded(scripts, data, figure, state)["datasets"]
         expected = figure.rows(data, **state)
         for dataset in set(expected) - {"map", "no_score"}:  # a canvas, and always empty
             assert_same(found[dataset], expected[dataset], f"{name}.{dataset}")
@@ -166,12 +165,11 @@ def test_the_script_finds_the_classes_that_python_finds(page, tables, tmp_path, 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", ["alibi_bias", "encoder"])
-def test_every_cell_of_the_map_tells_its_class(page, tables, tmp_path, kind):
-    page.goto(tables[1])
+def test_every_cell_of_the_map_tells_its_class(scripts, tmp_path, kind):
     data = hand_table.study(tmp_path / "a", kind)
     report = table_attention_map.chart(data).to_dict()["usermeta"]["report"]
     file = json.loads((data.path / "attention/1/1.json").read_text("utf-8"))
-    cells = page.evaluate(
+    cells = scripts.evaluate(
         """async ([file, report]) => {
         const { decoders } = await import('/assets/data/decoders.js');
         const labels = Array(file.tokens).fill('');

@@ -16,6 +16,7 @@ from report.study.study import read_study
 from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.small import write_publication
 
+TEXTS = 24
 WORDS = "The old lamp stood by the window. Is the lamp lit? asked Ann; nobody answered Ann".split()
 
 
@@ -45,10 +46,10 @@ def one_thread():
 
 @pytest.fixture
 def project(tmp_path):
-    """A small publication with 40 texts and two models."""
+    """A small publication with `TEXTS` texts and two models."""
     project = project_in(write_publication(tmp_path / "project"))
     rng = random.Random(4)
-    texts = [" ".join(rng.choices(WORDS, k=rng.randint(2, 60))) for _ in range(40)]
+    texts = [" ".join(rng.choices(WORDS, k=rng.randint(2, 60))) for _ in range(TEXTS)]
     (project.root / "texts.txt").write_text("\n".join(texts) + "\n")
     for seed in (1, 2):
         folder = project.root / f"model-{seed}"

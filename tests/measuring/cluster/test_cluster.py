@@ -18,7 +18,7 @@ from report.measuring.pieces import FOLDER
 from tests.commands import ROOT, contents, without_date
 from tests.conftest import byte_level_tokenizer
 from tests.measuring.cluster import trap
-from tests.measuring.cluster.conftest import until
+from tests.measuring.cluster.conftest import TEXTS, until
 
 
 def datasets(folders):
@@ -62,16 +62,16 @@ def test_workers_and_nodes_may_die_in_the_middle(
     assert datasets(found.folders) == alone
     for folder in found.folders:
         manifest = store.read(folder / "manifest.json")
-        assert (manifest["corpus"]["texts"], manifest["corpus"]["left_out"]) == (40, 0)
+        assert (manifest["corpus"]["texts"], manifest["corpus"]["left_out"]) == (TEXTS, 0)
     counts = [step[1:] for step in found.steps if step[0] == "Measuring"]
     assert counts == sorted(counts)
-    assert counts[-1] == (82, 82)
+    assert counts[-1] == (2 * TEXTS + 2,) * 2
     assert not contents(project.root / ".cache")
     header, *workers, total = found.said
     assert header.split()[:4] == ["worker", "device", "texts", "tokens"]
     assert len(workers) >= 3  # two died, and what replaced them may have been one
     assert sum(", lost" in line for line in workers) == 2
-    assert total.startswith("80 texts and ")
+    assert total.startswith(f"{2 * TEXTS} texts and ")
     assert "; 2 tried again" in total
     out, err = capfd.readouterr()
     assert out + err == ""
@@ -91,12 +91,12 @@ def test_a_driver_that_is_killed_leaves_what_is_finished(cluster, study, measure
     out, _ = driver.communicate()
     assert driver.returncode == -signal.SIGKILL, out
     before = {path: path.read_bytes() for path in kept.glob("*/*.json")}
-    assert 3 <= len(before) < 40
+    assert 3 <= len(before) < TEXTS
     again = subprocess.run(command, **options, **pipes, timeout=200)
     assert again.returncode == 0, again.stdout
     assert "Traceback" not in again.stdout
-    # what was kept is not measured again: 40 texts of two models less 2 texts a batch
-    assert f"\n{80 - 2 * len(before)} texts and " in again.stdout
+    # what was kept is not measured again: the texts of two models less 2 texts a batch
+    assert f"\n{2 * TEXTS - 2 * len(before)} texts and " in again.stdout
     resumed = sorted((project.site_src / "datasets" / "small").iterdir())
     found = datasets(resumed)
     assert not contents(project.root / ".cache")
