@@ -48,6 +48,13 @@ def no_wider_than_the_window(page, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_no_page_is_forgotten(built):
+    paths = {path.relative_to(built.folder).as_posix() for path in built.folder.rglob("*.html")}
+    others = {path for path in paths if not path.startswith("embed/")}
+    named = {*PAGES, *(f"articles/{article}/" for article in ARTICLES)}
+    assert others == {f"{name}index.html" if name[-1:] in ("", "/") else name for name in named}
+
+
 @sizes
 def test_lists_and_other_pages(visit, scheme, width):
     page = visit(**at(width, scheme))

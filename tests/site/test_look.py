@@ -3,7 +3,6 @@
 import pytest
 
 from tests.figures.live_page import go_live, ink, until
-from tests.site.conftest import ARTICLE
 
 pytestmark = pytest.mark.browser
 
@@ -48,21 +47,6 @@ def test_a_page_opens_in_the_palette_of_the_system(visit, scheme, name):
     go_live(page, 9)
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, paper[4:-1].split(","))) > 3 * 127) == (scheme == "light")
-
-
-def test_no_page_is_wider_than_a_phone(visit, built):
-    pages = sorted(p.relative_to(built.folder).as_posix() for p in built.folder.rglob("*.html"))
-    assert f"{ARTICLE}index.html" in pages
-    assert len(pages) >= 7
-    page = visit("about/", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    root = page.url.removesuffix("about/")
-    for path in pages:
-        page.goto(root + path)
-        if path.startswith(ARTICLE):
-            for number in range(1, 11):
-                go_live(page, number)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
-        assert page.evaluate("innerWidth") == 390, path  # not zoomed out to fit
 
 
 @pytest.mark.parametrize("width", [1280, 800, 390])
