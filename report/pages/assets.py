@@ -133,8 +133,7 @@ def imported(script: str) -> set[str]:
     return {posixpath.normpath(posixpath.join(posixpath.dirname(script), path)) for path in paths}
 
 
-@functools.cache
-def _chart_library() -> str:
+def _chart_library():
     """Vega and what draws with it as one ES module, out of the wheel that also draws the pictures.
 
     Not Vega-Lite: the build compiles specifications (see `report.figures.build.vega`).
@@ -146,7 +145,7 @@ def _chart_library() -> str:
     )
     snippet = f"{imports}export {{{', '.join(modules.values())}}};"
     try:
-        return vl_convert.javascript_bundle(snippet, vl_version=VEGA_LITE)
+        return _bundle(snippet)
     except BaseException as error:
         if type(error).__name__ not in ("PanicException", "ValueError"):
             raise
@@ -154,3 +153,9 @@ def _chart_library() -> str:
             f"vl-convert-python {vl_convert.__version__} does not hold {', '.join(modules)}; "
             "install the locked version: run `make setup`."
         ) from error
+
+
+@functools.cache
+def _bundle(snippet: str) -> str:
+    """A module with all that it imports in it, made once: it takes a second or two."""
+    return vl_convert.javascript_bundle(snippet, vl_version=VEGA_LITE)
