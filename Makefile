@@ -87,7 +87,8 @@ serve: site ## Build the site and show it on http://127.0.0.1:8000/ (PORT=)
 check: $(READY) ## Verify the built site: links, figures, datasets, no other host
 	$(BIN)/python -m report check
 
-# REMOTE: name of a git remote, an address, or a path. DOMAIN: your own domain, if any.
+# REMOTE: name of a git remote, an address, or a path; an address may hold a password, so make does
+# not show the command. DOMAIN: your own domain, if any.
 # FRESH=1 leaves one commit on the branch, without history.
 REMOTE ?= origin
 BRANCH ?= gh-pages
@@ -96,7 +97,7 @@ FRESH ?=
 UPGRADE ?=
 
 publish: site ## Build the site and push it to a branch (SITE_URL=, REMOTE=, BRANCH=, DOMAIN=, FRESH=1)
-	$(BIN)/python -m report publish --remote "$(REMOTE)" --branch "$(BRANCH)" \
+	@$(BIN)/python -m report publish --remote "$(REMOTE)" --branch "$(BRANCH)" \
 	  $(if $(DOMAIN),--domain "$(DOMAIN)") $(if $(FRESH),--fresh)
 
 MINUTES ?= 10

@@ -181,7 +181,7 @@ def served(folder):
     class Counting(Handler):
         def do_GET(self):  # noqa: N802 (as http.server calls it)
             path = self.file()
-            if path.is_file():
+            if path and path.is_file():
                 size = len(files[path]) if path in files else path.stat().st_size
                 counter.sent.append((time.time(), self.path, size + HEADERS))
             super().do_GET()

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, the leftovers of a killed process, and strict JSON."""
+"""Files that appear whole or not at all, names that lead out of no folder, and strict JSON."""
 
 import hashlib
 import json
@@ -107,6 +107,45 @@ def cannot_write(path: Path, error: OSError) -> ReportError:
         f"cannot write {path}: {error.strerror or error}. "
         "Free some disk space or choose a folder that may be written."
     )
+
+
+LONGEST_PART = 255
+"""Bytes that a file system allows a name between two slashes."""
+
+
+def is_plain(name: object) -> bool:
+    """Whether a name leads nowhere but into a folder or below it.
+
+    It is relative, has "/" between its parts, and no part is empty, "." or "..". Links are not
+    looked at, see `inside`.
+    """
+    if not isinstance(name, str) or not name.isprintable() or "\\" in name:
+        return False
+    parts = name.split("/")
+    return not {"", ".", ".."} & {*parts} and all(len(p.encode()) <= LONGEST_PART for p in parts)
+
+
+def inside(folder: Path | str, name: str) -> Path:
+    """The path of what a file, an article or a command names in a folder; it may be missing.
+
+    Every name that was not made here goes through this before it is read or written.
+
+    raises: ReportError if the name is not plain, see `is_plain`, or a part of it is a link
+    """
+    path = Path(folder)
+    if not is_plain(name):
+        raise ReportError(
+            f"{path}: {str(name)[:80]!r} is no name of a file in this folder or below it; a name "
+            "is relative and has no part '..'."
+        )
+    for part in name.split("/"):
+        path /= part
+        if path.is_symlink():
+            raise ReportError(
+                f"{path}: is a link, which may lead anywhere and is not followed; put the file or "
+                "folder itself in its place."
+            )
+    return path
 
 
 def sha256(*paths: Path | str) -> str:

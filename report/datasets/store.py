@@ -16,7 +16,7 @@ import fastjsonschema
 
 from report.datasets.damaged import damaged
 from report.errors import ReportError
-from report.files import finite, strict_json, write_text
+from report.files import finite, inside, strict_json, write_text
 
 SCHEMAS = Path(__file__).parent / "schemas"
 
@@ -74,9 +74,9 @@ def read(path: Path | str) -> dict:
 def read_manifest(folder: Path | str) -> dict:
     """The manifest/1 dataset of a folder.
 
-    raises: ReportError as `read`, or if its seal is broken
+    raises: ReportError as `read` and `inside`, or if its seal is broken
     """
-    path = Path(folder) / "manifest.json"
+    path = inside(folder, "manifest.json")
     manifest = read(path)
     if not is_whole(manifest):
         raise damaged(f"{path}: is not the manifest that was written")
@@ -87,9 +87,9 @@ def read_measured(folder: Path | str, name: str, manifest: dict) -> dict:
     """The dataset of that name in a folder, if it is the one that was measured.
 
     manifest: the manifest/1 dataset of the folder; a file it does not list is not compared
-    raises: ReportError as `read`, or if the checksum is not the one in the manifest
+    raises: ReportError as `read` and `inside`, or if the checksum is not the one in the manifest
     """
-    path = Path(folder) / name
+    path = inside(folder, name)
     content, listed = _bytes(path), manifest["files"].get(name)
     if listed and hashlib.sha256(content).hexdigest() != listed["sha256"]:
         raise damaged(f"{path}: is not the file that was measured")

@@ -40,10 +40,9 @@ def prompts(name: str | Path) -> Prompts:
     raises: ReportError if the name is unknown, or the file cannot be read, names no system prompt
         or has no question
     """
-    path = FOLDER / f"{name}.md"
-    if str(name).endswith(".md"):
-        path = Path(name)
-    if not names_file(path):
+    own = str(name).endswith(".md")
+    path = Path(name) if own else FOLDER / f"{name}.md"
+    if not (names_file(path) if own else str(name) in prompt_names()):
         raise ReportError(
             f"unknown prompts {quoted(name)}; known: {', '.join(prompt_names())}; "
             "the path of an .md file is accepted too"

@@ -18,11 +18,13 @@ def freeze(name: str, folders: Iterable[Path], project: Project) -> list[Path]:
 
     name: of the article; folders: of its datasets, one a model
     returns: folders of the copies
-    raises: ReportError if a file is not the one that was measured, or cannot be written
+    raises: ReportError if a file is not the one that was measured, is a link, or cannot be written
     """
-    target = project.frozen / name
-    copies = [copy_datasets(folder, target / folder.name) for folder in folders]
-    for path in target.iterdir():
+    copies = [
+        copy_datasets(folder, files.inside(project.frozen, f"{name}/{folder.name}"))
+        for folder in folders
+    ]
+    for path in files.inside(project.frozen, name).iterdir():
         if path not in copies:
             shutil.rmtree(path, ignore_errors=True)
     return copies
@@ -32,9 +34,9 @@ def copy_datasets(folder: Path, target: Path) -> Path:
     """Copy a folder of datasets, whole or not at all; an equal one is left untouched.
 
     returns: `target`
-    raises: ReportError if a file is missing or not the one that was measured
+    raises: ReportError if a file is missing, a link, elsewhere, or not the one that was measured
     """
-    manifest = folder / "manifest.json"
+    manifest = files.inside(folder, "manifest.json")
     names = ["manifest.json", *require_measured(folder)]
     if (target / "manifest.json").is_file():
         same = (target / "manifest.json").read_bytes() == manifest.read_bytes()
@@ -42,7 +44,8 @@ def copy_datasets(folder: Path, target: Path) -> Path:
             return target
     with files.new_folder(target) as temporary:
         for name in names:
-            files.write_bytes(temporary / name, (folder / name).read_bytes())
+            content = files.inside(folder, name).read_bytes()
+            files.write_bytes(files.inside(temporary, name), content)
     return target
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from report import files
 from report.datasets import store
 from report.datasets.verify.whole import damage
 from report.errors import ReportError
@@ -157,7 +158,8 @@ class _Planner:
         with self.study.blaming("corpus"):
             given = kinds.kind(self.kind).parts(self.inputs)
         parts = determined_by(source, self.kind, given, settings)
-        folder = self.project.site_src / "datasets" / self.study.name / key_of(parts)
+        datasets = self.project.site_src / "datasets"
+        folder = files.inside(datasets, f"{self.study.name}/{key_of(parts)}")
         about = source.name, folder, source, parts, settings
         if self.force:
             return Plan("measure", *about, ["asked for by --force"])
@@ -231,7 +233,8 @@ def _manifests(folder, careful=False):
     manifests = []
     for path in sorted(folder.glob("[!.]*/manifest.json")):
         try:
-            manifests.append((path.parent, store.read(path)))
+            below = f"{folder.name}/{path.parent.name}/{path.name}"
+            manifests.append((path.parent, store.read(files.inside(folder.parent, below))))
         except ReportError:
             if careful:
                 raise

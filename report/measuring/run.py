@@ -101,7 +101,7 @@ def carry_out(
     """
     kind = kinds.kind(study.front_matter.kind)
     done = {
-        number: _existing(plan, run.project.site_src / "datasets" / study.name)
+        number: _existing(plan, run.project.site_src / "datasets", study.name)
         for number, plan in enumerate(plans)
         if plan.state != "measure"
     }
@@ -126,10 +126,11 @@ def carry_out(
     return [done[number] for number in range(len(plans))]
 
 
-def _existing(plan, folder):
-    """The datasets that a plan found; frozen ones are copied into `folder`."""
+def _existing(plan, datasets, article):
+    """The datasets that a plan found; frozen ones are copied to the article's other datasets."""
     if plan.state == "frozen":
-        return ModelDatasets(frozen.copy_datasets(plan.folder, folder / plan.folder.name), "frozen")
+        target = files.inside(datasets, f"{article}/{plan.folder.name}")
+        return ModelDatasets(frozen.copy_datasets(plan.folder, target), "frozen")
     return ModelDatasets(plan.folder, plan.state)
 
 

@@ -16,6 +16,7 @@ from report.figures.parts.figure import Data
 from report.pages.glossary import term
 from report.pages.placed import PlacedFigure, controls_for, drawn
 from report.pages.templates import environment
+from report.study.front_matter import FIGURE
 from report.study.study import Study
 
 ROOT = "../../"
@@ -69,10 +70,15 @@ class ArticleFigures:
         key: what the article calls it, if it places a figure more than once; default: its name
         data: what it is drawn of, if not the article's data
         returns: its HTML; "" while figures are being counted
-        raises: ReportError if no figure has that name, it is placed already, it cannot be drawn, or
-            the state is out of reach
+        raises: ReportError if no figure has that name, the key cannot be one, it is placed already,
+            it cannot be drawn, or the state is out of reach
         """
         key, data = key or name, data or self.data
+        if not re.fullmatch(FIGURE, key):
+            raise ReportError(
+                f"figure key {key[:80]!r} is a part of addresses and of names of files; give one "
+                "of letters, digits, hyphens and underscores."
+            )
         if any(placed.name == key for placed in self.placed):
             raise ReportError(
                 f"figure {key!r} is placed twice; refer to it by ref({key!r}), or give it another "

@@ -17,7 +17,7 @@ def write_embed_pages(article: ArticleFigures, site_src: Path) -> None:
 
     Pages of figures that the article no longer has are removed.
     """
-    folder = site_src / "embed" / article.study.name
+    folder = files.inside(site_src, f"embed/{article.study.name}")
     template = environment().get_template("embed.html.j2")
     for placed in article.placed:
         page = template.render(

@@ -49,7 +49,7 @@ def remove_departed(names: list[str], site_src: Path) -> None:
         for path in (site_src / part).glob("*"):
             if path.name in names:
                 continue
-            if path.is_dir():
+            if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
                 path.unlink()
@@ -90,12 +90,12 @@ def _card(model):
 
     model: a manifest's identity; the card must be about these very weights
     """
-    folder = EMBEDDED / model["name"]
-    try:
-        judged = json.loads((folder / "acceptance.json").read_text("utf-8"))["weights_sha256"]
-        body = (folder / "README.md").read_text("utf-8").split("\n---\n", 1)[-1]
-    except FileNotFoundError:
+    cards = {path.parent.name: path for path in EMBEDDED.glob("*/README.md")}
+    card = cards.get(model["name"])  # a name from a manifest makes no path
+    if card is None:
         return None
+    judged = json.loads((card.parent / "acceptance.json").read_text("utf-8"))["weights_sha256"]
+    body = card.read_text("utf-8").split("\n---\n", 1)[-1]
     if judged != model["weights_sha256"]:
         return None
     return re.sub(r"\A\s*# .*\n", "", body)

@@ -1,6 +1,5 @@
 """A new article: one file, with front matter and prose around the figures, that builds at once."""
 
-import re
 from datetime import date
 from pathlib import Path
 
@@ -8,12 +7,9 @@ from report import files
 from report.errors import UsageError
 from report.pages.templates import TEMPLATES
 from report.project import Project
-from report.study.study import ENDING, study_names
+from report.study.study import ENDING, require_name, study_names
 
 SKELETONS = TEMPLATES / "new"
-NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-LONGEST = 64
-"""Characters of a name, which is a part of addresses and of file names."""
 
 
 def kinds() -> list[str]:
@@ -29,13 +25,7 @@ def new_article(name: str, kind: str, project: Project) -> Path:
     """
     if kind not in kinds():
         raise UsageError(f"--kind {kind!r} is unknown; there are: {', '.join(kinds())}.")
-    if not NAME.fullmatch(name) or len(name) > LONGEST:
-        near = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:LONGEST].strip("-")
-        hint = f" Try {near!r}." if near else ""
-        raise UsageError(
-            f"{name!r} cannot name an article: it is a part of its address, small letters, digits "
-            f"and hyphens, at most {LONGEST}.{hint}"
-        )
+    require_name(name)
     path = project.articles / f"{name}{ENDING}"
     if name in study_names(project.articles) or path.exists():
         raise UsageError(f"there is an article {name!r} already ({path}); take another name.")

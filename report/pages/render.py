@@ -49,7 +49,7 @@ def render_article(
     content = filters.unbroken(_render(study, article, context), names)
     article.found = filters.unbroken(article.found, names)
     cover = _cover(study, data, article)
-    folder = site_src / "figures" / study.name
+    folder = files.inside(site_src, f"figures/{study.name}")
     _write_figures(folder, article)
     front = cover.panels[0]
     write_cover(folder / cover_base(front), cover.figure, front, cover.data)
@@ -59,11 +59,11 @@ def render_article(
     page = _page(study, article, cover, minutes)
     wrapper = environment().get_template("_article.md.j2")
     origin = provenance(study, data, frozen, url)
-    store.write(site_src / "datasets" / study.name / NAME, origin)
+    store.write(files.inside(site_src, f"datasets/{study.name}/{NAME}"), origin)
     markdown = wrapper.render(content=content, page=page, study=study, provenance=origin, **context)
     # An index of a folder: its links in HTML are then right for builders that leave them alone
     # (MkDocs) and for those that take them as relative to this file (Zensical).
-    files.write_text(site_src / "articles" / study.name / "index.md", markdown)
+    files.write_text(files.inside(site_src, f"articles/{study.name}/index.md"), markdown)
     return page
 
 
@@ -75,7 +75,7 @@ def _write_figures(folder, article):
             compiled = store.dumps(vega.vega(panel.spec))
             files.write_text(folder / f"{panel.name}.vega.json", compiled)
             for name, rows in placed.written_rows(panel):
-                store.write(folder / defaults.ROWS / panel.name / name, rows)
+                store.write(files.inside(folder, f"{defaults.ROWS}/{panel.name}/{name}"), rows)
         for panel in placed.panels:
             write_pictures(folder / panel.name, placed.figure, panel, placed.data)
 
@@ -92,7 +92,7 @@ def _remove_undrawn(folder, article, covers):
     files.remove_others(folder.glob("*.json"), specs)
     pictures = {name for panel in drawn for name in picture_names(panel)}
     files.remove_others(folder.glob("*.svg"), pictures | set(covers))
-    for path in (folder / defaults.ROWS).glob("*"):
+    for path in files.inside(folder, defaults.ROWS).glob("*"):
         if path.name not in panels + variants:
             shutil.rmtree(path)
 

@@ -11,6 +11,12 @@ from mkdocs.utils.yaml import yaml_load
 from report.errors import UsageError
 from report.pages.page import Site
 
+NO_PART = re.compile(r"[\s?#<>\"'\\{}|^`]")
+"""Characters that no address of a site has; some would be read as code on the way to a page."""
+
+USER = re.compile(r"(?<=://)(?:[^/?#\s]*|[^/?#\s@:\[\]]+:(?!\d*(?:[/?#\s]|$))[^\s'\"]*)@")
+"""What stands before the host of an address, also where a password has a slash in it."""
+
 CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)">')
 
 EXAMPLE = "https://you.github.io/repo/"
@@ -36,21 +42,38 @@ def read_site(config: Path) -> Site:
 def address(text: str) -> str:
     """The address of a site, with a slash at the end; "" for none.
 
-    raises: UsageError if it cannot be the address of a folder on a web server
+    raises: UsageError if it cannot be the address of a folder on a web server, or names a user; the
+        message does not repeat a password
     """
+    text = str(text)
     if not text:
         return ""
     try:
-        parts = urlsplit(str(text))
+        parts = urlsplit(text)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        sound = False
-    if not sound or re.search(r"[\s?#<>\"'\\]", str(text)):
+        parts, sound = None, False
+    if parts and "@" in parts.netloc:
         raise UsageError(
-            f"SITE_URL: {str(text)!r} is not the address of a site; it starts with https:// (or "
-            f"http://), a host and perhaps a folder, e.g. {EXAMPLE}"
+            f"SITE_URL: {after_user(text)!r} has a user or a password before the @, which every "
+            f"page would show; leave them out, e.g. {EXAMPLE}"
         )
-    return str(text).rstrip("/") + "/"
+    if not sound or not text.isprintable() or NO_PART.search(text):
+        raise UsageError(
+            f"SITE_URL: {after_user(text)!r} is not the address of a site; it starts with https:// "
+            f"(or http://), a host and perhaps a folder, e.g. {EXAMPLE}"
+        )
+    return text.rstrip("/") + "/"
+
+
+def after_user(text: str) -> str:
+    """A text that should be a host or an address, for messages: an @ hides what is before it."""
+    return f"…{text[text.rindex('@') :]}" if "@" in text else text
+
+
+def without_user(text: str) -> str:
+    """A text whose addresses name no user and no password; other text stays as it is."""
+    return USER.sub("", text)
 
 
 def built_for(folder: Path) -> str:

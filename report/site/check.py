@@ -107,6 +107,7 @@ def check_site(folder: Path) -> dict[str, int]:
     folder = Path(folder)
     if not (folder / "index.html").is_file():
         raise ReportError(f"{folder}: no built site here (index.html missing); run `make site`.")
+    require_files(folder)
     pages = {path: _parse(path) for path in sorted(folder.rglob("*.html"))}
     counts, problems = Counter(pages=len(pages)), []
     site = built_for(folder)
@@ -128,6 +129,27 @@ def check_site(folder: Path) -> dict[str, int]:
         number = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise ReportError(f"{folder}: {number}{more}:\n  {listed}")
     return dict(counts)
+
+
+def require_files(folder: Path) -> None:
+    """Stop for what no host serves as it lies here: links, devices, a repository of git.
+
+    raises: ReportError that names the first
+    """
+    for path in sorted(folder.rglob("*")):
+        if path.name == ".git":
+            what = "belongs to a repository of git"
+        elif path.is_symlink():
+            what = "is a link"
+        elif not (path.is_file() or path.is_dir()):
+            what = "is neither a file nor a folder"
+        else:
+            continue
+        where = path.relative_to(folder).as_posix()
+        raise ReportError(
+            f"{folder}: {where} {what}, which cannot be published; put a file in its place, or "
+            "remove it."
+        )
 
 
 def _parse(path):
@@ -165,7 +187,11 @@ def _check_links(path, page, pages, folder, counts, site):
 def _check_figures(path, page, folder, counts):
     problems = []
     for name, spec_address, datasets_address in page.figures:
-        models = _specifications(_target(path, spec_address or "", folder))
+        try:
+            models = _specifications(_target(path, spec_address or "", folder))
+        except ReportError as error:
+            problems.append(f"figure {name}: {error}")
+            continue
         if not models:
             problems.append(f"figure {name}: no specification at {spec_address}")
         for spec_path in models:
@@ -182,7 +208,8 @@ def _specifications(path):
         others = json.loads(path.read_text("utf-8"))["usermeta"]["report"].get("models", {})
     except (ValueError, LookupError, TypeError, AttributeError):
         others = {}  # it is broken, and will be said to be
-    return [path, *(path.with_name(file) for file in others.values() if file != path.name)]
+    names = [name for name in others.values() if name != path.name]
+    return [path, *(files.inside(path.parent, name) for name in names)]
 
 
 def _check_specification(path, name, spec_path, datasets_address, folder):
@@ -266,9 +293,10 @@ def _check_provenance(folder):
         sums = {name: value for each in told for name, value in each["files"].items()}
         sums |= {each["manifest"]: each["manifest_sha256"] for each in told}
         for name, value in sums.items():
-            if not (path.parent / name).is_file():
+            file = files.inside(path.parent, name)  # the schema allows no other name
+            if not file.is_file():
                 problems.append(f"{where}: tells of {name}, which is missing")
-            elif files.sha256(path.parent / name) != value:
+            elif files.sha256(file) != value:
                 problems.append(f"{where}: {name} is not the file that it tells of")
         there = {p.relative_to(path.parent).as_posix() for p in path.parent.glob("*/manifest.json")}
         problems += [f"{where}: does not tell of {name}" for name in sorted(there - set(sums))]
@@ -283,7 +311,7 @@ def _target(page, address, folder, root="/"):
     root = root or "/"
     here = root + page.relative_to(folder).as_posix()
     path = unquote(urlsplit(urljoin(here, urlsplit(address)._replace(fragment="").geturl())).path)
-    if not path.startswith(unquote(root)):
+    if not path.startswith(unquote(root)) or "\0" in path:
         return None
     target = (folder / path.removeprefix(unquote(root))).resolve()
     if not target.is_relative_to(folder.resolve()):

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from report.errors import ReportError, UsageError
-from report.site.address import EXAMPLE, address, built_for
+from report.site.address import EXAMPLE, address, after_user, built_for, without_user
 from report.site.check import check_site
 
 SETTINGS = {
@@ -28,6 +28,13 @@ SETTINGS = {
     "push.gpgSign": "false",
     "gc.auto": "0",
 }
+
+HEEDED = re.compile(
+    r"GIT_(AUTHOR_|COMMITTER_|SSH|SSL_|HTTP_|CURL_|ASKPASS$|PROXY_|ALLOW_PROTOCOL$|EXEC_PATH$"
+    r"|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)$)"
+)
+"""Variables of git that count: who commits, how a host is reached, and the user's settings. Others
+may name another repository, tree, index, namespace or store, as they do inside hooks of git."""
 
 UNKNOWN_AUTHOR = {"user.name": "report publish", "user.email": "publish@localhost"}
 
@@ -75,13 +82,16 @@ def push(
     folder, project, remote = Path(folder), Path(project), str(remote)
     if shutil.which("git") is None:
         raise ReportError("publishing needs git, which is not installed; install it and try again.")
-    check_site(folder)
-    _require_address(folder, site_url, domain)
+    _require_domain(domain)
+    wanted = address(site_url)
     target = _target(project, remote)
     with tempfile.TemporaryDirectory(prefix="publish-") as own:
-        git = _Git(own, _author(project), _without_password(target))
-        git("init", "--quiet", "--bare")
+        git = _Git(own, _author(project), without_user(target))
+        git("init", "--quiet", "--bare", "--template=")
         git.require_branch(branch)
+        git.shown = without_user(git.pushed_to(target))
+        check_site(folder)
+        _require_address(folder, wanted, domain)
         return _push(git, folder, target, branch, domain, fresh)
 
 
@@ -110,15 +120,9 @@ class _Git:
         self.folder = folder
         self.shown = shown
         named = {key.partition(".")[2]: value for key, value in author.items()}
-        inherited = {
-            name: value
-            for name, value in os.environ.items()
-            # those that say which repository, index or tree is worked on (inside a hook of git)
-            if not re.fullmatch(r"GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_.*|COMMON_DIR|PREFIX)", name)
-        }
         self.environment = {
             **{f"GIT_{who}_{k.upper()}": v for who in WHO for k, v in named.items()},
-            **inherited,
+            **_inherited(),
             "GIT_DIR": folder,
             "GIT_TERMINAL_PROMPT": "0",  # no question that nobody answers
             "LC_ALL": "C",
@@ -148,10 +152,20 @@ class _Git:
         return done.stdout.strip()
 
     def require_branch(self, branch):
+        if branch.startswith("refs/"):
+            raise UsageError(
+                f"BRANCH: {branch!r} is what git calls a branch inside; say its name alone, "
+                "without refs/heads/, e.g. gh-pages"
+            )
         try:
             self("check-ref-format", "--branch", branch)
         except ReportError as error:
             raise UsageError(f"BRANCH: {branch!r} is no name of a branch; e.g. gh-pages") from error
+
+    def pushed_to(self, target):
+        """Where a push to an address arrives: settings of git may put another in its place."""
+        self("config", "remote.pages.url", target)
+        return self("remote", "get-url", "--push", "pages")
 
     def tip(self, target, ref):
         """The commit that a branch of the remote is at; "" if it does not have that branch."""
@@ -199,9 +213,17 @@ class _Git:
         self("update-index", "--add", "--cacheinfo", f"100644,{blob},{name}", **index)
 
 
-def _require_address(folder, site_url, domain):
+def _require_domain(domain):
+    if domain and not DOMAIN.fullmatch(domain):
+        raise UsageError(
+            f"DOMAIN: {after_user(domain)!r} is no name of a domain in small letters; e.g. "
+            "plots.example.org"
+        )
+
+
+def _require_address(folder, wanted, domain):
     """Refuse a site that was built for another address than it will have."""
-    built, wanted = built_for(folder), address(site_url)
+    built = address(built_for(folder))
     if not built:
         raise ReportError(
             f"{folder}: was built without its address, which its links and its feed need; build it "
@@ -211,10 +233,6 @@ def _require_address(folder, site_url, domain):
         raise ReportError(
             f"{folder}: was built for {built}, not for {wanted}; build it with "
             f"`make site SITE_URL={wanted}`."
-        )
-    if domain and not DOMAIN.fullmatch(domain):
-        raise UsageError(
-            f"DOMAIN: {domain!r} is no name of a domain in small letters; e.g. plots.example.org"
         )
     if domain and (urlsplit(built).hostname, urlsplit(built).path) != (domain, "/"):
         raise ReportError(
@@ -235,9 +253,19 @@ def _target(project, remote):
             "path: `make publish REMOTE=git@github.com:you/repo.git`."
         )
     if remote.startswith("-"):
-        raise UsageError(f"REMOTE: {remote!r} is neither a name, nor an address, nor a path.")
+        said = without_user(remote)
+        raise UsageError(f"REMOTE: {said!r} is neither a name, nor an address, nor a path.")
     path = project / Path(remote).expanduser()
     return str(path.resolve()) if path.is_dir() else remote
+
+
+def _inherited():
+    """The variables of this process that git is run with, see `HEEDED`."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or HEEDED.match(name)
+    }
 
 
 def _author(project):
@@ -250,6 +278,7 @@ def _asked(project, *arguments):
     done = subprocess.run(  # noqa: S603
         ["git", *arguments],  # noqa: S607
         cwd=project,
+        env=_inherited() | {"LC_ALL": "C"},
         capture_output=True,
         text=True,
         errors="replace",
@@ -258,13 +287,9 @@ def _asked(project, *arguments):
     return "" if done.returncode else done.stdout.strip()
 
 
-def _without_password(target):
-    return re.sub(r"(?<=://)[^/@]*@", "", target)
-
-
 def _explained(command, said, remote):
     """One sentence about a git command that failed."""
-    said = _without_password(said.strip())
+    said = without_user(said.strip())
     if "stale info" in said or "fetch first" in said or "non-fast-forward" in said:
         return (
             f"{remote} refused the push: its branch has changed meanwhile; run the command again."

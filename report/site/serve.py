@@ -1,14 +1,30 @@
-"""A small server to look at a built site on this machine."""
+"""A small server to look at a built site on this machine.
+
+It gives out what lies in the folder of the site and nothing else, and only to pages that know it as
+this machine: a page of another host that has its name point here gets nothing.
+"""
 
 import errno
 import functools
 import gzip
+import re
 from collections.abc import Callable
 from contextlib import suppress
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from report.errors import ReportError, UsageError
+
+HERE = "127.0.0.1"
+"""The address it listens on: no other machine reaches it."""
+
+HOST = re.compile(r"(127\.0\.0\.1|\[::1\]|([a-z0-9-]+\.)*localhost)(:\d{1,5})?", re.IGNORECASE)
+"""What a browser calls this machine: names that no other machine can have (RFC 6761), and a port,
+which may be that of a tunnel."""
+
+RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+"""One range of bytes. Others are ignored, as a server may (RFC 9110, section 14.2)."""
 
 
 def serve_folder(folder: Path, port: int, announce: Callable[[str], None]) -> None:
@@ -21,7 +37,7 @@ def serve_folder(folder: Path, port: int, announce: Callable[[str], None]) -> No
     if not (folder / "index.html").is_file():
         raise ReportError(f"{folder}: no built site here (index.html missing); run `make site`.")
     with server(folder, port) as serving:
-        announce(f"http://127.0.0.1:{port}/")
+        announce(f"http://{HERE}:{port}/")
         serving.serve_forever()
 
 
@@ -33,7 +49,7 @@ def server(folder: Path, port: int) -> "Server":
     """
     handler = functools.partial(Handler, directory=str(folder))
     try:
-        return Server(("127.0.0.1", port), handler)
+        return Server((HERE, port), handler)
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
@@ -66,14 +82,38 @@ class Handler(SimpleHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
+    def parse_request(self):
+        """Whether to answer: not where the host that is asked for is not this machine."""
+        if not super().parse_request():
+            return False
+        hosts = self.headers.get_all("Host", [])
+        if not self.path.startswith("/") or len(hosts) > 1 or (not hosts and self.is_new()):
+            self.send_error(HTTPStatus.BAD_REQUEST)
+        elif hosts and not HOST.fullmatch(hosts[0].strip()):
+            address = f"http://{HERE}:{self.server.server_address[1]}/"
+            said = f"This server answers only to its own address; open {address}"
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST, explain=said)
+        else:
+            return True
+        return False
+
+    def is_new(self) -> bool:
+        """Whether the request is HTTP/1.1, which must say the host."""
+        return self.request_version >= "HTTP/1.1"
+
     def do_GET(self):
         """Text goes out compressed, as any static host sends it: a shard is a third as large."""
         path = self.file()
+        if path is None or not path.is_file():
+            return super().do_GET()
+        part = self.part(path.stat().st_size)
+        if part is not None:
+            return self.send_part(path, part)
         accepts = "gzip" in self.headers.get("Accept-Encoding", "")
-        if not accepts or path.suffix not in COMPRESSED or not path.is_file():
+        if not accepts or path.suffix not in COMPRESSED:
             return super().do_GET()
         content = self.compressed(path)
-        self.send_response(200)
+        self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", self.guess_type(str(path)))
         self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(content)))
@@ -81,21 +121,66 @@ class Handler(SimpleHTTPRequestHandler):
         self.wfile.write(content)
         return None
 
-    def file(self) -> Path:
-        """What is asked for; it may be missing."""
-        path = Path(self.translate_path(self.path))
-        return path / "index.html" if path.is_dir() and self.path.endswith("/") else path
+    def send_head(self):
+        """As the standard library does it, for files and folders of the site; no lists of files."""
+        return super().send_head() if self.file() else self.send_error(HTTPStatus.NOT_FOUND)
+
+    def file(self) -> Path | None:
+        """The file that is asked for, or a folder whose slash is missing; None for all else."""
+        named = self.translate_path(self.path)
+        if named.endswith("/"):
+            return self.within(Path(named, "index.html"))
+        return self.within(Path(named), folder=True)
+
+    def within(self, path: Path, folder: bool = False) -> Path | None:
+        """The path of a file of the site (or of a folder); None if it is missing, or a link that
+        leads out of the site."""
+        try:
+            inside = path.resolve().is_relative_to(Path(self.directory).resolve())
+            return path if inside and (path.is_file() or (folder and path.is_dir())) else None
+        except (OSError, RuntimeError, ValueError):  # too long, links in a circle, a NUL
+            return None
+
+    def part(self, size: int) -> range | None:
+        """The bytes that are asked for of so many, empty if there are none; None for the whole.
+
+        With a condition (If-Range) it is the whole, which is always a right answer.
+        """
+        asked = RANGE.fullmatch(self.headers.get("Range", ""))
+        first, last = asked.groups() if asked else ("", "")
+        if first + last == "" or "If-Range" in self.headers:
+            return None
+        if not first:
+            return range(max(0, size - int(last)), size)
+        if last and int(last) < int(first):
+            return None
+        return range(int(first), min(int(last) + 1, size) if last else size)
+
+    def send_part(self, path: Path, part: range) -> None:
+        """Answer with some bytes of a file, never compressed."""
+        size = path.stat().st_size
+        self.send_response(
+            HTTPStatus.PARTIAL_CONTENT if part else HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+        )
+        said = f"{part[0]}-{part[-1]}" if part else "*"
+        self.send_header("Content-Range", f"bytes {said}/{size}")
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        self.send_header("Content-Length", str(len(part)))
+        self.end_headers()
+        with path.open("rb") as file:
+            file.seek(part.start)
+            self.wfile.write(file.read(len(part)))
 
     def compressed(self, path: Path) -> bytes:
         """A file as it goes out."""
         return _compressed(path, path.stat().st_mtime_ns)
 
     def send_error(self, code, message=None, explain=None):
-        page = Path(self.directory) / "404.html"
-        if code != 404 or not page.is_file():
+        page = self.within(Path(self.directory, "404.html"))
+        if code != HTTPStatus.NOT_FOUND or page is None:
             return super().send_error(code, message, explain)
         content = page.read_bytes()
-        self.send_response(404)
+        self.send_response(HTTPStatus.NOT_FOUND)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()

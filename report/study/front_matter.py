@@ -51,6 +51,9 @@ INSIDE = {
 """Key that has keys of its own -> their model, and what messages call it."""
 
 
+FIGURE = r"^[A-Za-z0-9_-]{1,100}$"
+"""What an article may call a figure: a part of addresses and of names of files."""
+
 Named = Annotated[str, Field(min_length=1)]
 
 
@@ -124,7 +127,7 @@ class FrontMatter(BaseModel):
     """What `measure --ray` asks the cluster for; it changes no number."""
     sweep: bool = False
     """Measure only averages of heads, to compare many models or checkpoints."""
-    cover: str = "attention_map"
+    cover: str = Field("attention_map", pattern=FIGURE)
     """The figure that is the article's picture on the home page."""
 
     @field_validator("conditions")

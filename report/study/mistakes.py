@@ -84,6 +84,8 @@ def _reason(problem):
         reason = "must be a list, such as [one, two]"
     if problem["type"] == "string_pattern_mismatch" and problem["loc"][-1] == "name":
         reason = "must be a small letter, then small letters, digits, - or _"
+    if problem["loc"][:1] == ("cover",):
+        reason = "must be the name of a figure: letters, digits, - or _"
     if isinstance(problem["input"], dict | list):  # the sentence names what is wrong with it
         return f"{reason}."
     return f"{reason} (got {quoted(problem['input'])})."

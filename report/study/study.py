@@ -1,5 +1,6 @@
 """Studies: what articles ask of models, read from their templates."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from report.errors import ReportError
+from report.errors import ReportError, UsageError
 from report.inputs.yaml_lines import blocks, line_of, parse
 from report.study.front_matter import FILES, KINDS, FrontMatter
 from report.study.mistakes import explain
@@ -17,6 +18,10 @@ MARK = "---"
 
 ENDING = ".md.j2"
 """Ending of the templates of articles."""
+
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+LONGEST = 64
+"""Characters of an article's name, which is a part of addresses and of file names."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,29 @@ read by several models."""
 
 
 def study_names(folder: Path | str) -> list[str]:
-    """The names of all articles under `folder`, sorted."""
-    return sorted(path.name.removesuffix(ENDING) for path in Path(folder).glob(f"*{ENDING}"))
+    """The names of all articles under `folder`, sorted.
+
+    raises: UsageError if a file has a name that no article can have
+    """
+    names = sorted(path.name.removesuffix(ENDING) for path in Path(folder).glob(f"*{ENDING}"))
+    for name in names:
+        require_name(name)
+    return names
+
+
+def require_name(name: str) -> None:
+    """Stop for a name that no article can have.
+
+    raises: UsageError with a name that would do
+    """
+    if NAME.fullmatch(name) and len(name) <= LONGEST:
+        return
+    near = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:LONGEST].strip("-")
+    hint = f" Try {near!r}." if near else ""
+    raise UsageError(
+        f"{name!r} cannot name an article: it is a part of its address, small letters, digits "
+        f"and hyphens, at most {LONGEST}.{hint}"
+    )
 
 
 def read_studies(folder: Path | str, only: str | None = None, **replaced: object) -> list[Study]:

@@ -28,8 +28,8 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
             where = manifest_path.relative_to(folder)
             problems.append(f"{where}: not the manifest that was written")
         for name, facts in manifest["files"].items():
-            path = manifest_path.parent / name
             try:
+                path = files.inside(manifest_path.parent, name)
                 data = store.read(path)
             except ReportError as error:
                 problems.append(str(error))
@@ -37,7 +37,7 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
             where = path.relative_to(folder)
             if files.sha256(path) != facts["sha256"]:
                 problems.append(f"{where}: not the file that was measured")
-            wrong = _check_numbers(name, data, manifest, path.parents[name.count("/")])
+            wrong = _check_numbers(name, data, manifest, manifest_path.parent)
             problems += [f"{where}: {problem}" for problem in wrong]
             counts["datasets"] += 1
         there = {p.relative_to(manifest_path.parent) for p in manifest_path.parent.rglob("*.json")}

@@ -1,4 +1,4 @@
-"""Whether a folder of datasets is whole: no file missing, changed or added since measuring."""
+"""Whether a folder of datasets is whole: no file missing, changed or added, and none elsewhere."""
 
 from pathlib import Path
 
@@ -33,7 +33,8 @@ def damage(folder: Path) -> list[str]:
 
 def problems(folder: Path, manifest: dict) -> list[str]:
     """Files that are missing, changed or not listed in the manifest, as phrases."""
-    there = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+    paths = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+    there = {path.relative_to(folder).as_posix() for path in paths}
     extra = sorted(there - {*manifest["files"], "manifest.json"})
     return _changed(folder, manifest) + [f"{name} is in no manifest" for name in extra]
 
@@ -41,7 +42,11 @@ def problems(folder: Path, manifest: dict) -> list[str]:
 def _changed(folder, manifest):
     changed = [] if store.is_whole(manifest) else ["manifest.json is not the one that was written"]
     for name, facts in manifest["files"].items():
-        path = folder / name
+        try:
+            path = files.inside(folder, name)
+        except ReportError as error:
+            changed.append(str(error).rstrip("."))
+            continue
         if not path.is_file():
             changed.append(f"{name} is missing")
         elif files.sha256(path) != facts["sha256"]:

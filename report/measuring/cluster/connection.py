@@ -4,7 +4,7 @@ import os
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import ModuleType
 
 from report.errors import ReportError, UsageError
@@ -45,23 +45,56 @@ def connected(address: str) -> Iterator[ModuleType]:
     """Within the context, this process is the driver of a Ray cluster; yields the module ray.
 
     address: "auto" for the cluster that this machine belongs to, "local" for a cluster on this
-        machine that ends with the context, or host:port
+        machine that ends with the context and that no other machine reaches, or host:port
     raises: ReportError if there is no such cluster; UsageError if Ray is not installed
     """
     ray = require_ray()
     _require_answer(address)
     options = {"include_dashboard": False} if address == "local" else {}
+    with _on_loopback(ray) if address == "local" else nullcontext():
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="critical", **options)
+        except Exception as error:  # Ray raises many kinds
+            said = " ".join(str(error).split())[:200].rstrip(".")
+            raise _not_there(address, said) from error
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="critical", **options)
-    except Exception as error:  # Ray raises many kinds
-        said = " ".join(str(error).split())[:200].rstrip(".")
-        raise _not_there(address, said) from error
-    # Ray prints a line for every worker that died; the summary does that. (A debugger's switch.)
-    ray._private.worker._worker_logs_enabled = False
-    try:
+        if address == "local":
+            _require_loopback(ray)
+        # Ray prints a line for every worker that died; the summary does that. (For debuggers.)
+        ray._private.worker._worker_logs_enabled = False
         yield ray
     finally:
         ray.shutdown()
+
+
+LOOPBACK = "127.0.0.1"
+"""The address that only this machine reaches."""
+
+
+@contextmanager
+def _on_loopback(ray):
+    """Within the context, Ray starts a cluster that other machines do not reach.
+
+    Ray does so on systems where firewalls ask about every port (macOS), and takes no option for it:
+    an address of this machine alone, such as `_node_ip_address`, is replaced by one for others.
+    """
+    constants = ray._private.ray_constants
+    before = constants.ENABLE_RAY_CLUSTER
+    constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = before
+
+
+def _require_loopback(ray):
+    """Stop if the cluster that was started could be reached by others: Ray runs what they send."""
+    listening = ray.util.get_node_ip_address()
+    if listening != LOOPBACK:
+        raise ReportError(
+            f"this version of Ray ({ray.__version__}) would listen on {listening}, where other "
+            "machines reach it; install the version in `locks/`, or leave --ray out"
+        )
 
 
 def require_address(address: str) -> re.Match | None:

@@ -189,9 +189,8 @@ def _linked(repository, commit, paths, index, weights):
     if not all((folder / name).is_file() for name in paths):
         with store.new_folder(folder) as temporary:
             for name, path in paths.items():
-                (temporary / name).parent.mkdir(parents=True, exist_ok=True)
                 if name != INDEX:
-                    (temporary / name).symlink_to(path.resolve())
+                    store.inside(temporary, name).symlink_to(path.resolve())
             if index:
                 kept = {name: file for name, file in index.items() if file in weights}
                 (temporary / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": kept}))

@@ -183,8 +183,7 @@ def model_folder(name: str | Path) -> Path:
 
 def _require_revision(model, revision):
     """The folder of a revision inside a model's; ReportError listing those that there are."""
-    inside = not Path(revision).is_absolute() and ".." not in Path(revision).parts
-    if inside and _is_checkpoint(_folder(model / revision)):
+    if files.is_plain(revision) and _is_checkpoint(_folder(files.inside(model, revision))):
         return model / revision
     there = sorted(path.parent.name for path in model.glob("*/config.json"))
     raise ReportError(
@@ -218,7 +217,13 @@ def _commit(repository, revision, commits, ask):
                 f"asking the hub for {repository} needs the package {error.name!r}; run "
                 "`make setup` or `pip install -e '.[measure]'`."
             ) from error
-        recorded[wanted] = hub.resolve(repository, revision or "main")
+        commit = hub.resolve(repository, revision or "main")
+        if not COMMIT.fullmatch(str(commit)):
+            raise ReportError(
+                f"the hub says that {wanted} is at {str(commit)[:80]!r}, which is no commit of 40 "
+                "hex digits; name a commit yourself, as in owner/model@commit."
+            )
+        recorded[wanted] = commit
         if commits:
             text = json.dumps(dict(sorted(recorded.items())), indent=2) + "\n"
             files.write_text(commits, text)

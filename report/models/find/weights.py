@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from report.errors import ReportError
-from report.files import strict_json
+from report.files import is_plain, strict_json
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -69,7 +69,7 @@ def read_index(path: Path) -> dict[str, str]:
     """
     try:
         files = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
-        plain = [name for name in files.values() if _is_plain(name)]
+        plain = [name for name in files.values() if is_plain(name) and "/" not in name]
         if len(plain) == len(files) > 0:
             return dict(files)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -78,11 +78,6 @@ def read_index(path: Path) -> dict[str, str]:
         f"'{path.parent.name}/{path.name}' has no weight_map of tensors and files beside it; "
         "copy the whole folder again"
     )
-
-
-def _is_plain(name):
-    """Whether a name is that of a file beside the one that names it."""
-    return Path(name).name == name and name not in (".", "..") and "\0" not in name
 
 
 def weight_files(folder: str | Path, names: Iterable[str] | None = None) -> list[Path]:

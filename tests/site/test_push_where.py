@@ -1,0 +1,186 @@
+"""Publishing sends what was built to where it says, and says no password."""
+
+import subprocess
+
+import pytest
+
+from report.errors import ReportError, UsageError
+from report.site.address import address, without_user
+from report.site.check import check_site
+from report.site.push import push
+from tests.commands import ROOT, contents
+from tests.site.test_build import (  # noqa: F401
+    ADDRESS,
+    arrived,
+    bare,
+    git,
+    home,
+    project,
+    site,
+    written,
+)
+
+
+def refused(bare, message, *arguments, error=ReportError, **options):  # noqa: F811
+    with pytest.raises(error, match=message) as raised:
+        push(*arguments, **options)
+    assert git(bare, "for-each-ref") == ""
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "missing", "index.html", "."])
+@pytest.mark.parametrize("name", ["a/link.txt", "linked.html"])
+def test_a_site_with_links_is_refused(site, project, bare, target, name):  # noqa: F811
+    (site / name).symlink_to(target)
+    refused(bare, rf"site: {name} is a link, which cannot be published; put a file", site, project)
+    with pytest.raises(ReportError, match=rf"{name} is a link"):
+        check_site(site)
+
+
+def test_a_repository_inside_the_site_is_refused(site, project, bare):  # noqa: F811
+    """git would send a pointer to it in place of its files."""
+    git(site / "a", "init", "-q")
+    refused(bare, r"site: a/\.git belongs to a repository of git", site, project)
+
+
+def test_variables_of_git_send_nothing_elsewhere(
+    tmp_path,
+    site,  # noqa: F811
+    project,  # noqa: F811
+    bare,  # noqa: F811
+    monkeypatch,
+):
+    trap = tmp_path / "trap"
+    git(tmp_path, "init", "-q", "--bare", str(trap))
+    git(trap, "remote", "add", "origin", "/no/such/repository")
+    values = dict.fromkeys(git(tmp_path, "rev-parse", "--local-env-vars").split(), str(trap))
+    del values["GIT_CONFIG_COUNT"]  # settings of the user's; see the next test
+    assert {"GIT_DIR", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_SHALLOW_FILE"} <= values.keys()
+    values["GIT_CONFIG_PARAMETERS"] = f"'url.{trap}.insteadOf'='{bare}'"
+    values |= {"GIT_NAMESPACE": "elsewhere", "GIT_DEFAULT_HASH": "sha256"}
+    values |= {"GIT_TEMPLATE_DIR": str(trap), "GIT_QUARANTINE_PATH": str(trap)}
+    values |= {"GIT_LITERAL_PATHSPECS": "1", "GIT_CEILING_DIRECTORIES": str(tmp_path)}
+    before = contents(trap)
+    with monkeypatch.context() as patch:
+        for name, value in values.items():
+            patch.setenv(name, value)
+        done = push(site, project)
+    assert git(bare, "for-each-ref", "--format=%(refname)") == "refs/heads/gh-pages"
+    assert arrived(bare) == contents(site) | {".nojekyll": b""}
+    assert (done.remote, contents(trap)) == (str(bare), before)
+
+
+def test_settings_that_put_another_address_in_place_are_told(
+    tmp_path,
+    site,  # noqa: F811
+    project,  # noqa: F811
+    bare,  # noqa: F811
+    monkeypatch,
+):
+    other = tmp_path / "other.git"
+    git(tmp_path, "init", "-q", "--bare", str(other))
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{other.as_uri()}.insteadOf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "https://pages.example/")
+    done = push(site, project, "https://pages.example/")
+    assert done.remote == other.as_uri()
+    assert arrived(other) == contents(site) | {".nojekyll": b""}
+    assert git(bare, "for-each-ref") == ""
+
+
+@pytest.mark.parametrize("branch", ["refs/heads/x", "refs/tags/x", "refs/x"])
+def test_a_branch_is_named_without_what_git_puts_before_it(site, project, bare, branch):  # noqa: F811
+    refused(bare, "without refs/heads/", site, project, branch=branch, error=UsageError)
+
+
+@pytest.mark.parametrize("branch", ["a\nb", "a\x1bb", "HEAD", "@{-1}", "-x"])
+def test_what_git_takes_for_something_else_is_no_branch(site, project, bare, branch):  # noqa: F811
+    refused(bare, "BRANCH: .* is no name", site, project, branch=branch, error=UsageError)
+
+
+WITH_PASSWORD = (
+    *("https://ann:secret@example.org/", "https://secret@example.org/x", "http://:secret@a.org"),
+    *("https://ann:secret@", "https://ann:sec@secret@example.org/", "https://ann:1x/secret@a.org/"),
+    *("ann:secret@example.org", "ftp://ann:secret@example.org/", "https:ann:secret@example.org/"),
+    *("https://ann:secret@[", "https://ann:secret@example.org/{{7*7}}", "https://a secret@b.org"),
+)
+
+
+@pytest.mark.parametrize("given", WITH_PASSWORD)
+def test_a_site_has_no_address_with_a_password_and_no_message_repeats_it(given):
+    with pytest.raises(UsageError, match="SITE_URL: ") as raised:
+        address(given)
+    assert "secret" not in str(raised.value)
+
+
+def test_an_at_behind_the_host_is_no_user():
+    assert address("https://example.org/@ann") == "https://example.org/@ann/"
+
+
+@pytest.mark.parametrize("letter", [*"{}|^`<>\"'\\", *"\t\n\0\x7f\u00a0\u2028\u202e\u3000"])
+@pytest.mark.parametrize("form", ["https://example.org/{}/", "https://a{}b.org/"])
+def test_what_pages_might_take_for_code_is_no_part_of_an_address(form, letter):
+    with pytest.raises(UsageError, match=r"SITE_URL: .* is not the address of a site"):
+        address(form.format(letter))
+
+
+def test_braces_in_an_address_are_told_as_part_of_it():
+    with pytest.raises(UsageError, match=r"SITE_URL: 'https://example\.org/\{\{7\*7\}\}/' is not"):
+        address("https://example.org/{{7*7}}/")
+
+
+def test_a_site_that_was_built_with_a_password_is_not_published(site, project, bare):  # noqa: F811
+    link = f'<link rel="canonical" href="{ADDRESS.replace("//", "//ann:secret@")}">'
+    written(site, {"index.html": link, "a/index.html": "", "404.html": ""})
+    assert "secret" not in refused(bare, "SITE_URL: .*a user or a password", site, project)
+
+
+@pytest.mark.parametrize("domain", ["ann:secret@example.org", "https://ann:secret@example.org/"])
+def test_a_password_in_a_domain_is_not_repeated(site, project, bare, domain):  # noqa: F811
+    assert "secret" not in refused(bare, "DOMAIN: ", site, project, domain=domain)
+
+
+@pytest.mark.parametrize(
+    ("remote", "shown"),
+    [
+        ("https://ann:secret@example.org/x.git", "https://example.org/x.git"),
+        ("https://secret@example.org/x.git", "https://example.org/x.git"),
+        ("https://ann:sec@secret@example.org/x", "https://example.org/x"),
+        ("https://ann:sec/secret@example.org/x", "https://example.org/x"),
+        ("ssh://git:secret@example.org:22/x", "ssh://example.org:22/x"),
+        ("https://example.org:8080/x@v1/y", "https://example.org:8080/x@v1/y"),
+        ("https://example.org/a@b.git", "https://example.org/a@b.git"),
+        ("git@github.com:you/repo.git", "git@github.com:you/repo.git"),
+        ("--x=https://ann:secret@example.org/", "--x=https://example.org/"),
+        ("unable to access 'https://ann:secret@a.b/': x", "unable to access 'https://a.b/': x"),
+    ],
+)
+def test_what_is_shown_of_an_address_names_no_user(remote, shown):
+    assert without_user(remote) == shown
+
+
+@pytest.mark.parametrize(
+    "remote",
+    [
+        *("--x=https://ann:secret@127.0.0.1:1/", "http://ann:secret@127.0.0.1:1/x.git"),
+        "http://ann:sec/secret@127.0.0.1:1/x.git",
+    ],
+)
+def test_no_message_repeats_a_password_in_a_remote(site, project, bare, remote):  # noqa: F811
+    assert "secret" not in refused(bare, r"\w", site, project, remote)
+
+
+def test_make_does_not_show_what_it_publishes_to(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").write_text("#!/bin/sh\nexit 0\n")
+    (tmp_path / "bin" / "python").chmod(0o755)
+    (tmp_path / ".ready").touch()
+    done = subprocess.run(
+        ["make", "publish", f"VENV={tmp_path}", "REMOTE=https://ann:secret@example.org/x.git"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "report site" in done.stdout
+    assert "secret" not in done.stdout + done.stderr

@@ -1,0 +1,184 @@
+"""The small server gives out the folder of the site, and only to pages that know it as this
+machine."""
+
+import gzip
+import http.client
+import socket
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fuzz.profile import examples
+from tests.serving import served
+
+PAGE = "<title>Home</title>" * 20
+DATA = bytes(range(256)) * 4
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("serve") / "site"
+    (folder / "a").mkdir(parents=True)
+    (folder / "empty").mkdir()
+    (folder / "index.html").write_text(PAGE)
+    (folder / "a" / "index.html").write_text("A")
+    (folder / "404.html").write_text("Nothing here")
+    (folder / "data.bin").write_bytes(DATA)
+    (folder / "nothing.bin").write_bytes(b"")
+    elsewhere = folder.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "index.html").write_text("secret")
+    (elsewhere / "index.htm").write_text("secret")
+    (folder / "link.html").symlink_to(elsewhere / "index.html")
+    (folder / "linked").symlink_to(elsewhere)
+    (folder / "empty" / "index.htm").symlink_to(elsewhere / "index.htm")
+    (folder / "circle").symlink_to("circle")
+    (folder / "same.html").symlink_to("index.html")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def port(site):
+    with served(site) as address:
+        yield int(address.rstrip("/").rpartition(":")[2])
+
+
+def ask(port, path, method="GET", **headers):
+    """(status, headers, body) of an answer; headers: with _ for -."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
+        connection.putrequest(method, path, skip_host="Host" in named, skip_accept_encoding=True)
+        for name, value in named.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+
+
+def said(port, request):
+    """All that is answered to the bytes of a request."""
+    with socket.create_connection(("127.0.0.1", port), 10) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        return connection.makefile("rb").read()
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/%00", "/a%00b", "/index.html%00", "/" + "a" * 5000, "/%ff", "/index.html/"),
+        *("/link.html", "/linked/", "/linked", "/linked/index.html", "/circle", "/circle/"),
+        *("/../elsewhere/index.html", "/%2e%2e/elsewhere/index.html", "/..%2felsewhere/"),
+        *("/empty/", "/empty/index.htm", "/missing"),
+    ],
+)
+def test_what_is_not_in_the_folder_is_missing(port, capfd, method, path):
+    status, _, body = ask(port, path, method)
+    assert (status, body) == (404, b"" if method == "HEAD" else b"Nothing here")
+    assert capfd.readouterr() == ("", ""), "no traceback"
+
+
+def test_what_is_in_it_is_given_out(port):
+    assert ask(port, "/")[2] == ask(port, "/same.html?x=1")[2] == PAGE.encode()
+    assert ask(port, "/a/?x=/")[2] == b"A"
+    status, headers, _ = ask(port, "/a?x=1")
+    assert (status, headers["Location"]) == (301, "/a/?x=1")
+
+
+@examples(60)
+@given(st.binary(max_size=40).map(lambda path: path.replace(b"\n", b"").replace(b"\r", b"")))
+def test_any_path_is_answered(port, path):
+    answer = said(port, b"GET /" + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert answer.startswith((b"HTTP/1.1 ", b"<!DOCTYPE")), "the second for HTTP/0.9"
+    assert b"secret" not in answer
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "127.0.0.1:{port}", "localhost:{port}", "LOCALHOST", "[::1]:9", "a.localhost:80"],
+)
+def test_names_of_this_machine_are_answered(port, host):
+    assert ask(port, "/", Host=host.format(port=port))[0] == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *(
+            "evil.example:{port}",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example",
+            "notlocalhost",
+        ),
+        *("evil@127.0.0.1", "127.0.0.1@evil.example", "127.0.0.2", "0.0.0.0:{port}", "", "["),
+    ],
+)
+def test_a_page_of_another_host_gets_nothing(port, host):
+    """As where its name was made to point to this machine (DNS rebinding)."""
+    status, _, body = ask(port, "/", Host=host.format(port=port))
+    assert status == 421
+    assert f"open http://127.0.0.1:{port}/".encode() in body
+    assert PAGE.encode() not in body
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"GET / HTTP/1.1\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n",
+        b"GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n",
+    ],
+    ids=["none", "two", "another in the request"],
+)
+def test_a_request_says_one_host(port, lines):
+    assert said(port, lines + b"\r\n").startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    ("asked", "first", "end"),
+    [
+        *(("bytes=0-0", 0, 1), ("bytes=5-9", 5, 10), ("bytes=1000-", 1000, 1024)),
+        *(("bytes=1020-99999", 1020, 1024), ("bytes=-4", 1020, 1024), ("bytes=-99999", 0, 1024)),
+    ],
+)
+def test_a_range_gets_these_bytes(port, asked, first, end):
+    status, headers, body = ask(port, "/data.bin", Range=asked)
+    assert (status, body) == (206, DATA[first:end])
+    assert headers["Content-Range"] == f"bytes {first}-{end - 1}/1024"
+    assert int(headers["Content-Length"]) == end - first
+
+
+@pytest.mark.parametrize("asked", ["bytes=1024-", "bytes=5000-6000", "bytes=-0"])
+def test_a_range_beyond_the_file_is_refused(port, asked):
+    status, headers, body = ask(port, "/data.bin", Range=asked)
+    assert (status, headers["Content-Range"], body) == (416, "bytes */1024", b"")
+    assert ask(port, "/nothing.bin", Range="bytes=0-")[0] == 416
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "bytes=9-5",
+        "bytes=-",
+        "bytes=0-1,3-4",
+        "lines=0-1",
+        "bytes=a-",
+        "0-1",
+        f"bytes={'9' * 5000}-",
+    ],
+)
+def test_other_ranges_are_ignored(port, asked):
+    status, headers, body = ask(port, "/data.bin", Range=asked)
+    assert (status, body, headers["Content-Range"]) == (200, DATA, None)
+
+
+def test_a_range_is_of_the_file_itself_and_its_condition_is_not_guessed(port):
+    status, headers, body = ask(port, "/", Range="bytes=1-5", Accept_Encoding="gzip")
+    assert (status, headers["Content-Encoding"], body) == (206, None, b"title")
+    whole = ask(port, "/", Range="bytes=1-5", If_Range='"x"', Accept_Encoding="gzip")
+    assert (whole[0], gzip.decompress(whole[2])) == (200, PAGE.encode())
+    status, headers, _ = ask(port, "/data.bin", "HEAD", Range="bytes=1-5")
+    assert (status, headers["Content-Length"]) == (200, "1024")

@@ -1,0 +1,269 @@
+"""Names that come from files, front matter, the hub or a command lead out of no folder."""
+
+import hashlib
+import json
+import shutil
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from report import files
+from report.datasets import store
+from report.datasets.verify import published, whole
+from report.errors import ReportError, UsageError
+from report.inputs.prompts import prompts
+from report.measuring import frozen, plan
+from report.models.find import hub, names
+from report.models.find.weights import read_index
+from report.pages import lists
+from report.pages.article import ArticleFigures
+from report.pages.provenance import NAME
+from report.project import Project
+from report.site import check
+from report.study.study import read_study, study_names
+from tests.commands import ROOT, contents
+from tests.fuzz.profile import examples
+from tests.small import ARTICLE
+
+OUTSIDE = (
+    *("../canary.json", "../../../../canary.json", "a/../../canary.json", "..", "../"),
+    *("/canary.json", "//canary.json", "./sweep.json", "a//b.json", "a/", "a/.", ""),
+    *("a\n.json", "a\0.json", "a\u2028.json", "\ud800.json", "..\\canary.json", "C:\\x.json"),
+    *("x" * 300 + ".json", "~\x1b[2J.json"),
+)
+PLAIN = ("a.json", "attention/0/11.json", "model-00001-of-00002.safetensors", "..a", "ä/b c")
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_leads_elsewhere_is_no_name(tmp_path, name):
+    assert not files.is_plain(name)
+    with pytest.raises(ReportError, match="is no name of a file in this folder or below it"):
+        files.inside(tmp_path, name)
+
+
+@pytest.mark.parametrize("name", [None, 3, ["a"], b"a"])
+def test_what_is_no_text_is_no_name(name):
+    assert not files.is_plain(name)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_names_are_of_files_below_a_folder(tmp_path, name):
+    assert files.inside(tmp_path, name) == tmp_path / name
+
+
+@examples(100)
+@given(st.text(max_size=12) | st.text("./a\\~\0\n", max_size=12))
+def test_a_name_that_is_plain_stays_in_its_folder(tmp_path_factory, name):
+    folder = tmp_path_factory.getbasetemp()
+    if files.is_plain(name):
+        path = files.inside(folder, name).resolve()
+        assert path != folder
+        assert path.is_relative_to(folder.resolve())
+
+
+@pytest.mark.parametrize("link", ["a", "a/b", "a/b/c.json"])
+@pytest.mark.parametrize("there", [True, False])
+def test_no_part_of_a_path_is_a_link(tmp_path, link, there):
+    (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to(tmp_path if there else "missing")
+    with pytest.raises(ReportError, match=f"{link}: is a link, which may lead anywhere"):
+        files.inside(tmp_path, "a/b/c.json")
+    assert files.inside(tmp_path / "other", "a/b/c.json")
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project with frozen datasets of an article, and templates that they must not reach."""
+    [shipped, *_] = sorted((ROOT / "frozen" / "how-heads-form").iterdir())
+    found = Project(tmp_path / "project")
+    shutil.copytree(shipped, found.frozen / "small" / shipped.name)
+    found.articles.mkdir(parents=True)
+    (found.articles / "small.md.j2").write_text(ARTICLE.format(cover="heads_at_step"))
+    (found.site_src / "datasets").mkdir(parents=True)
+    return found
+
+
+@pytest.fixture
+def folder(project):
+    """The folder of the frozen datasets."""
+    [folder] = (project.frozen / "small").iterdir()
+    return folder
+
+
+def list_file(folder, name, content=b"canary"):
+    """Name a file in a manifest, with the checksum and the seal that fit."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    facts = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    manifest["files"][name] = facts
+    path.write_text(json.dumps(store.sealed(manifest)), "utf-8")
+
+
+@pytest.fixture
+def unchecked(monkeypatch):
+    """Every schema is satisfied: what is left are the checks where files are opened."""
+    monkeypatch.setattr(store, "check", lambda data, _: data)
+
+
+LISTED = ("../canary.json", "../../../../canary.json", "a/../../canary.json", "/canary.json")
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_the_schema_of_a_manifest_knows_no_file_elsewhere(folder, name):
+    list_file(folder, name)
+    with pytest.raises(ReportError, match=r"does not satisfy schema manifest/1|is not JSON"):
+        store.read_manifest(folder)
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_frozen_datasets_name_no_file_elsewhere(project, folder, tmp_path, unchecked, name):
+    named = str(tmp_path / "canary.json") if name.startswith("/") else name
+    (folder / "a").mkdir()
+    (folder / named).write_text("canary")
+    list_file(folder, named)
+    shutil.copytree(folder, project.site / "datasets" / "small" / folder.name)
+    before = contents(tmp_path)
+    target = project.site_src / "datasets" / "small" / folder.name
+    with pytest.raises(ReportError, match="is no name of a file"):
+        frozen.copy_datasets(folder, target)
+    with pytest.raises(ReportError, match="is no name of a file"):
+        store.read_measured(folder, named, store.read_manifest(folder))
+    assert any("is no name of a file" in phrase for phrase in whole.damage(folder))
+    said = published.check_datasets(project.site, {"datasets": 0})
+    assert any("is no name of a file" in phrase for phrase in said)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("part", ["frozen/small", "frozen/small/{key}", "manifest", "dataset"])
+def test_frozen_datasets_are_no_links(project, folder, tmp_path, part):
+    paths = {
+        "manifest": folder / "manifest.json",
+        "dataset": next(path for path in folder.iterdir() if path.name != "manifest.json"),
+    }
+    path = paths.get(part) or project.root / part.format(key=folder.name)
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ReportError, match="is a link, which may lead anywhere"):
+        [(found, _)] = plan._manifests(project.frozen / "small", careful=True)
+        frozen.copy_datasets(found, project.site_src / "datasets" / "small" / found.name)
+    assert contents(project.site_src) == {}
+
+
+def test_a_link_that_no_manifest_names_is_noticed(folder, tmp_path):
+    (folder / "more").symlink_to(tmp_path)
+    assert whole.problems(folder, store.read_manifest(folder)) == ["more is in no manifest"]
+
+
+def test_freezing_writes_through_no_link(project, folder):
+    measured = project.site_src / "datasets" / "small"
+    shutil.move(project.frozen / "small", measured)
+    (project.frozen / "small").symlink_to(project.articles)
+    before = contents(project.root / "templates")
+    with pytest.raises(ReportError, match="frozen/small: is a link"):
+        frozen.freeze("small", list(measured.iterdir()), project)
+    assert contents(project.root / "templates") == before
+
+
+@pytest.mark.parametrize("name", ["../x", "x/y", "", ".", "a\n"])
+@pytest.mark.parametrize("schema", ["renderings/1", "conditions/1"])
+def test_names_in_datasets_that_files_are_named_after_are_plain(schema, name):
+    """A rendering gives its name to files of rows."""
+    part = schema.partition("/")[0]
+    stated = json.loads((store.SCHEMAS / f"{schema.replace('/', '-')}.json").read_text("utf-8"))
+    pattern = stated["properties"][part]["items"]["properties"]["name"]["pattern"]
+    validator = store.fastjsonschema.compile({"type": "string", "pattern": pattern})
+    validator("csv")
+    with pytest.raises(store.fastjsonschema.JsonSchemaException):
+        validator(name)
+
+
+@pytest.mark.parametrize("key", ["files", "manifest"])
+def test_a_site_tells_of_no_file_elsewhere(project, tmp_path, key):
+    """In provenance.json, by its schema."""
+    at = project.site / "datasets" / "small"
+    at.mkdir(parents=True)
+    told = {"manifest": "a/manifest.json", "manifest_sha256": "0" * 64, "files": {}}
+    told |= {"files": {"../../x.json": "0" * 64}} if key == "files" else {key: "../manifest.json"}
+    told |= {"key": "0" * 12, "measured_on": "2026-01-02", "frozen": False, "versions": {}}
+    told |= {"model": {}, "self_check": {}, "determined_by": {}, "command": ""}
+    about = {"name": "small", "title": "S", "author": "A", "date": "2026-01-02"}
+    generator = {"name": "g", "version": "1"}
+    told = {"schema": "provenance/1", "article": about, "generator": generator, "datasets": [told]}
+    (at / NAME).write_text(json.dumps(told | {"bibtex": ""}))
+    [said] = check._check_provenance(project.site)
+    assert "does not satisfy schema provenance/1: data.datasets[0]." in said
+    assert key in said
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_figure_changes_to_no_specification_elsewhere(tmp_path, name):
+    spec = {"usermeta": {"report": {"models": {"a": name}}}}
+    (tmp_path / "a.json").write_text(json.dumps(spec))
+    with pytest.raises(ReportError, match="is no name of a file"):
+        check._specifications(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize("name", [*OUTSIDE, "below/x.safetensors"])
+def test_weights_lie_beside_their_index(tmp_path, name):
+    path = tmp_path / "model.safetensors.index.json"
+    path.write_text(json.dumps({"weight_map": {"a": name}}))
+    with pytest.raises(ReportError, match="has no weight_map of tensors and files beside it"):
+        read_index(path)
+
+
+def test_a_revision_is_no_link(tmp_path):
+    for name in ("elsewhere", "runs/step-1"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "config.json").write_text("{}")
+    (tmp_path / "runs" / "step-2").symlink_to(tmp_path / "elsewhere")
+    assert names.find(f"{tmp_path}/runs@step-1", ask=False).name == "runs@step-1"
+    with pytest.raises(ReportError, match="step-2: is a link"):
+        names.find(f"{tmp_path}/runs@step-2", ask=False)
+
+
+@pytest.mark.parametrize("said", ["../../../x", "main", "", None, "A" * 40])
+def test_what_the_hub_calls_a_commit_is_one(tmp_path, monkeypatch, said):
+    """It becomes a part of the names of folders."""
+    monkeypatch.setattr(hub, "resolve", lambda *_: said)
+    with pytest.raises(ReportError, match="which is no commit of 40 hex digits"):
+        names.find("someone/model", tmp_path / names.COMMITS)
+    assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize("name", ["../passages/the-lamp-on-the-hill", "./arithmetic", "", "a\0"])
+def test_prompts_that_ship_are_known_by_their_names(name):
+    with pytest.raises(ReportError, match="unknown prompts"):
+        prompts(name)
+
+
+@pytest.mark.parametrize("name", ["../embedded/falcon-8x8", "/etc", "x" * 5000, "a\0", "."])
+def test_only_a_model_that_ships_has_a_card(name):
+    card = lists.EMBEDDED / "falcon-8x8" / "acceptance.json"
+    weights = json.loads(card.read_text("utf-8"))["weights_sha256"]
+    assert lists._card({"name": name, "weights_sha256": weights}) is None
+    assert lists._card({"name": "falcon-8x8", "weights_sha256": weights})
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "a.b", "a b", "a\n"])
+def test_figures_of_an_article_have_plain_names(tmp_path, name):
+    """They are parts of addresses and of names of files."""
+    with pytest.raises(ReportError, match="give one of letters, digits, hyphens and underscores"):
+        ArticleFigures.figure(SimpleNamespace(data=None), "attention_map", key=name)
+    path = tmp_path / "a.md.j2"
+    path.write_text(ARTICLE.format(cover=json.dumps(name)), "utf-8")
+    with pytest.raises(ReportError, match=r"line 6: 'cover': must be the name of a figure: let"):
+        read_study(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("a\nb", "a-b"), ("a\x1b[2J", "a-2j"), ("A b", "a-b"), (".a", "a"), ("é", "")],
+)
+def test_the_name_of_an_article_can_be_a_part_of_its_address(tmp_path, name, near):
+    (tmp_path / f"{name}.md.j2").write_text(ARTICLE.format(cover="attention_map"))
+    with pytest.raises(UsageError, match="cannot name an article") as raised:
+        study_names(tmp_path)
+    assert str(raised.value).isprintable()
+    assert (f"Try {near!r}." in str(raised.value)) == bool(near)
