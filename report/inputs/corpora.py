@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from report.errors import ReportError
 from report.inputs.passages import Passage
 from report.inputs.specs import CorpusSpec, ending
-
-LONGEST = 2**31 - 1
-"""Most characters in a field of a .csv file."""
+from report.inputs.records import LONGEST
 
 
 @dataclass(frozen=True)

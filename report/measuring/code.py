@@ -34,6 +34,7 @@ NOT_FOLLOWED = (
     "inputs.passages",
     "inputs.prompts",
     "inputs.rows",
+    "inputs.records",
     "inputs.tables",
     "measuring.key",
 )

@@ -50,7 +50,7 @@ class Measured:
 
 
 def inputs(wanted: FrontMatter) -> Inputs:
-    """The table and its renderings; ReportError if the data set is not on this machine."""
+    """The table and its renderings; ReportError as `tables.table`."""
     table = tables.table(wanted.table, wanted.columns, wanted.rows)
     return Inputs(table, tables.renderings(table))
 
@@ -96,7 +96,7 @@ def measure(
         )
     table, first = inputs.table, inputs.renderings[0]
     title = f"The first {len(table.rows)} rows of {table.name}, as {first.label}"
-    passage = Passage(table.name, title, "vega_datasets", "", "", first.text)
+    passage = Passage(table.name, title, tables.origin(table), "", "", first.text)
     return Measured(table, passage, texts, measurement, shares), {
         "token_ids_sha256": hashed([list(text.token_ids) for text in texts]),
         "table": {
