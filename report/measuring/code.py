@@ -31,6 +31,7 @@ NOT_FOLLOWED = (
     "text",
     "datasets.damaged",
     "inputs.corpora",
+    "inputs.network",
     "inputs.passages",
     "inputs.prompts",
     "inputs.rows",

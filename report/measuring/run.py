@@ -4,7 +4,7 @@ import platform
 import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,7 @@ def datasets(
     """
     inputs = read(study)
     chosen = plans(study, project, inputs, force, use_frozen)
+    say_fetched(study, inputs, announce)
     measured = carry_out(chosen, study, inputs, Run(project, progress, announce, force, run))
     _keep_only(project.site_src / "datasets" / study.name, [model.folder for model in measured])
     return measured
@@ -86,8 +87,21 @@ def read(study: Study) -> Any:
     """
     wanted = study.front_matter
     key = {"conditions": "prompts"}.get(wanted.kind, wanted.kind)
+    kind = kinds.kind(wanted.kind)
     with study.blaming(key):
-        return kinds.kind(wanted.kind).inputs(wanted)
+        inputs = kind.inputs(wanted)
+    if pieces.has_corpus(kind) and study.allow_local:
+        return replace(inputs, corpus=replace(inputs.corpus, allow_local=True))
+    return inputs
+
+
+def say_fetched(study: Study, inputs: Any, announce: Announce) -> None:
+    """Say where the corpus of an article is fetched from, if it is on another machine.
+
+    inputs: the result of `read`
+    """
+    if pieces.has_corpus(kinds.kind(study.front_matter.kind)) and inputs.corpus.origin:
+        announce(f"{study.name}: its corpus is fetched from {inputs.corpus.origin}")
 
 
 def carry_out(

@@ -89,7 +89,12 @@ def words(inputs: Inputs) -> list[str]:
     name = inputs.name
     if name.lower().endswith(SUFFIXES):
         name = f"{SOMEWHERE}/{Path(name).name}"
-    return [*(["--passage", name] if name else []), *["--chat"] * inputs.chat]
+    allowed = inputs.corpus.origin and inputs.corpus.allow_local
+    return [
+        *(["--passage", name] if name else []),
+        *["--chat"] * inputs.chat,
+        *(["--allow-local"] if allowed else []),
+    ]
 
 
 def measure_batch(
