@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from report.measurements.passage import PassageMeasurement
     from report.models.load.load import LoadedModel
     from report.models.text.cells import TableText
+    from report.inputs.records import Records
     from report.study.front_matter import FrontMatter
 
 write = write_table
@@ -58,6 +59,12 @@ def inputs(wanted: FrontMatter) -> Inputs:
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
     """What the datasets depend on."""
     return {
+def given(records: Records, wanted: FrontMatter) -> Inputs:
+    """The same of rows that are in no file."""
+    table = tables.first_rows(records, wanted.columns, wanted.rows)
+    return Inputs(table, tables.renderings(table))
+
+
         "table": hashed(asdict(inputs.table)),
         "renderings": hashed([asdict(rendering) for rendering in inputs.renderings]),
     }
