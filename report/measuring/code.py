@@ -34,9 +34,10 @@ NOT_FOLLOWED = (
     "inputs.network",
     "inputs.passages",
     "inputs.prompts",
-    "inputs.rows",
     "inputs.records",
+    "inputs.rows",
     "inputs.tables",
+    "measuring.forecast",
     "measuring.key",
 )
 """Modules that do not count: their results are in the key itself, or only in messages."""

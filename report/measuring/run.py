@@ -11,6 +11,7 @@ from typing import Any
 from report import files
 from report.errors import ReportError
 from report.measuring import frozen, kinds, pieces
+from report.measuring.forecast import Pace
 from report.measuring.key import version
 from report.measuring.kinds import Announce, Progress
 from report.measuring.plan import Plan, plans, preset_of
@@ -73,8 +74,8 @@ def datasets(
     raises: ReportError for everything wrong with a model, what it reads, or the disk
     """
     inputs = read(study)
-    chosen = plans(study, project, inputs, force, use_frozen)
     say_fetched(study, inputs, announce)
+    chosen = plans(study, project, inputs, force, use_frozen)
     measured = carry_out(chosen, study, inputs, Run(project, progress, announce, force, run))
     _keep_only(project.site_src / "datasets" / study.name, [model.folder for model in measured])
     return measured
@@ -126,6 +127,9 @@ def carry_out(
     }
     if run.force:
         _forget(tasks)
+    if tasks and len(plans) > 1:
+        listed = ", ".join(plans[number].model for number in tasks)
+        run.announce(f"{study.name}: measuring {len(tasks)} of {len(plans)} models: {listed}")
     measurer = run.measurer or alone
     for number, measured, facts in measurer(tasks, run.progress, run.announce):
         plan = plans[number]
@@ -202,6 +206,7 @@ def measure(task: pieces.Task, progress: Progress, announce: Announce) -> tuple[
     if preset := preset_of(task.source):
         announce(known.about(preset, task.options["layers"]))
     loaded = load.load_model(task.source, announce=announce, **task.options)
+    progress = Pace(progress, announce)
     gathering = pieces.Gathering(task)
     several = pieces.has_corpus(gathering.kind)
     for piece in gathering.pieces():
