@@ -108,12 +108,14 @@ def measure(
 def why(options: Options, study: Only = None, root: Root = HERE):
     """Say what would be measured, and because of which change; runs no model."""
     from report.measuring.plan import plans
-    from report.measuring.run import read
+    from report.measuring.run import read, say_fetched
     from report.study.study import read_studies
 
     where = project(root)
     for article in read_studies(where.articles, study, **options.given):
-        for plan in plans(article, where, read(article), ask=False):
+        inputs = read(article)
+        say_fetched(article, inputs, say)
+        for plan in plans(article, where, inputs, ask=False):
             if plan.state == "measure":
                 what = f"would be measured: {'; '.join(plan.reasons)}"
             else:

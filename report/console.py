@@ -1,12 +1,25 @@
 """What the command line says while it works: sentences, and bars of progress."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from report.text import lasting
+
+FIRST_PAUSE = 30
+"""Seconds after which a log has its first line about progress."""
 
 console = Console(stderr=True, highlight=False)
 
@@ -31,25 +44,60 @@ class Terminal:
 
     @contextmanager
     def bars(self) -> Iterator[Callable[[str, int, int], None]]:
-        """A bar for everything that reports progress meanwhile.
+        """Progress meanwhile: a line that updates on a terminal, a few lines in a log.
 
         yields: a function that is called with (what, done, total)
         """
+        if not console.is_terminal:
+            yield Lines(self.say)
+            return
         with progress() as shown:
             tasks = {}
 
             def show(what, done, total):
                 if what not in tasks:
-                    tasks[what] = shown.add_task(what, total=total)
-                shown.update(tasks[what], completed=done, total=total)
+                    tasks[what] = shown.add_task(what, total=total, visible=False)
+                for other in tasks.keys() - {what}:
+                    shown.update(tasks[other], visible=False)
+                if done < shown.tasks[tasks[what]].completed:  # the next model
+                    shown.reset(tasks[what])
+                shown.update(tasks[what], completed=done, total=total, visible=True)
 
             yield show
 
 
+class Lines:
+    """Progress in a log: a line after half a minute, then after twice as long, and so on."""
+
+    def __init__(self, say: Callable[[str], object], clock: Callable[[], float] = time.monotonic):
+        """say: called with a line; clock: seconds from any beginning"""
+        self.say, self.clock = say, clock
+        self.begun: dict[str, tuple[float, int]] = {}
+        """What is done -> when it began, and how much was done then."""
+        self.last: dict[str, tuple[int, float]] = {}
+        """What is done -> how much was done last, and seconds before its next line."""
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Count what is done; says something seldom."""
+        now = self.clock()
+        last, pause = self.last.get(what, (done, FIRST_PAUSE))
+        if what not in self.begun or done < last:  # or of the next model
+            self.begun[what], pause = (now, done), FIRST_PAUSE
+        began, before = self.begun[what]
+        seconds, counted = now - began, done - before
+        speaks = counted > 0 and seconds >= pause
+        self.last[what] = done, 2 * seconds if speaks else pause
+        if not speaks:
+            return
+        rest = seconds / counted * (total - done)
+        to_go = f", about {lasting(rest)} to go" if done < total else ""
+        self.say(f"{what}: {done:,} of {total:,} after {lasting(seconds)}{to_go}")
+
+
 def progress() -> Progress:
-    """Bars of progress, with counts and times."""
+    """Bars of progress, with counts, the time so far and the time to go."""
     columns = TextColumn("{task.description:14}"), BarColumn(), MofNCompleteColumn()
-    return Progress(*columns, TimeElapsedColumn(), console=console)
+    return Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console)
 
 
 def say_error(error: Exception) -> None:

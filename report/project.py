@@ -35,6 +35,11 @@ class Project:
         return self.root / "frozen"
 
     @property
+    def figures(self) -> Path:
+        """Folder of figures of its own; it may be missing."""
+        return self.root / "figures"
+
+    @property
     def config(self) -> Path:
         """File of MkDocs' settings."""
         return self.root / "mkdocs.yml"
@@ -58,6 +63,14 @@ def project(root: Path | str = HERE) -> Project:
                 "run the command in the folder of the project, or name it with --project."
             )
     return found
+
+
+def nearest_project() -> Project:
+    """The project that the current folder lies in, else the one that this package lies in."""
+    here = Path.cwd()
+    folders = (Project(folder) for folder in (here, *here.parents))
+    inside = (each for each in folders if each.config.exists() and each.articles.exists())
+    return next(inside, Project(HERE))
 
 
 LOCK = ".report.lock"

@@ -42,6 +42,23 @@ def large(number: int) -> str:
     return f"{number / 1_000_000:.1f} million" if number >= 100_000 else f"{number:,}"
 
 
+def sized(size: float) -> str:
+    """A number of bytes: "3.9 MB", "1.20 GB"."""
+    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
+
+
+def lasting(seconds: float) -> str:
+    """A time, not more exact than one needs: "0.4 s", "12 s", "3 min", "2 h 5 min"."""
+    if seconds < 0.05:
+        return "less than 0.1 s"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def number(value: float) -> str:
     """A number with two significant digits and a true minus sign: "0.0061", "−0.25", "12".
 

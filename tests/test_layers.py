@@ -86,7 +86,7 @@ MAY_IMPORT = {
     "pages/": LEAVES | SEEN | {"__init__", "project", "study/", "datasets/", "findings/"} | FIGURES,
     "site/": LEAVES | {"datasets/", "datasets/verify/", "pages/"},
     # all of them
-    "console": {"measuring/"},
+    "console": {"measuring/", "text"},
     "pipeline": {"project", "study/", "measuring/", "datasets/read/", "pages/", "site/", "console"},
     "notebook": LEAVES
     | {"project", "inputs/", "study/", "measuring/", "datasets/read/", "pages/"}

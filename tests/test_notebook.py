@@ -1,20 +1,26 @@
 """In a notebook: the three lines of README.md, frames that equal the datasets, charts with data."""
 
+import re
 import shlex
 import subprocess
 import sys
 
 import altair
 import numpy as np
+import pandas
 import pytest
 
 import report
 from report.datasets import store
+from report.datasets.verify.table import verify_table
 from report.errors import ReportError
+from report.figures.build.find import figure_named, figure_names
+from report.figures.parts import received
+from report.figures.parts.received import RED, Line
 from report.notebook import figure, measure
 from tests.commands import ROOT
 from tests.readme import block
-from tests.small import SENTENCE
+from tests.small import SENTENCE, write_publication
 
 LINES = [line for line in block("In a notebook", "python").splitlines() if line]
 
@@ -52,6 +58,7 @@ def test_frames_hold_what_the_datasets_do(measured):
     heads = measured["heads"]
     assert heads["first_token"].tolist() == data.head_statistics["first_token"].tolist()
     assert len(heads) == 2 * data.layers * data.heads
+    assert list(heads) == list(data.head_statistics)
     attention = measured["attention"]
     one = attention[(attention["layer"] == 1) & (attention["head"] == 3)]
     decoded = data.attention(1, 3)
@@ -122,13 +129,182 @@ def test_what_is_wrong_is_one_sentence(measured, falcon_folder):
         "did you mean 'the-lamp-on-the-hill'": lambda: measure(falcon_folder, "the-lamp-on-a-hill"),
         "unknown figure 'attention_mop'; did you mean": lambda: figure("attention_mop", measured),
         "layer=9 is not allowed": lambda: figure("attention_map", measured, layer=9),
-        "it needs an article": lambda: figure("filler_lines", measured),
+        "It shows how a table is read": lambda: figure("classes_by_layer", measured),
+        "must be given panels": lambda: figure("filler_lines", measured),
+        "There is one model only": lambda: figure("first_token_by_model", measured),
         "unknown table 'maps'; there are: tokens, heads": lambda: measured["maps"],
+        "measure: a notebook measures one model": lambda: measure(
+            falcon_folder, revisions=["a", "b"]
+        ),
+        "measure: table: 'int' object": lambda: measure(falcon_folder, table=3),
+        "has no column 'c'; it has: a, b": lambda: measure(
+            falcon_folder, table=[{"a": 1, "b": 2}] * 2, columns=["c"]
+        ),
+        "an article about a table does not read": lambda: measure(
+            falcon_folder, "A text.", table="cars"
+        ),
     }
     for said, do in wrong.items():
         with pytest.raises(ReportError) as refused:
             do()
         assert said in str(refused.value)
+
+
+def test_measurements_are_a_mapping_of_frames(measured):
+    assert list(measured) == measured.names == ["tokens", "heads", "attention", "updates"]
+    assert [len(frame) for frame in measured.values()] == [len(measured[n]) for n in measured]
+    assert len(measured) == 4
+    assert "heads" in measured and "maps" not in measured and 0 not in measured
+    assert measured.get("maps") is None
+    assert measured == measured and bool(measured)
+
+
+def test_columns_are_called_as_on_pages(measured):
+    """The twins of what the page's script gives out are the rows of figures."""
+    data = measured.data
+    points = figure_named("attention_breakdown").rows(data, layer=1, head=2, sort_idx=0)["points"]
+    attention = measured["attention"].query("layer == 1 and head == 2")
+    attention = attention.set_index(["current_token", "target_token"])
+    for point in points:
+        cell = attention.loc[point["current_token"], point["target_token"]]
+        for name, value in point.items():
+            if name not in ("current_token", "target_token") and "_" not in name:
+                assert cell[name] == value, name
+        for name in ("current_text", "target_text", "distance"):
+            assert cell[name] == point[name]
+    script = (ROOT / "report" / "web" / "data" / "decoders.js").read_text("utf-8")
+    (told,) = re.findall(r"^function cell.*?return \{\n(.*?)\n  \};", script, re.M | re.S)
+    parts = re.sub(r"\(.*?\)", "", told).split(",")
+    of_script = [part.partition(":")[0].strip() for part in parts if part.strip()]
+    of_script = [name for name in of_script if name not in ("backward", "terms", "uncapped")]
+    assert list(attention)[2:] == [*of_script[1:2], *of_script[3:], *data.terms]
+    for layer in range(data.layers):
+        page = figure_named("update_magnitude").rows(data, layer=layer)["points"]
+        frame = measured["updates"].query("layer == @layer").drop(columns="layer")
+        assert list(frame) == list(page[0])
+        assert frame.to_dict("records") == page
+
+
+def test_the_figures_that_are_listed_are_those_that_can_be_drawn(measured):
+    listed = measured.figures
+    assert {"attention_map", "update_magnitude", "attending_to_itself"} <= {*listed}
+    assert not {"classes_by_layer", "filler_effect", "heads_at_step"} & {*listed}
+    for name in figure_names():
+        shown = figure_named(name)
+        try:
+            drawn = shown.rows(measured.drawn(), **{"panel": 0} if shown.panels else {})
+        except (ReportError, AttributeError):
+            drawn = None
+        assert bool(drawn) == (name in listed), name
+    with pytest.raises(ReportError) as refused:
+        figure("attention_mop", measured)
+    assert str(refused.value).endswith(f"These can be drawn: {', '.join(listed)}.")
+
+
+OWN = block("Add a figure", "python")
+
+
+def test_figures_of_a_project_are_known_in_it(measured, tmp_path, monkeypatch):
+    project = write_publication(tmp_path / "project")
+    (project / "figures").mkdir()
+    own = project / "figures" / "looking_back.py"
+    own.write_text(OWN)
+    (project / "notebooks").mkdir()
+    monkeypatch.chdir(project / "notebooks")
+    assert "looking_back" in measured.figures
+    rows = figure("looking_back", measured).to_dict()["datasets"]["rows"]
+    assert len(rows) == measured.data.layers * measured.data.heads
+    own.write_text(OWN.replace('"head:O", title="head"', '"head:O", title="which head"'))
+    assert "which head" in figure("looking_back", measured).to_json(), "a file that was changed"
+    own.write_text(OWN.replace("for layer in", "for layer on"))
+    with pytest.raises(ReportError, match=r"looking_back\.py, line \d+: is not Python"):
+        figure("looking_back", measured)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ReportError, match="unknown figure 'looking_back'"):
+        figure("looking_back", measured)
+
+
+ROWS = [{"city": "Oslo", "people": 7.5}, {"city": "Rome", "people": 2.75}, {"city": "Bern"}]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory, falcon_folder):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield measure(falcon_folder, table=ROWS, layers=1)
+
+
+def test_a_table_in_memory_is_measured_as_for_a_page(table):
+    data = table.data
+    verify_table(data)
+    assert list(table) == ["tokens", "shares", "attention"]
+    csv = table["tokens"].query("rendering == 'csv' and not special")
+    assert "".join(csv["text"]) == "city,people\nOslo,7.5\nRome,2.75\nBern,"
+    assert {*csv["role"]} == {"header", "value", "delimiter"}
+    shares = table["shares"].query("rendering == 'json' and target == 'same_column'")
+    found = shares.set_index(["layer", "head"])["probability"]
+    assert found[0, 2] == data.shares("same_column", "json")[0, 2]
+    assert {"table_attention_map", "classes_by_layer", "renderings_compared"} <= {*table.figures}
+    assert not {"attending_to_itself", "update_magnitude"} & {*table.figures}
+    assert figure("table_attention_map", table).to_dict()["datasets"]
+    with pytest.raises(ReportError, match=r"has 6 charts; say which: panel=0 \(the first"):
+        figure("renderings_compared", table)
+    charts = [figure("renderings_compared", table, panel=n).to_dict() for n in range(6)]
+    assert len(set(map(str, charts))) == 6
+
+
+def test_a_table_may_be_a_frame_a_file_or_a_data_set(table, falcon_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(table.data.path.parents[4]))
+    (tmp_path / "rows.json").write_text(store.dumps(ROWS))
+    for rows in (pandas.DataFrame(ROWS), str(tmp_path / "rows.json")):
+        again = measure(falcon_folder, table=rows, layers=1)
+        assert again.data.path == table.data.path, "it was measured already"
+    names = {}
+    command = table.data.manifest["command"]
+    exec(shlex.split(command)[-1].replace("path/to", str(falcon_folder.parent)), names)
+    again = measure(falcon_folder, table="cars", columns=["Name"], rows=2, layers=1)
+    assert again.data.manifest["table"]["name"] == "cars"
+    assert len(list(table.data.path.parent.iterdir())) == 2, "the command measured nothing else"
+
+
+CONDITIONS = [
+    {"name": "none", "label": "Nothing"},
+    {"name": "filler", "label": "Slashes", "before": "question", "text": "/", "times": 4},
+]
+
+
+def test_conditions_in_memory_are_measured_as_for_a_page(falcon_folder, tmp_path):
+    asked = tmp_path / "asked.md"
+    asked.write_text("---\nsystem: Say it.\n---\nOne and one?\nTwo and one?\n")
+    options = {"conditions": CONDITIONS, "prompts": str(asked), "layers": 1}
+    found = measure(falcon_folder, **options)
+    model = found.data.models[0]
+    assert list(found) == ["tokens", "effects", "received"]
+    tokens = found["tokens"].query("condition == 'filler' and segment == 'filler'")
+    assert tokens["position"].tolist() == list(model.condition("filler").new)
+    effects = found["effects"]
+    assert np.array_equal(effects["lambda"], model.effects["lambda"])
+    assert np.allclose(effects["taken"] + effects["lambda"], 1, equal_nan=True)
+    mean = found["received"].query(
+        "condition == 'none' and head == 2 and layer == 0 and reduction == 'mean'"
+    )["mean"]
+    assert np.array_equal(mean, model.received(0, 2)["none"]["mean"][0], equal_nan=True)
+    page = received.rows(received.Place(model, 0, 2), [Line("none", "", RED)], "mean", False)
+    assert {"condition", "position", "mean", "standard_error"} <= {*page["lines"][0]}
+    assert {"filler_effect", "filler_lines"} <= {*found.figures}
+    assert figure("filler_effect", found, panel=0).to_dict()["datasets"]
+    lines = figure("filler_lines", found, heads=[(0, 2), (0, 3)], panel=1)
+    assert lines.to_dict()["datasets"]["lines"]
+    with pytest.raises(ReportError, match="has 4 charts; say which"):
+        figure("filler_lines", found, heads=[(0, 2), (0, 3)])
+    with pytest.raises(ReportError, match="there is no head 10, counted from 1"):
+        figure("filler_lines", found, heads=[(0, 9)], panel=0)
+    names = {}
+    command = shlex.split(model.manifest["command"])[-1]
+    assert str(tmp_path) not in command
+    command = command.replace("path/to/asked.md", str(asked))
+    exec(command.replace("path/to", str(falcon_folder.parent)), names)
+    assert len(list(model.path.parent.iterdir())) == 1, "the command measured nothing else"
 
 
 def test_importing_needs_neither_torch_nor_pandas():

@@ -7,7 +7,7 @@ from report.datasets.formats.attention import DecodedAttention
 from report.datasets.read.passage import PassageData, Token
 from report.figures.parts import choices, marking, scatter, score_terms, ternary, theme, token_names
 from report.figures.parts.choices import Control, Switch
-from report.figures.parts.figure import Rows
+from report.figures.parts.figure import Rows, of_other
 from report.text import percent
 
 ASPECT = 1.12
@@ -21,6 +21,8 @@ def title(data: PassageData) -> str:
 
 
 def left_out(data: PassageData) -> str:
+    if reason := of_other(data, "passage", "table"):
+        return reason
     number = len(score_terms.choosing(data))
     if number >= 2:
         return ""

@@ -7,7 +7,7 @@ from report.datasets.formats.attention import DecodedAttention
 from report.datasets.read.passage import PassageData
 from report.figures.parts import choices, map, score_terms, theme
 from report.figures.parts.choices import Control, Switch
-from report.figures.parts.figure import Rows
+from report.figures.parts.figure import Rows, of_other
 from report.text import percent
 
 ASPECT = 1.0
@@ -26,6 +26,10 @@ def caption(data: PassageData) -> str:
 
 def use(data: PassageData) -> str:
     return map.use(data)
+
+
+def left_out(data: PassageData) -> str:
+    return of_other(data, "passage", "table")
 
 
 def controls(data: PassageData) -> list[Control | Switch]:

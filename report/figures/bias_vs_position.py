@@ -7,7 +7,7 @@ from report.datasets.formats.attention import DecodedAttention
 from report.datasets.read.passage import PassageData, Token
 from report.figures.parts import choices, marking, profiles, score_terms, term_lines, theme
 from report.figures.parts.choices import Control, Switch
-from report.figures.parts.figure import Rows
+from report.figures.parts.figure import Rows, of_other
 from report.text import count, number, shortened
 
 ASPECT = 1.6
@@ -21,6 +21,8 @@ LEVEL = 0.05
 
 
 def left_out(data: PassageData) -> str:
+    if reason := of_other(data, "passage", "table"):
+        return reason
     choosing = score_terms.choosing(data)
     if not choosing:
         return "Of this model only whole scores could be measured, so no term can be shown alone."

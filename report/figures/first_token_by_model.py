@@ -6,7 +6,7 @@ import numpy as np
 from report.datasets.read.passage import PassageData, PassageModels
 from report.figures.parts import choices, theme
 from report.figures.parts.choices import Control, Switch
-from report.figures.parts.figure import Rows
+from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.head_sorted import SOURCES
 from report.text import percent
 
@@ -21,6 +21,8 @@ def title(data: PassageModels) -> str:
 
 
 def left_out(data: PassageModels) -> str:
+    if reason := of_other(data, "passage"):
+        return reason
     return "" if len(data.models) > 1 else "There is one model only, so nothing stands beside it."
 
 

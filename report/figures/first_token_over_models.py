@@ -6,7 +6,7 @@ from report.datasets.read.passage import PassageModels
 from report.datasets.read.training import training_steps
 from report.figures.parts import choices, theme
 from report.figures.parts.choices import Control, Switch
-from report.figures.parts.figure import Rows
+from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.head_sorted import SOURCES
 from report.text import percent
 
@@ -23,6 +23,8 @@ def title(data: PassageModels) -> str:
 
 
 def left_out(data: PassageModels) -> str:
+    if reason := of_other(data, "passage"):
+        return reason
     if len(data.models) < 2:
         return "There is one model only, so there is nothing to compare it with."
     if len({place for place, _ in _places(data)}) < 2:

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from report.errors import ReportError
+from report.inputs import network
 from report.inputs.passages import Passage
+from report.inputs.records import LONGEST
 from report.inputs.specs import CorpusSpec, ending
-
-LONGEST = 2**31 - 1
-"""Most characters in a field of a .csv file."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,14 @@ class Corpus:
     """The texts themselves, if there is no `spec`."""
     spec: CorpusSpec | None = None
     """Where the texts are."""
+    allow_local: bool = False
+    """Whether they may come from this machine's servers or a private network, see `network`."""
+
+    @property
+    def origin(self) -> str:
+        """Where the texts are fetched from; "" for texts on this machine."""
+        remote = self.spec is not None and network.is_remote(self.spec.file)
+        return network.origin(self.spec.file) if remote else ""
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """raises: ReportError if a text cannot be read, or texts have changed since `scanned`"""
@@ -42,8 +49,11 @@ class Corpus:
         if self.spec is None:
             yield from enumerate(self.given)
             return
-        skip = set(self.spec.skip)
-        for index, text in enumerate(_read(self.spec)):
+        texts, skip = _read(self.spec), set(self.spec.skip)
+        if self.origin and not self.allow_local:
+            network.require_public(self.spec.file)
+            texts = network.only_public(texts, self.spec.file)
+        for index, text in enumerate(texts):
             if index == self.spec.first:
                 return
             if index not in skip:
@@ -77,9 +87,13 @@ def shipped(passages: Iterable[Passage]) -> Corpus:
     return Corpus("", given=tuple(passage.text for passage in passages))
 
 
-def specified(spec: CorpusSpec) -> Corpus:
-    """The corpus that front matter names; nothing is read yet."""
-    return Corpus(spec.title or spec.file.rstrip("/").rpartition("/")[2], spec=spec)
+def specified(spec: CorpusSpec, allow_local: bool = False) -> Corpus:
+    """The corpus that front matter names; nothing is read yet.
+
+    allow_local: as of `Corpus`
+    """
+    title = spec.title or spec.file.rstrip("/").rpartition("/")[2]
+    return Corpus(title, spec=spec, allow_local=allow_local)
 
 
 def _in_list(place, text):

@@ -18,6 +18,8 @@ from report.text import quoted
 FOLDER = Path(__file__).parent / "shipped" / "passages"
 SUFFIXES = (".md", ".txt")
 FENCE = "---"
+LARGEST = 50_000_000
+"""Most bytes of a file that is read at once; no model takes a text nearly as long."""
 
 
 @dataclass(frozen=True)
@@ -85,24 +87,32 @@ def names_file(path: Path) -> bool:
         return False
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, what: str = "passage file", advice: str = "") -> str:
     """The text of a file, with line ends `\\n` and without a byte-order mark.
 
-    raises: ReportError if it is missing, no file, or not UTF-8
+    what: messages call the file; advice: what to do if it cannot be read, default: about passages
+    raises: ReportError if it is missing, no file, larger than `LARGEST`, or not UTF-8
     """
+    advice = advice or f"give the path of a text file or one of: {', '.join(passage_names())}"
     try:
         if path.exists() and not path.is_file():  # a device may never end
             raise ValueError("it is no file")
-        text = path.read_bytes().decode("utf-8-sig")
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise ReportError(
+                f"{what} {path} is larger than {LARGEST // 10**6} MB; keep the part of it that "
+                "is to be read"
+            )
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ReportError(
-            f"passage file {path} is not UTF-8 (byte {error.start}); save it as UTF-8"
+            f"{what} {path} is not UTF-8 (byte {error.start}); save it as UTF-8"
         ) from error
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         reason = getattr(error, "strerror", None) or error
         raise ReportError(
-            f"passage file {quoted(str(path))[1:-1]} cannot be read ({reason}); "
-            f"give the path of a text file or one of: {', '.join(passage_names())}"
+            f"{what} {quoted(str(path))[1:-1]} cannot be read ({reason}); {advice}"
         ) from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

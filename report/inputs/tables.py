@@ -1,12 +1,9 @@
-"""Data sets of vega_datasets as tables, and tables written as text, cell by cell.
+"""Rows of data as tables, and tables written as text, cell by cell.
 
-Only data sets inside that package are read, so nothing is downloaded. A rendering is a Jinja
-template of `templates/tables`: it decides what stands around the cells. The cells are put in
-afterwards, so that the role of every character is known, whatever a cell contains.
+A rendering is a Jinja template of `templates/tables`: it decides what stands around the cells. The
+cells are put in afterwards, so that the role of every character is known, whatever a cell contains.
 """
 
-import csv
-import io
 import json
 import re
 from collections.abc import Sequence
@@ -16,34 +13,37 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from report.errors import ReportError
-from report.text import quoted
+from report.inputs.records import Bare, Records, is_file, of_data_set, of_file, spelled
+from report.text import whole
 
 TEMPLATES = Path(__file__).parents[2] / "templates" / "tables"
 RENDERINGS = {"csv": "CSV", "json": "JSON", "sentences": "sentences"}
 """The renderings: name of the template -> what a reader sees."""
 
-NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
-"""A number in JSON."""
 MARK = re.compile("\x00(\\d+)\x00")
 """Placeholder of a cell while a template is filled in; no template contains NUL."""
 
 FEWEST_ROWS = 2
 """With fewer rows no cell has an earlier row."""
+ROWS = 8
+"""How many rows are read unless a study says otherwise."""
+MOST_CELLS = 10_000
+"""A larger table fits into no model in all its renderings."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a data set, as the data set spells it."""
+    """One cell, as the data set or file spells it."""
 
     text: str
     """"" if the data set has no value."""
     bare: bool = False
-    """Whether JSON writes it without quotes: a number, true or false."""
+    """Whether JSON writes it without quotes: all but text."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Some columns and the first rows of a data set."""
+    """Some columns and the first rows of a data set or file."""
 
     name: str
     columns: tuple[str, ...]
@@ -77,28 +77,48 @@ class Rendering:
         return "".join(part.text for part in self.parts)
 
 
-def table(name: str, columns: Sequence[str] = (), rows: int = 8) -> Table:
-    """The first rows of a data set inside vega_datasets.
+def table(name: str, columns: Sequence[str] = (), rows: int | None = None) -> Table:
+    """The first rows of a data set inside vega_datasets, or of an author's own file.
 
+    name: of the data set, or a path that ends in .csv, .tsv, .json or .jsonl
     columns: names in the order wanted; empty for all columns
-    rows: how many
-    raises: ReportError if the data set is unknown, not inside the package, or not a table; if it
-        has no such column, or fewer rows
+    rows: how many; None for the first `ROWS`, or all if there are fewer
+    raises: ReportError if there is no such data set or file, or it holds anything but rows; if it
+        has no such column, fewer rows, or more is asked for than a table may hold
     """
-    header, all_rows = records(name)
-    unknown = [column for column in columns if column not in header]
-    if unknown:
+    return first_rows(of_file(name) if is_file(name) else of_data_set(name), columns, rows)
+
+
+def first_rows(source: Records, columns: Sequence[str] = (), rows: int | None = None) -> Table:
+    """The first rows of what was read; columns, rows and errors as of `table`."""
+    source.require(columns)
+    most = len(source.rows)
+    if most < FEWEST_ROWS:
         raise ReportError(
-            f"data set '{name}' has no column {quoted(unknown[0])}; it has: {', '.join(header)}"
+            f"{source.said} has only {most} row; a table needs {FEWEST_ROWS} at least"
         )
-    if not FEWEST_ROWS <= rows <= len(all_rows):
+    rows = min(ROWS, most) if rows is None else rows
+    if not FEWEST_ROWS <= rows <= most:
         raise ReportError(
-            f"got {rows} rows; of data set '{name}', {FEWEST_ROWS} to {len(all_rows)} rows can be "
-            "read"
+            f"got {rows} rows; of {source.said}, {FEWEST_ROWS} to {most} rows can be read"
         )
-    chosen = tuple(columns) or header
-    cells = tuple(tuple(_cell(row.get(column)) for column in chosen) for row in all_rows[:rows])
-    return Table(name, chosen, cells)
+    chosen = tuple(columns) or source.columns
+    if not all(column.strip() for column in chosen):
+        raise ReportError(
+            f"a column of {source.said} has no name; give it one, or name others: `columns: [...]`"
+        )
+    if rows * len(chosen) > MOST_CELLS:
+        raise ReportError(
+            f"{rows} rows of {len(chosen)} columns are too many cells of {source.said} for a "
+            f"table, which has at most {MOST_CELLS:,}; ask for fewer `rows` or `columns`"
+        )
+    cells = tuple(tuple(_cell(row.get(column)) for column in chosen) for row in source.rows[:rows])
+    return Table(source.name, tuple(map(whole, chosen)), cells)
+
+
+def origin(table: Table) -> str:
+    """Where a table is from, as pages say: the package of data sets, or the name of the file."""
+    return table.name if is_file(table.name) else "vega_datasets"
 
 
 def renderings(table: Table) -> list[Rendering]:
@@ -167,39 +187,7 @@ class _Shown:
         return f"\x00{len(self.parts) - 1}\x00"
 
 
-class _Bare(str):
-    """A value that JSON writes without quotes, with the digits of the file."""
-
-
-def records(name: str) -> tuple[tuple[str, ...], list[dict[str, str | None]]]:
-    """The names of the columns of a data set inside vega_datasets, and its rows by these names.
-
-    raises: ReportError if it is unknown, would have to be downloaded, or has no rows
-    """
-    from vega_datasets import data, local_data  # imports pandas
-
-    local = local_data.list_datasets()
-    if name not in local:
-        what = "is not inside vega_datasets and would have to be downloaded"
-        if name not in data.list_datasets():
-            what = "is unknown"
-        raise ReportError(f"data set {quoted(name)} {what}; inside it are: {', '.join(local)}")
-    raw = local_data(name, return_raw=True).decode("utf-8-sig")
-    if raw.lstrip()[:1] == "[":
-        rows = json.loads(raw, parse_int=_Bare, parse_float=_Bare)
-    else:
-        rows = [
-            {
-                column: _Bare(text) if NUMBER.fullmatch(text) else text
-                for column, text in row.items()
-            }
-            for row in csv.DictReader(io.StringIO(raw, newline=""))
-        ]
-    return tuple(rows[0]), rows
-
-
 def _cell(value):
-    """The value of a cell in a file (str, `_Bare`, bool or None) as `Cell`."""
-    if isinstance(value, bool):
-        return Cell(str(value).lower(), bare=True)
-    return Cell("" if value is None else str(value), isinstance(value, _Bare))
+    """The value of a cell, as in `Records`, as `Cell`."""
+    bare = value is not None and (isinstance(value, Bare) or not isinstance(value, str))
+    return Cell(spelled(value), bare)

@@ -31,10 +31,13 @@ NOT_FOLLOWED = (
     "text",
     "datasets.damaged",
     "inputs.corpora",
+    "inputs.network",
     "inputs.passages",
     "inputs.prompts",
+    "inputs.records",
     "inputs.rows",
     "inputs.tables",
+    "measuring.forecast",
     "measuring.key",
 )
 """Modules that do not count: their results are in the key itself, or only in messages."""

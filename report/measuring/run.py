@@ -4,13 +4,14 @@ import platform
 import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from report import files
 from report.errors import ReportError
 from report.measuring import frozen, kinds, pieces
+from report.measuring.forecast import Pace
 from report.measuring.key import version
 from report.measuring.kinds import Announce, Progress
 from report.measuring.plan import Plan, plans, preset_of
@@ -73,6 +74,7 @@ def datasets(
     raises: ReportError for everything wrong with a model, what it reads, or the disk
     """
     inputs = read(study)
+    say_fetched(study, inputs, announce)
     chosen = plans(study, project, inputs, force, use_frozen)
     measured = carry_out(chosen, study, inputs, Run(project, progress, announce, force, run))
     _keep_only(project.site_src / "datasets" / study.name, [model.folder for model in measured])
@@ -86,8 +88,21 @@ def read(study: Study) -> Any:
     """
     wanted = study.front_matter
     key = {"conditions": "prompts"}.get(wanted.kind, wanted.kind)
+    kind = kinds.kind(wanted.kind)
     with study.blaming(key):
-        return kinds.kind(wanted.kind).inputs(wanted)
+        inputs = kind.inputs(wanted)
+    if pieces.has_corpus(kind) and study.allow_local:
+        return replace(inputs, corpus=replace(inputs.corpus, allow_local=True))
+    return inputs
+
+
+def say_fetched(study: Study, inputs: Any, announce: Announce) -> None:
+    """Say where the corpus of an article is fetched from, if it is on another machine.
+
+    inputs: the result of `read`
+    """
+    if pieces.has_corpus(kinds.kind(study.front_matter.kind)) and inputs.corpus.origin:
+        announce(f"{study.name}: its corpus is fetched from {inputs.corpus.origin}")
 
 
 def carry_out(
@@ -112,6 +127,9 @@ def carry_out(
     }
     if run.force:
         _forget(tasks)
+    if tasks and len(plans) > 1:
+        listed = ", ".join(plans[number].model for number in tasks)
+        run.announce(f"{study.name}: measuring {len(tasks)} of {len(plans)} models: {listed}")
     measurer = run.measurer or alone
     for number, measured, facts in measurer(tasks, run.progress, run.announce):
         plan = plans[number]
@@ -189,6 +207,7 @@ def measure(task: pieces.Task, progress: Progress, announce: Announce) -> tuple[
     if preset := preset_of(task.source):
         announce(known.about(preset, task.options["layers"]))
     loaded = load.load_model(task.source, announce=announce, **task.options)
+    progress = Pace(progress, announce)
     gathering = pieces.Gathering(task)
     several = pieces.has_corpus(gathering.kind)
     for piece in gathering.pieces():

@@ -28,7 +28,7 @@ from report.inputs.specs import (
 from report.models.find.known import number_of_layers
 from report.text import isolated, xml_text
 
-FILES = ("model", "models", "passage", "corpus", "prompts")
+FILES = ("model", "models", "passage", "corpus", "prompts", "table")
 """Keys whose value may be a file or a folder inside the project."""
 
 
@@ -104,11 +104,12 @@ class FrontMatter(BaseModel):
     conditions: list[ConditionSpec] = []
     """Variants of those prompts that are compared; makes this an article about conditions."""
     table: str | None = None
-    """A data set inside vega_datasets that is read as a table, instead of a passage."""
+    """A data set inside vega_datasets, or the path of a file of rows, that is read as a table,
+    instead of a passage."""
     columns: list[str] = []
     """Columns of the table to read, in order; default: all."""
-    rows: int = Field(8, ge=2)
-    """How many of the table's first rows are read."""
+    rows: int | None = Field(None, ge=2)
+    """How many of the table's first rows are read; default: 8, or all if there are fewer."""
     layers: Annotated[int | Literal["all"] | None, BeforeValidator(number_of_layers)] = None
     """The first layers to measure: a number, a range from 0, or all; default: the preset's."""
     dtype: Literal["float32", "bfloat16"] = "float32"

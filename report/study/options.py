@@ -1,4 +1,4 @@
-"""The options of the command line that replace keys of front matter."""
+"""The options of the command line that replace keys of front matter, or allow what they ask."""
 
 import functools
 import inspect
@@ -40,6 +40,21 @@ class Options:
     ] = None
     layer_by_layer: Annotated[
         bool | None, typer.Option(help="Keep one layer's weights in memory at a time.")
+    ] = None
+
+    allow_file: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A file or folder outside the project that front matter may publish; give it "
+            "again for more."
+        ),
+    ] = None
+    allow_local: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-local",
+            help="Let a corpus be fetched from this machine or a private network.",
+        ),
     ] = None
 
     @property

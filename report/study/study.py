@@ -1,7 +1,8 @@
 """Studies: what articles ask of models, read from their templates."""
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from report.errors import ReportError, UsageError
+from report.inputs.passages import SUFFIXES
+from report.inputs.specs import ROW_ENDINGS
 from report.inputs.yaml_lines import blocks, line_of, parse
 from report.study.front_matter import FILES, KINDS, FrontMatter
 from report.study.mistakes import explain
@@ -38,6 +41,8 @@ class Study:
     """The lines of the front matter."""
     replaced: tuple[str, ...] = ()
     """Keys that options of the command line replaced."""
+    allow_local: bool = False
+    """Whether a corpus may be fetched from this machine or a private network."""
 
     @contextmanager
     def blaming(self, *keys: str) -> Iterator[None]:
@@ -56,6 +61,9 @@ class Study:
                 where = f"--{option.replace('_', '-')}"
             raise type(error)(f"{where}: {error}" if where else str(error)) from error
 
+
+PUBLISHED = ("passage", "prompts", "table")
+"""Keys that may name a file whose text is published."""
 
 NOT_FOR = {
     "passage": ("models",),
@@ -98,7 +106,8 @@ def read_studies(folder: Path | str, only: str | None = None, **replaced: object
     """Every article under `folder` (`*.md.j2`), newest first, those of one day by name.
 
     only: name of a single article that is wanted
-    replaced: keys that the command line sets in all articles, e.g. model
+    replaced: keys that the command line sets in all articles, e.g. model; and what it allows, as
+        of `read_study`
     raises: ReportError if there is no article, or one is not valid
     """
     paths = {name: Path(folder) / f"{name}{ENDING}" for name in study_names(folder)}
@@ -112,11 +121,19 @@ def read_studies(folder: Path | str, only: str | None = None, **replaced: object
     return sorted(studies, key=lambda study: study.front_matter.date, reverse=True)
 
 
-def read_study(path: Path | str, **replaced: object) -> Study:
+def read_study(
+    path: Path | str,
+    allow_local: bool = False,
+    allow_file: Sequence[str] = (),
+    **replaced: object,
+) -> Study:
     """The article in a template file.
 
+    allow_local: as of `Study`
+    allow_file: files and folders outside the project that the article may publish
     replaced: as of `read_studies`
-    raises: ReportError naming file, line, key and the nearest valid key
+    raises: ReportError naming file, line, key and the nearest valid key; also for a file outside
+        the project that only front matter names
     """
     path = Path(path)
     try:
@@ -142,7 +159,8 @@ def read_study(path: Path | str, **replaced: object) -> Study:
         if value is not None and key not in NOT_FOR["several" if several else own]
     }
     kept = {key: value for key, value in values.items() if key not in instead_of(replaced)}
-    kept = _from_project(kept, path.resolve().parents[min(2, len(path.resolve().parents) - 1)])
+    root = path.resolve().parents[min(2, len(path.resolve().parents) - 1)]
+    kept = _from_project(kept, root)
     try:
         front_matter = FrontMatter(**kept | replaced)
     except ValidationError as error:
@@ -150,7 +168,31 @@ def read_study(path: Path | str, **replaced: object) -> Study:
         problem = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
         raise ReportError(explain(problem, header, path, replaced)) from error
     name = path.name.removesuffix(ENDING)
-    return Study(name, front_matter, path, body, tuple(header), tuple(replaced))
+    study = Study(
+        name, front_matter, path, body, tuple(header), tuple(replaced), allow_local=allow_local
+    )
+    for key in PUBLISHED:
+        with study.blaming(key):
+            if key not in replaced:
+                _require_inside(getattr(front_matter, key), root, allow_file)
+    return study
+
+
+def _require_inside(value, root, allowed):
+    """Stop for a value of front matter that is a file outside the project and was not allowed.
+
+    A name is judged by where it leads, so a link inside the project does not help.
+    """
+    name = getattr(value, "file", value)
+    if not str(name).lower().endswith((*SUFFIXES, *ROW_ENDINGS)) or not os.path.lexists(name):
+        return  # a text, a name that ships, or nothing, which is told where it is read
+    file = Path(os.path.realpath(name))
+    if any(file.is_relative_to(os.path.realpath(folder)) for folder in (root, *allowed)):
+        return
+    raise ReportError(
+        f"the file {file} lies outside the project, and what is in it would be published; copy it "
+        f"into the project, or name it on the command line too: --allow-file {file}"
+    )
 
 
 def instead_of(replaced: dict) -> tuple[str, ...]:
@@ -160,7 +202,15 @@ def instead_of(replaced: dict) -> tuple[str, ...]:
 
 def _from_project(values, root):
     """The values, with whole paths for files inside the project."""
-    return {key: _file(value, root) if key in FILES else value for key, value in values.items()}
+    return {
+        key: _file(value, root) if key in FILES and not _names_data_set(key, value) else value
+        for key, value in values.items()
+    }
+
+
+def _names_data_set(key, value):
+    """Whether a value is the name of a data set, which a file of that name does not hide."""
+    return key == "table" and not str(value).lower().endswith(ROW_ENDINGS)
 
 
 def _file(value, root):

@@ -56,7 +56,7 @@ def publication(tmp_path_factory):
     """The site of all four, built by one command and served."""
     folder = tmp_path_factory.mktemp("any model")
     project = copy_project(folder / "project")
-    (folder / "passage.md").write_text(TEXT, "utf-8")
+    (project / "passage.md").write_text(TEXT, "utf-8")
     articles = project / "templates" / "articles"
     written = (articles / "attention-focus-plots.md.j2").read_text("utf-8")
     for other in articles.glob("*.md.j2"):
@@ -64,7 +64,7 @@ def publication(tmp_path_factory):
     write_corpus(project)
     for kind in KINDS:
         model = tiny_models.save(kind, folder / f"tiny-{kind}")
-        settings = f"model: {model}\npassage: {folder / 'passage.md'}\ncorpus: corpus.txt\n"
+        settings = f"model: {model}\npassage: {project / 'passage.md'}\ncorpus: corpus.txt\n"
         header, body = re.split(r"(?m)^model: .*\npassage: .*\n", written)
         (articles / f"{kind}.md.j2").write_text(header + settings + body, "utf-8")
     with served(project / "site") as address:

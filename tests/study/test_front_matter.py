@@ -64,7 +64,7 @@ PASSAGES = {
 UNREADABLE = {
     "passage: no-such": "unknown passage 'no-such'; known: the-lamp-on-the-hill",
     "passage: gone.txt": "passage file gone.txt cannot be read",
-    "passage: {file: gone.csv}": "passage file gone.csv cannot be read",
+    "passage: {file: gone.csv}": "file of rows gone.csv cannot be read",
     "passage: {file: rows.csv, row: 2}": "got row 2 of rows.csv, which has 2; rows count from 0",
     "passage: {file: rows.csv, column: txt}": "has no column 'txt'; it has: text, stars",
     "passage: {file: rows.csv, row: 1, column: text}": "row 1 of rows.csv has nothing in text",

@@ -38,7 +38,7 @@ def write_passage(
     files.write("head_statistics.json", head_statistics.encode(sources))
     for layer in range(layers):
         if measurement.magnitude is not None:
-            files.write(f"updates/{layer}.json", _updates(measurement, layer))
+            files.write(f"updates/{layer}.json", layer_updates(measurement, layer))
         for head in range(heads):
             shard = attention_shard(measurement, layer, head)
             files.write(f"attention/{layer}/{head}.json", shard)
@@ -50,7 +50,8 @@ def write_passage(
     files.write_manifest(provenance | described)
 
 
-def _updates(measurement, layer):
+def layer_updates(measurement: PassageMeasurement, layer: int) -> dict:
+    """The table/1 dataset of the updates of one layer; ReportError as `updates.encode`."""
     raw = None
     if measurement.raw_magnitude is not None:
         raw = measurement.raw_magnitude[layer], measurement.raw_alignment[layer]

@@ -37,7 +37,8 @@ def figure_named(name: str, own: Path | None = None) -> Figure:
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ReportError(f"unknown figure {name!r}; {hint}known: {', '.join(known)}.")
     if own and name in _names(own):
-        return _own(name, Path(own).resolve() / f"{name}.py")
+        path = Path(own).resolve() / f"{name}.py"
+        return _own(name, path, path.stat().st_mtime_ns)
     return _shipped(name)
 
 
@@ -66,8 +67,11 @@ def _shipped(name):
 
 
 @functools.cache
-def _own(name, path):
-    """A figure of a publication's own: its file is run, like a part of this package."""
+def _own(name, path, stamp):
+    """A figure of a publication's own: its file is run, like a part of this package.
+
+    stamp: changes with the file, which a notebook sees at once
+    """
     if not name.isidentifier():
         raise ReportError(f"{path}: name the file like a Python variable, e.g. my_figure.py.")
     spec = importlib.util.spec_from_file_location(f"own_figures.{name}", path)

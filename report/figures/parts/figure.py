@@ -120,3 +120,13 @@ class Figure:
 
     one_model: "Figure | None" = None
     """The figure of one model that this one has a switch for; see `build/per_model.py`."""
+
+
+def of_other(data: Data, *kinds: str) -> str:
+    """Why a figure that shows these kinds of data cannot be drawn of others; "" if it can.
+
+    kinds: values of `data.kind`, such as "passage"
+    """
+    if data.kind in kinds:
+        return ""
+    return f"It shows what was measured of a {' or a '.join(kinds)}."

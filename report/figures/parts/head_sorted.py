@@ -13,7 +13,7 @@ import numpy as np
 
 from report.datasets.read.passage import PassageData
 from report.figures.parts import choices, marking, theme, updates
-from report.figures.parts.figure import Figure
+from report.figures.parts.figure import Figure, of_other
 from report.figures.parts.heads import LEAD, largest
 from report.text import number, percent
 
@@ -54,6 +54,7 @@ def figure(shows: str, measure: Measure) -> Figure:
         title=lambda data: measure.title,
         caption=lambda data: _caption(data, measure),
         use=use,
+        left_out=lambda data: of_other(data, "passage"),
         controls=controls,
         chart=lambda data, **state: _chart(data, measure, state),
         rows=rows,

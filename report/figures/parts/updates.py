@@ -9,6 +9,7 @@ import numpy as np
 
 from report.datasets.read.passage import PassageData
 from report.figures.parts import choices, marking, theme
+from report.figures.parts.figure import of_other
 
 MAGNITUDE = "update magnitude |u| / |x|"
 ALIGNMENT = "update orientation cos(u, x)"
@@ -23,6 +24,8 @@ MARKED_HEAD = "layer === marked_layer && datum.head === marked_head"
 
 def left_out(data: PassageData) -> str:
     """Why no figure of updates can be drawn of a model, in one sentence; "" if they can."""
+    if reason := of_other(data, "passage"):
+        return reason
     if data.capabilities["updates"] is not None:
         return ""
     return "What each head of this model adds to the hidden state could not be told apart."

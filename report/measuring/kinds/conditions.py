@@ -7,12 +7,15 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from report.datasets.formats.conditions import encode_received
 from report.datasets.write.conditions import write_conditions
 from report.inputs import fillers
 from report.inputs.conditions import FILLER, Condition, Segment, question_prompt
 from report.inputs.prompts import Prompts, prompts
+from report.measuring.forecast import reads, size, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
+from report.text import count
 
 if TYPE_CHECKING:
     from report.inputs.specs import ConditionSpec
@@ -80,8 +83,14 @@ def measure(
     every = chain.from_iterable(questions)
     texts = [segmented(loaded, condition.segments).token_ids for condition in every]
     announce_bytes(loaded, [*chain.from_iterable(texts)], announce)
+    name, number = loaded.identity["name"], len(questions)
+    what = f"{count(number, 'prompt')} under {count(len(inputs.specs), 'condition')}"
+    announce(reads(name, what, sum(map(len, texts)), len(texts)))
+    progress("Measuring", 0, len(texts))
     with enough_memory(f"measuring prompts of {max(map(len, texts))} tokens"):
         statistics = measure_conditions(loaded, questions, lambda *n: progress("Measuring", *n))
+    shape = statistics[0].received.mean.shape[1:3]
+    announce(writes(name, size(lambda *head: encode_received(*head, statistics), *shape)))
     read = inputs.prompts
     facts = {key: getattr(read, key) for key in ("name", "title", "source", "licence", "system")}
     counts = {"texts": len(questions), "tokens": sum(map(len, texts))}

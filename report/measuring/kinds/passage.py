@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from report.datasets.write.passage import write_passage
+from report.datasets.write.passage import attention_shard, layer_updates, write_passage
 from report.errors import ReportError
 from report.inputs import corpora, rows
 from report.inputs.passages import SUFFIXES, Passage, corpus, passage
+from report.measuring.forecast import reads, size, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import SOMEWHERE, Announce, Progress
+from report.text import count
 
 if TYPE_CHECKING:
     from report.measurements.head_statistics import HeadStatistics
@@ -89,7 +92,12 @@ def words(inputs: Inputs) -> list[str]:
     name = inputs.name
     if name.lower().endswith(SUFFIXES):
         name = f"{SOMEWHERE}/{Path(name).name}"
-    return [*(["--passage", name] if name else []), *["--chat"] * inputs.chat]
+    allowed = inputs.corpus.origin and inputs.corpus.allow_local
+    return [
+        *(["--passage", name] if name else []),
+        *["--chat"] * inputs.chat,
+        *(["--allow-local"] if allowed else []),
+    ]
 
 
 def measure_batch(
@@ -116,11 +124,18 @@ def measure_batch(
     ids = list(encoded.token_ids.values())
     if read:
         announce_bytes(loaded, sum(ids, passage_ids), announce)
+        announce(_reads(loaded, inputs, piece, passage_ids, ids))
     longest = max(map(len, [passage_ids or [], *ids]))
     with enough_memory(f"measuring {longest} tokens"):
         self_check.checked(loaded)
-        measurement, statistics = measure.measure_batch(
-            loaded, ids, passage_ids, lambda *n: progress("Measuring", *n), failed
+        total, done, measurement = len(ids) + bool(read), 0, None
+        progress("Measuring", 0, total)
+        if read and not measure.reads_layer_by_layer(loaded):  # first, as it decides on the size
+            measurement, done, passage_ids = measure.measure_passage(loaded, passage_ids), 1, None
+            progress("Measuring", 1, total)
+            announce(writes(loaded.identity["name"], _size(measurement)))
+        together, statistics = measure.measure_batch(
+            loaded, ids, passage_ids, lambda n, _: progress("Measuring", done + n, total), failed
         )
     tally = Tally(
         statistics,
@@ -129,8 +144,31 @@ def measure_batch(
         {index[places[place]]: reason for place, reason in failed.items()}
         | {index[place]: reason for place, reason in encoded.failed.items()},
     )
-    own = read and OfPassage(read.tokens, hashed(passage_ids), measurement)
+    if together:
+        measurement = together
+        announce(writes(loaded.identity["name"], _size(measurement)))
+    own = read and OfPassage(read.tokens, hashed(read.token_ids), measurement)
     return own, tally
+
+
+def _reads(loaded, inputs, piece, passage_ids, ids):
+    """What will be read, from the texts of the first piece; `ids`: those that can be measured."""
+    texts, counted, tokens = len(inputs.corpus), len(piece.texts), sum(map(len, ids))
+    what = f"a passage of {len(passage_ids)} tokens and {count(texts, 'text')}"
+    if not counted:  # the texts are read elsewhere, or were measured before
+        return reads(loaded.identity["name"], what, len(passage_ids), 1)
+    some = counted < texts
+    passes, tokens = (round(n * texts / counted) for n in (len(ids), tokens))
+    return reads(loaded.identity["name"], what, len(passage_ids) + tokens, 1 + passes, some)
+
+
+def _size(measurement):
+    """About how many bytes the datasets of a passage take."""
+    layers, heads = measurement.largest_targets.shape[:2]
+    of_heads = size(partial(attention_shard, measurement), layers, heads)
+    if measurement.magnitude is None:
+        return of_heads
+    return of_heads + size(lambda layer, _: layer_updates(measurement, layer), layers, 1)
 
 
 def joined(inputs: Inputs, own: OfPassage, tally: Tally) -> tuple[Measured, dict]:

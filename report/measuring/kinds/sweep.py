@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from report.datasets.write.sweep import write_sweep
 from report.errors import ReportError
 from report.inputs.passages import Passage, corpus
+from report.measuring.forecast import reads
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
 
@@ -69,12 +70,18 @@ def measure(
     from report.models.load.memory import enough_memory
     from report.models.measure.loss import mean_loss, predicts
     from report.models.measure.passage import measure_corpus
-    from report.models.measure.repetition import SEQUENCES, repetition
+    from report.models.measure.repetition import SEQUENCES, repetition, span
     from report.models.partial.model import announce_bytes
 
     texts = _token_ids(loaded, inputs.corpus)
     announce_bytes(loaded, [*chain.from_iterable(texts)], announce)
     total = len(texts) + SEQUENCES
+    sequences, times = 2 * SEQUENCES, 1 + predicts(loaded)  # each one is read for the loss, too
+    what = f"{len(texts)} texts and {sequences} sequences of random tokens"
+    tokens = sum(map(len, texts)) + sequences * (1 + 2 * span(loaded))
+    passes = times * (len(texts) + sequences)
+    announce(reads(loaded.identity["name"], what, times * tokens, passes))
+    progress("Measuring", 0, total)
     with enough_memory(f"measuring {max(map(len, texts))} tokens"):
         self_check.checked(loaded)
         statistics = measure_corpus(loaded, texts, lambda n, _: progress("Measuring", n, total))

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
+from report.datasets.write.passage import attention_shard
 from report.datasets.write.table import write_table
 from report.errors import ReportError
 from report.inputs import tables
 from report.inputs.passages import Passage
+from report.measuring.forecast import reads, size, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
 
 if TYPE_CHECKING:
     from report.datasets.formats.class_shares import Shares
+    from report.inputs.records import Records
     from report.measurements.passage import PassageMeasurement
     from report.models.load.load import LoadedModel
     from report.models.text.cells import TableText
@@ -50,8 +54,14 @@ class Measured:
 
 
 def inputs(wanted: FrontMatter) -> Inputs:
-    """The table and its renderings; ReportError if the data set is not on this machine."""
+    """The table and its renderings; ReportError as `tables.table`."""
     table = tables.table(wanted.table, wanted.columns, wanted.rows)
+    return Inputs(table, tables.renderings(table))
+
+
+def given(records: Records, wanted: FrontMatter) -> Inputs:
+    """The same of rows that are in no file."""
+    table = tables.first_rows(records, wanted.columns, wanted.rows)
     return Inputs(table, tables.renderings(table))
 
 
@@ -90,13 +100,19 @@ def measure(
         )
     classes = [token_classes(text.places) for text in texts]
     announce_bytes(loaded, [*chain.from_iterable(t.token_ids for t in texts)], announce)
+    name, passes = loaded.identity["name"], 1 + len(texts)  # the first is a passage, too
+    tokens = sum(len(text.token_ids) for text in (texts[0], *texts))
+    announce(reads(name, f"a table in {len(texts)} renderings", tokens, passes))
+    progress("Measuring", 0, passes)
     with enough_memory(f"measuring {max(len(text.token_ids) for text in texts)} tokens"):
         measurement, shares = measure_table(
             loaded, texts, current, classes, len(CLASSES), lambda *n: progress("Measuring", *n)
         )
+    shape = measurement.largest_targets.shape[:2]
+    announce(writes(name, size(partial(attention_shard, measurement), *shape)))
     table, first = inputs.table, inputs.renderings[0]
     title = f"The first {len(table.rows)} rows of {table.name}, as {first.label}"
-    passage = Passage(table.name, title, "vega_datasets", "", "", first.text)
+    passage = Passage(table.name, title, tables.origin(table), "", "", first.text)
     return Measured(table, passage, texts, measurement, shares), {
         "token_ids_sha256": hashed([list(text.token_ids) for text in texts]),
         "table": {

@@ -36,6 +36,7 @@ from report.models.find.weights import (
     no_weights,
     read_index,
 )
+from report.text import sized
 
 SETTINGS = (
     "config.json",
@@ -158,8 +159,8 @@ def fetch_weights(
     if planned:
         held = f"{len(weights)} of {len(set(index.values()))}" if index else "1 of 1"
         announce(
-            f"{repository} at {commit[:7]}: downloading {_readable(planned)} "
-            f"(weights: {held} files, {_readable(sum(sizes.get(name, 0) for name in weights))})"
+            f"{repository} at {commit[:7]}: downloading {sized(planned)} "
+            f"(weights: {held} files, {sized(sum(sizes.get(name, 0) for name in weights))})"
         )
     paths = {name: _download(repository, commit, name) for name in names}
     return _linked(repository, commit, paths, index, weights)
@@ -225,10 +226,6 @@ def _status(error):
     """The HTTP status of the hub's answer, or None if no answer came."""
     response = getattr(error, "response", None)
     return getattr(response, "status_code", None)
-
-
-def _readable(size):
-    return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 
 @contextmanager

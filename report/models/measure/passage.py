@@ -89,7 +89,7 @@ def measure_batch(
     if token_ids is not None:
         require_measurable(loaded, token_ids)
     checked(loaded)
-    run = _run_together if _reads_layer_by_layer(loaded) else _run_one_by_one
+    run = _run_together if reads_layer_by_layer(loaded) else _run_one_by_one
     passage = None if token_ids is None else PassageRecorder(loaded, token_ids)
     try:
         statistics = run(loaded, passage, texts, progress, failed, rows)
@@ -212,7 +212,8 @@ def _run(loaded, token_ids, recorder):
     return Run(list(token_ids), recorder, loaded.identity["alibi_factor"])
 
 
-def _reads_layer_by_layer(loaded):
+def reads_layer_by_layer(loaded: "LoadedModel") -> bool:
+    """Whether a model keeps one layer in memory at a time, so that texts are best run together."""
     return loaded.partial is not None and loaded.partial.layer_by_layer
 
 

@@ -67,7 +67,9 @@ def test_workers_and_nodes_may_die_in_the_middle(
     assert counts == sorted(counts)
     assert counts[-1] == (2 * TEXTS + 2,) * 2
     assert not contents(project.root / ".cache")
-    header, *workers, total = found.said
+    header, *workers, total = (
+        line for line in found.said if not line.startswith(("small: ", "model-"))
+    )
     assert header.split()[:4] == ["worker", "device", "texts", "tokens"]
     assert len(workers) >= 3  # two died, and what replaced them may have been one
     assert sum(", lost" in line for line in workers) == 2

@@ -73,6 +73,18 @@ def test_a_table_is_measured_once_and_says_where_it_is_from(measured):
     assert whole.split("\n")[:2] == ["temp_max,weather", "12.8,drizzle"]
 
 
+def test_a_file_of_ones_own_is_a_table_like_a_data_set(measured, project):
+    (project.root / "cities.csv").write_text("city,people\nOslo,717710\nRome,2.75e6\n")
+    folder, ran = measured(table="cities.csv", columns="people, city", rows=2)
+    assert ran
+    data = open_study([folder])
+    verify_table(data)
+    assert data.manifest["table"]["name"] == "cities.csv"
+    assert data.passage["source"] == "cities.csv"
+    whole = "".join(t.text for t in data.tokens if not t.special)
+    assert whole == "people,city\n717710,Oslo\n2.75e6,Rome"
+
+
 def test_other_rows_or_columns_are_another_measurement(measured):
     keys = {measured(rows=4)[0].name, measured(rows=3)[0].name, measured(columns="weather")[0].name}
     assert len(keys) == 3

@@ -1,0 +1,66 @@
+"""What a run will do, said before it does it: what is read, for how long, and how much is written.
+
+No estimate is from a table of machines or models. The time is that of the first text of the run
+itself, and the size that of some of its datasets.
+"""
+
+import time
+from collections.abc import Callable
+
+from report.datasets import store
+from report.measuring.kinds import Announce, Progress
+from report.text import count, lasting, sized
+
+
+def reads(model: str, what: str, tokens: int, passes: int, about: bool = False) -> str:
+    """The sentence about what a model will be given.
+
+    what: "a passage and 2 texts"; tokens, passes: of all forward passes
+    about: whether the tokens were counted in some of the texts only
+    """
+    number = f"{'about ' if about else ''}{count(tokens, 'token')}"
+    return f"{model} reads {what}: {number} in {passes:,} forward pass{'es' * (passes != 1)}."
+
+
+def size(shard: Callable[[int, int], dict], layers: int, heads: int) -> int:
+    """About how many bytes the datasets of all heads take, from one head of each layer.
+
+    shard: called with layer and head, gives the dataset of that head
+    """
+    some = [len(store.dumps(shard(layer, layer % heads)).encode()) for layer in range(layers)]
+    return sum(some) * heads
+
+
+def writes(model: str, size: int) -> str:
+    """The sentence about what will be written; size: in bytes."""
+    return f"{model}: about {sized(size)} of datasets will be written."
+
+
+class Pace:
+    """Passes progress on, and says once how long the rest of the texts will take."""
+
+    def __init__(
+        self, progress: Progress, announce: Announce, clock: Callable[[], float] = time.perf_counter
+    ):
+        """clock: seconds from any beginning"""
+        self.progress, self.announce, self.clock = progress, announce, clock
+        self.began: float | None = None
+        self.said = False
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """As `Progress`; the first call is the beginning."""
+        self.progress(what, done, total)
+        if self.began is None:
+            self.began, self.before = self.clock(), done
+            return
+        measured = done - self.before
+        if measured > 0 and not self.said:
+            self.said = True
+            seconds = self.clock() - self.began
+            if done < total:
+                rest = max(0.1, seconds / measured * (total - done))
+                which = "first text" if measured == 1 else f"first {measured} texts"
+                self.announce(
+                    f"The {which} took {lasting(seconds)}; the other {total - done} will take "
+                    f"about {lasting(rest)}."
+                )

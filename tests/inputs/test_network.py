@@ -1,0 +1,229 @@
+"""Corpora on other machines: no text comes from this machine or a private network unasked.
+
+The servers of these tests are on this machine. So a test that needs a public one says which
+addresses are local, and one that must not reach a server asserts that nothing was asked of it.
+"""
+
+import asyncio
+import io
+import socket
+import threading
+import urllib.request
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import fsspec
+import fsspec.asyn
+import pytest
+from fsspec.registry import _registry
+from fsspec.spec import AbstractFileSystem
+
+from report.errors import ReportError
+from report.inputs import corpora, network
+from report.inputs.specs import CORPUS_ENDINGS, CorpusSpec
+
+TEXTS = b"The lamp was lit.\nAnn saw it.\n"
+
+
+class Plain(AbstractFileSystem):
+    """http:// for fsspec without a package of its own: files are read whole, redirects followed."""
+
+    protocol = ("http",)
+    cachable = False
+
+    def _open(self, path, mode="rb", **options):
+        with urllib.request.urlopen(path) as answer:
+            return io.BytesIO(answer.read())
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        return path
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """fsspec reads http:// with `Plain`; no proxy stands between."""
+    monkeypatch.setitem(_registry, "http", Plain)
+    monkeypatch.setattr(urllib.request, "getproxies", dict)
+
+
+@pytest.fixture
+def serve():
+    """A function that starts a server: (its redirect or None) -> (port, paths asked for)."""
+    servers = []
+
+    def start(redirect=None):
+        asked = []
+
+        class Answer(BaseHTTPRequestHandler):
+            def do_GET(self):
+                asked.append(self.path)
+                self.send_response(302 if redirect else 200)
+                self.send_header("Location", redirect or "")
+                self.send_header("Content-Length", "0" if redirect else str(len(TEXTS)))
+                self.end_headers()
+                self.wfile.write(b"" if redirect else TEXTS)
+
+            def log_message(self, *_):
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        return server.server_port, asked
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def names(monkeypatch, **hosts):
+    """Resolve these names, dots written as "_", to these addresses."""
+    real, known = socket.getaddrinfo, {name.replace("_", "."): ip for name, ip in hosts.items()}
+
+    def resolve(host, *arguments, **options):
+        return real(known.get(host, host), *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+
+
+def corpus(file, allow_local=False):
+    return corpora.specified(CorpusSpec(file=file), allow_local)
+
+
+HOSTS = (
+    *("127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1"),
+    *("0.0.0.0", "10.1.2.3", "172.31.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1"),
+    *("localhost", "LocalHost", "ann@127.0.0.1", "8.8.8.8@127.0.0.1", "①②⑦.0.0.1", "127。0。0。1"),
+    *("[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:7f00:0001]"),
+    *("[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[::7f00:1]", "[fe80::1]", "[fd00::1]", "[fec0::1]"),
+)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_addresses_of_this_machine_and_of_private_networks_are_refused(host, monkeypatch):
+    monkeypatch.setattr(fsspec, "open_files", lambda *_, **__: pytest.fail("it was opened"))
+    with pytest.raises(ReportError, match=r"leads to \S+, an address of .*say --allow-local"):
+        len(corpus(f"http://{host}:8080/texts.txt"))
+
+
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "2606:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8"]
+)
+def test_public_addresses_are_not(address):
+    assert not network.is_local(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8", "localhost", "", "8.8.8.8.nip.io", "/run/socket"])
+def test_what_is_no_address_counts_as_local(address):
+    assert network.is_local(address)
+
+
+def test_a_name_that_leads_to_a_private_network_is_refused(plain, serve, monkeypatch):
+    port, asked = serve()
+    names(monkeypatch, texts_example="127.0.0.1")
+    with pytest.raises(ReportError, match=r"http://texts\.example.* leads to 127\.0\.0\.1"):
+        len(corpus(f"http://texts.example:{port}/texts.txt"))
+    assert not asked
+
+
+def test_a_name_that_changes_after_it_was_looked_at_is_refused(plain, serve, monkeypatch):
+    port, asked = serve()
+    monkeypatch.setattr(network, "require_public", lambda file: None)
+    names(monkeypatch, texts_example="127.0.0.1")
+    with pytest.raises(ReportError, match=r"leads to 127\.0\.0\.1, an address of this machine"):
+        len(corpus(f"http://texts.example:{port}/texts.txt"))
+    assert not asked
+
+
+def test_a_redirect_into_a_private_network_is_refused(plain, serve, monkeypatch):
+    inner, asked = serve()
+    outer, led = serve(redirect=f"http://127.0.0.1:{inner}/private.txt")
+    monkeypatch.setattr(network, "is_local", lambda address: bool(led))  # all but the first server
+    with pytest.raises(ReportError, match=r"leads to 127\.0\.0\.1, an address of this machine"):
+        len(corpus(f"http://127.0.0.1:{outer}/texts.txt"))
+    assert led == ["/texts.txt"]
+    assert not asked
+
+
+def test_with_allow_local_they_are_read(plain, serve):
+    port, _ = serve()
+    found = corpus(f"http://127.0.0.1:{port}/texts.txt", allow_local=True)
+    assert [text for _, text in found] == TEXTS.decode().split("\n")[:2]
+
+
+def test_connections_that_fsspec_makes_in_its_own_thread_are_refused(serve):
+    port, _ = serve()
+
+    async def connect():
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.close()
+
+    def texts():
+        fsspec.asyn.sync(fsspec.asyn.get_loop(), connect)
+        yield "a text"
+
+    with pytest.raises(ReportError, match=r"leads to 127\.0\.0\.1"):
+        list(network.only_public(texts(), "s3://bucket/texts.txt"))
+    assert list(texts()) == ["a text"], "nothing is refused to whoever reads nothing"
+
+
+def test_only_the_thread_that_reads_is_refused_and_only_while_it_reads(serve):
+    port, _ = serve()
+    tried = []
+
+    def connect():
+        with closing(socket.create_connection(("127.0.0.1", port))):
+            tried.append(threading.current_thread().name)
+
+    def texts():
+        other = threading.Thread(target=connect, name="other")
+        other.start()
+        other.join()
+        yield "one"
+        connect()
+        yield "two"
+
+    reading = network.only_public(texts(), "s3://bucket/texts.txt")
+    assert next(reading) == "one"
+    connect()
+    with pytest.raises(ReportError, match="leads to"):
+        next(reading)
+    assert tried == ["other", threading.current_thread().name]
+
+
+@pytest.mark.parametrize(
+    "file", ["sftp://host/texts.txt", "simplecache::https://host/t.txt", "hdfs://a/t.txt"]
+)
+def test_what_cannot_be_watched_needs_allow_local(file, monkeypatch):
+    monkeypatch.setattr(fsspec, "open_files", lambda *_, **__: pytest.fail("it was opened"))
+    with pytest.raises(
+        ReportError, match=r"may reach machines of a private network.*--allow-local"
+    ):
+        len(corpus(file))
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("https://ann:secret@host.example/a/t.txt", "https://host.example/a/t.txt"),
+        ("s3://bucket/t-*.jsonl.gz", "s3://bucket/t-*.jsonl.gz (Amazon S3)"),
+        ("hf://datasets/ann/t/t.csv", "hf://datasets/ann/t/t.csv (the Hugging Face hub)"),
+    ],
+)
+def test_where_texts_are_fetched_from_is_known_before(file, said, monkeypatch):
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "HF_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    assert corpus(file).origin == said
+
+
+def test_a_service_of_ones_own_is_named(monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://10.0.0.7:9000")
+    assert corpus("s3://bucket/t.txt").origin == "s3://bucket/t.txt (http://10.0.0.7:9000)"
+
+
+@pytest.mark.parametrize("ending", CORPUS_ENDINGS)
+def test_texts_on_this_machine_are_fetched_from_nowhere(ending):
+    for file in (f"texts{ending}", f"/data/*{ending}", f"file:///data/texts{ending}"):
+        assert corpus(file).origin == ""

@@ -1,0 +1,179 @@
+"""Rows of own files and of data sets: the same cells, limits and messages everywhere."""
+
+import json
+
+import pytest
+
+from report.errors import ReportError
+from report.inputs import passages, records, rows, tables
+from report.inputs.specs import PassageSpec
+from report.inputs.tables import Cell, renderings, table
+
+ENDINGS = (".csv", ".tsv", ".json", ".jsonl")
+COLUMNS = ("city", "people", "capital")
+ROWS = (("Oslo", "717710", "true"), ('"Aix, en"', "2.40", ""), ("Wien\n1", "1e5", "false"))
+
+
+def written(ending, columns=COLUMNS, rows=ROWS):
+    """The rows as a file of that ending has them, all cells as text in .csv and .tsv files."""
+    if ending in (".csv", ".tsv"):
+        between = "," if ending == ".csv" else "\t"
+        lines = [[f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row] for row in rows]
+        return "".join(between.join(line) + "\r\n" for line in [columns, *lines])
+    objects = []
+    for row in rows:
+        cells = [json.dumps(row[0]), row[1], row[2] or "null"]
+        pairs = (f"{json.dumps(n)}: {cell}" for n, cell in zip(columns, cells, strict=False))
+        objects.append(f"{{{', '.join(pairs)}}}")
+    return f"[{', '.join(objects)}]" if ending == ".json" else "\n".join(objects)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """A function that writes a file of an ending and returns its path."""
+
+    def write(ending, content=None):
+        path = tmp_path / f"cities{ending}"
+        content = written(ending) if content is None else content
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return str(path)
+
+    return write
+
+
+def as_passage(path, **row):
+    return rows.specified(PassageSpec(file=path, **row))
+
+
+READERS = {"table": table, "passage": as_passage}
+each_reader = pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+each_ending = pytest.mark.parametrize("ending", ENDINGS)
+
+
+@each_ending
+def test_a_file_of_any_kind_makes_the_same_table(write, ending):
+    found = table(write(ending))
+    assert (found.name, found.columns) == (f"cities{ending}", COLUMNS)
+    assert [[cell.text for cell in row] for row in found.rows] == [list(row) for row in ROWS]
+    assert [row[1] for row in found.rows] == [Cell(text, bare=True) for _, text, _ in ROWS]
+    assert tables.origin(found) == f"cities{ending}"
+    assert renderings(found)[0].text == renderings(table(write(".csv")))[0].text
+
+
+@each_ending
+def test_a_row_of_the_same_file_is_a_passage_with_the_same_cells(write, ending):
+    for number, row in enumerate(ROWS):
+        text = as_passage(write(ending), row=number).text
+        assert text == "\n".join(f"{n}: {c}" for n, c in zip(COLUMNS, row, strict=True)).strip()
+
+
+def test_a_data_set_is_read_by_the_same_code():
+    source = records.of_data_set("cars")
+    row = rows.specified(PassageSpec(dataset="cars", row=1, columns=["Name", "Year"]))
+    assert row.text == "\n".join(f"{n}: {source.rows[1][n]}" for n in ("Name", "Year"))
+    assert tables.origin(table("cars")) == row.source == "vega_datasets"
+
+
+def test_what_an_object_lacks_is_missing_and_what_it_nests_is_json(write):
+    path = write(".jsonl", '{"a": 1}\n{"b": {"c": [2.50, "d", null]}, "a": "x"}\n')
+    found = table(path)
+    assert found.columns == ("a", "b")
+    assert found.rows[0][1] == Cell("")
+    assert found.rows[1][1] == Cell('{"c": [2.50, "d", null]}', bare=True)
+    assert json.loads(renderings(found)[1].text)[1] == {"a": "x", "b": {"c": [2.5, "d", None]}}
+
+
+def test_without_a_number_the_first_8_rows_are_read_or_all_if_there_are_fewer(write):
+    for number in (2, 8, 9):
+        path = write(".csv", "a,b\n" + "1,2\n" * number)
+        assert len(table(path).rows) == min(number, 8)
+
+
+WRONG = {
+    "empty": (".csv", "", r"cities\.csv: is empty; it must hold rows, below a line of names"),
+    "empty JSON": (".json", " \n", r"cities\.json: is empty; it must hold rows, each an object"),
+    "names alone": (".tsv", "a\tb\n", r"cities\.tsv: has no rows; it must hold rows, below a line"),
+    "no rows": (".json", "[]", r"cities\.json: has no rows; it must hold rows, each an object"),
+    "no objects": (".jsonl", "1\n2\n", r"has no rows; it must hold rows, each an object"),
+    "not UTF-8": (".csv", b"a\ncaf\xe9\nb\n", r"cities\.csv is not UTF-8 \(byte 5\); save it as"),
+    "a name twice": (".csv", "a,b,a\n1,2,3\n4,5,6\n", r"rows: two columns are called 'a'"),
+    "a key twice": (".json", '[{"a": 1, "a": 2}]', r"rows: a name comes twice in an object"),
+    "a longer row": (".csv", "a,b\n1,2\n1,2,3\n", r"row 1 has more cells \(3\) than .*\(2\)$"),
+    "a shorter row": (".tsv", "a\tb\n1\n1\t2\n", r"row 0 has fewer cells \(1\) than .*\(2\)$"),
+    "no JSON": (".json", "{", r"cities\.json: is not a JSON file of rows: "),
+    "infinite": (".jsonl", '{"a": 1e999}\n' * 2, r"is not a JSONL file of rows: 1e999 is too"),
+    "an open quote": (".csv", 'a,b\n"1,2\n', r"cities\.csv: is not a CSV file of rows: unexpected"),
+}
+
+
+@each_reader
+@pytest.mark.parametrize(("ending", "content", "said"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_with_a_file_is_the_same_sentence_everywhere(
+    write, read, ending, content, said
+):
+    with pytest.raises(ReportError, match=said) as refused:
+        read(write(ending, content))
+    assert "\n" not in str(refused.value)
+
+
+@each_reader
+def test_a_missing_file_and_a_device_are_told(read):
+    for path, reason in (
+        ("gone.csv", "No such file"),
+        ("/dev/null.csv", "Not a directory|No such"),
+    ):
+        with pytest.raises(ReportError, match=rf"^file of rows {path} cannot be read \({reason}"):
+            read(path)
+
+
+@each_reader
+def test_a_file_that_is_too_large_is_not_read(write, read, monkeypatch):
+    path = write(".csv", "a,b\n1,2\n3,4\n")
+    monkeypatch.setattr(passages, "LARGEST", 11)
+    with pytest.raises(ReportError, match=r"cities\.csv is larger than 0 MB; keep the part"):
+        read(path)
+
+
+@each_ending
+def test_a_column_that_is_missing_is_the_same_sentence_everywhere(write, ending):
+    said = r"cities\.\w+ has no column 'mayor'; it has: city, people, capital$"
+    with pytest.raises(ReportError, match=said):
+        table(write(ending), ["city", "mayor"])
+    with pytest.raises(ReportError, match=said):
+        as_passage(write(ending), column="mayor")
+
+
+def test_a_table_has_a_size(write):
+    wide = write(
+        ".csv", "\n".join([",".join(f"c{n}" for n in range(6000)), *[",".join("1" * 6000)] * 2])
+    )
+    with pytest.raises(ReportError, match=r"2 rows of 6000 columns are too many cells.*10,000"):
+        table(wide)
+    assert len(table(wide, ["c1", "c5999"]).rows) == 2
+    with pytest.raises(
+        ReportError, match=r"got 3 rows; of \S+cities\.csv, 2 to 2 rows can be read"
+    ):
+        table(wide, ["c1"], 3)
+    with pytest.raises(ReportError, match=r"cities\.csv has only 1 row; a table needs 2 at least"):
+        table(write(".csv", "a,b\n1,2\n"))
+
+
+def test_a_column_without_a_name_may_stay_out(write):
+    path = write(".csv", ",a\n0,x\n1,y\n")
+    with pytest.raises(
+        ReportError, match=r"a column of .* has no name; give it one, or name others"
+    ):
+        table(path)
+    assert table(path, ["a"]).rows[1] == (Cell("y"),)
+
+
+def test_halves_of_characters_are_not_passed_on(write):
+    found = table(write(".json", '[{"\\ud800": "\\udc00"}, {"\\ud800": {"\\ud800": 1}}]'))
+    for text in (*found.columns, *(cell.text for row in found.rows for cell in row)):
+        text.encode()
+
+
+def test_a_data_set_is_never_a_file(write):
+    for name in (write(".csv"), "cities.csv"):
+        with pytest.raises(ReportError, match="is unknown; inside it are"):
+            rows.specified(PassageSpec(dataset=name))

@@ -1,0 +1,175 @@
+"""What is said before a model is measured and while it is: work, time, size, progress."""
+
+import re
+
+import pytest
+
+from report.datasets.read.study import open_study
+from report.errors import ReportError
+from report.measuring import run
+from report.measuring.forecast import Pace, size
+from report.measuring.plan import Plan
+from report.project import project as project_in
+from report.study.study import read_study
+from report.text import lasting, sized
+from tests.small import write_publication
+
+pytestmark = pytest.mark.usefixtures("short_corpus")
+
+KINDS = {
+    "passage": "passage: {file: passage.csv, row: 0}",
+    "table": "table: passage.csv",
+    "conditions": "conditions: [{name: none}, {name: f, before: question, times: 3}]\n"
+    "prompts: asked.md",
+    "sweep": "sweep: true",
+}
+
+
+class Told(list):
+    """What was told in order: sentences, and steps of progress (what, done, total)."""
+
+    def step(self, *step):
+        self.append(step)
+
+
+@pytest.fixture
+def measured(tmp_path, falcon_folder, monkeypatch):
+    """A function that measures an article of a kind twice: its datasets, and what was told in
+    order, sentences and steps of progress, both times."""
+    monkeypatch.setattr("report.measuring.kinds.sweep.corpus", run.kinds.kind("passage").corpus)
+    root = write_publication(tmp_path / "project")
+    (root / "passage.csv").write_text("city,people\nOslo,717710\nRome,2748109\n")
+    (root / "asked.md").write_text("---\nsystem: Say it.\n---\nOne and one?\nTwo and one?\n")
+    article = root / "templates" / "articles" / "small.md.j2"
+
+    def measured(kind):
+        article.write_text(article.read_text().replace("cover:", f"{KINDS[kind]}\ncover:"))
+        one = kind in ("passage", "table")
+        model = {"model": str(falcon_folder)} if one else {"models": [str(falcon_folder)]}
+        study = read_study(article, **model)
+        once, again = Told(), Told()
+        for told in (once, again):
+            [found] = run.datasets(study, project_in(root), told.step, announce=told.append)
+        return open_study([found.folder]), once, again
+
+    return measured
+
+
+def sentence(told, pattern):
+    """(place, match) of the only sentence of that pattern."""
+    said = [(n, re.search(pattern, each)) for n, each in enumerate(told) if isinstance(each, str)]
+    ((place, match),) = [(place, match) for place, match in said if match]
+    return place, match
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_will_be_run_is_said_before_it_is(measured, kind):
+    data, told, again = measured(kind)
+    assert again == [], "nothing is said where nothing is measured"
+    place, match = sentence(told, r"^tiny-falcon reads .*: ([\d,]+) tokens in (\d+) forward passes")
+    first = next(n for n, each in enumerate(told) if each[0] == "Measuring" and each[1] > 0)
+    assert place < first
+    tokens, passes = int(match[1].replace(",", "")), int(match[2])
+    manifest = data.models[0].manifest
+    corpus = manifest.get("corpus", {})
+    assert (tokens, passes) == {
+        "passage": lambda: (data.length + corpus["tokens"], 1 + corpus["texts"]),
+        "table": lambda: (sum(manifest["table"]["tokens"].values()) + data.length, 4),
+        "conditions": lambda: (manifest["prompts"]["tokens"], 4),
+        "sweep": lambda: (
+            2 * (corpus["tokens"] + 2 * manifest["sweep"]["sequences"] * (1 + 2 * length(data))),
+            2 * (corpus["texts"] + 2 * manifest["sweep"]["sequences"]),
+        ),
+    }[kind]()
+
+
+def length(data):
+    return data.models[0].manifest["sweep"]["length"]
+
+
+@pytest.mark.parametrize("kind", ["passage", "table", "conditions"])
+def test_the_size_that_is_said_is_about_that_of_the_datasets(measured, kind):
+    data, told, _ = measured(kind)
+    place, match = sentence(told, r"^tiny-falcon: about ([\d.]+ [MG]B) of datasets will be written")
+    written = next(n for n, each in enumerate(told) if each[0] == "Writing")
+    assert place < written
+    files = data.models[0].manifest["files"]
+    of_heads = [about["bytes"] for name, about in files.items() if "/" in name]
+    assert sized(sum(of_heads) / 2) <= match[1] <= sized(2 * sum(of_heads))
+
+
+def test_the_time_of_a_run_is_told_after_its_first_text(measured):
+    _, told, _ = measured("passage")
+    place, match = sentence(
+        told, r"^The first text took .* s; the other (\d+) will take about .* s\.$"
+    )
+    steps = [each for each in told[:place] if each[0] == "Measuring"]
+    assert steps == [("Measuring", 0, 3), ("Measuring", 1, 3)]
+    assert match[1] == "2"
+
+
+def test_writing_is_told_layer_by_layer(measured):
+    _, told, _ = measured("passage")
+    assert [each for each in told if each[0] == "Writing"] == [("Writing", n, 3) for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        (
+            [(0, 0), (2, 1), (9, 2)],
+            ["The first text took 2.0 s; the other 39 will take about 78 s."],
+        ),
+        (
+            [(0, 0), (8, 4), (9, 5)],
+            ["The first 4 texts took 8.0 s; the other 36 will take about 72 s."],
+        ),
+        ([(0, 10), (3, 11)], ["The first text took 3.0 s; the other 29 will take about 87 s."]),
+        ([(0, 0), (2, 40)], []),
+        ([(0, 0), (2, 0)], []),
+    ],
+)
+def test_what_is_left_is_estimated_from_what_was_measured(steps, said):
+    heard, passed, now = [], [], [0]
+    pace = Pace(lambda *step: passed.append(step), heard.append, lambda: now[0])
+    for now[0], done in steps:
+        pace("Measuring", done, 40)
+    assert heard == said
+    assert passed == [("Measuring", done, 40) for _, done in steps]
+
+
+def test_the_size_is_that_of_a_head_of_each_layer_times_the_heads():
+    shards = {(0, 0): {"a": 1}, (1, 1): {"a": 1000}}
+    one, other = (len('{"a":1}\n'), len('{"a":1000}\n'))
+    assert abs(size(lambda *head: shards[head], 2, 4) - 4 * (one + other)) <= 8
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.04, "less than 0.1 s"),
+        (9.94, "9.9 s"),
+        (9.96, "10 s"),
+        (99.4, "99 s"),
+        (99.6, "2 min"),
+        (5940, "99 min"),
+        (7500, "2 h 5 min"),
+    ],
+)
+def test_times_are_not_more_exact_than_one_needs(seconds, said):
+    assert lasting(seconds) == said
+
+
+def test_the_models_that_are_measured_are_named_where_there_are_several(tmp_path):
+    project = project_in(write_publication(tmp_path / "project"))
+    study = read_study(project.articles / "small.md.j2")
+    plans = [Plan("measure", "a"), Plan("unchanged", "b"), Plan("measure", "c")]
+
+    def stop(*_):
+        raise ReportError("enough")
+
+    for some, said in ((plans, ["small: measuring 2 of 3 models: a, c"]), (plans[:1], [])):
+        heard = []
+        with pytest.raises(ReportError, match="enough"):
+            run.carry_out(some, study, None, run.Run(project, print, heard.append, measurer=stop))
+        assert heard == said

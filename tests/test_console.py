@@ -1,0 +1,97 @@
+"""Progress: one line that updates on a terminal, a few lines in a log."""
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from report import console
+from report.console import Lines, Terminal
+
+
+def lines_of(steps):
+    """What a log gets of steps (second, what, done, total)."""
+    said, now = [], [0]
+    lines = Lines(said.append, lambda: now[0])
+    for now[0], *step in steps:
+        lines(*step)
+    return said
+
+
+def test_a_log_has_no_line_of_what_is_soon_done():
+    assert lines_of((n, "Measuring", n, 29) for n in range(30)) == []
+
+
+def test_a_long_run_has_few_lines_in_a_log():
+    said = lines_of((10 * n, "Measuring", n, 1000) for n in range(1001))
+    assert said[0] == "Measuring: 3 of 1,000 after 30 s, about 2 h 46 min to go"
+    assert 5 <= len(said) <= 12
+
+
+def test_the_last_line_of_a_log_promises_nothing():
+    said = lines_of([(0, "Writing", 0, 2), (31, "Writing", 1, 2), (70, "Writing", 2, 2)])
+    assert said == ["Writing: 1 of 2 after 31 s, about 31 s to go", "Writing: 2 of 2 after 70 s"]
+
+
+def test_what_was_done_before_is_not_counted_as_fast():
+    said = lines_of([(0, "Measuring", 900, 1000), (40, "Measuring", 910, 1000)])
+    assert said == ["Measuring: 910 of 1,000 after 40 s, about 6 min to go"]
+
+
+def test_work_that_is_done_in_turns_is_told_each_for_itself():
+    turns = [(n, what, n, 200) for n in range(100) for what in ("Measuring", "Writing")]
+    said = lines_of(turns)
+    assert [line.split(" after")[0] for line in said] == [
+        f"{what}: {n} of 200" for n in (30, 60) for what in ("Measuring", "Writing")
+    ]
+
+
+def test_the_next_model_begins_anew():
+    said = lines_of((n, "Measuring", n % 20, 20) for n in range(200))
+    assert said == []
+
+
+def test_other_work_begins_anew():
+    said = lines_of(
+        [
+            (0, "Measuring", 0, 9),
+            (29, "Measuring", 9, 9),
+            (40, "Writing", 1, 9),
+            (60, "Writing", 2, 9),
+        ]
+    )
+    assert said == []
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """A function that shows steps on a terminal or in a log: all that was written."""
+
+    def shown(steps, terminal):
+        file = io.StringIO()
+        made = Console(file=file, force_terminal=terminal, width=100, highlight=False)
+        monkeypatch.setattr(console, "console", made)
+        with Terminal().bars() as show:
+            for step in steps:
+                show(*step)
+        return file.getvalue()
+
+    return shown
+
+
+STEPS = [(what, n, 3) for what in ("Measuring", "Writing") for n in range(4)]
+
+
+def test_a_terminal_has_one_line_that_updates(shown):
+    written = shown(STEPS, terminal=True)
+    last = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", written).rstrip().rsplit("\r", 1)[-1]
+    assert "Writing" in last and "3/3" in last
+    assert "Measuring" not in last
+    assert written.count("\n") <= 1
+
+
+def test_nothing_is_shown_where_nothing_is_done(shown):
+    assert "0/" not in shown([], terminal=True)
+    assert shown([], terminal=False) == ""
+    assert shown(STEPS, terminal=False) == ""
