@@ -39,6 +39,7 @@ ROOT = {
 LEAVES = {"errors", "files", "text"}
 MODELS = {f"models/{folder}/" for folder in ("find", "attention", "partial", "load", "text")}
 MODELS |= {"models/__init__", "models/load/memory", "models/measure/"}
+MODELS |= {"models/load/sentences", "models/load/tokenizing"}
 DATASETS = {f"datasets/{folder}/" for folder in ("formats", "write", "read", "verify")}
 DATASETS |= {"datasets/"}
 SEEN = {"datasets/formats/", "datasets/read/"}
@@ -59,11 +60,14 @@ MAY_IMPORT = {
     # 2. checkpoint -> tensors -> numbers
     "measurements/": {"errors"},
     "models/load/memory": {"errors"},
+    "models/load/sentences": {"errors", "models/load/memory"},
+    "models/load/tokenizing": {"errors", "models/load/sentences"},
     "models/attention/": {"errors", "measurements/", "models/load/memory"},
     "models/partial/": {"errors", "models/find/", "models/attention/", "models/load/memory"},
     "models/load/": LEAVES
-    | {"models/find/", "models/attention/", "models/partial/", "models/load/memory"},
-    "models/text/": {"errors", "inputs/"},
+    | {"models/find/", "models/attention/", "models/partial/", "models/load/memory"}
+    | {"models/load/sentences", "models/load/tokenizing"},
+    "models/text/": {"errors", "inputs/", "models/load/tokenizing"},
     "models/measure/": {"errors", "inputs/", "measurements/", "models/attention/", "models/text/"},
     "embedded/": set(),
     "families/": {"errors", "measurements/"} | MODELS,

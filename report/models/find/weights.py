@@ -16,9 +16,11 @@ from typing import Any
 
 from report.errors import ReportError
 from report.files import is_plain, strict_json
+from report.text import quoted
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+
 PICKLE_SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 
 NOT_TEXT = re.compile(r"(^|\.)(vision|visual|audio|multi_modal|mm_)")
@@ -68,15 +70,16 @@ def read_index(path: Path) -> dict[str, str]:
     raises: ReportError if it is no index, or names files elsewhere
     """
     try:
-        files = json.loads(path.read_text(encoding="utf-8"))["weight_map"]
+        index = json.loads(path.read_text(encoding="utf-8"))
+        files, about = index["weight_map"], index.get("metadata") or {}
         plain = [name for name in files.values() if is_plain(name) and "/" not in name]
-        if len(plain) == len(files) > 0:
+        if len(plain) == len(files) > 0 and 0 <= about.get("total_size", 0) < math.inf:
             return dict(files)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     raise ReportError(
-        f"'{path.parent.name}/{path.name}' has no weight_map of tensors and files beside it; "
-        "copy the whole folder again"
+        f"'{path.parent.name}/{path.name}' has no weight_map of tensors and files beside it, "
+        "or another total_size than a number; copy the whole folder again"
     )
 
 
@@ -84,19 +87,31 @@ def weight_files(folder: str | Path, names: Iterable[str] | None = None) -> list
     """Paths of the files that hold the weights, sorted; each is there and has all its bytes.
 
     names: tensors wanted; None for all
-    raises: ReportError naming the first file that is missing, cut short or damaged
+    raises: ReportError naming the first file that is missing, cut short or damaged, or lacks a
+        wanted tensor that the index says it has
     """
-    folder = Path(folder)
-    needed = files_for(weight_map(folder), names)
+    folder, held = Path(folder), weight_map(folder)
+    names = list(held if names is None else names)
+    needed = files_for(held, names)
     lacking = [name for name in needed if not (folder / name).is_file()]
     if lacking:
         raise ReportError(
             f"model folder '{folder.name}' lacks {len(lacking)} of {len(needed)} weight "
             f"files, the first is {lacking[0]}; copy the whole folder"
         )
-    for name in needed:
-        read_header(folder / name)
+    headers = {name: read_header(folder / name) for name in needed}
+    for name in names:
+        if name not in headers[held[name]]:
+            raise lacks_tensor(folder / held[name], name)
     return [folder / name for name in needed]
+
+
+def lacks_tensor(path: Path, name: str) -> ReportError:
+    """The ReportError for a weight file without a tensor that the index says it has."""
+    return ReportError(
+        f"'{path.parent.name}/{path.name}' lacks the tensor {quoted(name)}, which the index says "
+        "it has; download or copy the folder again"
+    )
 
 
 def files_for(tensor_files: dict[str, str], names: Sequence[str] | None = None) -> list[str]:
@@ -154,7 +169,7 @@ def read_header(path: str | Path) -> dict[str, dict[str, Any]]:
             header = strict_json(file.read(length))
         tensors = {
             name: {
-                "dtype": str(entry["dtype"]),
+                "dtype": _dtype(entry["dtype"]),
                 "shape": [operator.index(size) for size in entry["shape"]],
                 "span": tuple(8 + length + offset for offset in entry["data_offsets"]),
             }
@@ -182,6 +197,12 @@ def read_header(path: str | Path) -> dict[str, dict[str, Any]]:
         )
     _require_side_by_side(tensors, 8 + length, f"{path.parent.name}/{path.name}")
     return tensors
+
+
+def _dtype(name):
+    if not isinstance(name, str) or not re.fullmatch(r"\w{1,20}", name):
+        raise ValueError("a dtype is no name")
+    return name
 
 
 BITS = {"F64": 64, "F32": 32, "F16": 16, "BF16": 16, "I64": 64, "I32": 32, "I16": 16, "I8": 8}

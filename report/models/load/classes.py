@@ -3,6 +3,7 @@
 Code that a checkpoint brings along is run only for a model whose name was given for this.
 """
 
+import re
 from typing import Any
 
 import transformers
@@ -16,6 +17,9 @@ from transformers import (
 )
 
 from report.errors import ReportError
+from report.text import quoted
+
+NAME = re.compile(r"[\w./-]{1,100}")
 
 TEXT_PART = {
     "Gemma3ForConditionalGeneration": (
@@ -47,16 +51,22 @@ def require_known(raw: dict[str, Any], name: str, trusted: str | None) -> bool:
         return False
     if own_code:
         named = f", given for {trusted!r}" if trusted else ""
+        code = _shown(next(iter(own_code.values())))
         raise ReportError(
-            f"model '{name}' ({model_type}) brings its own code ({next(iter(own_code.values()))}), "
-            f"which would run on this machine{named}; read it, then allow it by name: "
-            f"--trust-remote-code {name}, or trust_remote_code: {name} in the front matter"
+            f"model '{name}' ({_shown(model_type)}) brings its own code ({code}), which would run "
+            f"on this machine{named}; read it, then allow it by name: --trust-remote-code {name}, "
+            f"or trust_remote_code: {name} in the front matter"
         )
     raise ReportError(
-        f"model '{name}' has the architecture '{model_type}', which transformers "
+        f"model '{name}' has the architecture '{_shown(model_type)}', which transformers "
         f"{transformers.__version__} does not know; a newer transformers may, or a model with an "
         "architecture listed by `python -m report models`"
     )
+
+
+def _shown(value):
+    """A name out of a file: as it is if it is one, else as a sentence quotes it."""
+    return value if NAME.fullmatch(str(value)) else quoted(value)
 
 
 def _require_own(own_code, name):
@@ -65,8 +75,8 @@ def _require_own(own_code, name):
         for reference in named if isinstance(named, list) else [named]:
             if "--" in str(reference):
                 raise ReportError(
-                    f"model '{name}' names code of another model ({reference}), which is not "
-                    "trusted by trusting this one; copy that code into the folder and read it"
+                    f"model '{name}' names code of another model ({_shown(reference)}), which is "
+                    "not trusted by trusting this one; copy that code into the folder and read it"
                 )
 
 

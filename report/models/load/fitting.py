@@ -6,28 +6,35 @@ from pathlib import Path
 
 import torch
 from transformers import PretrainedConfig
+from transformers.initialization import no_init_weights
 
 from report.errors import ReportError
 from report.models.find import weights
+from report.models.load.sentences import one_sentence
+from report.models.load.stated import layers_stated
 from report.models.partial.stored import stored_names
 
 DEEP = 200
 """A config may always state this many layers: some models run the same weights many times."""
 
+TABLES = 1 << 26
+"""Bytes that a model may always take for what is not in its weights: masks, tables of positions."""
+
 
 def require_layers_held(config: PretrainedConfig, folder: str | Path, name: str) -> None:
-    """Stop for a config that says many more layers than its weights have.
+    """Stop for a config that says many more layers than its weights have, in any of its parts.
 
-    config: of the text part; folder: of the checkpoint; name: of the model
+    config: of the whole model; folder: of the checkpoint; name: of the model
     raises: ReportError naming both numbers
     """
     layers = {weights.layer_of(tensor) for tensor in weights.weight_map(folder)}
     number = max((layer for layer in layers if layer is not None), default=-1) + 1
-    if config.num_hidden_layers > max(DEEP, number):
-        raise ReportError(
-            f"model '{name}': config.json says {config.num_hidden_layers:,} layers, its weights "
-            f"have {number}; config.json belongs to other weights"
-        )
+    for key, stated in layers_stated(config.to_dict()).items():
+        if stated > max(DEEP, number):
+            raise ReportError(
+                f"model '{name}': config.json says {stated:,} layers ({key}), its weights have "
+                f"{number}; config.json belongs to other weights"
+            )
 
 
 def require_shapes(
@@ -36,23 +43,25 @@ def require_shapes(
     folder: str | Path,
     name: str,
     renamed: dict[str, str] | None = None,
+    whole: bool = True,
     **options,
 ) -> None:
-    """Stop for weights of other shapes than a config asks for, or of far fewer tensors.
+    """Stop for a config that no model can have, or that asks for other weights or more memory.
 
     model_class, config, options: as `skeleton.skeleton` takes them; renamed: as
         `stored.stored_names`
-    raises: ReportError naming the first tensor that does not fit
+    whole: whether all weights are to be there; else files that are missing count for nothing
+    raises: ReportError naming the first tensor that does not fit, or why none can be built
     """
-    build = getattr(model_class, "_from_config", None) or model_class.from_config
     try:
-        with torch.device("meta"):  # shapes, and no memory
-            model = build(copy.deepcopy(config), **options)
-    except Exception:  # loading the model says what is wrong
-        return
+        model = _without_memory(model_class, config, name, options)
+    except ReportError:
+        if "trust_remote_code" in options:  # it may compute with numbers while it is built
+            return
+        raise
     headers = {
         tensor: facts["shape"]
-        for path in weights.weight_files(folder)
+        for path in (weights.weight_files(folder) if whole else _present(folder))
         for tensor, facts in weights.read_header(path).items()
     }
     stored = stored_names(model, headers, renamed)
@@ -66,9 +75,33 @@ def require_shapes(
                     f"model '{name}': its weights cannot be loaded: {own} is stored as {held}, "
                     f"config.json asks for {shape}; it belongs to other weights"
                 )
+    numbers = sum(map(math.prod, headers.values()))
     # tied to another one, or made by the model itself; never most of it
-    if sum(math.prod(asked[own]) for own in lacking) > sum(map(math.prod, headers.values())):
+    if whole and sum(math.prod(asked[own]) for own in lacking) > numbers:
         raise ReportError(
             f"the weights of '{name}' lack {len(lacking)} tensors, the first is {lacking[0]}; "
             "nothing is filled in with random numbers"
         )
+    tables = {own: buffer.nbytes for own, buffer in model.named_buffers() if own not in asked}
+    if sum(tables.values()) > TABLES + numbers:
+        raise ReportError(
+            f"model '{name}': config.json asks for {sum(tables.values()):,} bytes of tables beside "
+            f"its {numbers:,} weights, most of them for {max(tables, key=tables.get)}; it belongs "
+            "to other weights"
+        )
+
+
+def _without_memory(model_class, config, name, options):
+    """The model that a config describes, of shapes alone."""
+    build = getattr(model_class, "_from_config", None) or model_class.from_config
+    with (
+        one_sentence(f"'{name}/config.json' describes no model that can be built"),
+        torch.device("meta"),
+        no_init_weights(),
+    ):
+        return build(copy.deepcopy(config), **options)
+
+
+def _present(folder):
+    paths = (Path(folder) / file for file in set(weights.weight_map(folder).values()))
+    return sorted(path for path in paths if path.is_file())

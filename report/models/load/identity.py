@@ -11,6 +11,7 @@ from report import files
 from report.models.attention.structure import structure, text_config
 from report.models.find.names import Source
 from report.models.find.weights import NOT_TEXT
+from report.models.load.tokenizing import asked
 
 TOKENIZER_FILES = (
     "tokenizer.json",
@@ -123,6 +124,7 @@ def tokenizer_files(folder: Path) -> list[Path]:
 
 def special_tokens_added(tokenizer: PreTrainedTokenizerBase) -> list[str]:
     """Texts of the special tokens that the tokenizer puts around every text."""
-    encoded = tokenizer("a", return_special_tokens_mask=True)
-    pairs = zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True)
-    return tokenizer.convert_ids_to_tokens([token_id for token_id, special in pairs if special])
+    with asked():
+        encoded = tokenizer("a", return_special_tokens_mask=True, verbose=False)
+        pairs = zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True)
+        return tokenizer.convert_ids_to_tokens([number for number, special in pairs if special])

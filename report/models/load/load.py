@@ -17,6 +17,7 @@ from report.models.load.fitting import require_layers_held, require_shapes
 from report.models.load.identity import identity
 from report.models.load.memory import enough_memory
 from report.models.load.placement import device_named, placement
+from report.models.load.sentences import one_sentence
 from report.models.load.settings import from_pretrained, read_settings
 from report.models.partial.model import Partial, open_partial
 
@@ -95,14 +96,16 @@ def load_model(
     number = settings.number_of_layers(layers)
     wanted = None if layers is None else functools.partial(weights.first_layers, count=number)
     folder = source.folder or _fetch(settings, wanted, announce)
-    require_layers_held(settings.config.get_text_config(decoder=True), folder, settings.name)
-    size = weights.parameters(folder, wanted) * DTYPES[dtype].itemsize
-    how = placement(size, device, where, layer_by_layer)
-    partly = layers is not None or how == "layer by layer"
     with enough_memory("loading the weights"):
+        require_layers_held(settings.config, folder, settings.name)
+        size = weights.parameters(folder, wanted) * DTYPES[dtype].itemsize
+        how = placement(size, device, where, layer_by_layer)
+        partly = layers is not None or how == "layer by layer"
+        _require_shapes(settings, folder, not partly)
         load = _open_partial if partly else _load_whole
         model, opened = load(settings, folder, number, how, DTYPES[dtype], where)
-    facts = identity(source, folder, model, settings.tokenizer)
+        with one_sentence(f"model '{settings.name}': its files do not say what it is"):
+            facts = identity(source, folder, model, settings.tokenizer)
     _require_same_vocabulary(settings, facts["vocabulary"])
     facts |= {
         "device": devices(model, where),
@@ -147,17 +150,19 @@ def _open_partial(settings, folder, layers, how, dtype, device):
             "in part; use the float32, float16 or bfloat16 checkpoint that it was made from"
         )
     try:
-        opened = open_partial(
-            folder,
-            settings.model_class,
-            settings.config,
-            layers=layers,
-            layer_by_layer=how == "layer by layer",
-            dtype=dtype,
-            device=device,
-            renamed=settings.renamed,
-            **_build_options(settings),
-        )
+        said = f"model '{settings.name}': it cannot be loaded in part"
+        with one_sentence(said, passing=(NotImplementedError,)):
+            opened = open_partial(
+                folder,
+                settings.model_class,
+                settings.config,
+                layers=layers,
+                layer_by_layer=how == "layer by layer",
+                dtype=dtype,
+                device=device,
+                renamed=settings.renamed,
+                **_build_options(settings),
+            )
     except NotImplementedError as error:
         raise ReportError(
             f"model '{settings.name}' does not say which of its parts is the embedding of "
@@ -175,11 +180,14 @@ def _build_options(settings):
     return options
 
 
-def _load_whole(settings, folder, _, how, dtype, device):
-    """A model with all its weights, none of them random; and None."""
+def _require_shapes(settings, folder, whole):
     if not settings.quantised:  # packed numbers have other shapes
         about = settings.model_class, settings.config, folder, settings.name, settings.renamed
-        require_shapes(*about, **_build_options(settings))
+        require_shapes(*about, whole, **_build_options(settings))
+
+
+def _load_whole(settings, folder, _, how, dtype, device):
+    """A model with all its weights, none of them random; and None."""
     model, info = from_pretrained(
         settings.name,
         "its weights",

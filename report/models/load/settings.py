@@ -1,11 +1,11 @@
 """What is read of a checkpoint before its weights: config, class and tokenizer."""
 
+import operator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub.errors import StrictDataclassError
 from transformers import (
     AutoConfig,
     AutoTokenizer,
@@ -18,8 +18,10 @@ from report.errors import ReportError
 from report.models.find import names
 from report.models.load.classes import model_class, require_known
 from report.models.load.identity import tokenizer_files
-from report.models.load.memory import is_lack_of_memory
-from report.models.load.stated import read_config
+from report.models.load.sentences import one_sentence, without_panics
+from report.models.load.stated import read_config, require_objects
+from report.models.load.tokenizing import require_plain
+from report.text import quoted
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class Settings:
 
         raises: ReportError if more are asked for than there are, or none
         """
-        there = self.config.get_text_config(decoder=True).num_hidden_layers
+        with one_sentence(f"model '{self.name}': its config.json states no number of layers"):
+            there = operator.index(self.config.get_text_config(decoder=True).num_hidden_layers)
         if asked is not None and not 1 <= asked <= there:
             raise ReportError(
                 f"model '{self.name}' has {there} layers (0 to {there - 1}), asked for were the "
@@ -73,11 +76,13 @@ def read_settings(source: names.Source, trust_remote_code: str | None) -> Settin
 
         folder = hub.fetch_settings(source.name, source.revision, code=trusted)
     stated = read_config(folder, source.name)
+    require_objects(folder, source.name)
     own_code = require_known(stated, source.name, trust_remote_code)
     config = from_pretrained(
         source.name, "its config.json", AutoConfig, folder, trust_remote_code=own_code
     )
-    cls, config, renamed = model_class(config, source.name, own_code)
+    with one_sentence(f"model '{source.name}': its config.json names no class that can load it"):
+        cls, config, renamed = model_class(config, source.name, own_code)
     tokenizer = _load_tokenizer(source.name, folder, own_code)
     return Settings(source, own_code, config, cls, renamed, tokenizer, _quantised(stated))
 
@@ -85,42 +90,28 @@ def read_settings(source: names.Source, trust_remote_code: str | None) -> Settin
 def _quantised(stated):
     packing = stated.get("quantization_config") or None
     method = packing.get("quant_method") if isinstance(packing, dict) else None
-    return packing and str(method or "unknown method")
+    return packing and (quoted(method).strip("'") if method else "unknown method")
 
 
 def _load_tokenizer(name, folder, own_code):
     if not tokenizer_files(folder):
         raise ReportError(f"model folder '{name}' has no tokenizer; it needs tokenizer.json")
-    return from_pretrained(name, "its tokenizer", AutoTokenizer, folder, trust_remote_code=own_code)
+    found = from_pretrained(
+        name, "its tokenizer", AutoTokenizer, folder, trust_remote_code=own_code
+    )
+    with one_sentence(f"model '{name}': its tokenizer cannot be used"):
+        require_plain(found, name)
+    return found
 
 
 def from_pretrained(name: str, what: str, loader: type, folder: Path, **options) -> Any:
     """Call a loader of transformers on local files only; its errors become one sentence.
 
-    Damaged files make transformers and the libraries below it raise exceptions of any kind.
     raises: ReportError
     """
-    try:
-        with _quiet():
-            return loader.from_pretrained(str(folder), local_files_only=True, **options)
-    except BaseException as error:
-        # a library in Rust panics with an exception that is no Exception
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        if is_lack_of_memory(error):
-            raise
-        reason = _reason(error)
-        reason = reason.replace(f"{folder}", name)  # no path of this machine
-        raise ReportError(f"model '{name}': {what} cannot be loaded: {reason}") from error
-
-
-def _reason(error):
-    """The line of an error that says most."""
-    if isinstance(error, KeyError):
-        return f"{error} is missing"
-    if isinstance(error, StrictDataclassError) and error.__cause__ is not None:
-        error = error.__cause__  # the error itself only names the check
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:300]
+    said = f"model '{name}': {what} cannot be loaded"
+    with one_sentence(said, folder, name), without_panics(), _quiet():
+        return loader.from_pretrained(str(folder), local_files_only=True, **options)
 
 
 @contextmanager
@@ -128,7 +119,7 @@ def _quiet():
     """Without the progress bars and reports of transformers; its settings are put back after."""
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     try:
-        logging.set_verbosity_error()
+        logging.set_verbosity(logging.CRITICAL)  # errors are raised, and pages of them logged
         logging.disable_progress_bar()
         yield
     finally:

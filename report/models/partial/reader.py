@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from report.errors import ReportError
-from report.models.find.weights import INDEX, read_header, weight_map
+from report.models.find.weights import INDEX, lacks_tensor, read_header, weight_map
 
 DTYPES = {
     "F64": torch.float64,
@@ -75,10 +75,7 @@ class Checkpoint:
         path = self.folder / self.files[name]
         stated = self._header(path).get(name)
         if stated is None:
-            raise ReportError(
-                f"'{self.folder.name}/{path.name}' lacks the tensor '{name}', which the index says "
-                "it has; download or copy the folder again"
-            )
+            raise lacks_tensor(path, name)
         return _entry(path, name, stated)
 
     def require_shape(self, name: str, shape: Sequence[int]) -> None:

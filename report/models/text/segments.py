@@ -15,6 +15,7 @@ from transformers import PreTrainedTokenizerBase
 
 from report.errors import ReportError
 from report.inputs.conditions import ADDED, Segment
+from report.models.load.tokenizing import asked, encoded
 from report.models.text.tokens import tokenize
 
 if TYPE_CHECKING:
@@ -121,15 +122,16 @@ def ordinary_tokens(tokenizer: PreTrainedTokenizerBase, number: int, seed: int =
     returns: list of at most `number` str, such as " lamp"; fewer where the vocabulary has no more
     raises: ReportError if it has none
     """
-    anchor = tokenizer(ANCHOR, add_special_tokens=False)["input_ids"]
-    before = tokenizer.decode(anchor)
-    special, texts = set(tokenizer.added_tokens_decoder), []
-    for token_id in np.random.default_rng(seed).permutation(len(tokenizer)).tolist():
-        text = tokenizer.decode([*anchor, token_id]).removeprefix(before)
-        if token_id not in special and text[:1] == " " and text[1:].isalpha():
-            texts.append(text)
-            if len(texts) == number:
-                break
+    with asked("the model's tokenizer cannot write the texts of its tokens"):
+        anchor = tokenizer(ANCHOR, add_special_tokens=False)["input_ids"]
+        before = tokenizer.decode(anchor)
+        special, texts = set(tokenizer.added_tokens_decoder), []
+        for token_id in np.random.default_rng(seed).permutation(len(tokenizer)).tolist():
+            text = tokenizer.decode([*anchor, token_id]).removeprefix(before)
+            if token_id not in special and text[:1] == " " and text[1:].isalpha():
+                texts.append(text)
+                if len(texts) == number:
+                    break
     if not texts:
         raise ReportError(
             "the vocabulary has no token that is a space and letters; choose another filler"
@@ -143,22 +145,23 @@ def _keys(text):
 
 def _bytes(tokenizer, tokenized):
     """[T] pairs: at which byte of the text each token begins and ends; None for an added one."""
-    encoded = tokenizer(
+    pieces = encoded(
+        tokenizer,
         tokenized.text,
         split_special_tokens=True,
         return_offsets_mapping=True,
         return_special_tokens_mask=True,
         verbose=False,
     )
-    assert list(encoded["input_ids"]) == tokenized.token_ids
+    assert list(pieces["input_ids"]) == tokenized.token_ids
     byte_of = np.cumsum([0, *(len(character.encode()) for character in tokenized.text)])
     symbols = tokenizer.convert_ids_to_tokens(tokenized.token_ids)
     end, spans = 0, []
     for symbol, token, offsets, added in zip(
         symbols,
         tokenized.tokens,
-        encoded["offset_mapping"],
-        encoded["special_tokens_mask"],
+        pieces["offset_mapping"],
+        pieces["special_tokens_mask"],
         strict=True,
     ):
         if added:

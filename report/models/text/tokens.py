@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from report.errors import ReportError
+from report.models.load.tokenizing import asked, encoded
 from report.models.text.spelling import spelled
 
 if TYPE_CHECKING:
@@ -89,7 +90,8 @@ def tokenize(loaded: "LoadedModel", text: str, chat: bool = False) -> TokenizedT
     if not text.strip():
         raise TooShortError("the passage is empty; give a text of at least 2 tokens")
     whole = _chat(tokenizer, text) if chat else text
-    encoded = tokenizer(
+    pieces = encoded(
+        tokenizer,
         whole,
         add_special_tokens=not chat,  # a chat template writes them itself
         split_special_tokens=not chat,
@@ -97,17 +99,13 @@ def tokenize(loaded: "LoadedModel", text: str, chat: bool = False) -> TokenizedT
         return_offsets_mapping=True,
         verbose=False,
     )
-    tokens = spelled(
-        tokenizer,
-        whole,
-        encoded["input_ids"],
-        encoded["offset_mapping"],
-        encoded["special_tokens_mask"],
-    )
+    added = pieces["special_tokens_mask"]
+    with asked():
+        tokens = spelled(tokenizer, whole, pieces["input_ids"], pieces["offset_mapping"], added)
     if not chat:
-        _require_plain(tokens, encoded["special_tokens_mask"])
+        _require_plain(tokens, added)
     _require_length(tokens, loaded.identity["context"])
-    return TokenizedText(whole, list(encoded["input_ids"]), tokens)
+    return TokenizedText(whole, list(pieces["input_ids"]), tokens)
 
 
 def _require_offsets(tokenizer):
