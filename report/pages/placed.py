@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from report.figures import Figure
-from report.figures.build import defaults
+from report.figures.build import defaults, fields
 from report.figures.build.per_model import PARAM as MODEL
 from report.figures.build.per_model import controls_of, fits, names
 from report.figures.parts import choices, grid
@@ -41,6 +41,7 @@ class PlacedFigure:
         There are none where its rows lie in datasets of the site.
 
         returns: iterator of (name of the file, table/1 dataset)
+        raises: ReportError if the chart reads a field that the rows of a state do not have
         """
         place = panel.spec["usermeta"]["report"]["data"]["url"].rpartition(f"/{panel.name}/")[2]
         if not _is_written(panel):
@@ -53,6 +54,7 @@ class PlacedFigure:
         ]
         for state in defaults.states(controls):
             rows = self.figure.rows(self.data, **fixed, **state)
+            fields.check(self.figure.name, panel.spec, rows)
             yield place.format(**state), defaults.dataset(rows)
 
 
@@ -109,7 +111,7 @@ def _panels(key, figure, data, controls):
     state = {control.param: control.value for control in controls}
     boxes = figure.boxes(data)
     if not figure.panels:
-        spec = _spec(figure.chart(data, **state))
+        spec = defaults.as_spec(figure, figure.chart(data, **state))
         return [Panel(key, "", state, spec, figure.alt(data, **state), boxes[0], [])]
     titles = figure.panels(data)
     return [
@@ -117,7 +119,7 @@ def _panels(key, figure, data, controls):
             f"{key}-{number + 1}",
             choices.filled(title, controls),
             state | {"panel": number},
-            _spec(figure.chart(data, **state, panel=number)),
+            defaults.as_spec(figure, figure.chart(data, **state, panel=number)),
             figure.alt(data, **state, panel=number),
             box,
             legend,
@@ -139,15 +141,13 @@ def _of_each_model(key, figure, data, panel):
     for name in files:
         wanted = panel.state | {MODEL: name}
         state = fits(controls_of(figure.one_model, data, name), wanted)
-        spec = panel.spec if name == shown else _spec(figure.chart(data, **state))
+        spec = panel.spec
+        if name != shown:
+            spec = defaults.as_spec(figure, figure.chart(data, **state))
         spec["usermeta"]["report"]["models"] = files
         alt = panel.alt if name == shown else figure.alt(data, **state)
         panels[name] = replace(panel, name=f"{key}-{name}", state=state, spec=spec, alt=alt)
     return panels
-
-
-def _spec(chart):
-    return chart if isinstance(chart, dict) else chart.to_dict()
 
 
 def _is_written(panel):

@@ -118,5 +118,11 @@ class Figure:
     An entry has label, mark ("line", "dash", "dots" or "span"), light and dark (colours).
     """
 
+    of: tuple[type, ...] = ()
+    """Classes of the data that it can be drawn of, see `Data`; (): of any.
+
+    Default: as `chart` annotates its `data`. Of other data it says so, before a model is measured.
+    """
+
     one_model: "Figure | None" = None
     """The figure of one model that this one has a switch for; see `build/per_model.py`."""
