@@ -79,6 +79,8 @@ class ArticleFigures:
                 "key."
             )
         figure = figure_for(name, data, self.own)
+        if reason := defaults.other_kind(figure, type(data)):
+            raise ReportError(f"figure {name!r} cannot be placed here: {reason}")
         reason = figure.left_out(data)
         if reason:
             raise ReportError(
