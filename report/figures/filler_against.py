@@ -1,8 +1,11 @@
-"""Does it matter what a filler says? Meaningless tokens against a sentence of the same length."""
+"""Does it matter what an addition to the prompt says? One against another."""
 
 from report.figures.parts import choices, one_row, received, score_terms
 from report.figures.parts.received import Panels
 from report.text import number
+
+CALLED = {"system": "instruction"}
+"""Segment of a prompt -> what a reader calls it, if not by its name."""
 
 
 def title(data: Panels) -> str:
@@ -14,15 +17,36 @@ def caption(data: Panels) -> str:
     first, second = data.lines.values()
     same = ""
     if one_row.same_positions(data, data.places):
-        same = " Both fillers are equally long and stand at the same positions, which are grey."
+        same = (
+            f" Both {data.noun}s are equally long and stand at the same positions, which are grey."
+        )
     return (
-        "All positions of two prompts that differ in what stands before the question, the filler: "
-        f"“{first}” or “{second}”.{same}{received.bands(data)}\n{received.explained(data)}"
+        f"All positions of two prompts that differ in {_where(data)}the {data.noun}: “{first}” or "
+        f"“{second}”.{same}{received.bands(data)}\n{received.explained(data)}"
     )
 
 
+def _where(data):
+    """Where both conditions add something, if that is before the same segment: a clause."""
+    before = set()
+    for place in data.places:
+        for name in data.lines:
+            text = place.model.condition(name)
+            names = list(text.segments)
+            before |= {*names[names.index(text.added) + 1 :][:1]}
+    return f"what stands before the {CALLED.get(*before, *before)}, " if len(before) == 1 else ""
+
+
+def left_out(data: Panels) -> str:
+    models = {place.model for place in data.places}
+    for name, label in data.lines.items():
+        if not all(model.condition(name).new for model in models):
+            return f"It compares what conditions add to the prompt, and “{label}” adds nothing."
+    return ""
+
+
 def seen(data: Panels, **state: str) -> str:
-    """How many times the weight of a token of the second filler one of the first gets."""
+    """How many times the weight of a token that the second condition adds one of the first gets."""
     at = choices.values(figure.controls(data), state)
     first_weights, second_weights = (
         [received.inside(place, condition, **at) for place in data.places]
@@ -34,8 +58,9 @@ def seen(data: Panels, **state: str) -> str:
     times = [a / b for a, b in zip(first_weights, second_weights, strict=True)]
     order = ", panel by panel" if len(times) > 1 else ""
     return (
-        f"In the filler, a token of “{first}” gets {score_terms.listed(_as_exact(times))} times "
-        f"the average weight that a token of “{second}” gets{order}."
+        f"In the {data.noun}, a token of “{first}” gets "
+        f"{score_terms.listed(_as_exact(times))} times the average weight that a token of "
+        f"“{second}” gets{order}."
     )
 
 
@@ -52,5 +77,6 @@ figure = one_row.figure(
     seen,
     styles=(received.BLUE, received.ORANGE),
     cut=False,
-    span="Filler",
+    shaded=True,
+    left_out=left_out,
 )
