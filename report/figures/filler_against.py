@@ -15,34 +15,39 @@ def title(data: Panels) -> str:
 
 def caption(data: Panels) -> str:
     first, second = data.lines.values()
+    compared = f"All positions of two prompts, “{first}” and “{second}”."
+    if _both_add(data):
+        compared = (
+            f"All positions of two prompts that differ in {_where(data)}the {data.noun}: “{first}” "
+            f"or “{second}”."
+        )
     same = ""
     if one_row.same_positions(data, data.places):
         same = (
             f" Both {data.noun}s are equally long and stand at the same positions, which are grey."
         )
-    return (
-        f"All positions of two prompts that differ in {_where(data)}the {data.noun}: “{first}” or "
-        f"“{second}”.{same}{received.bands(data)}\n{received.explained(data)}"
-    )
+    return f"{compared}{same}{received.bands(data)}\n{received.explained(data)}"
+
+
+def _texts(data):
+    """What each condition reads in each model."""
+    return [place.model.condition(name) for place in data.places for name in data.lines]
+
+
+def _both_add(data):
+    return all(text.new for text in _texts(data))
 
 
 def _where(data):
     """Where both conditions add something, if that is before the same segment: a clause."""
     before = set()
-    for place in data.places:
-        for name in data.lines:
-            text = place.model.condition(name)
-            names = list(text.segments)
-            before |= {*names[names.index(text.added) + 1 :][:1]}
-    return f"what stands before the {CALLED.get(*before, *before)}, " if len(before) == 1 else ""
-
-
-def left_out(data: Panels) -> str:
-    models = {place.model for place in data.places}
-    for name, label in data.lines.items():
-        if not all(model.condition(name).new for model in models):
-            return f"It compares what conditions add to the prompt, and “{label}” adds nothing."
-    return ""
+    for text in _texts(data):
+        segments = list(text.segments)
+        before |= {*segments[segments.index(text.added) + 1 :][:1]}
+    if len(before) != 1:
+        return ""
+    (name,) = before
+    return f"what stands before the {CALLED.get(name, name)}, "
 
 
 def seen(data: Panels, **state: str) -> str:
@@ -78,5 +83,4 @@ figure = one_row.figure(
     styles=(received.BLUE, received.ORANGE),
     cut=False,
     shaded=True,
-    left_out=left_out,
 )

@@ -18,14 +18,12 @@ def figure(
     styles: tuple[Style, ...],
     cut: bool,
     shaded: bool = False,
-    left_out: Callable[[Panels], str] = lambda data: "",
 ) -> Figure:
     """The figure whose words are given.
 
     styles: of the line of each condition
     cut: whether what the second condition adds is left out, so that both are over the same tokens
     shaded: whether the positions that the conditions add are, where all add the same ones
-    left_out: why it cannot be drawn of panels of as many conditions; "" if it can
     """
 
     def of_panel(data, number):
@@ -63,7 +61,7 @@ def figure(
         caption=caption,
         use=received.use,
         seen=seen,
-        left_out=lambda data: received.left_out(data, len(styles)) or left_out(data),
+        left_out=lambda data: received.left_out(data, len(styles)),
         controls=controls,
         columns=lambda data: len(data.places),
         boxes=lambda data: received.boxes(data, 1),
