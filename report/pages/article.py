@@ -14,7 +14,7 @@ from report.figures.build.per_model import per_model, reach
 from report.figures.parts import choices, score_terms
 from report.figures.parts.figure import Data
 from report.pages.glossary import term
-from report.pages.placed import PlacedFigure, controls_for, drawn
+from report.pages.placed import PlacedFigure, controls_for, drawn, sentences_name
 from report.pages.templates import environment
 from report.study.study import Study
 
@@ -194,6 +194,7 @@ class ArticleFigures:
             "use": figure.use(data),
             "opens_at": choices.said(controls),
             "seen": figure.seen(data, **placed.state),
+            "sentences": sentences_name(placed.name) if placed.sentences else "",
             "columns": figure.columns(data),
             "files": f"{ROOT}figures/{study.name}/",
             "datasets": f"{ROOT}datasets/{study.name}/{data.address}",

@@ -147,12 +147,7 @@ def states(controls: list[choices.Control | choices.Switch]) -> list[choices.Sta
 
     raises: ReportError if there are more than `MOST_STATES`
     """
-    reach = [
-        list(control.options)
-        if isinstance(control, choices.Switch)
-        else range(control.minimum, control.maximum + 1)
-        for control in controls
-    ]
+    reach = [_values_of(control) for control in controls]
     count = math.prod(map(len, reach))
     if count > MOST_STATES:
         raise ReportError(
@@ -161,6 +156,17 @@ def states(controls: list[choices.Control | choices.Switch]) -> list[choices.Sta
         )
     params = [control.param for control in controls]
     return [dict(zip(params, values, strict=True)) for values in itertools.product(*reach)]
+
+
+def number_of_states(controls: list[choices.Control | choices.Switch]) -> int:
+    """How many states controls can be at."""
+    return math.prod(len(_values_of(control)) for control in controls)
+
+
+def _values_of(control):
+    if isinstance(control, choices.Switch):
+        return list(control.options)
+    return range(control.minimum, control.maximum + 1)
 
 
 def dataset(rows: dict[str, Rows]) -> dict[str, Any]:

@@ -73,7 +73,11 @@ class Figure:
     """What a reader may change: sliders and switches."""
 
     seen: Callable[..., str] = _no_text
-    """`seen(data, **state)`: what there is to see, one or two sentences for all readers."""
+    """`seen(data, **state)`: what there is to see, one or two sentences for all readers.
+
+    They follow the controls. A figure that has too many states (`report.pages.placed`) has them of
+    the one in which it opens, and they go when another is chosen.
+    """
 
     alt: Callable[..., str] | None = None
     """`alt(data, **state)`: what is drawn, for those who do not see it.
