@@ -68,7 +68,8 @@ class _Prose:
     jinja: Environment
     parts: list[_Part] = field(default_factory=list)
     values: dict[str, list[nodes.Node | None]] = field(default_factory=dict)
-    """Name -> what templates set it to, each time; None for arguments and items of loops."""
+    """Name -> for each time that templates set it, None and what they set it to; None alone for
+    arguments, items of loops and the like."""
     asked: set[str] = field(default_factory=set)
     """Names that a template asks about: `{% if position is defined %}`."""
 
@@ -135,10 +136,14 @@ class _Prose:
 
     def constant(self, node: nodes.Node | None) -> Any:
         """What an expression is, if that is written down; None if it is not."""
-        if isinstance(node, nodes.Name):
-            given = [value for value in self.values.get(node.name, []) if value is not None]
-            node = given[0] if len(given) == 1 else None
-        return _constant(node)
+        return _constant(self.expression(node))
+
+    def expression(self, node: nodes.Node | None) -> nodes.Node | None:
+        """The expression that a name was set to, if it was set once; any other node itself."""
+        if not isinstance(node, nodes.Name):
+            return node
+        given = self.values.get(node.name, [])
+        return given[-1] if len(given) == 2 else None  # the name that is set, and its value
 
 
 def _constant(node):
@@ -260,9 +265,7 @@ def _drawn_of(prose, data):
     """The class of the data that a figure is given; `object` if it is not known."""
     if data is None:
         return findings.names(prose.study.front_matter.kind)["data"]
-    if isinstance(data, nodes.Name):
-        given = [value for value in prose.values.get(data.name, []) if value is not None]
-        data = given[0] if len(given) == 1 else data
+    data = prose.expression(data)
     called = isinstance(data, nodes.Call) and isinstance(data.node, nodes.Getattr)
     return Panels if called and data.node.attr == "panels" else object
 
@@ -295,13 +298,17 @@ def _check_references(prose):
         for _, node, given in calls
         if node.node.name == "figure"
     ]
-    if None in placed or not placed:  # a name is made up while the page is written
+    if None in placed:  # a name is made up while the page is written
         return
     for part, node, given in calls:
         wanted = prose.constant(given.get("name")) if node.node.name == "ref" else None
         if wanted is not None and wanted not in placed:
-            error = _unknown("figure of this article", wanted, placed)
-            raise ReportError(f"{part.path}, line {node.lineno}: {error}")
+            near = nearest(wanted, placed)
+            raise ReportError(
+                f"{part.path}, line {node.lineno}: ref({wanted!r}): this article has no such "
+                f"figure; {f'did you mean {near[0]!r}? ' if near else ''}it has: "
+                f"{', '.join(dict.fromkeys(placed)) or 'none'}."
+            )
     if not any(node.node.name == "cover" for _, node, _ in calls):
         _check_cover(prose, placed)
 
@@ -311,11 +318,15 @@ def _check_cover(prose, placed):
     kind = findings.names(front.kind)["data"]
     with prose.study.blaming("cover"):
         stated = "cover" in front.model_fields_set
-        drawable = stated or not defaults.other_kind(figure_named(front.cover, prose.own), kind)
+        drawable = (
+            stated
+            or not placed
+            or not defaults.other_kind(figure_named(front.cover, prose.own), kind)
+        )
         if front.cover not in placed and drawable:
             raise ReportError(
                 f"cover {front.cover!r} is no figure of this article; it has: "
-                f"{', '.join(dict.fromkeys(placed))}."
+                f"{', '.join(dict.fromkeys(placed)) or 'none'}."
             )
 
 

@@ -68,7 +68,7 @@ WRONG = {
     "a reference": (
         "passage",
         '{{ ref("update_magnitud") }}',
-        "unknown figure of this article .*mean 'update_magnitude'",
+        "this article has no such figure; did you mean 'update_magnitude'",
     ),
     "a finding": (
         "passage",
