@@ -23,6 +23,7 @@ from report.pages.assets import write_assets
 from report.pages.feed import write_feed
 from report.pages.lists import remove_departed, render_lists
 from report.pages.page import Page, Site
+from report.pages.prose import check_prose
 from report.pages.render import render_article
 from report.pages.share_card import write_cards
 from report.project import Project
@@ -68,9 +69,11 @@ def make_pages(request: Request, terminal: Terminal) -> list[str]:
 
 
 def read(request: Request) -> list[Study]:
-    """The articles. What they read is tried, so that no mistake is met after hours of measuring."""
+    """The articles. What they read is tried, and their prose is checked, so that no mistake is met
+    after hours of measuring."""
     studies = read_studies(request.project.articles, request.article, **request.options)
     for study in studies:
+        check_prose(study)
         measuring.read(study)
     return studies
 

@@ -23,14 +23,19 @@ CONDITIONS = {
 PLAIN = {"system": SYSTEM, "question": QUESTION}
 
 
-def study(folder, models=({},), prompts=3, conditions=tuple(CONDITIONS)):
+def study(folder, models=({},), prompts=3, conditions=tuple(CONDITIONS), called=None):
     """A `ConditionsData`.
+
+    called: condition -> (name, label), where they are not those of `CONDITIONS`
 
     models: dicts of what sets each apart: name, layers, heads, seed; taken, moved, error (what the
         mean over a layer's heads is about, a number or one a layer; error may be NaN); terms;
         more of its manifest's "model"
     """
-    paths = [write(folder / f"{n}", prompts, conditions, **of) for n, of in enumerate(models)]
+    paths = [
+        write(folder / f"{n}", prompts, conditions, called or {}, **of)
+        for n, of in enumerate(models)
+    ]
     return open_study(paths)
 
 
@@ -38,6 +43,7 @@ def write(
     folder,
     prompts,
     conditions,
+    called,
     *,
     name="tiny",
     layers=3,
@@ -64,7 +70,8 @@ def write(
         for condition in conditions:
             length = (lengths or {}).get(condition, FILLER)
             text = segmented(condition, number, length, merged)
-            about = SimpleNamespace(name=condition, label=CONDITIONS[condition])
+            named, label = called.get(condition, (condition, CONDITIONS[condition]))
+            about = SimpleNamespace(name=named, label=label)
             added, effect = condition != "none", None
             if added:
                 noise = rng.uniform(0.9, 1.1, (3, 2, layers, heads))

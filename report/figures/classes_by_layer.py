@@ -167,7 +167,6 @@ figure = Figure(
     use=use,
     controls=controls,
     seen=seen,
-    left_out=target_classes.left_out,
     chart=chart,
     rows=rows,
     alt=alt,

@@ -1,8 +1,11 @@
-"""Does it matter what a filler says? Meaningless tokens against a sentence of the same length."""
+"""Does it matter what an addition to the prompt says? One against another."""
 
 from report.figures.parts import choices, one_row, received, score_terms
 from report.figures.parts.received import Panels
 from report.text import number
+
+CALLED = {"system": "instruction"}
+"""Segment of a prompt -> what a reader calls it, if not by its name."""
 
 
 def title(data: Panels) -> str:
@@ -12,17 +15,43 @@ def title(data: Panels) -> str:
 
 def caption(data: Panels) -> str:
     first, second = data.lines.values()
+    compared = f"All positions of two prompts, “{first}” and “{second}”."
+    if _both_add(data):
+        compared = (
+            f"All positions of two prompts that differ in {_where(data)}the {data.noun}: “{first}” "
+            f"or “{second}”."
+        )
     same = ""
     if one_row.same_positions(data, data.places):
-        same = " Both fillers are equally long and stand at the same positions, which are grey."
-    return (
-        "All positions of two prompts that differ in what stands before the question, the filler: "
-        f"“{first}” or “{second}”.{same}{received.bands(data)}\n{received.explained(data)}"
-    )
+        same = (
+            f" Both {data.noun}s are equally long and stand at the same positions, which are grey."
+        )
+    return f"{compared}{same}{received.bands(data)}\n{received.explained(data)}"
+
+
+def _texts(data):
+    """What each condition reads in each model."""
+    return [place.model.condition(name) for place in data.places for name in data.lines]
+
+
+def _both_add(data):
+    return all(text.new for text in _texts(data))
+
+
+def _where(data):
+    """Where both conditions add something, if that is before the same segment: a clause."""
+    before = set()
+    for text in _texts(data):
+        segments = list(text.segments)
+        before |= {*segments[segments.index(text.added) + 1 :][:1]}
+    if len(before) != 1:
+        return ""
+    (name,) = before
+    return f"what stands before the {CALLED.get(name, name)}, "
 
 
 def seen(data: Panels, **state: str) -> str:
-    """How many times the weight of a token of the second filler one of the first gets."""
+    """How many times the weight of a token that the second condition adds one of the first gets."""
     at = choices.values(figure.controls(data), state)
     first_weights, second_weights = (
         [received.inside(place, condition, **at) for place in data.places]
@@ -34,8 +63,9 @@ def seen(data: Panels, **state: str) -> str:
     times = [a / b for a, b in zip(first_weights, second_weights, strict=True)]
     order = ", panel by panel" if len(times) > 1 else ""
     return (
-        f"In the filler, a token of “{first}” gets {score_terms.listed(_as_exact(times))} times "
-        f"the average weight that a token of “{second}” gets{order}."
+        f"In the {data.noun}, a token of “{first}” gets "
+        f"{score_terms.listed(_as_exact(times))} times the average weight that a token of "
+        f"“{second}” gets{order}."
     )
 
 
@@ -52,5 +82,5 @@ figure = one_row.figure(
     seen,
     styles=(received.BLUE, received.ORANGE),
     cut=False,
-    span="Filler",
+    shaded=True,
 )

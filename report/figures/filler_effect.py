@@ -1,4 +1,4 @@
-"""Which heads a filler changes: all heads of all layers, and panels of the one that is chosen."""
+"""Which heads an addition to the prompt changes: all heads of all layers, panels of one."""
 
 import altair
 import numpy as np
@@ -10,12 +10,6 @@ from report.figures.parts.figure import Rows
 from report.figures.parts.received import Panels
 from report.text import number, percent
 
-MEASURES = {
-    "taken": "share that the filler takes (1\u00a0−\u00a0λ)",
-    "total_variation": "shift of the rest (total variation)",
-}
-"""What the colour shows -> what the reader reads."""
-
 GRADIENT = "clamp(width * 0.4, 120, 260)"
 """Length of the bar of colours, in pixels, as a Vega expression."""
 
@@ -26,7 +20,16 @@ HEAT_RAMP = {
 
 
 def title(data: Panels) -> str:
-    return f"What {received.named(data)} change, head by head, in {data.places[0].model.name}"
+    change = received.number_of(data, "change", "changes")
+    return f"What {received.named(data)} {change}, head by head, in {data.places[0].model.name}"
+
+
+def measures(data: Panels) -> dict[str, str]:
+    """What the colour shows -> what the reader reads."""
+    return {
+        "taken": f"share that the {data.noun} takes (1\u00a0−\u00a0λ)",
+        "total_variation": "shift of the rest (total variation)",
+    }
 
 
 def left_out(data: Panels) -> str:
@@ -52,9 +55,10 @@ def caption(data: Panels) -> str:
             f"{model.prompts} prompts."
         )
     shown = received.Y_TITLE.lower()
+    take = received.number_of(data, "these take", "this takes")
     return (
         "A cell is a head. λ is the share of probability that stays with the tokens of the prompt "
-        f"without {received.named(data)}, so 1\u00a0−\u00a0λ is what these take; total variation "
+        f"without {received.named(data)}, so 1\u00a0−\u00a0λ is what {take}; total variation "
         "is how far the pattern on the other tokens moves once each sums to 1 (0: not at all, "
         "1: to other tokens altogether). Both are means over the current tokens after what was "
         f"added{over}. Below the map is the {shown} of each position in one head, as in the other "
@@ -76,7 +80,7 @@ def controls(data: Panels) -> list[Control | Switch]:
     return [
         Control("layer", "Layer", 0, model.layers - 1, place.layer, first),
         Control("head", "Head", 0, model.heads - 1, place.head, first),
-        Switch("measure", "Colour", MEASURES, "taken"),
+        Switch("measure", "Colour", measures(data), "taken"),
         received.reduction_control(mean="all"),
     ]
 
@@ -103,7 +107,7 @@ def panels(data: Panels) -> list[str]:
 
 def legends(data: Panels) -> list[list[dict[str, str]]]:
     """Both panels below share a legend; that of the map is in the chart."""
-    return [[], received.legend(_lines(data), data.filler)]
+    return [[], received.legend(_lines(data), data.label)]
 
 
 def _lines(data):
@@ -122,8 +126,9 @@ def chart(data: Panels, panel: int = 0, **state: int | str) -> altair.LayerChart
     if panel == 0:
         return _map(data, at)
     values = {control.param: control.value for control in at}
-    span = received_chart.Span(data.filler)
-    return received_chart.chart(**_panel(data, panel, values), controls=at, span=span, follows=True)
+    span = received_chart.Span(data.label)
+    drawn = _panel(data, panel, values)
+    return received_chart.chart(**drawn, controls=at, noun=data.noun, span=span, follows=True)
 
 
 def rows(data: Panels, panel: int = 0, **state: int | str) -> dict[str, Rows]:
@@ -181,7 +186,7 @@ def _map(data, at):
             cell,
             *_outline(table, x, y, pointed, [3, 2]),
             *_outline(table, x, y, chosen, [1, 0]),
-            _legend_title(),
+            _legend_title(data),
         ),
         theme.Source(
             f"{model.address}effects.json",
@@ -198,14 +203,14 @@ def _map(data, at):
         condition=list(data.lines)[-1],
         points="heads",
         model=model.address,
-        names=MEASURES,
+        names=measures(data),
         counted_from=received.COUNTED_FROM,
     )
 
 
-def _legend_title():
+def _legend_title(data):
     """What the colour says, as a text: the title of a legend cannot follow the switch."""
-    said, bar, above = choices.chosen("measure", MEASURES), f"{GRADIENT} + 12", theme.ABOVE
+    said, bar, above = choices.chosen("measure", measures(data)), f"{GRADIENT} + 12", theme.ABOVE
     beside = "width > 400"  # else there is room above its bar only
     return theme.written(
         said,
@@ -250,18 +255,18 @@ def alt(data: Panels, panel: int = 0, **state: int | str) -> str:
     at = choices.values(controls(data), state)
     if panel > 0:
         return received.alt(**_panel(data, panel, at), reduction=at["reduction"])
-    model = data.places[0].model
+    model, colour = data.places[0].model, measures(data)[at["measure"]]
     known = _known(data, at)
     which = "mean over the current tokens after it"
     if at["reduction"] == "last":
         which = "last current token"
     what = f"{model.layers} layers by {model.heads} heads of {model.name}"
     if not known:
-        return f"Heat map of {what}: {MEASURES[at['measure']]}, {which}; nothing is known."
+        return f"Heat map of {what}: {colour}, {which}; nothing is known."
     top = max(known, key=lambda row: row[at["measure"]])
     values = [row[at["measure"]] for row in known]
     return (
-        f"Heat map of {what}: {MEASURES[at['measure']]}, {which}. It goes from "
+        f"Heat map of {what}: {colour}, {which}. It goes from "
         f"{min(values):.2f} to {max(values):.2f}, the largest in layer "
         f"{top['layer'] + received.COUNTED_FROM}, head {top['head'] + received.COUNTED_FROM}; "
         f"the median is {np.median(values):.2f}. The head that is shown below: layer "
@@ -280,12 +285,14 @@ def seen(data: Panels, **state: int | str) -> str:
     at = choices.values(controls(data), state)
     known = _known(data, at)
     if not known:
-        return f"What {received.named(data)} change is known of no head."
+        change = received.number_of(data, "change", "changes")
+        return f"What {received.named(data)} {change} is known of no head."
     top = max(known, key=lambda row: row[at["measure"]])
     middle = float(np.median([row[at["measure"]] for row in known]))
     chosen = [row for row in known if (row["layer"], row["head"]) == (at["layer"], at["head"])]
     value = percent if at["measure"] == "taken" else number
-    what = f"{received.named(data)} take" if at["measure"] == "taken" else "the rest moves"
+    take = received.number_of(data, "take", "takes")
+    what = f"{received.named(data)} {take}" if at["measure"] == "taken" else "the rest moves"
     said = f"{what[0].upper()}{what[1:]} most in {_called(top)}: {value(top[at['measure']])}"
     if len(known) > 1:
         said += f"; in half of the {len(known)} heads, {value(middle)} or less"

@@ -1,4 +1,4 @@
-"""How deep a filler's effect goes: one head of several layers, without a filler and with it."""
+"""How deep the effect of an addition goes: one head of several layers, without it and with it."""
 
 from report.figures.parts import choices, one_row, received
 from report.figures.parts.received import Panels
@@ -12,12 +12,21 @@ def title(data: Panels) -> str:
 
 def caption(data: Panels) -> str:
     without, with_it = data.lines.values()
+    if data.adds:
+        cut, them = received.number_of(data, "are", "is"), received.number_of(data, "them", "it")
+        compared = (
+            f"“{without}” is the prompt as it is, “{with_it}” the one with {received.named(data)}, "
+            f"which {cut} cut out here, so that both lines are over the same tokens; positions are "
+            f"those of the prompt without {them}."
+        )
+    else:
+        compared = (
+            f"“{without}” and “{with_it}” are two prompts; both lines are over the tokens that "
+            "both have, at the positions of the first."
+        )
     return (
-        f"“{without}” is the prompt as it is, “{with_it}” the one with "
-        f"{received.named(data)}, which are cut out here, so that both lines are over the same "
-        "tokens; positions are those of the prompt without them. Heads of the same number in "
-        f"different layers have nothing in common but their number.{received.bands(data)}\n"
-        f"{received.explained(data)}"
+        f"{compared} Heads of the same number in different layers have nothing in common but their "
+        f"number.{received.bands(data)}\n{received.explained(data)}"
     )
 
 

@@ -1,4 +1,4 @@
-"""What a filler changes about the attention that a head gives: without it, with it, and where."""
+"""What an addition to the prompt changes about a head's attention: without it, with it, where."""
 
 import altair
 
@@ -18,17 +18,23 @@ def left_out(data: Panels) -> str:
 
 
 def caption(data: Panels) -> str:
-    rules = ", between dashed rules," if data.rules else ""
     count = len(data.places)
     first, last = f"First {count} panels", f"Last {count}"
     if count == 1:
         first, last = "First panel", "Second"
-    return (
-        f"{first}: what is added is cut out, so that both lines are over the same tokens; "
-        f"positions are those of the prompt without it. {last}: all positions of the prompt with "
-        f"it; the grey part{rules} is what was added. "
-        f"The colours are those of the study.{received.bands(data)}\n{received.explained(data)}"
-    )
+    if data.adds:
+        rules = ", between dashed rules," if data.rules else ""
+        panels = (
+            f"{first}: what is added is cut out, so that both lines are over the same tokens; "
+            f"positions are those of the prompt without it. {last}: all positions of the prompt "
+            f"with it; the grey part{rules} is what was added."
+        )
+    else:
+        panels = (
+            f"{first}: the tokens that both prompts have, at the positions of the first one. "
+            f"{last}: all positions of the second prompt."
+        )
+    return f"{panels}{received.bands(data)}\n{received.explained(data)}"
 
 
 def controls(data: Panels) -> list[choices.Switch]:
@@ -51,11 +57,11 @@ def panels(data: Panels) -> list[str]:
 
 def legends(data: Panels) -> list[list[dict[str, str]]]:
     top, bottom = _lines(data, cut=True), _lines(data, cut=False)
-    return [received.legend(top), received.legend(bottom, data.filler)]
+    return [received.legend(top), received.legend(bottom, data.label if data.adds else "")]
 
 
 def _lines(data, cut):
-    """The lines of a row: both conditions on top, below the one with the filler, in blue."""
+    """The lines of a row: both conditions on top, below the last one, in blue."""
     both = received.styled(data, received.BLUE, received.RED)
     if cut:
         return both
@@ -76,7 +82,8 @@ def chart(data: Panels, panel: int = 0, **state: str) -> altair.LayerChart:
     return received_chart.chart(
         **_panel(data, panel),
         controls=choices.at_state(controls(data), state),
-        span=received_chart.Span(data.filler, data.rules),
+        noun=data.noun,
+        span=received_chart.Span(data.label, data.rules),
     )
 
 
@@ -91,6 +98,8 @@ def alt(data: Panels, panel: int = 0, **state: str) -> str:
 def seen(data: Panels, **state: str) -> str:
     """What the other tokens keep, and whether the highest point lies in what is added."""
     at = choices.values(controls(data), state)
+    if not data.adds:
+        return received.seen_kept(data, **at)
     total, within = len(data.places), 0
     for number, place in enumerate(data.places, total):
         known = [row for row in rows(data, number, **at)["lines"] if row["mean"] is not None]

@@ -18,8 +18,6 @@ def title(data: SweepData) -> str:
 
 
 def left_out(data: SweepData) -> str:
-    if reason := over_models.left_out(data):
-        return reason
     return "" if len(data.compared) > 1 else "It compares models that are not of one training."
 
 
@@ -28,7 +26,7 @@ def caption(data: SweepData) -> str:
         "A point is a head. At each layer the heads are sorted by their value, and a line joins "
         "the values of one rank, which colour tells: a line is no head. The highest head of a "
         "layer has its number at it. All panels have the same scale, so that models "
-        "can be compared; they differ in more than size, as the text says."
+        "can be compared; they may differ in more than size."
     )
 
 

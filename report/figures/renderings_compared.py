@@ -280,7 +280,6 @@ figure = Figure(
     use=use,
     controls=controls,
     seen=seen,
-    left_out=target_classes.left_out,
     aspect=1.25,
     phone_aspect=1.45,
     panels=panels,

@@ -173,7 +173,6 @@ figure = Figure(
     use=use,
     controls=controls,
     seen=seen,
-    left_out=target_classes.left_out,
     aspect=1.0,
     phone_aspect=0.8,  # high, for the legend of all classes in the empty triangle
     paints_pixels=True,

@@ -1,8 +1,8 @@
 """What articles may say about their numbers: for each kind of article, the names its templates use.
 
-A kind is a module of this folder with `context(data)`, a dict of name to object; the other modules
-are parts of these. What a sentence quotes is computed here from the datasets, never typed into a
-template.
+A kind is a module of this folder with `context(data)`, a dict of name to object, and `NAMES`, which
+says of each name what class its object is of; the other modules are parts of these. What a sentence
+quotes is computed here from the datasets, never typed into a template.
 """
 
 from importlib import import_module
@@ -14,3 +14,11 @@ def of(data) -> dict[str, object]:
     data: what was measured, see `report.datasets.read.study`; its `kind` names the module
     """
     return import_module(f"report.findings.{data.kind}").context(data)
+
+
+def names(kind: str) -> dict[str, type | None]:
+    """What the template of an article of a kind may use: name -> class; None if it may be several.
+
+    It is known before anything is measured.
+    """
+    return import_module(f"report.findings.{kind}").NAMES

@@ -1,11 +1,13 @@
 """What an article about conditions may say: shares, changes and peaks, with their spread.
 
-Layers and heads count from 1 here, as in the filler study: in what templates ask for and in what
+Layers and heads count from 1 here: in what templates ask for and in what
 they are told. The datasets count from 0.
 """
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -50,8 +52,8 @@ class Findings(EffectFindings, LineFindings):
     """Numbers of a study of conditions, computed from its datasets when they are asked for.
 
     model: index in the front matter's order, from 0; layer, head: from 1
-    condition: name of one that adds a segment; rows: "mean" over the current tokens after it, or
-        the "last" one
+    condition: name of one that adds a segment, default: the first of them
+    rows: "mean" over the current tokens after it, or the "last" one
     """
 
     # --- Which panels there are
@@ -64,11 +66,22 @@ class Findings(EffectFindings, LineFindings):
         """Why the others were not measured: clauses, "tiny has 4 heads, so there is no head 8"."""
         return list(dict.fromkeys(filter(None, (self._lacking(*place) for place in places))))
 
-    def panels(self, places: list[Place], lines: dict[str, str], **options) -> received.Panels:
+    @property
+    def compared(self) -> list[str]:
+        """Names of the first condition and of the first that adds a segment to it."""
+        return [self.data.models[0].conditions[0].name, self.chosen(None)]
+
+    def panels(
+        self, places: list[Place], lines: dict[str, str] | Sequence[str], **options: Any
+    ) -> received.Panels:
         """What a grid of lines shows, for those places that were measured.
 
-        lines: dict of condition to its label; options: see `report.figures.parts.received.panels`
+        lines: names of conditions, or a dict of name to label
+        options: see `report.figures.parts.received.panels`
+        raises: ReportError if there is no condition of that name
         """
+        for name in lines:
+            self.data.models[0].condition(name)
         return received.panels(self.data.models, self.there(places), lines, **options)
 
     def _lacking(self, model, layer, head):
@@ -110,12 +123,12 @@ class Findings(EffectFindings, LineFindings):
         said = "".join(text.tokens[place] for place in text.new[:tokens])
         return said + "…" * (len(text.new) > tokens)
 
-    def slashes(self, condition: str = "filler") -> int:
+    def slashes(self, condition: str | None = None) -> int:
         """How many slashes a condition adds; 0 if it adds anything else than one line of slashes.
 
         A token may hold several slashes.
         """
-        text = self.data.models[0].condition(condition)
+        text = self.data.models[0].condition(self.chosen(condition))
         said = "".join(text.tokens[place] for place in text.new).removesuffix("↵")
         return len(said) if said == "/" * len(said) else 0
 
@@ -194,12 +207,12 @@ class Findings(EffectFindings, LineFindings):
                 level.append(place)
         return Against(more, inner, level)
 
-    def even(self, model: int, condition: str = "filler") -> float:
+    def even(self, model: int, condition: str | None = None) -> float:
         """The share that even attention would give to what a condition adds.
 
         A mean over the current tokens after it and over prompts, if no window hides anything.
         """
-        text = self.data.models[model].condition(condition)
+        text = self.data.models[model].condition(self.chosen(condition))
         prompts_ending = -np.diff([*text.counts.tolist(), 0])  # at each position
         shares = len(text.new) / np.arange(text.new.stop + 1, len(text.counts) + 1)
         means = np.cumsum(shares) / np.arange(1, len(shares) + 1)
@@ -241,7 +254,12 @@ class Findings(EffectFindings, LineFindings):
 
         place: (model, layer, head)
         """
-        known = [each for each in conditions if each in ("none", *self.added)]
+        names = [text.name for text in self.data.models[0].conditions]
+        known = [each for each in conditions if each in names]
         if not self.there([place]):
             return known[0]
         return max(known, key=lambda condition: self.peak(*place, condition).value)
+
+
+NAMES = {"data": ConditionsData, "find": Findings, "prompts": None}
+"""Name in templates -> class of what it stands for; None: several, or a plain value."""

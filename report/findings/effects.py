@@ -35,8 +35,8 @@ class EffectFindings:
     model: index in the front matter's order, from 0; layer, head: from 1
     measure: lambda (what the old tokens keep), taken (1 minus lambda), total_variation or
         affine_error
-    condition: name of one that adds a segment; rows: "mean" over the current tokens after it, or
-        the "last" one
+    condition: name of one that adds a segment, default: the first of them
+    rows: "mean" over the current tokens after it, or the "last" one
     """
 
     def __init__(self, data: ConditionsData) -> None:
@@ -53,7 +53,7 @@ class EffectFindings:
         layer: int,
         head: int,
         measure: str,
-        condition: str = "filler",
+        condition: str | None = None,
         rows: str = "mean",
     ) -> Value:
         """A measure of one head."""
@@ -62,21 +62,21 @@ class EffectFindings:
         return self._value(effects, at, layer, measure, condition, rows)
 
     def layer(
-        self, model: int, layer: int, measure: str, condition: str = "filler", rows: str = "mean"
+        self, model: int, layer: int, measure: str, condition: str | None = None, rows: str = "mean"
     ) -> Value:
         """A measure of a layer: the mean over its heads, with its error over prompts."""
         effects = self.data.models[model].layer_effects
         return self._value(effects, True, layer, measure, condition, rows)
 
     def layers(
-        self, model: int, measure: str, condition: str = "filler", rows: str = "mean"
+        self, model: int, measure: str, condition: str | None = None, rows: str = "mean"
     ) -> list[Value]:
         """The same of every layer measured."""
         number = self.data.models[model].layers
         return [self.layer(model, n + FIRST, measure, condition, rows) for n in range(number)]
 
     def heads(
-        self, model: int, layer: int, measure: str, condition: str = "filler", rows: str = "mean"
+        self, model: int, layer: int, measure: str, condition: str | None = None, rows: str = "mean"
     ) -> list[tuple[Value, int]]:
         """(`Value`, head) of every head of a layer, sorted by value."""
         number = self.data.models[model].heads
@@ -86,7 +86,7 @@ class EffectFindings:
         ]
         return sorted(found, key=lambda pair: pair[0].value)
 
-    def most(self, measure: str, condition: str = "filler") -> tuple[Value, int, int]:
+    def most(self, measure: str, condition: str | None = None) -> tuple[Value, int, int]:
         """The largest value of any head of any model: (`Value`, model, layer)."""
         found = [
             (self.heads(model, layer + FIRST, measure, condition)[-1][0], model, layer + FIRST)
@@ -95,7 +95,17 @@ class EffectFindings:
         ]
         return max(found, key=lambda each: each[0].value)
 
+    def chosen(self, condition: str | None) -> str:
+        """The condition of that name, or the first one that adds a segment.
+
+        raises: ReportError if none does
+        """
+        if condition is None and not self.added:
+            raise ReportError("no condition of this study adds a segment to the prompt.")
+        return condition or self.added[0]
+
     def _value(self, effects, at, layer, measure, condition, rows):
+        condition = self.chosen(condition)
         column = "lambda" if measure == "taken" else measure
         if column not in MEASURES:
             raise ReportError(f"unknown measure {measure!r}; known: taken, {', '.join(MEASURES)}.")

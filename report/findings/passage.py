@@ -251,3 +251,13 @@ class Findings(UpdateFindings):
     def attention(self) -> dict[str, np.ndarray]:
         """What all heads attend to, as `report.findings.attention.summary` gives it."""
         return summary(self.data)
+
+
+NAMES = {
+    "data": PassageData,
+    "find": Findings,
+    **dict.fromkeys(("compared", "terms", "position")),
+}
+"""Name in templates -> class of what it stands for; None: several, or a plain value.
+
+Of several models, `data` is a `PassageModels`, and all but `compared` is missing."""

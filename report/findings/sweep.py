@@ -206,3 +206,7 @@ class Findings:
         steps = np.diff(values)
         at = int(np.argmax(steps))
         return Rise(*self.checkpoints[at : at + 2], values[at], values[at + 1])
+
+
+NAMES = {"data": SweepData, "find": Findings}
+"""Name in templates -> class of what it stands for; None: several, or a plain value."""

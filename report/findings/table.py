@@ -259,3 +259,11 @@ class TableFindings(RepetitionFindings):
     @property
     def _none(self):
         return np.zeros((self.data.layers, self.data.heads), bool)
+
+
+NAMES = {
+    "data": TableData,
+    "find": TableFindings,
+    **dict.fromkeys(("CLASS", "terms", "position")),
+}
+"""Name in templates -> class of what it stands for; None: several, or a plain value."""

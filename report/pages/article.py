@@ -14,7 +14,7 @@ from report.figures.build.per_model import per_model, reach
 from report.figures.parts import choices, score_terms
 from report.figures.parts.figure import Data
 from report.pages.glossary import term
-from report.pages.placed import PlacedFigure, controls_for, drawn
+from report.pages.placed import PlacedFigure, controls_for, drawn, sentences_name
 from report.pages.templates import environment
 from report.study.front_matter import FIGURE
 from report.study.study import Study
@@ -85,6 +85,8 @@ class ArticleFigures:
                 "key."
             )
         figure = figure_for(name, data, self.own)
+        if reason := defaults.other_kind(figure, type(data)):
+            raise ReportError(f"figure {name!r} cannot be placed here: {reason}")
         reason = figure.left_out(data)
         if reason:
             raise ReportError(
@@ -198,6 +200,7 @@ class ArticleFigures:
             "use": figure.use(data),
             "opens_at": choices.said(controls),
             "seen": figure.seen(data, **placed.state),
+            "sentences": sentences_name(placed.name) if placed.sentences else "",
             "columns": figure.columns(data),
             "files": f"{ROOT}figures/{study.name}/",
             "datasets": f"{ROOT}datasets/{study.name}/{data.address}",

@@ -1,16 +1,20 @@
 """A figure at its place in an article: its charts at a state, and the files that they need."""
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from report.figures import Figure
-from report.figures.build import defaults
+from report.figures.build import defaults, fields
 from report.figures.build.per_model import PARAM as MODEL
 from report.figures.build.per_model import controls_of, fits, names
 from report.figures.parts import choices, grid
 from report.figures.parts.choices import Control, State, Switch
 from report.figures.parts.figure import Data, Spec
+
+MOST_SENTENCES = 256
+"""A figure with more states has one sentence only, of the state in which it opens."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +39,41 @@ class PlacedFigure:
         """The specification of its first panel."""
         return self.panels[0].spec
 
+    @functools.cached_property
+    def sentences(self) -> dict[str, list[str]]:
+        """What there is to see at each state, where a reader can choose among a few.
+
+        returns: "layer=3,head=0" -> [that in words, the sentence]; {} if there is nothing to
+            choose, more than `MOST_SENTENCES`, or nothing is said
+        """
+        figure, data = self.figure, self.data
+        shown = names(figure.one_model, data) if figure.one_model else [None]
+        fixed = [{MODEL: name} if name else {} for name in shown]
+        controls = [controls_for(figure, data, each) for each in fixed]
+        free = [[one for one in some if one.param != MODEL] for some in controls]
+        number = sum(map(defaults.number_of_states, free))
+        if not 1 < number <= MOST_SENTENCES or not figure.seen(data, **self.state):
+            return {}
+        states = [
+            (some, each | state)
+            for some, each, known in zip(controls, fixed, free, strict=True)
+            for state in defaults.states(known)
+        ]
+        return {
+            ",".join(f"{name}={value}" for name, value in state.items()): [
+                choices.said(choices.at_state(some, state)),
+                figure.seen(data, **state),
+            ]
+            for some, state in states
+        }
+
     def written_rows(self, panel: "Panel") -> Iterator[tuple[str, dict[str, Any]]]:
         """The files of rows that a panel needs besides its specification.
 
         There are none where its rows lie in datasets of the site.
 
         returns: iterator of (name of the file, table/1 dataset)
+        raises: ReportError if the chart reads a field that the rows of a state do not have
         """
         place = panel.spec["usermeta"]["report"]["data"]["url"].rpartition(f"/{panel.name}/")[2]
         if not _is_written(panel):
@@ -53,6 +86,7 @@ class PlacedFigure:
         ]
         for state in defaults.states(controls):
             rows = self.figure.rows(self.data, **fixed, **state)
+            fields.check(self.figure.name, panel.spec, rows)
             yield place.format(**state), defaults.dataset(rows)
 
 
@@ -79,6 +113,11 @@ class Panel:
         for name, value in self.state.items():
             address = address.replace(f"{{{name}}}", str(value))
         return address
+
+
+def sentences_name(key: str) -> str:
+    """Name of the file with the sentences of a figure; key: what the article calls it."""
+    return f"{key}.seen.json"
 
 
 def controls_for(figure: Figure, data: Data, state: State) -> list[Control | Switch]:
@@ -109,7 +148,7 @@ def _panels(key, figure, data, controls):
     state = {control.param: control.value for control in controls}
     boxes = figure.boxes(data)
     if not figure.panels:
-        spec = _spec(figure.chart(data, **state))
+        spec = defaults.as_spec(figure, figure.chart(data, **state))
         return [Panel(key, "", state, spec, figure.alt(data, **state), boxes[0], [])]
     titles = figure.panels(data)
     return [
@@ -117,7 +156,7 @@ def _panels(key, figure, data, controls):
             f"{key}-{number + 1}",
             choices.filled(title, controls),
             state | {"panel": number},
-            _spec(figure.chart(data, **state, panel=number)),
+            defaults.as_spec(figure, figure.chart(data, **state, panel=number)),
             figure.alt(data, **state, panel=number),
             box,
             legend,
@@ -139,15 +178,13 @@ def _of_each_model(key, figure, data, panel):
     for name in files:
         wanted = panel.state | {MODEL: name}
         state = fits(controls_of(figure.one_model, data, name), wanted)
-        spec = panel.spec if name == shown else _spec(figure.chart(data, **state))
+        spec = panel.spec
+        if name != shown:
+            spec = defaults.as_spec(figure, figure.chart(data, **state))
         spec["usermeta"]["report"]["models"] = files
         alt = panel.alt if name == shown else figure.alt(data, **state)
         panels[name] = replace(panel, name=f"{key}-{name}", state=state, spec=spec, alt=alt)
     return panels
-
-
-def _spec(chart):
-    return chart if isinstance(chart, dict) else chart.to_dict()
 
 
 def _is_written(panel):

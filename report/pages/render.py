@@ -26,6 +26,7 @@ from report.pages import filters
 from report.pages.article import ArticleFigures, figure_for
 from report.pages.embed import write_embed_pages
 from report.pages.page import Page
+from report.pages.placed import sentences_name
 from report.pages.provenance import NAME, provenance
 from report.pages.templates import environment
 from report.study.study import Study
@@ -68,7 +69,7 @@ def render_article(
 
 
 def _write_figures(folder, article):
-    """Write specifications, rows and pictures of every figure of an article."""
+    """Write specifications, rows, sentences and pictures of every figure of an article."""
     for placed in article.placed:
         for panel in [*placed.panels, *placed.variants]:
             files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
@@ -76,6 +77,8 @@ def _write_figures(folder, article):
             files.write_text(folder / f"{panel.name}.vega.json", compiled)
             for name, rows in placed.written_rows(panel):
                 store.write(files.inside(folder, f"{defaults.ROWS}/{panel.name}/{name}"), rows)
+        if placed.sentences:
+            files.write_text(folder / sentences_name(placed.name), store.dumps(placed.sentences))
         for panel in placed.panels:
             write_pictures(folder / panel.name, placed.figure, panel, placed.data)
 
@@ -89,6 +92,7 @@ def _remove_undrawn(folder, article, covers):
     panels = [panel.name for panel in drawn]
     variants = [panel.name for placed in article.placed for panel in placed.variants]
     specs = {f"{name}{end}" for name in panels + variants for end in (".json", ".vega.json")}
+    specs |= {sentences_name(placed.name) for placed in article.placed if placed.sentences}
     files.remove_others(folder.glob("*.json"), specs)
     pictures = {name for panel in drawn for name in picture_names(panel)}
     files.remove_others(folder.glob("*.svg"), pictures | set(covers))

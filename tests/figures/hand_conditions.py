@@ -21,6 +21,8 @@ STEP = 0.00002
 MERGED = 8
 """A position without filler that has no counterpart with it."""
 NAMES = {"none": "None", "filler": "Mless", "sentence": "Random sentence"}
+WORDS = {"added": "Meaningless tokens", "noun": "filler"}
+"""What an article calls what conditions add."""
 TEXTS = [" lamp", ",", " <b>bold</b>", "\\n", " “", "Ann & Bo", "U+202E", "{x}"]
 
 
@@ -144,10 +146,11 @@ def panels(found, figure):
     two = [(0, 1, 2), (0, 3, 4), (0, 1, 1)]
     if figure == "filler_against":
         named = {"filler": "Meaningless tokens", "sentence": "Random sentence"}
-        return received.panels(found.models, [(0, 1, 1), (len(found.models) - 1, 2, 3)], named)
+        places = [(0, 1, 1), (len(found.models) - 1, 2, 3)]
+        return received.panels(found.models, places, named, **WORDS)
     if figure == "filler_layers":
         named = {"none": "None", "filler": "Mless"}
-        return received.panels(found.models, [(0, layer, 3) for layer in (1, 2, 3)], named)
+        return received.panels(found.models, [(0, layer, 3) for layer in (1, 2, 3)], named, **WORDS)
     if figure == "filler_effect":
-        return received.panels(found.models, [(0, 2, 3)], lines("none", "filler"))
-    return received.panels(found.models, two, lines("none", "filler"), rules=True)
+        return received.panels(found.models, [(0, 2, 3)], lines("none", "filler"), **WORDS)
+    return received.panels(found.models, two, lines("none", "filler"), rules=True, **WORDS)

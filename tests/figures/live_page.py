@@ -13,6 +13,7 @@ from report.figures.build import vega
 from report.pages.article import ArticleFigures
 from report.pages.assets import write_assets
 from report.pages.embed import write_embed_pages
+from report.pages.placed import sentences_name
 from report.pages.policy import policy
 from report.pages.templates import environment
 from tests.figures import hand_conditions
@@ -100,6 +101,9 @@ def write_models(site, data):
 def _write(site, article, body):
     folder = site / "figures" / "hand"
     for placed in article.placed:
+        if placed.sentences:
+            name = sentences_name(placed.name)
+            files.write_text(folder / name, store.dumps(placed.sentences))
         for panel in (*placed.panels, *placed.variants):
             files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
             compiled = store.dumps(vega.vega(panel.spec))

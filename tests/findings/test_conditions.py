@@ -311,5 +311,5 @@ def test_slashes_are_counted_and_not_the_end_of_their_line(data):
         tokens[text.new[-1]] = "/↵" if expected else "a"
         other = SimpleNamespace(tokens=tokens, new=text.new)
         model = SimpleNamespace(condition=lambda name, other=other: other)
-        found = Findings(SimpleNamespace(models=[model])).slashes()
+        found = Findings(SimpleNamespace(models=[model])).slashes("filler")
         assert found == max(0, expected - 2)

@@ -5,9 +5,12 @@ written into files beside its specification, and the page takes it from there.
 """
 
 import functools
+import inspect
 import itertools
 import math
+import re
 import traceback
+import typing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +19,10 @@ import altair
 import numpy as np
 
 from report.errors import ReportError
+from report.figures.build.fields import check_values
 from report.figures.parts import choices, grid, theme
 from report.figures.parts.figure import Data, Figure, Rows, Spec
+from report.text import nearest
 
 ASPECT = 1.6
 PHONE_ASPECT = 1.05
@@ -33,11 +38,14 @@ TOKENS = ("token", "largest_target")
 DIGITS = 6
 """Significant digits of a number that is published."""
 
-BLAMED = (
-    *("chart", "rows", "title", "caption", "use", "controls", "seen", "alt", "left_out"),
-    *("panels", "columns", "legends", "boxes"),
-)
+TEXTS = ("title", "caption", "use", "seen", "alt", "left_out")
+"""Functions of a figure's file that give a text."""
+
+BLAMED = ("chart", "rows", "controls", "panels", "columns", "legends", "boxes", *TEXTS)
 """Functions of a figure's file whose mistakes are told with the file and the line."""
+
+NO_NUMBER = re.compile(r"(?<![\w“‘\"'/.-])(?:nan|inf)(?![\w”’\"'/.-])")
+"""How Python writes what is not finite; words in quotation marks are not numbers."""
 
 
 def completed(figure: Figure, path: Path) -> Figure:
@@ -64,12 +72,46 @@ def completed(figure: Figure, path: Path) -> Figure:
         phone_aspect=phone_aspect,
         columns=columns,
         boxes=figure.boxes or boxes,
+        of=figure.of or _annotated(figure.chart),
+        left_out=lambda data: other_kind(whole, type(data)) or figure.left_out(data),
         chart=lambda data, **state: _chart(whole, figure.chart, data, state),
         rows=lambda data, **state: _rows(whole, figure.rows, data, state),
     )
     calls = {name: call for name, call in vars(whole).items() if name in BLAMED and call}
-    whole = replace(whole, **{name: _blamed(path, call) for name, call in calls.items()})
+    texts = {name: _checked_text(path, name, calls[name]) for name in TEXTS if name in calls}
+    whole = replace(whole, **{n: _blamed(path, call) for n, call in (calls | texts).items()})
     return whole
+
+
+CALLED = {
+    "passage": "a passage",
+    "table": "a table",
+    "sweep": "a sweep",
+    "conditions": "conditions",
+    "panels": "panels of conditions, as in `data=find.panels(heads, lines)`",
+}
+"""Kind of data -> what messages call it."""
+
+
+def other_kind(figure: Figure, data: type) -> str:
+    """Why a figure cannot be drawn of data of a class, one sentence; "" if nothing is known."""
+    kind = getattr(data, "kind", None)
+    fits = (issubclass(data, known) or kind == known.kind for known in figure.of)
+    if kind is None or not figure.of or any(fits):
+        return ""
+    wanted = " or ".join(dict.fromkeys(CALLED[known.kind] for known in figure.of))
+    return f"It is drawn of {wanted}, and is given {CALLED[kind].partition(',')[0]}."
+
+
+def _annotated(chart):
+    """The classes of data that the first argument of a function is annotated with."""
+    try:
+        first = next(iter(inspect.signature(chart).parameters), None)
+        hint = typing.get_type_hints(chart).get(first)
+    except (NameError, TypeError):  # an annotation of a name that is not there
+        return ()
+    classes = typing.get_args(hint) or [hint]
+    return tuple(part for part in classes if isinstance(part, type) and hasattr(part, "kind"))
 
 
 def check_drawable(figure: Figure, data: Data) -> None:
@@ -79,6 +121,20 @@ def check_drawable(figure: Figure, data: Data) -> None:
     """
     if reason := figure.left_out(data):
         raise ReportError(f"{figure.name} cannot be drawn: {reason}")
+
+
+def as_spec(figure: Figure, chart: altair.TopLevelMixin | Spec) -> Spec:
+    """What a figure's `chart` gives as a Vega-Lite specification.
+
+    raises: ReportError if it is not valid
+    """
+    if isinstance(chart, dict):
+        return chart
+    try:
+        return chart.to_dict()
+    except (altair.utils.schemapi.SchemaValidationError, TypeError, ValueError) as error:
+        said = " ".join(str(error).split())
+        raise ReportError(f"figure {figure.name!r}: its chart is not valid: {said}") from error
 
 
 def place_of_rows(spec: Spec) -> str:
@@ -91,12 +147,7 @@ def states(controls: list[choices.Control | choices.Switch]) -> list[choices.Sta
 
     raises: ReportError if there are more than `MOST_STATES`
     """
-    reach = [
-        list(control.options)
-        if isinstance(control, choices.Switch)
-        else range(control.minimum, control.maximum + 1)
-        for control in controls
-    ]
+    reach = [_values_of(control) for control in controls]
     count = math.prod(map(len, reach))
     if count > MOST_STATES:
         raise ReportError(
@@ -105,6 +156,17 @@ def states(controls: list[choices.Control | choices.Switch]) -> list[choices.Sta
         )
     params = [control.param for control in controls]
     return [dict(zip(params, values, strict=True)) for values in itertools.product(*reach)]
+
+
+def number_of_states(controls: list[choices.Control | choices.Switch]) -> int:
+    """How many states controls can be at."""
+    return math.prod(len(_values_of(control)) for control in controls)
+
+
+def _values_of(control):
+    if isinstance(control, choices.Switch):
+        return list(control.options)
+    return range(control.minimum, control.maximum + 1)
 
 
 def dataset(rows: dict[str, Rows]) -> dict[str, Any]:
@@ -136,8 +198,13 @@ def _chart(figure, draw, data, state):
     """What a figure's own `chart` gives, framed and with the figure's name in it."""
     check_drawable(figure, data)
     chart = draw(data, **state)
-    if not isinstance(chart, altair.TopLevelMixin):
+    if isinstance(chart, dict):
         return chart
+    if not isinstance(chart, altair.TopLevelMixin):
+        raise ReportError(
+            f"figure {figure.name!r}: `chart` gives {type(chart).__name__}; it must give an Altair "
+            "chart."
+        )
     if not isinstance(chart.usermeta, dict):  # it has not the common look yet
         chart = _framed(figure, chart, data, state)
     report = chart.usermeta["report"]
@@ -160,8 +227,14 @@ def _framed(figure, chart, data, state):
 def _rows(figure, give, data, state):
     check_drawable(figure, data)
     rows = give(data, **state)
-    if not isinstance(rows, list):
+    if isinstance(rows, dict):
         return rows
+    if not isinstance(rows, list):
+        raise ReportError(
+            f"figure {figure.name!r}: `rows` gives {type(rows).__name__}; it must give a list of "
+            "dicts, one a row."
+        )
+    check_values(figure.name, rows)
     return {ROWS: [_row(data, row) for row in rows]}
 
 
@@ -178,9 +251,7 @@ def _value(value):
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool):
         return int(value)
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
-    return value
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def _alt(figure, data, state):
@@ -201,7 +272,37 @@ def _blamed(path, call):
             line = line_of(error, path)
             if line is None:
                 raise
-            raise ReportError(f"{path}, line {line}: {type(error).__name__}: {error}") from error
+            hint = _there(error, arguments) if isinstance(error, AttributeError) else ""
+            said = f"{type(error).__name__}: {error}{hint}"
+            raise ReportError(f"{path}, line {line}: {said}") from error
+
+    return run
+
+
+def _there(error, arguments):
+    """What data have instead of the name that was asked for; "" if it was asked of other things."""
+    if not any(error.obj is given for given in arguments):
+        return ""
+    names = [name for name in dir(error.obj) if not name.startswith("_")]
+    near = nearest(error.name, names)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    return f"{hint} There are: {', '.join(names)}."
+
+
+def _checked_text(path, name, call):
+    """A function of a figure's file that must give a text, without numbers that are not finite."""
+
+    @functools.wraps(call, updated=())
+    def run(*arguments, **state):
+        text = call(*arguments, **state)
+        if not isinstance(text, str):
+            said = type(text).__name__
+            raise ReportError(f"{path}: `{name}` gives {said}; it must give a text.")
+        if bad := NO_NUMBER.search(text):
+            raise ReportError(
+                f"{path}: `{name}` says {bad[0]!r}, which is no number a reader can use: {text!r}"
+            )
+        return text
 
     return run
 

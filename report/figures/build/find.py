@@ -25,6 +25,13 @@ FUNCTIONS = (
 """Fields of a `Figure` that a plain module sets by a function of that name."""
 
 
+PARTS = (*FUNCTIONS, *(name.upper() for name in CONSTANTS))
+"""Names in a file that make its figure."""
+
+LIKE = 0.75
+"""How similar a name must be to one of these to be a misspelling of it, from 0 to 1."""
+
+
 def figure_named(name: str, own: Path | None = None) -> Figure:
     """A figure by its name, with everything that its file leaves out.
 
@@ -103,9 +110,38 @@ def _of_functions(module: ModuleType, path: Path) -> Figure:
     for part in ("chart", "rows"):
         if not callable(names.get(part)):
             raise _incomplete(path, f"no function `{part}`")
+    _check_names(names, path)
     constants = {name: names[name.upper()] for name in CONSTANTS if name.upper() in names}
     functions = {name: names[name] for name in FUNCTIONS if name in names}
     return Figure(shows=module.__doc__ or "", **constants | functions)
+
+
+def _check_names(names, path):
+    """Stop where a file gives what looks like a part of a figure, and would be passed over.
+
+    names: of the module, each with its value; helpers and imports may be called anything else
+    """
+    for name in FUNCTIONS:
+        constant = name.upper()
+        if name not in names and constant in names and name not in CONSTANTS:
+            raise _misnamed(path, constant, name)
+        if name in names and not callable(names[name]):
+            raise ReportError(f"{path}: `{name}` must be a function, `def {name}(data): …`.")
+    here = names["__name__"]
+    for name, value in names.items():
+        imported = isinstance(value, ModuleType) or getattr(value, "__module__", here) != here
+        if imported or name.startswith("_") or name in PARTS:
+            continue
+        for near in nearest(name, PARTS, similarity=LIKE) or nearest(name.upper(), PARTS, 1, 1):
+            if near not in names:
+                raise _misnamed(path, name, near)
+
+
+def _misnamed(path, name, near):
+    return ReportError(
+        f"{path}: `{name}` is no part of a figure; did you mean `{near}`? Call it `_{name}` if it "
+        "is a helper."
+    )
 
 
 def _incomplete(path, lacks):

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from report.datasets.read.passage import PassageData, PassageModels
 from report.errors import ReportError
+from report.figures.build import defaults
 from report.figures.parts import choices, grid
 from report.figures.parts.figure import Figure
 
@@ -134,7 +135,7 @@ def _caption(figure, data):
 def _chart(figure, data, model, state):
     """The specification of one model, as dict; its addresses begin with the model's."""
     shown = data.by_name[model]
-    spec = figure.chart(shown, **state).to_dict()
+    spec = defaults.as_spec(figure, figure.chart(shown, **state))
     report = spec["usermeta"]["report"]
     source = report["data"]
     source["url"] = shown.address + source["url"]

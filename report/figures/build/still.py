@@ -7,10 +7,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Protocol
 
-import altair as alt
 import vl_convert
 
 from report.datasets.store import dumps
+from report.figures.build import defaults, fields, vega
 from report.figures.parts.figure import Data, Figure, Spec
 from report.figures.parts.grid import Box
 from report.figures.parts.theme import INK
@@ -43,9 +43,11 @@ def specification(
     dark: for a dark page; phone: for a narrow one
     state: values of the figure's controls, and `panel` of one of several
     empty: the specification at that state without data, where it was built already
+    raises: ReportError if the chart reads a field that its rows do not have
     """
-    spec = copy.deepcopy(empty or figure.chart(data, **state).to_dict())
+    spec = copy.deepcopy(empty or defaults.as_spec(figure, figure.chart(data, **state)))
     rows = figure.rows(data, **state, **({"dark": dark} if figure.paints_pixels else {}))
+    fields.check(figure.name, spec, rows)
     spec["datasets"] = spec.get("datasets", {}) | rows
     box = figure.boxes(data)[state.get("panel", 0)]
     spec["width"], spec["height"] = (phone and box.phone_size) or box.size
@@ -117,9 +119,10 @@ def drawn(spec: Spec) -> str:
     """A filled specification as SVG text: the same bytes for the same data.
 
     Coordinates are cut to 0.1 pixel.
+
+    raises: ReportError if Vega cannot draw it
     """
-    version = "_".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-    text = NOISE.sub("", vl_convert.vegalite_to_svg(spec, vl_version=version))
+    text = NOISE.sub("", vega.converted(vl_convert.vegalite_to_svg, spec))
     return DECIMALS.sub(lambda match: match[1] or match[0], _renumbered(text))
 
 

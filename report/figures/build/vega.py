@@ -4,10 +4,13 @@ So a reader need not fetch the compiler, a third of the chart library, nor wait 
 """
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import altair as alt
 import vl_convert
 
+from report.errors import ReportError
 from report.figures.parts.figure import Spec
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
@@ -19,12 +22,32 @@ def vega(spec: Spec) -> Spec:
 
     Vega-Lite can draw no canvas, only the picture at a `url`. Here the field that a mark takes its
     `url` from becomes its `image`, which may be a canvas.
+
+    raises: ReportError as `converted`
     """
-    compiled = vl_convert.vegalite_to_vega(spec, vl_version=VEGA_LITE)
+    compiled = converted(vl_convert.vegalite_to_vega, spec)
     _feed_images(compiled)
     _trust(compiled)
     _compute_once(compiled)
     return compiled
+
+
+def converted(convert: Callable, spec: Spec) -> Any:
+    """What a function of vl-convert makes of a specification.
+
+    raises: ReportError with the figure's name if Vega cannot draw it: a param is unknown, say
+    """
+    try:
+        return convert(spec, vl_version=VEGA_LITE)
+    except ValueError as error:
+        name = spec["usermeta"]["report"]["figure"]
+        said = FIRST_ERROR.search(str(error)) or FIRST_LINE.search(str(error))
+        raise ReportError(f"figure {name!r}: its chart cannot be drawn: {said[0]}.") from error
+
+
+FIRST_LINE = re.compile(".*")
+FIRST_ERROR = re.compile(r"(?m)(?<=Error: ).*$")
+"""What Vega says before it lists its own code."""
 
 
 def _feed_images(group):

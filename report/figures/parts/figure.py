@@ -73,7 +73,11 @@ class Figure:
     """What a reader may change: sliders and switches."""
 
     seen: Callable[..., str] = _no_text
-    """`seen(data, **state)`: what there is to see, one or two sentences for all readers."""
+    """`seen(data, **state)`: what there is to see, one or two sentences for all readers.
+
+    They follow the controls. A figure that has too many states (`report.pages.placed`) has them of
+    the one in which it opens, and they go when another is chosen.
+    """
 
     alt: Callable[..., str] | None = None
     """`alt(data, **state)`: what is drawn, for those who do not see it.
@@ -116,6 +120,12 @@ class Figure:
     """For each row of a grid what its lines are.
 
     An entry has label, mark ("line", "dash", "dots" or "span"), light and dark (colours).
+    """
+
+    of: tuple[type, ...] = ()
+    """Classes of the data that it can be drawn of, see `Data`; (): of any.
+
+    Default: as `chart` annotates its `data`. Of other data it says so, before a model is measured.
     """
 
     one_model: "Figure | None" = None

@@ -51,6 +51,7 @@ def figure(shows: str, measure: Measure) -> Figure:
     """The figure of one measure."""
     return Figure(
         shows=shows,
+        of=(PassageData,),
         title=lambda data: measure.title,
         caption=lambda data: _caption(data, measure),
         use=use,

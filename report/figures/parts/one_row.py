@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+import altair
+
 from report.figures.parts import choices, received, received_chart
 from report.figures.parts.figure import Figure
 from report.figures.parts.received import Panels, Style
@@ -15,25 +17,27 @@ def figure(
     *,
     styles: tuple[Style, ...],
     cut: bool,
-    span: str = "",
+    shaded: bool = False,
 ) -> Figure:
     """The figure whose words are given.
 
     styles: of the line of each condition
     cut: whether what the second condition adds is left out, so that both are over the same tokens
-    span: name of the positions that the conditions add, which are shaded where all conditions add
-        the same ones; "": nothing is shaded
+    shaded: whether the positions that the conditions add are, where all add the same ones
     """
 
     def of_panel(data, number):
         lines = received.styled(data, *styles)
         return {"place": data.places[number], "lines": lines, "cut": cut}
 
-    def chart(data, panel=0, **state):
+    def chart(data: Panels, panel: int = 0, **state: str) -> altair.LayerChart:
         place = data.places[panel]
-        shaded = received_chart.Span(span) if span and same_positions(data, [place]) else None
+        span = None
+        if shaded and same_positions(data, [place]):
+            span = received_chart.Span(data.noun.capitalize())
+        drawn = of_panel(data, panel)
         at = choices.at_state(controls(data), state)
-        return received_chart.chart(**of_panel(data, panel), controls=at, span=shaded)
+        return received_chart.chart(**drawn, controls=at, noun=data.noun, span=span)
 
     def rows(data, panel=0, **state):
         at = choices.values(controls(data), state)
@@ -47,8 +51,9 @@ def figure(
         return [received.reduction_control()]
 
     def legends(data):
-        shaded = span if same_positions(data, data.places) else ""
-        return [received.legend(received.styled(data, *styles), shaded)]
+        here = shaded and same_positions(data, data.places)
+        span = data.noun.capitalize() if here else ""
+        return [received.legend(received.styled(data, *styles), span)]
 
     return Figure(
         shows=shows,

@@ -8,7 +8,6 @@ import numpy as np
 
 from report.datasets.read.sweep import ModelHabits, SweepData
 from report.figures.parts import theme
-from report.figures.parts.figure import Data
 
 HABITS = {
     "first_token": "the first token",
@@ -39,17 +38,8 @@ ROWS = "rows/all.json"
 """Address of the rows of a figure whose controls choose among them in the page."""
 
 
-def left_out(data: Data) -> str:
-    """Why a figure of a sweep cannot be drawn, one sentence; "" if it can."""
-    if data.kind != "sweep":
-        return "It compares models that were measured for a sweep."
-    return ""
-
-
-def no_training(data: Data) -> str:
+def no_training(data: SweepData) -> str:
     """Why a figure over training steps cannot be drawn, one sentence; "" if it can."""
-    if reason := left_out(data):
-        return reason
     if not data.training:
         return "It needs checkpoints of one training that say after how many steps each was saved."
     return ""

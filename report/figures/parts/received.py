@@ -1,7 +1,7 @@
 """Average attention weight by position, under several conditions: the panels of such a figure,
 their numbers and the words that they share. `received_chart` draws a panel.
 
-These stand in one file because each of the four figures of a filler takes all of them.
+These stand in one file because each of the four figures of conditions takes all of them.
 
 Readers and articles count layers and heads from 1. Data, addresses and the values of controls hold
 indices from 0. `panels` converts.
@@ -32,7 +32,7 @@ REDUCTIONS = {"mean": "all that see the position", "last": "the last one only"}
 """Current tokens that a weight is the average over -> what the reader reads."""
 
 SPAN = ("#dde0e6", "#3a404d")
-"""Grey behind the filler, on light and on dark."""
+"""Grey behind what a condition adds, on light and on dark."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,11 @@ class Panels:
     """One a column."""
     lines: dict[str, str]
     """Name of a condition -> what the legend calls it; where two are compared, both."""
-    filler: str
-    """Name of the segment that the prompt has under the last of these conditions only."""
+    added: str
+    """What the article calls the segment that the last of these conditions adds to the prompt: a
+    phrase in the plural, "Meaningless tokens". "": by the condition's label."""
+    noun: str
+    """What such a segment is: "filler"."""
     rules: bool
     """Whether dashed rules stand at both ends of that segment."""
 
@@ -103,18 +106,32 @@ class Panels:
     address = ""
     """Folder of the datasets below those of the article: each model has one of its own there."""
 
+    @property
+    def label(self) -> str:
+        """What legends call what the last condition adds."""
+        last = list(self.lines)[-1]
+        return self.added or self.places[0].model.condition(last).label
+
+    @property
+    def adds(self) -> bool:
+        """Whether the last condition adds a segment to the prompt, in every panel."""
+        last = list(self.lines)[-1]
+        return all(place.model.condition(last).new for place in self.places)
+
 
 def panels(
     models: Sequence[ModelConditions],
     places: Iterable[tuple[int, int, int]],
-    lines: dict[str, str],
-    filler: str = "Meaningless tokens",
+    lines: dict[str, str] | Sequence[str],
+    added: str = "",
+    noun: str = "addition",
     rules: bool = False,
 ) -> Panels:
     """The panels of heads that are counted from 1.
 
     places: of each, the model's index in `models`, from 0, and layer and head from 1
-    lines, filler, rules: see `Panels`
+    lines: names of the conditions, with the labels of the study, or a dict of name to label
+    added, noun, rules: see `Panels`
     raises: ReportError if a model is missing, a layer or head is not counted from 1, or there are
         more places than fit side by side
     """
@@ -135,7 +152,10 @@ def panels(
             f"{len(heads)} places are named; give 1 to {max(ASPECTS)} of them, each a (model, "
             "layer, head), and place another figure for more."
         )
-    return Panels(tuple(heads), dict(lines), filler, rules)
+    if not isinstance(lines, dict):
+        labels = {text.name: text.label for text in models[0].conditions}
+        lines = {name: labels.get(name, name) for name in lines}
+    return Panels(tuple(heads), dict(lines), added, noun, rules)
 
 
 def left_out(data: Panels, lines: int) -> str:
@@ -143,8 +163,6 @@ def left_out(data: Panels, lines: int) -> str:
 
     lines: how many conditions are compared
     """
-    if not isinstance(data, Panels):
-        return "It shows heads under several conditions, so it must be given panels of them."
     if len(data.lines) != lines:
         named = ", ".join(data.lines) or "none"
         return f"It compares {lines} conditions, but is given {len(data.lines)}: {named}."
@@ -193,21 +211,26 @@ def reduction_control(**options: str) -> choices.Switch:
     return choices.Switch("reduction", "Current tokens", REDUCTIONS | options, "mean")
 
 
-def legend(lines: Iterable[Line], filler: str = "") -> list[dict[str, str]]:
+def legend(lines: Iterable[Line], span: str = "") -> list[dict[str, str]]:
     """The entries of a row's legend: its lines, and the shaded span if it has a name."""
     entries = [
         {"label": line.label, "mark": line.style.mark}
         | {"light": line.style.light, "dark": line.style.dark}
         for line in lines
     ]
-    if filler:
-        entries.append({"label": filler, "mark": "span", "light": SPAN[0], "dark": SPAN[1]})
+    if span:
+        entries.append({"label": span, "mark": "span", "light": SPAN[0], "dark": SPAN[1]})
     return entries
 
 
 def named(data: Panels) -> str:
-    """The filler's name within a sentence."""
-    return lower(data.filler)
+    """What the last condition adds, within a sentence: words of the article, or a label quoted."""
+    return lower(data.added) if data.added else f"“{data.label}”"
+
+
+def number_of(data: Panels, plural: str, singular: str) -> str:
+    """The word that agrees with `named`."""
+    return plural if data.added else singular
 
 
 def lower(label: str) -> str:

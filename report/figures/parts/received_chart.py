@@ -29,6 +29,7 @@ def chart(
     controls: Iterable[choices.Control | choices.Switch],
     *,
     cut: bool,
+    noun: str,
     span: Span | None = None,
     follows: bool = False,
 ) -> altair.LayerChart:
@@ -36,6 +37,7 @@ def chart(
 
     controls: at the state shown
     cut: whether positions are those of the first condition, so that what others add is left out
+    noun: what the last condition adds is, see `received.Panels`
     span: drawn unless it is cut out
     follows: whether layer and head are those of the controls, and not those of the place
     """
@@ -70,6 +72,7 @@ def chart(
         params=marking.marked(mark),
         lines=[{"condition": line.condition, "label": line.label} for line in lines],
         cut=cut,
+        noun=noun,
         points="positions",
         model=address,
         **(

@@ -4,7 +4,6 @@
 
 from report.datasets.formats.token_classes import CLASSES
 from report.datasets.read.table import TableData
-from report.figures.parts.figure import Data
 from report.figures.parts.theme import FIRST, INK
 
 SEEN = {
@@ -35,13 +34,6 @@ ROLES = {
     "added": SEEN["anything else"],
 }
 """What a token is in the table -> (shape, colour on light, colour on dark)."""
-
-
-def left_out(data: Data) -> str:
-    """Why figures of classes cannot be drawn, in one sentence; "" if they can."""
-    if data.kind == "table":
-        return ""
-    return "It shows how a table is read, so it must be given what was measured of one."
 
 
 def present(data: TableData) -> dict[str, str]:

@@ -81,7 +81,11 @@ def _ends(table, field, lines):
         .transform_aggregate(end="mean(value)", groupby=["term"])
         .transform_calculate(line=f"{{{said}}}[datum.term]")
         .transform_window(
-            above="lag(end)", top="lag(end, 2)", sort=[altair.SortField("end", "descending")]
+            [
+                altair.WindowFieldDef(op="lag", field="end", param=steps, **{"as": name})
+                for steps, name in ((1, "above"), (2, "top"))
+            ],
+            sort=[altair.SortField("end", "descending")],
         )
     )
     here, above, top = (f"scale('y', datum.{name})" for name in ("end", "above", "top"))

@@ -9,8 +9,8 @@ const digits = (step) => Math.ceil(-Math.log10(step) - 1e-9);
 const sum = (one, other) => (one === null || other === null ? null : one + other);
 
 // texts: conditions.json; lines: [{condition, label}]; cut: whether positions are those of the
-// first condition, so that what others add is left out
-export function received(file, texts, reduction, { lines, cut }) {
+// first condition, so that what others add is left out; noun: what it is that the last one adds
+export function received(file, texts, reduction, { lines, cut, noun }) {
   const shown = lines.map(({ condition, label }) => {
     const text = texts.conditions.find((each) => each.name === condition);
     const { mean, standard_error } = file.conditions[condition][reduction];
@@ -27,14 +27,14 @@ export function received(file, texts, reduction, { lines, cut }) {
     datasets: { lines: shown.flatMap(({ rows }) => rows) },
     points: {
       positions: Math.max(...shown.map(({ rows }) => rows.length)),
-      tell: (position) => told(position, shown, texts, cut, digits(file.step)),
+      tell: (position) => told(position, shown, texts, { cut, noun }, digits(file.step)),
       mark: (position) => marked(position, shown.at(-1).text, cut),
     },
   };
 }
 
 // The tooltip of a position: its token in the first prompt, and the weight in each condition.
-function told(position, shown, texts, cut, decimals) {
+function told(position, shown, texts, { cut, noun }, decimals) {
   const here = shown.filter(({ rows }) => rows[position]?.mean != null);
   if (!here.length) return null;
   const tokens = here.map(({ text, places }) => text.tokens[places[position]]);
@@ -52,7 +52,7 @@ function told(position, shown, texts, cut, decimals) {
   if (texts.prompts > 1) lines["±"] = `one standard error, ${count(text.counts[places[position]])}`;
   const added = shown.at(-1).text.segments.find(({ name }) => name === shown.at(-1).text.added);
   if (!cut && added) {
-    lines["in the filler"] = position >= added.first && position <= added.last ? "yes" : "no";
+    lines[`in the ${noun}`] = position >= added.first && position <= added.last ? "yes" : "no";
   }
   return lines;
 }

@@ -10,6 +10,7 @@ import {
   param, shownValue, showValue, valueOf, watchInputs, watchPointing, watchSettling,
 } from "./controls.js";
 import { fitSliders, freeSliders } from "./models.js";
+import { tellSeen } from "./sentence.js";
 
 export const figures = new Map(); // <figure> element -> Figure, of this page
 
@@ -39,6 +40,13 @@ export class Figure {
   get state() {
     const chosen = this.inputs.filter((input) => input.type === "range" || input.checked);
     return Object.fromEntries(chosen.map((input) => [param(input), valueOf(input)]));
+  }
+
+  // The state in which the page came.
+  get opening() {
+    const chosen = this.inputs.filter((input) => input.type === "range" || input.defaultChecked);
+    const value = (input) => (input.type === "range" ? Number(input.defaultValue) : input.value);
+    return Object.fromEntries(chosen.map((input) => [param(input), value(input)]));
   }
 
   // All that the figure's address says.
@@ -144,6 +152,7 @@ export class Figure {
       if (!this.charts.every((chart) => chart.view)) return;
       this.succeed();
       this.shows = state;
+      tellSeen(this, state);
       this.element.dispatchEvent(new Event("figureshown"));
     } catch (error) {
       this.fail(error);

@@ -1,7 +1,5 @@
 """What a figure's file may leave out, and what is said of mistakes in it."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -70,7 +68,7 @@ def test_too_many_states_are_refused():
 def test_rows_are_published_as_plain_numbers_and_text(data):
     numbers = [
         {"value": np.float64(1 / 3), "token": np.int64(1), "yes": True},
-        {"value": math.nan, "token": 2, "name": "<b>"},
+        {"value": None, "token": 2, "name": "<b>"},
     ]
     rows = defaults._row(data, numbers[0]), defaults._row(data, numbers[1])
     assert rows[0] == {"value": 0.333333, "token": 1, "yes": 1, "token_text": data.tokens[1].label}

@@ -220,7 +220,8 @@ def test_a_heat_map_is_of_one_model_and_of_what_was_added(conditions):
 
 
 def test_needs_panels(conditions):
-    assert "must be given panels" in filler_lines.left_out(conditions)
+    said = figure_named("filler_lines").left_out(conditions)
+    assert said.startswith("It is drawn of panels of conditions, as in `data=find.panels(")
 
 
 def test_the_name_of_a_narrow_span_is_broken_at_a_space():

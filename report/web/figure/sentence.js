@@ -1,0 +1,33 @@
+// The sentence below a figure, which says what there is to see: it follows the controls. The build
+// computes it for every state, {"layer=3,head=0": [that in words, the sentence]}; where these are
+// too many there is no such file, and the sentence of the opening state goes once it is not shown.
+
+import { loadJson } from "../data/loading.js";
+
+const key = (state) => Object.entries(state).map(([name, value]) => `${name}=${value}`).join(",");
+
+const first = new WeakMap(); // place of a sentence -> its nodes, as the page came
+
+// Says what is to be seen at a state.
+export async function tellSeen(figure, state) {
+  const place = figure.element.querySelector(".live-figure__seen");
+  if (!place) return;
+  if (!first.has(place)) first.set(place, [...place.childNodes]);
+  const wanted = key(state);
+  const opens = wanted === key(figure.opening);
+  const nodes = opens ? first.get(place) : await told(figure.element.dataset.seen, wanted);
+  if (key(figure.shows) !== wanted) return; // another state is shown by now
+  place.hidden = !nodes;
+  if (nodes) place.replaceChildren(...nodes);
+}
+
+async function told(address, wanted) {
+  if (!address) return null;
+  const sentences = await loadJson(new URL(address, location.href).href).catch(() => ({}));
+  if (!sentences[wanted]) return null;
+  const [words, sentence] = sentences[wanted];
+  const at = document.createElement("span");
+  at.className = "live-figure__opens";
+  at.textContent = `As shown (${words}):`;
+  return [at, ` ${sentence}`];
+}

@@ -1,0 +1,43 @@
+"""What is said of a figure is said of the state that it shows."""
+
+import re
+
+from report.figures.build.find import figure_named
+from tests.figures.live_page import ORDER, go_live, until
+from tests.figures.tools import set_to
+
+NUMBER = ORDER.index("update_magnitude") + 1
+SEEN = f"#fig-{NUMBER} .live-figure__seen"
+BREAKDOWN = ORDER.index("attention_breakdown") + 1
+
+
+def test_the_sentence_below_a_figure_follows_its_controls(page, address, data):
+    figure = figure_named("update_magnitude")
+    page.goto(address)
+    opened = page.inner_text(SEEN)
+    state = {control.param: control.value for control in figure.controls(data)}
+    assert opened == f"As it opens (layer {state['layer']}): {figure.seen(data, **state)}"
+    for layer in (0, 2):
+        set_to(page, NUMBER, layer=layer)
+        said = f"As shown (layer {layer}): {figure.seen(data, layer=layer)}"
+        until(page, f"document.querySelector('{SEEN}').innerText === {said!r}")
+    set_to(page, NUMBER, **state)
+    until(page, f"document.querySelector('{SEEN}').innerText === {opened!r}")
+
+
+def test_an_address_that_names_a_state_brings_its_sentence(page, address, data):
+    figure = figure_named("update_magnitude")
+    page.goto(f"{address}#fig-{NUMBER}:layer=2")
+    go_live(page, NUMBER)
+    said = f"As shown (layer 2): {figure.seen(data, layer=2)}"
+    until(page, f"document.querySelector('{SEEN}').innerText === {said!r}")
+
+
+def test_a_sentence_of_another_state_goes_where_none_is_known(page, address):
+    page.route(re.compile(r"\.seen\.json$"), lambda route: route.fulfill(status=404))
+    page.expected = ("404",)  # the browser reports it
+    page.goto(address)
+    go_live(page, NUMBER)
+    assert page.locator(SEEN).is_visible()
+    set_to(page, NUMBER, layer=2)
+    page.locator(SEEN).wait_for(state="hidden")
