@@ -84,7 +84,7 @@ serve: export SITE_URL ?= http://127.0.0.1:$(PORT)/
 serve: site ## Build the site and show it on http://127.0.0.1:8000/ (PORT=)
 	$(BIN)/python -m report serve --port $(PORT)
 
-check: $(READY) ## Verify the built site: links, figures, datasets, no other host
+check: $(READY) ## Verify the built site: files, links, figures, datasets, no other host
 	$(BIN)/python -m report check
 
 # REMOTE: name of a git remote, an address, or a path; an address may hold a password, so make does

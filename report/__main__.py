@@ -162,7 +162,7 @@ def new(
 
 @app.command()
 def check(folder: SiteFolder = HERE / "site"):
-    """Verify a built site: links, anchors, pictures, figures, datasets, no other host."""
+    """Verify a built site: files, links, anchors, pictures, figures, datasets, no other host."""
     from report.site.check import check_site
 
     counts = check_site(folder)

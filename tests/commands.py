@@ -1,5 +1,6 @@
 """Runs the command line as a reader types it, and makes projects to run it in."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -52,6 +53,18 @@ def contents(folder):
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name != project.LOCK
     }
+
+
+def with_added(site, added):
+    """What a branch holds after a site was published: also what hosts look for, listed as the rest.
+
+    added: contents of what publishing adds, by path
+    """
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in added.items()}
+    found = contents(site)
+    lines = [*found["SHA256SUMS"].decode().splitlines(), *(f"{s}  {n}" for n, s in sums.items())]
+    listed = "".join(f"{line}\n" for line in sorted(lines, key=lambda line: line[66:]))
+    return found | added | {"SHA256SUMS": listed.encode()}
 
 
 def without_date(files):

@@ -21,7 +21,7 @@ from report.pages import lists
 from report.pages.article import ArticleFigures
 from report.pages.provenance import NAME
 from report.project import Project
-from report.site import check
+from report.site import check, specifications
 from report.study.study import read_study, study_names
 from tests.commands import ROOT, contents
 from tests.fuzz.profile import examples
@@ -202,7 +202,7 @@ def test_a_figure_changes_to_no_specification_elsewhere(tmp_path, name):
     spec = {"usermeta": {"report": {"models": {"a": name}}}}
     (tmp_path / "a.json").write_text(json.dumps(spec))
     with pytest.raises(ReportError, match="is no name of a file"):
-        check._specifications(tmp_path / "a.json")
+        specifications._of_all_models(tmp_path / "a.json")
 
 
 @pytest.mark.parametrize("name", [*OUTSIDE, "below/x.safetensors"])

@@ -78,5 +78,6 @@ def without_user(text: str) -> str:
 
 def built_for(folder: Path) -> str:
     """The address that a built site says it has, "" if it was built without one."""
-    found = CANONICAL.search((Path(folder) / "index.html").read_text("utf-8"))
+    # a page that is no text is for the check to name
+    found = CANONICAL.search((Path(folder) / "index.html").read_text("utf-8", "replace"))
     return unescape(found[1]) if found else ""

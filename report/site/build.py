@@ -1,4 +1,4 @@
-"""Markdown to site, by MkDocs or by Zensical."""
+"""Markdown to site, by MkDocs or by Zensical; then the policy of pages and the list of files."""
 
 import importlib.util
 import os
@@ -10,6 +10,7 @@ from pathlib import Path
 from report import files
 from report.errors import ReportError
 from report.site.protect import protect
+from report.site.sums import write_sums
 
 LEFT_OUT = "SITE_WITHOUT"
 """Variable of the environment that mkdocs.yml takes its `exclude_docs` from."""
@@ -35,7 +36,7 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
     config: the mkdocs.yml; folder: where the site goes; for Zensical, inside the folder of config
     without: names of articles that are left out, with their figures and datasets
     raises: ReportError with the builder's own messages if it fails, or if it is not installed; or
-        naming a page with an inline script that is not the theme's
+        naming a page with an inline script that is not the theme's, or what is no file
     """
     name, options = BUILDERS[builder]
     if importlib.util.find_spec(builder) is None:
@@ -58,6 +59,7 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
         if done.returncode:
             raise ReportError(f"{name} could not build the site: {_reason(done)}")
         protect(temporary)
+        write_sums(temporary)  # last, as it lists all the others
 
 
 def _reason(done):

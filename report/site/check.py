@@ -1,25 +1,29 @@
 """Verifies a built site as a reader's browser would meet it, without a browser.
 
-Every link, anchor, picture, figure and dataset must resolve inside the site. Every dataset must
-fit its schema and the hash in its manifest. No page may load anything from another host, and every
-page must have the policy that stops foreign scripts.
+Every file must be the one that the build listed. Every link, anchor, picture, figure and dataset
+must resolve inside the site, as must what style sheets and scripts load. Every dataset must fit its
+schema and the hash in its manifest. No page may load anything from another host, and every page
+must have the policy that stops foreign scripts.
 """
 
-import json
-import re
 from collections import Counter
-from html import unescape
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from report import files
 from report.datasets import store
 from report.datasets.verify.published import check_datasets
 from report.errors import ReportError
 from report.pages.provenance import NAME as PROVENANCE
+from report.site import sums
 from report.site.address import built_for
+from report.site.links import in_script, in_styles, is_foreign, leads_to
 from report.site.protect import problems as policy_problems
+from report.site.services import check_services
+from report.site.specifications import check_figure
 
 LOADED = {
     ("img", "src"),
@@ -39,11 +43,6 @@ NOT_FETCHED = {"canonical", "alternate", "prev", "next", "license", "author", "m
 NAMED = {"og:url", "og:image"}
 """<meta property=...> that holds an address."""
 
-LISTED = re.compile(r"<(?:loc|link|guid)>([^<]*)</|<atom:link href=\"([^\"]*)\"")
-"""Addresses in the site map and in the feed."""
-
-CSS_URL = re.compile(r"url\(\s*['\"]?([^'\")]+)['\"]?\s*\)|@import\s+['\"]([^'\"]+)")
-
 SHOWN = 12
 """Problems listed in the error message; the rest are counted."""
 
@@ -62,6 +61,8 @@ class _Page(HTMLParser):
         self.pictures_without_alt = 0
         self.styles = []
         """Style sheets in the page itself, and style attributes."""
+        self.problems = []
+        """What is wrong with its policy."""
         self._in_style = False
 
     def handle_starttag(self, tag, attributes):
@@ -76,7 +77,7 @@ class _Page(HTMLParser):
             if candidate.strip():
                 self.links.append((candidate.split()[0], True))
         if at.get("data-embed"):
-            self.links.append((at["data-embed"] + "#" + at.get("id", ""), False))
+            self.links.append((f"{at['data-embed']}#{at.get('id') or ''}", False))
         if "data-figure" in at:
             self._figure = at["data-figure"], at.get("data-datasets")
         if "data-spec" in at:
@@ -99,18 +100,19 @@ class _Page(HTMLParser):
 
 
 def check_site(folder: Path) -> dict[str, int]:
-    """Check every page and dataset below `folder`.
+    """Check every file, page and dataset of the site in `folder`.
 
     returns: how many were checked of pages, links, figures, pictures, datasets
-    raises: ReportError that lists what is wrong, page by page
+    raises: ReportError that lists what is wrong, file by file
     """
     folder = Path(folder)
     if not (folder / "index.html").is_file():
         raise ReportError(f"{folder}: no built site here (index.html missing); run `make site`.")
     require_files(folder)
-    pages = {path: _parse(path) for path in sorted(folder.rglob("*.html"))}
-    counts, problems = Counter(pages=len(pages)), []
-    site = built_for(folder)
+    problems = sums.problems(folder)
+    site = _address(folder, problems)
+    pages = _read_pages(folder, problems)
+    counts = Counter(pages=len(pages))
     for path, page in pages.items():
         where = path.relative_to(folder).as_posix()
         found = _check_links(path, page, pages, folder, counts, site) + _check_figures(
@@ -118,14 +120,18 @@ def check_site(folder: Path) -> dict[str, int]:
         )
         if page.pictures_without_alt:
             found.append(f"pictures without alt text: {page.pictures_without_alt}")
-        found += policy_problems(path.read_bytes().decode("utf-8"))
-        found += [f"loads {url} from another host" for url in _foreign_urls(*page.styles)]
+        found += page.problems
+        in_page = [link for text in page.styles for link in in_styles(text)]
+        found += _check_loaded(path, in_page, folder, site)
         problems += [f"{where}: {problem}" for problem in found]
-    problems += _check_styles(folder) + _check_lists(folder, site)
+    for pattern, links_in in (("*.css", in_styles), ("*.js", in_script)):
+        problems += _check_files(folder, pattern, links_in, site)
+    anchors = {path: page.anchors for path, page in pages.items()}
+    problems += check_services(folder, site, anchors)
     problems += check_datasets(folder, counts) + _check_provenance(folder)
     if problems:
         more = f" (and {len(problems) - SHOWN} more)" if len(problems) > SHOWN else ""
-        listed = "\n  ".join(problems[:SHOWN])
+        listed = "\n  ".join(map(_printable, problems[:SHOWN]))
         number = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise ReportError(f"{folder}: {number}{more}:\n  {listed}")
     return dict(counts)
@@ -152,27 +158,67 @@ def require_files(folder: Path) -> None:
         )
 
 
-def _parse(path):
-    page = _Page()
-    page.feed(path.read_text("utf-8"))
-    return page
+def _address(folder, problems):
+    """What the site was built for, "" if it does not say; what it says may be no address. (Without
+    an address, Zensical says "/".)"""
+    said = built_for(folder)
+    try:
+        urlsplit(said)
+        return said
+    except ValueError:
+        problems.append(f"index.html: {said} is not the address of a site")
+        return ""
+
+
+def _printable(problem):
+    """A problem in one line, whatever the names of files and the addresses in it hold."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in problem)
+
+
+def _read_pages(folder, problems):
+    """The pages of a site that can be read, by path; what stops the others joins `problems`."""
+    pages = {}
+    for path in sorted(folder.rglob("*.html")):
+        with _reading(path, folder, problems):
+            html = path.read_bytes().decode("utf-8")
+            page = _Page()
+            page.feed(html)
+            page.problems = policy_problems(html)
+            pages[path] = page
+    return pages
+
+
+@contextmanager
+def _reading(path: Path, folder: Path, problems: list[str]) -> Iterator[None]:
+    """Whatever stops the reading of a file is one of the problems, and not the end of the check."""
+    where = path.relative_to(folder).as_posix()
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        problems.append(f"{where}: is not UTF-8 text ({error.reason} at byte {error.start})")
+    except (OSError, ValueError, AssertionError) as error:  # an assertion of Python's HTMLParser
+        problems.append(f"{where}: cannot be read ({error})")
 
 
 def _check_links(path, page, pages, folder, counts, site):
     problems = []
-    for address, fetched in page.links:
-        if site and not fetched and address.startswith(site):  # as on the host it is built for
-            address = urlsplit(address)._replace(scheme="", netloc="").geturl()
-        parts = urlsplit(address)
+    for link, fetched in page.links:
+        try:
+            if site and not fetched and link.startswith(site):  # as on the host it is built for
+                link = urlsplit(link)._replace(scheme="", netloc="").geturl()
+            parts = urlsplit(link)
+        except ValueError:
+            problems.append(f"{link} is no address")
+            continue
         if parts.scheme in ("http", "https") or parts.netloc:
             if fetched:
-                problems.append(f"loads {address} from another host")
+                problems.append(f"loads {link} from another host")
             continue
         if parts.scheme:
             continue  # mailto:, data:, javascript: of the theme
-        target = _target(path, address, folder, urlsplit(site).path)
-        if target is None or not target.is_file():
-            problems.append(f"{address} leads nowhere")
+        target = leads_to(link, path, folder, urlsplit(site).path)
+        if target is None:
+            problems.append(f"{link} leads nowhere")
             continue
         counts["pictures" if target.suffix in (".svg", ".png") else "links"] += 1
         anchor = unquote(parts.fragment)
@@ -180,103 +226,40 @@ def _check_links(path, page, pages, folder, counts, site):
         anchors = {anchor, anchor.partition(":")[0]}  # "fn:1", or "fig-1:layer=2": a figure's state
         if is_page and not anchors & pages[target].anchors:
             missing = min(anchors, key=len)
-            problems.append(f"{address}: that page has no anchor #{missing}")
+            problems.append(f"{link}: that page has no anchor #{missing}")
     return problems
 
 
 def _check_figures(path, page, folder, counts):
     problems = []
-    for name, spec_address, datasets_address in page.figures:
-        try:
-            models = _specifications(_target(path, spec_address or "", folder))
-        except ReportError as error:
-            problems.append(f"figure {name}: {error}")
-            continue
-        if not models:
-            problems.append(f"figure {name}: no specification at {spec_address}")
-        for spec_path in models:
-            problems += _check_specification(path, name, spec_path, datasets_address, folder)
-        counts["figures"] += bool(models)
+    for name, specification, datasets in page.figures:
+        found = check_figure(path, specification or "", datasets or "", folder)
+        problems += [f"figure {name}: {problem}" for problem in found]
+        counts["figures"] += leads_to(specification or "", path, folder) is not None
     return problems
 
 
-def _specifications(path):
-    """The specification at a path, and those of other models that its figure can change to."""
-    if path is None or not path.is_file():
-        return []
-    try:
-        others = json.loads(path.read_text("utf-8"))["usermeta"]["report"].get("models", {})
-    except (ValueError, LookupError, TypeError, AttributeError):
-        others = {}  # it is broken, and will be said to be
-    names = [name for name in others.values() if name != path.name]
-    return [path, *(files.inside(path.parent, name) for name in names)]
-
-
-def _check_specification(path, name, spec_path, datasets_address, folder):
-    if not spec_path.is_file():
-        return [f"figure {name}: no specification {spec_path.name}"]
-    try:
-        spec = json.loads(spec_path.read_text("utf-8"))["usermeta"]["report"]
-        states = _extremes(spec["controls"])
-        urls = {spec["data"]["url"].format(**state) for state in states}
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        return [f"figure {name}: specification is broken ({error!r})"]
-    tokens = {spec["data"]["tokens"]} if spec["data"].get("tokens") else set()
-    needed = [*sorted(urls | tokens), _manifest(datasets_address, urls)]
-    found = []
-    for url in filter(None, needed):
-        data = _target(path, (datasets_address or "") + url, folder)
-        if data is None or not data.is_file():
-            found.append(f"figure {name}: no dataset at {url}")
-    return found
-
-
-def _manifest(address, urls):
-    """Address of the manifest of a figure's datasets; below an article's there is one a model."""
-    of_article = (address or "").rstrip("/").rpartition("/")[0].endswith("datasets")
-    below = [url for url in urls if not url.startswith("../")]  # others were written for the figure
-    if of_article and not below:
-        return None
-    return f"{min(below).partition('/')[0]}/manifest.json" if of_article else "manifest.json"
-
-
-def _extremes(controls):
-    """States with every slider at its first and at its last value."""
-    ends = ({}, {})
-    for control in controls:
-        first, last = control.get("minimum"), control.get("maximum")
-        if first is None:
-            first = last = control["value"]
-        ends[0][control["param"]], ends[1][control["param"]] = first, last
-    return ends
-
-
-def _check_lists(folder, site):
-    """What the site map and the feed list must be there, below the address of the site."""
+def _check_files(folder, pattern, links_in, site):
+    """What is wrong with what files load. links_in: finds the addresses in a text"""
     problems = []
-    for path in (folder / "sitemap.xml", folder / "feed.xml"):
-        text = path.read_text("utf-8") if path.is_file() else ""
-        for address in map(unescape, map("".join, LISTED.findall(text))):
-            inside = address.removeprefix(site) if site else address
-            target = _target(folder / "index.html", inside, folder)
-            if (site and not address.startswith(site)) or target is None or not target.is_file():
-                problems.append(f"{path.name}: {address} leads nowhere")
+    for path in sorted(folder.rglob(pattern)):
+        with _reading(path, folder, problems):
+            links = links_in(path.read_bytes().decode("utf-8"))
+            where = path.relative_to(folder).as_posix()
+            found = _check_loaded(path, links, folder, site)
+            problems += [f"{where}: {problem}" for problem in found]
     return problems
 
 
-def _check_styles(folder):
+def _check_loaded(path, links, folder, site):
+    """What is wrong with the addresses of what a browser loads for a file by itself."""
     problems = []
-    for path in sorted(folder.rglob("*.css")):
-        where = path.relative_to(folder).as_posix()
-        foreign = _foreign_urls(path.read_text("utf-8"))
-        problems += [f"{where}: loads {url} from another host" for url in foreign]
+    for link in links:
+        if is_foreign(link):
+            problems.append(f"loads {link} from another host")
+        elif leads_to(link, path, folder, urlsplit(site).path) is None:
+            problems.append(f"{link} leads nowhere")
     return problems
-
-
-def _foreign_urls(*styles):
-    """Addresses on other hosts that style sheets load."""
-    urls = ("".join(groups) for style in styles for groups in CSS_URL.findall(style))
-    return [url for url in urls if re.match(r"(https?:)?//", url)]
 
 
 def _check_provenance(folder):
@@ -290,31 +273,14 @@ def _check_provenance(folder):
         except ReportError as error:
             problems.append(str(error))
             continue
-        sums = {name: value for each in told for name, value in each["files"].items()}
-        sums |= {each["manifest"]: each["manifest_sha256"] for each in told}
-        for name, value in sums.items():
+        expected = {name: value for each in told for name, value in each["files"].items()}
+        expected |= {each["manifest"]: each["manifest_sha256"] for each in told}
+        for name, value in expected.items():
             file = files.inside(path.parent, name)  # the schema allows no other name
             if not file.is_file():
                 problems.append(f"{where}: tells of {name}, which is missing")
             elif files.sha256(file) != value:
                 problems.append(f"{where}: {name} is not the file that it tells of")
         there = {p.relative_to(path.parent).as_posix() for p in path.parent.glob("*/manifest.json")}
-        problems += [f"{where}: does not tell of {name}" for name in sorted(there - set(sums))]
+        problems += [f"{where}: does not tell of {name}" for name in sorted(there - set(expected))]
     return problems
-
-
-def _target(page, address, folder, root="/"):
-    """The file that an address on a page leads to, or None if it lies outside the site.
-
-    root: path of the site on its host, with slashes around it
-    """
-    root = root or "/"
-    here = root + page.relative_to(folder).as_posix()
-    path = unquote(urlsplit(urljoin(here, urlsplit(address)._replace(fragment="").geturl())).path)
-    if not path.startswith(unquote(root)) or "\0" in path:
-        return None
-    target = (folder / path.removeprefix(unquote(root))).resolve()
-    if not target.is_relative_to(folder.resolve()):
-        return None
-    target = folder / target.relative_to(folder.resolve())
-    return target / "index.html" if target.is_dir() else target

@@ -34,9 +34,10 @@ def protect(folder: Path) -> None:
 
     All pages share it, because instant navigation adds the head of the next page to that of the
     first, and a browser that sees two policies obeys both.
-    raises: ReportError if a page has an inline script that is not the theme's, or an unusual head
+    raises: ReportError if a page has an inline script that is not the theme's, or an unusual head,
+        or is not UTF-8 text
     """
-    read = {path: _read(path) for path in sorted(Path(folder).rglob("*.html"))}
+    read = {path: _read(path, folder) for path in sorted(Path(folder).rglob("*.html"))}
     pages = {path: parsed(html) for path, html in read.items()}
     pages = {path: page for path, page in pages.items() if page.policies != [policy()]}
     reference = pages.get(Path(folder) / REFERENCE)
@@ -91,9 +92,14 @@ def problems(html: str) -> list[str]:
     return found + [f"has code in {each}, which does not run" for each in page.attributes]
 
 
-def _read(path):
-    # as bytes: a browser reads a script's line ends as they are written here
-    return path.read_bytes().decode("utf-8")
+def _read(path, folder):
+    try:  # as bytes: a browser reads a script's line ends as they are written here
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        where = path.relative_to(folder).as_posix()
+        raise ReportError(
+            f"{where}: is not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8."
+        ) from error
 
 
 def _anywhere(script):

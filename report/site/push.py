@@ -14,8 +14,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from report.errors import ReportError, UsageError
+from report.site import sums
 from report.site.address import EXAMPLE, address, after_user, built_for, without_user
 from report.site.check import check_site
+from report.site.services import DOMAIN
 
 SETTINGS = {
     # Files as they are, whatever the user's own settings do with text, filters and hooks.
@@ -39,8 +41,6 @@ may name another repository, tree, index, namespace or store, as they do inside 
 UNKNOWN_AUTHOR = {"user.name": "report publish", "user.email": "publish@localhost"}
 
 WHO = ("AUTHOR", "COMMITTER")
-
-DOMAIN = re.compile(r"(?=.{4,253}$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+")
 
 TIMEOUT = 1800
 """Seconds a git command may take."""
@@ -189,27 +189,26 @@ class _Git:
         index = {"GIT_INDEX_FILE": f"{self.folder}/publish-index"}
         self("--work-tree", str(folder.resolve()), "add", "--all", "--force", ".", **index)
         # without it GitHub leaves out files whose names start with an underscore
-        self._add(".nojekyll", self._blob(""), index)
-        cname = self._cname(folder, domain, old)
-        if cname:
-            self._add("CNAME", cname, index)
+        added = {".nojekyll": b""}
+        domain = domain or self._domain(folder, old)
+        if domain:
+            added["CNAME"] = f"{domain}\n".encode()
+        # what is added here is listed as well, so that a clone of the branch passes the check
+        listed = sums.with_files((folder / sums.NAME).read_bytes(), added)
+        for name, content in {**added, sums.NAME: listed}.items():
+            self._add(name, content, index)
         return self("write-tree", **index)
 
-    def _cname(self, folder, domain, old):
-        """The file with the domain: a new one, or the one that the branch had."""
-        if domain:
-            return self._blob(f"{domain}\n")
-        if old and not (folder / "CNAME").exists():
-            found = self("ls-tree", old, "CNAME").split()
-            return found[2] if found else None
-        return None
+    def _domain(self, folder, old):
+        """The domain that the branch had, if the site does not bring one of its own; else ""."""
+        if old and not (folder / "CNAME").exists() and self("ls-tree", old, "CNAME"):
+            return self("cat-file", "blob", f"{old}:CNAME")
+        return ""
 
-    def _blob(self, text):
+    def _add(self, name, content, index):
         path = Path(self.folder) / "publish-blob"
-        path.write_text(text, "utf-8")
-        return self("hash-object", "-w", "--no-filters", str(path))
-
-    def _add(self, name, blob, index):
+        path.write_bytes(content)
+        blob = self("hash-object", "-w", "--no-filters", str(path))
         self("update-index", "--add", "--cacheinfo", f"100644,{blob},{name}", **index)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from report.pages.policy import NAME, policy
 from report.site.check import check_site
+from report.site.sums import write_sums
 from tests.cli.saying import assert_matches
 from tests.commands import ROOT, report
 
@@ -23,6 +24,7 @@ def site(tmp_path):
     folder.mkdir()
     (folder / "index.html").write_text(f"{HEAD}<title>Home</title>")
     (folder / "404.html").write_text(f"{HEAD}<title>Nothing here</title>")
+    write_sums(folder)
     return folder
 
 
@@ -38,6 +40,7 @@ def test_check_says_what_was_found_right_or_wrong(run, site):
     assert (done.code, check_site(site)) == (0, {"pages": 2})
     assert "all right (2 pages)" in done.said
     (site / "index.html").write_text(f"{HEAD}<a href='gone/'>x</a>")
+    write_sums(site)
     process = report("check", site)  # its list has a line for each problem
     assert process.returncode == 1
     assert "1 problem:\n  index.html: gone/ leads nowhere" in process.stderr

@@ -1,5 +1,6 @@
 """One site, built end to end as `make site` does, for all tests of this folder."""
 
+import functools
 import os
 import shutil
 from dataclasses import dataclass
@@ -9,11 +10,13 @@ import pytest
 from filelock import FileLock
 
 from report.models.find import names
+from report.site.build import build
 from report.study.study import read_studies
 from tests import violations
 from tests.commands import copy_project, report
 from tests.site import SITE
 from tests.site.independent import Independent
+from tests.site.unmeasured import write as write_unmeasured
 
 ARTICLE = "articles/attention-focus-plots/"
 
@@ -56,6 +59,21 @@ def built():
             assert done.returncode == 0, done.stderr
             said.write_text(done.stdout + done.stderr)
     return Built(project, said.read_text(), address)
+
+
+@pytest.fixture(scope="session")
+def unmeasured(tmp_path_factory):
+    """A function from the name of a builder to the folder of a small site with the real theme and
+    scripts, built once."""
+    project = write_unmeasured(tmp_path_factory.mktemp("unmeasured") / "project")
+
+    @functools.cache
+    def built_by(builder):
+        folder = project / f"site-{builder}"
+        build(project / "mkdocs.yml", folder, builder=builder)
+        return folder
+
+    return built_by
 
 
 @pytest.fixture(scope="session")

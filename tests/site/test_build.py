@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 import report.site.push as publishing
 from report.errors import ReportError, UsageError
 from report.pages.policy import NAME, policy
+from report.site.check import check_site
 from report.site.push import push
-from tests.commands import contents, report
+from report.site.sums import write_sums
+from tests.commands import contents, report, with_added
 
 ADDRESS = "https://you.github.io/repo/"
 PROTECTED = f'<meta charset="utf-8"><meta http-equiv="{NAME}" content="{policy()}">'
@@ -94,6 +97,7 @@ def written(folder, files):
         path.parent.mkdir(parents=True, exist_ok=True)
         whole = name.endswith(".html") and not text.startswith(PROTECTED)
         path.write_bytes(((PROTECTED if whole else "") + text).encode())
+    write_sums(folder)
     return folder
 
 
@@ -114,7 +118,7 @@ def log(bare, branch="gh-pages", what="%an <%ae> %s"):
 
 def test_the_branch_gets_the_site_byte_for_byte(site, project, bare):
     done = push(site, project)
-    assert arrived(bare) == contents(site) | {".nojekyll": b""}
+    assert arrived(bare) == with_added(site, {".nojekyll": b""})
     assert log(bare) == [f"Ann <ann@example.org> Publish {ADDRESS}"]
     assert (done.changed, done.commit) == (True, git(bare, "rev-parse", "gh-pages"))
     assert git(bare, "branch", "--format=%(refname:short)") == "gh-pages"
@@ -131,7 +135,7 @@ def test_a_second_time_only_a_change_is_a_commit_on_top(site, project, bare):
     assert third.changed
     assert git(bare, "rev-parse", "gh-pages^") == first.commit
     assert "a/index.html" not in arrived(bare)
-    assert arrived(bare) == contents(site) | {".nojekyll": b""}
+    assert arrived(bare) == with_added(site, {".nojekyll": b""})
 
 
 def test_fresh_leaves_one_commit(site, project, bare):
@@ -150,6 +154,7 @@ def test_nothing_of_the_project_is_touched(site, project):
     written(site, {"new.txt": "new"})
     push(site, project, fresh=True)
     (site / "new.txt").unlink()
+    written(site, {})
     assert contents(project) == before  # .git with index, objects and refs included
     assert set(git(project, "status", "--short", "-z").split("\0")) >= {"A  staged"}
 
@@ -164,7 +169,7 @@ def test_it_works_inside_a_hook_of_git(site, project, bare, monkeypatch):
     assert contents(project) == before
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
         monkeypatch.delenv(name)
-    assert arrived(bare) == contents(site) | {".nojekyll": b""}
+    assert arrived(bare) == with_added(site, {".nojekyll": b""})
 
 
 @pytest.mark.parametrize("named", ["path", "relative", "url"])
@@ -172,7 +177,7 @@ def test_a_remote_may_be_a_path_or_an_address_and_the_project_no_repository(tmp_
     folder = tmp_path / "elsewhere"
     site = written(folder / "site", FILES)
     push(site, folder, {"path": bare, "relative": "../remote.git", "url": bare.as_uri()}[named])
-    assert arrived(bare) == contents(site) | {".nojekyll": b""}
+    assert arrived(bare) == with_added(site, {".nojekyll": b""})
     assert log(bare) == [f"report publish <publish@localhost> Publish {ADDRESS}"]
 
 
@@ -234,6 +239,28 @@ def test_a_domain_is_written_and_stays_until_another_comes(project, bare):
     written(site, {"CNAME": "other.example.org"})
     push(site, project)
     assert arrived(bare)["CNAME"] == b"other.example.org"
+
+
+@pytest.mark.parametrize("old", [b"plots.example.org\n", b"plots.example.org"])
+def test_a_clone_of_the_branch_passes_the_check(project, bare, tmp_path, old):
+    """What publishing adds, for the host, is in the list that it pushes."""
+    files = {"index.html": '<link rel="canonical" href="https://plots.example.org/">'}
+    site = written(project / "site", files | {"CNAME": old.decode()})
+    push(site, project)
+    (site / "CNAME").unlink()  # it is kept
+    written(site, {"new.txt": "new"})
+    before = contents(site)
+    push(site, project)
+    assert contents(site) == before
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "-b", "gh-pages", str(bare), str(clone))
+    shutil.rmtree(clone / ".git")
+    assert check_site(clone) == {"pages": 1, "links": 1}
+    listed = [line.split("  ")[1] for line in (clone / "SHA256SUMS").read_text().splitlines()]
+    assert listed == [".nojekyll", "CNAME", "index.html", "new.txt"]
+    (clone / "CNAME").write_text("evil.example.org\n")
+    with pytest.raises(ReportError, match="CNAME: is not the file that was built"):
+        check_site(clone)
 
 
 @pytest.mark.parametrize("domain", ["https://example.org", "Example.org", "localhost", "a..b", "-"])

@@ -9,73 +9,21 @@ import sys
 import pytest
 
 from report import files as files_
-from report.datasets import store
 from report.errors import ReportError
-from report.figures.build.find import figure_named
-from report.figures.parts import choices
-from report.pages.policy import NAME, policy
+from report.pages.policy import NAME
+from report.site import check as check_module
 from report.site.check import check_site
 from tests.commands import ROOT
 from tests.datasets import measured
-from tests.datasets.read.test_conditions import written as conditions_written
 from tests.figures import hand_made
-
-DATASETS = "datasets/a/0123456789ab"
-CONDITIONS = "datasets/b/ba9876543210"
-POLICY = f'<meta http-equiv="{NAME}" content="{policy()}">'
-HOME = f"""<!doctype html>{POLICY}<title>Home</title>
-<link rel="canonical" href="https://example.org/"><link rel="stylesheet" href="assets/site.css">
-<a href="a/">article</a> <a href="a/#fig-1">figure</a> <a href="https://example.com/">elsewhere</a>
-<a href="mailto:ann@example.org">post</a> <a href="a/#fig-1:layer=1">state</a>"""
-ARTICLE = f"""<!doctype html>{POLICY}<title>Article</title><h2 id="method">Method</h2>
-<a href="#method">here</a> <a href="../">home</a>
-<figure id="fig-1" data-figure="attention_map" data-spec="../figures/a/attention_map.json"
-  data-datasets="../{DATASETS}/"><img src="../figures/a/map.svg#only-light" alt="A map"></figure>
-<script src="../assets/figures.js"></script>"""
-SEVERAL = f"""<!doctype html>{POLICY}<title>Several models</title>
-<figure id="fig-1" data-figure="filler_lines" data-datasets="../datasets/b/">
-<div data-spec="../figures/a/filler_lines-1.json"></div>
-<div data-spec="../figures/a/filler_lines-2.json"></div></figure>"""
-STYLE = "body { background: url('paper.svg') } @font-face { src: url(data:font/woff2;base64,AA) }"
+from tests.site import small_site
+from tests.site.small_site import ARTICLE, CONDITIONS, DATASETS, POLICY, checked
 
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """A small sound site: two pages, one figure, the datasets of two hand-made studies."""
-    site = tmp_path_factory.mktemp("site")
-    data = hand_made.study(site / DATASETS)
-    files = {
-        path.relative_to(data.path).as_posix(): {
-            "bytes": path.stat().st_size,
-            "sha256": files_.sha256(path),
-        }
-        for path in sorted(data.path.rglob("*.json"))
-        if path.name != "manifest.json"
-    }
-    store.write(data.path / "manifest.json", data.manifest | {"files": files})
-    conditions_written(site / CONDITIONS)
-    controls = figure_named("attention_map").controls(data)
-    about = {
-        "controls": choices.as_json(controls),
-        "data": {"url": "attention/{layer}/{head}.json"},
-    }
-    texts = {
-        "index.html": HOME,
-        "a/index.html": ARTICLE,
-        "several/index.html": SEVERAL,
-        "assets/site.css": STYLE,
-        "assets/figures.js": "",
-        "figures/a/map.svg": "<svg/>",
-        "figures/a/attention_map.json": json.dumps({"usermeta": {"report": about}}),
-    }
-    model = CONDITIONS.rpartition("/")[2]
-    for panel, head in ((1, 0), (2, 2)):
-        about = {"controls": [], "data": {"url": f"{model}/received/1/{head}.json"}}
-        about["data"]["tokens"] = f"{model}/conditions.json"
-        texts[f"figures/a/filler_lines-{panel}.json"] = json.dumps({"usermeta": {"report": about}})
-    for name, text in texts.items():
-        files_.write_text(site / name, text)
-    return site
+    """The small site as it should be."""
+    return small_site.write(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture
@@ -108,6 +56,10 @@ def replace(name, old, new):
 
 def add(name, html):
     return replace(name, "<title>", f"{html}<title>")
+
+
+def append(name, content):
+    return lambda site: (site / name).write_bytes((site / name).read_bytes() + content)
 
 
 def remove(name):
@@ -154,6 +106,7 @@ def shorten(table):
 
 FOREIGN = "https://fonts.example.org/x"
 SPEC = "figures/a/attention_map.json"
+COMPILED = "figures/a/attention_map.vega.json"
 DAMAGES = {
     "broken link": (
         replace("index.html", 'href="a/"', 'href="b/"'),
@@ -386,6 +339,115 @@ DAMAGES = {
         add("index.html", '<a href="java\nscript:alert(1)">x</a>'),
         r"index\.html: has code in href of <a>, which does not run",
     ),
+    "page that is not UTF-8": (
+        append("a/index.html", b"\xff"),
+        r"a/index\.html: is not UTF-8 text \(invalid start byte at byte \d+\)",
+    ),
+    "home page that is not UTF-8": (
+        append("index.html", b"\xff"),
+        r"index\.html: is not UTF-8 text",
+    ),
+    "style sheet that is not UTF-8": (
+        append("assets/site.css", b"\xff"),
+        r"assets/site\.css: is not UTF-8 text",
+    ),
+    "script that is not UTF-8": (
+        append("assets/loading.js", b"\xff"),
+        r"assets/loading\.js: is not UTF-8 text",
+    ),
+    "NUL in an address": (
+        replace("index.html", 'href="a/"', 'href="a%00/"'),
+        r"index\.html: a%00/ leads nowhere",
+    ),
+    "address of the site that is none": (
+        replace("index.html", 'href="https://example.org/"', 'href="https://[/"'),
+        r"index\.html: https://\[/ is not the address of a site",
+    ),
+    "NUL in a specification": (
+        replace(SPEC, "attention/{layer}", r"attention\u0000/{layer}"),
+        r"a/index\.html: figure attention_map: no dataset at attention\\x00/0/0\.json",
+    ),
+    "address that is too long for a path": (
+        replace("index.html", 'href="a/"', f'href="{"a" * 5000}"'),
+        r"index\.html: a{5000} leads nowhere",
+    ),
+    "address that is none": (
+        replace("index.html", 'href="a/"', 'href="//[a/"'),
+        r"index\.html: //\[a/ is no address",
+    ),
+    "missing import": (
+        remove("assets/loading.js"),
+        r"assets/figures\.js: \./loading\.js leads nowhere",
+    ),
+    "missing import that may wait": (
+        replace("assets/figures.js", 'import("./loading.js")', 'import("../gone.js")'),
+        r"assets/figures\.js: \.\./gone\.js leads nowhere",
+    ),
+    "missing file beside a script": (
+        replace("assets/figures.js", '"site.css"', '"tools.css"'),
+        r"assets/figures\.js: tools\.css leads nowhere",
+    ),
+    "missing picture of a style sheet": (
+        remove("assets/paper.svg"),
+        r"assets/site\.css: paper\.svg leads nowhere",
+    ),
+    "missing picture of a style": (
+        add("a/index.html", "<p style=\"background: url('gone.svg')\">x</p>"),
+        r"a/index\.html: gone\.svg leads nowhere",
+    ),
+    "specification that was not compiled": (
+        remove(COMPILED),
+        r"a/index\.html: figure attention_map: no specification attention_map\.vega\.json",
+    ),
+    "compiled specification that is no JSON": (
+        replace(COMPILED, "{", ""),
+        r"figure attention_map: specification attention_map\.vega\.json is broken",
+    ),
+    "compiled specification of something else": (
+        replace(COMPILED, "attention/{layer}", "attention/{head}"),
+        r"attention_map\.vega\.json was not compiled of attention_map\.json",
+    ),
+    "value of a control that an address does not have": (
+        replace(SPEC, '"param": "layer"', '"param": "other"'),
+        r"figure attention_map: specification is broken \(KeyError\('layer'\)\)",
+    ),
+    "site map that is no XML": (
+        replace("sitemap.xml", "</url>", "</uri>"),
+        r"sitemap\.xml: is not XML \(mismatched tag",
+    ),
+    "feed that is no XML": (replace("feed.xml", "</rss>", ""), r"feed\.xml: is not XML"),
+    "packed site map of another site": (
+        replace("sitemap.xml", "<urlset>", "<urlset><!-- new -->"),
+        r"sitemap\.xml\.gz: is not the site map that lies beside it",
+    ),
+    "packed site map that is cut off": (
+        lambda site: (site / "sitemap.xml.gz").write_bytes(b"\x1f\x8b\x08"),
+        r"sitemap\.xml\.gz: cannot be read",
+    ),
+    "site map that robots do not find": (
+        replace("robots.txt", "sitemap.xml", "map.xml"),
+        r"robots\.txt: https://example\.org/map\.xml leads nowhere",
+    ),
+    "two domains": (
+        append("CNAME", b"www.example.org\n"),
+        r"CNAME: 'example\.org\\nwww\.example\.org' is no name of a domain",
+    ),
+    "search that leads to no page": (
+        replace("search/search_index.json", '"a/"', '"b/"'),
+        r"search/search_index\.json: b/ leads nowhere",
+    ),
+    "search that leads to no place": (
+        replace("search/search_index.json", "#method", "#methods"),
+        r"search_index\.json: a/#methods: that page has no anchor #methods",
+    ),
+    "index of a search without entries": (
+        replace("search/search_index.json", "docs", "pages"),
+        r"search_index\.json: is no index of a search \(KeyError\('docs'\)\)",
+    ),
+    "index of a search that is no JSON": (
+        replace("search/search_index.json", "{", ""),
+        r"search_index\.json: cannot be read",
+    ),
     "missing alt": (
         replace("a/index.html", ' alt="A map"', ""),
         r"a/index\.html: pictures without alt text: 1",
@@ -398,7 +460,7 @@ def test_damage_is_found_and_named(site, kind):
     damage, said = DAMAGES[kind]
     damage(site)
     with pytest.raises(ReportError) as caught:
-        check_site(site)
+        checked(site)
     lines = str(caught.value).splitlines()
     assert re.fullmatch(rf"{re.escape(str(site))}: \d+ problems?:", lines[0])
     # a file that is gone is missed by everything that needs it
@@ -406,11 +468,22 @@ def test_damage_is_found_and_named(site, kind):
     assert all(line.startswith("  ") for line in lines[1:])
 
 
+def test_a_page_that_stops_the_parser_is_a_problem(site, monkeypatch):
+    """Which pages do depends on the version of Python."""
+
+    def stop(page, html):
+        assert "Article" not in html, "no declaration"
+
+    monkeypatch.setattr(check_module._Page, "feed", stop)
+    with pytest.raises(ReportError, match=r"a/index\.html: cannot be read \(no declaration"):
+        check_site(site)
+
+
 def test_many_problems_are_counted_and_the_first_are_listed(site):
     links = "".join(f'<a href="gone-{n}">x</a>' for n in range(40))
     add("index.html", links)(site)
     with pytest.raises(ReportError, match=r"40 problems \(and 28 more\):") as caught:
-        check_site(site)
+        checked(site)
     assert len(str(caught.value).splitlines()) == 1 + 12
 
 
@@ -432,12 +505,17 @@ def rewritten(site, name, before, after):
 
 
 def test_links_from_the_root_are_right_on_the_host_that_the_site_is_built_for(site):
-    rewritten(site, "index.html", 'https://example.org/"', 'https://example.org/repo/"')
+    for name in ("index.html", "sitemap.xml", "feed.xml", "robots.txt"):
+        path = site / name
+        path.write_text(
+            path.read_text().replace("https://example.org/", "https://example.org/repo/")
+        )
+    (site / "sitemap.xml.gz").unlink()
     files_.write_text(site / "404.html", f'{POLICY}<a href="/repo/a/#fig-1">article</a>')
-    check_site(site)
+    checked(site)
     files_.write_text(site / "404.html", f'{POLICY}<a href="/a/">article</a>')
     with pytest.raises(ReportError, match=r"404\.html: /a/ leads nowhere"):
-        check_site(site)
+        checked(site)
 
 
 @pytest.mark.parametrize(
@@ -452,9 +530,9 @@ def test_links_from_the_root_are_right_on_the_host_that_the_site_is_built_for(si
 def test_whole_addresses_inside_the_site_must_lead_somewhere(site, tag):
     rewritten(site, "a/index.html", "<title>Article</title>", f"<title>Article</title>{tag}")
     with pytest.raises(ReportError, match=r"a/index\.html: /b/ leads nowhere"):
-        check_site(site)
+        checked(site)
     rewritten(site, "a/index.html", "https://example.org/b/", "https://example.org/a/")
-    check_site(site)
+    checked(site)
 
 
 @pytest.mark.parametrize(
@@ -466,22 +544,23 @@ def test_whole_addresses_inside_the_site_must_lead_somewhere(site, tag):
     ],
 )
 def test_what_site_map_and_feed_list_must_be_there(site, name, text):
+    (site / "sitemap.xml.gz").unlink()
     files_.write_text(site / name, text.format("https://example.org/a/"))
-    check_site(site)
+    checked(site)
     for wrong in ("https://example.org/b/", "https://example.com/a/", "/a/"):
         files_.write_text(site / name, text.format(wrong))
         with pytest.raises(ReportError, match=f"{name}: {wrong} leads nowhere"):
-            check_site(site)
+            checked(site)
 
 
 def test_the_page_of_a_figure_alone_must_be_there_and_have_the_figure(site):
     at = 'data-figure="attention_map"'
     replace("a/index.html", at, f'{at} data-embed="../embed/a/attention_map.html"')(site)
     with pytest.raises(ReportError, match=r"attention_map\.html#fig-1 leads nowhere"):
-        check_site(site)
+        checked(site)
     alone = ARTICLE.replace("../", "../../").replace('<a href="#method">here</a>', "")
     files_.write_text(site / "embed/a/attention_map.html", alone)
-    assert check_site(site)["figures"] == 4
+    assert checked(site)["figures"] == 4
     replace("embed/a/attention_map.html", 'id="fig-1"', 'id="fig-2"')(site)
     with pytest.raises(ReportError, match="that page has no anchor #fig-1"):
-        check_site(site)
+        checked(site)

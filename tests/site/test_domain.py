@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.commands import contents, report
+from tests.commands import contents, report, with_added
 from tests.figures.live_page import go_live
 from tests.small import write_themed
 
@@ -75,7 +75,7 @@ def test_the_branch_has_the_site_and_the_name_of_the_domain(published):
     assert (published / "CNAME").read_text() == f"{DOMAIN}\n"
     project = published.parent / "project"
     more = {".nojekyll": b"", "CNAME": f"{DOMAIN}\n".encode()}
-    assert contents(published) == contents(project / "site") | more
+    assert contents(published) == with_added(project / "site", more)
     assert report("check", published).returncode == 0
 
 

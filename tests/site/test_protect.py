@@ -116,6 +116,12 @@ def test_a_page_whose_head_begins_otherwise_is_named(site):
         protect(site)
 
 
+def test_a_page_that_is_not_utf8_is_named(site):
+    (site / "own.html").write_bytes(page(".", "café").encode("latin-1"))
+    with pytest.raises(ReportError, match=r"^own\.html: is not UTF-8 text \(.*\d\); save"):
+        protect(site)
+
+
 def test_line_ends_of_a_page_stay_as_they_are(site):
     html = page(".").replace("\n", "\r\n")
     (site / "index.html").write_bytes(html.encode())

@@ -17,7 +17,7 @@ from report.pages.filters import markdown_text
 from report.pages.provenance import NAME
 from report.site.serve import Handler
 from tests import violations
-from tests.commands import contents, report
+from tests.commands import contents, report, with_added
 from tests.figures.live_page import go_live
 from tests.site.conftest import ARTICLE
 
@@ -88,7 +88,7 @@ def published(built, tmp_path_factory):
         clone = ["git", "clone", "-q", "-b", "gh-pages", str(bare), str(folder)]
         subprocess.run(clone, check=True)
         shutil.rmtree(folder / ".git")
-        assert contents(folder) == contents(project / "site") | {".nojekyll": b""}
+        assert contents(folder) == with_added(project / "site", {".nojekyll": b""})
         threading.Thread(target=serving.serve_forever, daemon=True).start()
         yield address, folder, again
         serving.shutdown()

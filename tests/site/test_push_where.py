@@ -8,7 +8,7 @@ from report.errors import ReportError, UsageError
 from report.site.address import address, without_user
 from report.site.check import check_site
 from report.site.push import push
-from tests.commands import ROOT, contents
+from tests.commands import ROOT, contents, with_added
 from tests.site.test_build import (  # noqa: F401
     ADDRESS,
     arrived,
@@ -66,7 +66,7 @@ def test_variables_of_git_send_nothing_elsewhere(
             patch.setenv(name, value)
         done = push(site, project)
     assert git(bare, "for-each-ref", "--format=%(refname)") == "refs/heads/gh-pages"
-    assert arrived(bare) == contents(site) | {".nojekyll": b""}
+    assert arrived(bare) == with_added(site, {".nojekyll": b""})
     assert (done.remote, contents(trap)) == (str(bare), before)
 
 
@@ -84,7 +84,7 @@ def test_settings_that_put_another_address_in_place_are_told(
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "https://pages.example/")
     done = push(site, project, "https://pages.example/")
     assert done.remote == other.as_uri()
-    assert arrived(other) == contents(site) | {".nojekyll": b""}
+    assert arrived(other) == with_added(site, {".nojekyll": b""})
     assert git(bare, "for-each-ref") == ""
 
 

@@ -15,8 +15,8 @@ from report.errors import ReportError
 from report.measuring import run
 from report.pages.policy import NAME, policy
 from report.project import project as project_in
-from report.site.check import check_site
 from report.study.study import read_study
+from tests.site.small_site import checked
 from tests.small import write_publication
 
 ARTICLE = """---
@@ -96,7 +96,7 @@ def test_a_built_site_with_a_table_is_checked_as_a_whole(measured, tmp_path):
     copy = shutil.copytree(folder, site / "datasets" / "small" / folder.name)
     head = f'<meta charset="utf-8"><meta http-equiv="{NAME}" content="{policy()}">'
     (site / "index.html").write_text(f"<!doctype html>{head}<title>Home</title>")
-    counts = check_site(site)
+    counts = checked(site)
     assert counts["datasets"] == len(list(folder.rglob("*.json"))) - 1
     path = copy / "class_shares.json"
     content = json.loads(path.read_text("utf-8"))
@@ -108,7 +108,7 @@ def test_a_built_site_with_a_table_is_checked_as_a_whole(measured, tmp_path):
     store.write(copy / "manifest.json", store.sealed(manifest))
     said = f"datasets/small/{folder.name}: rendering 'csv': the classes of layer 0 head 0 do not"
     with pytest.raises(ReportError, match=re.escape(said)):
-        check_site(site)
+        checked(site)
 
 
 def test_shares_do_not_depend_on_what_else_is_measured(measured):

@@ -1,0 +1,58 @@
+"""Where an address leads inside a built site, and which addresses style sheets and scripts hold."""
+
+import re
+from pathlib import Path
+from urllib.parse import quote, unquote, urljoin, urlsplit
+
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+COMMENT_LINES = re.compile(r"^\s*(//.*$|/\*[\s\S]*?\*/)", re.MULTILINE)
+
+IN_STYLE = re.compile(
+    r"""url\(\s*(?:"([^"]*)"|'([^']*)'|([^'")\s]*))\s*\)|@import\s+["']([^"']+)""", re.IGNORECASE
+)
+
+IN_SCRIPT = re.compile(
+    r"""\b(?:from|import)\s*\(?\s*["'](\.{1,2}/[^"'\n]+)["']"""
+    r"""|new URL\(\s*["']([\w./-]*\w\.\w+)["']\s*,\s*import\.meta\.url"""
+)
+"""What a module imports, at its beginning or later, and files that it names beside itself."""
+
+
+def leads_to(address: str, page: Path, folder: Path, root: str = "/") -> Path | None:
+    """The file that an address leads to; None if there is none, or it lies outside the site.
+
+    address: as it stands in a page, a style sheet or a script
+    page: the file that the address is relative to
+    folder: of the site; root: path of the site on its host, with slashes around it
+    """
+    root = unquote(root or "/")
+    here = quote(root + page.relative_to(folder).as_posix())
+    try:
+        alone = urlsplit(address)._replace(fragment="").geturl()
+        path = unquote(urlsplit(urljoin(here, alone)).path)
+        if not path.startswith(root):
+            return None
+        target = (folder / path.removeprefix(root)).resolve()
+        if not target.is_relative_to(folder.resolve()):
+            return None
+        target = folder / target.relative_to(folder.resolve())
+        target = target / "index.html" if target.is_dir() else target
+        return target if target.is_file() else None
+    except (OSError, ValueError):  # no path has a NUL in it, or names of any length
+        return None
+
+
+def in_styles(text: str) -> list[str]:
+    """The addresses in a style sheet; data in it and parts of the page itself have none."""
+    found = map("".join, IN_STYLE.findall(COMMENT.sub("", text)))
+    return [address for address in found if not address.startswith(("data:", "#"))]
+
+
+def in_script(text: str) -> list[str]:
+    """The addresses of what a script imports or names beside itself, relative to it."""
+    return ["".join(groups) for groups in IN_SCRIPT.findall(COMMENT_LINES.sub("", text))]
+
+
+def is_foreign(address: str) -> bool:
+    """Whether an address is on some host, and not relative to the site."""
+    return bool(re.match(r"([a-z][a-z0-9+.-]*:)?//", address, re.IGNORECASE))

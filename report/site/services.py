@@ -1,0 +1,104 @@
+"""What a built site has for machines: the site map, the feed, the index of the search, and what
+crawlers and hosts of pages read."""
+
+import gzip
+import json
+import re
+import zlib
+from collections.abc import Mapping
+from html import unescape
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+from xml.parsers import expat
+
+from report.site.links import leads_to
+
+LISTED = re.compile(r"<(?:loc|link|guid)>([^<]*)</|<atom:link href=\"([^\"]*)\"")
+"""Addresses in the site map and in the feed."""
+
+INDEXES = {"search/search_index.json": "docs", "search.json": "items"}
+"""Where MkDocs and Zensical write what the search knows -> the key of its entries."""
+
+SITE_MAP = re.compile(r"^Sitemap:\s*(.*?)\s*$", re.IGNORECASE | re.MULTILINE)
+
+DOMAIN = re.compile(r"(?=.{4,253}$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+")
+
+
+def check_services(folder: Path, site: str, anchors: Mapping[Path, set[str]]) -> list[str]:
+    """What is wrong with these files, as far as they are there, as phrases that begin with one.
+
+    folder: of the site; site: its address, "" if it was built without one
+    anchors: of each page, by its path
+    """
+    checks = {
+        "sitemap.xml": _check_xml,
+        "feed.xml": _check_xml,
+        "sitemap.xml.gz": _check_packed,
+        "robots.txt": _check_robots,
+        "CNAME": _check_domain,
+        **dict.fromkeys(INDEXES, _check_index),
+    }
+    problems = []
+    for name, check in checks.items():
+        path = folder / name
+        if path.is_file():
+            try:
+                found = check(path, folder, site, anchors)
+            except (OSError, EOFError, ValueError, zlib.error) as error:
+                found = [f"cannot be read ({error})"]
+            problems += [f"{name}: {problem}" for problem in found]
+    return problems
+
+
+def _check_xml(path, folder, site, anchors):
+    content = path.read_bytes()
+    try:
+        expat.ParserCreate().Parse(content, True)
+    except expat.ExpatError as error:
+        return [f"is not XML ({error})"]
+    addresses = map(unescape, map("".join, LISTED.findall(content.decode("utf-8"))))
+    return _lost(addresses, folder, site)
+
+
+def _lost(addresses, folder, site):
+    """What is said of whole addresses that lead to no file of the site."""
+    return [
+        f"{address} leads nowhere"
+        for address in addresses
+        if not address.startswith(site)
+        or leads_to(address.removeprefix(site), folder / "index.html", folder) is None
+    ]
+
+
+def _check_packed(path, folder, site, anchors):
+    whole = folder / "sitemap.xml"
+    same = whole.is_file() and gzip.decompress(path.read_bytes()) == whole.read_bytes()
+    return [] if same else ["is not the site map that lies beside it"]
+
+
+def _check_robots(path, folder, site, anchors):
+    return _lost(SITE_MAP.findall(path.read_bytes().decode("utf-8")), folder, site)
+
+
+def _check_domain(path, folder, site, anchors):
+    domain = path.read_bytes().decode("utf-8").strip().lower()
+    return [] if DOMAIN.fullmatch(domain) else [f"{domain!r} is no name of a domain"]
+
+
+def _check_index(path, folder, site, anchors):
+    try:
+        found = json.loads(path.read_bytes())[INDEXES[path.relative_to(folder).as_posix()]]
+        locations = [entry["location"] for entry in found]
+        return [each for location in locations for each in _unknown(location, folder, anchors)]
+    except (LookupError, TypeError, AttributeError, RecursionError) as error:
+        return [f"is no index of a search ({error!r})"]
+
+
+def _unknown(location, folder, anchors):
+    """What is wrong with a place that the search leads to."""
+    page = leads_to(location, folder / "index.html", folder)
+    if page is None:
+        return [f"{location} leads nowhere"]
+    anchor = unquote(urlsplit(location).fragment)
+    known = anchor in anchors.get(page, {anchor})
+    return [] if known else [f"{location}: that page has no anchor #{anchor}"]

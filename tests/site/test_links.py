@@ -1,0 +1,62 @@
+"""Where addresses lead inside a site, and which addresses style sheets and scripts hold."""
+
+import pytest
+
+from report.site.links import in_script, in_styles, is_foreign, leads_to
+
+
+@pytest.fixture
+def site(tmp_path):
+    for name in ("index.html", "a/index.html", "a/100%.svg", "outside.html"):
+        (tmp_path / "site" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "site" / name).touch()
+    (tmp_path / "site" / "outside.html").rename(tmp_path / "outside.html")
+    return tmp_path / "site"
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("", "a/index.html"),
+        ("#top", "a/index.html"),
+        ("?q=x", "a/index.html"),
+        ("..", "index.html"),
+        ("../a", "a/index.html"),
+        ("100%25.svg#only-light", "a/100%.svg"),
+        ("/repo/a/", "a/index.html"),
+        ("/a/", None),
+        ("none", None),
+        ("../../outside.html", None),
+        ("..%2f..%2foutside.html", None),
+        ("a%00", None),
+        ("x" * 5000, None),
+        ("//[", None),
+    ],
+)
+def test_addresses_lead_to_files_of_the_site_or_nowhere(site, address, expected):
+    found = leads_to(address, site / "a" / "index.html", site, "/repo/")
+    assert found == (site / expected if expected else None)
+
+
+def test_addresses_in_style_sheets():
+    text = """/* url(old.png) */ @import "more.css"; a { background: url( 'a b.svg' ) }
+    b { mask: URL(c.svg); filter: url(#blur) }
+    c { src: url("data:image/svg+xml,<svg a='url(d.svg)'/>") }"""
+    assert in_styles(text) == ["more.css", "a b.svg", "c.svg"]
+
+
+def test_addresses_in_scripts():
+    text = """import "./a.js";
+import { b } from '../b.js';export * from "./c.js";
+// import "./old.js"
+  /* import "./older.js" */
+import { d } from "bare"; const from = "x/y";
+const later = () => import("./e.js"), styles = new URL("f.css", import.meta.url);
+const root = new URL("..", import.meta.url), own = new URL("g.css", root);"""
+    assert in_script(text) == ["./a.js", "../b.js", "./c.js", "./e.js", "f.css"]
+
+
+@pytest.mark.parametrize("address", ["https://a.org/x", "//a.org/x", "HTTP://a.org", "ws://a.org"])
+def test_addresses_on_other_hosts(address):
+    assert is_foreign(address)
+    assert not is_foreign(f"x/{address}")
