@@ -8,15 +8,28 @@ export function loadJson(url) {
   let answer = cache.get(url);
   cache.delete(url);
   if (!answer) {
-    answer = fetch(url).then((response) => {
-      if (!response.ok) throw new Error(`${shortName(url)} answered ${response.status}`);
-      return response.json();
-    });
+    answer = fetched(url);
     answer.catch(() => cache.delete(url)); // a failure may be tried again
   }
   cache.set(url, answer);
   if (cache.size > KEPT) cache.delete(cache.keys().next().value);
   return answer;
+}
+
+async function fetched(url) {
+  const fail = (what) => () => {
+    throw new Error(`${shortName(url)} ${what}`);
+  };
+  const response = await fetch(url).catch(fail("could not be fetched"));
+  if (!response.ok) fail(`answered ${response.status}`)();
+  return response.json().catch(fail("is cut off, or is another file"));
+}
+
+// What a reader is told of an error. Those of ours say what it is; those of browsers all differ.
+export function reason(error) {
+  if (error.name === "Error") return error.message;
+  const refused = error instanceof DOMException;
+  return refused ? "the browser refused it" : "a file of this page is missing or damaged";
 }
 
 const shortName = (url) => new URL(url).pathname.split("/").slice(-4).join("/");

@@ -2,7 +2,7 @@
 // controls; shows it; and says it as an address. All that is particular to a figure is in its
 // specification (usermeta.report) and in the decoder that this names.
 
-import { latest } from "../data/loading.js";
+import { latest, reason } from "../data/loading.js";
 import * as address from "../reader/address.js";
 import { pinsInAddress } from "../reader/marks.js";
 import { Chart, markHead } from "./chart.js";
@@ -183,7 +183,7 @@ export class Figure {
     const drawn = this.charts.every((chart) => chart.shown);
     if (!drawn) this.enable(false);
     const still = drawn ? "" : " The still picture stays.";
-    this.say(`This figure could not be loaded (${error.message}).${still}`);
+    this.say(`This figure could not be loaded (${reason(error)}).${still}`);
     this.element.dispatchEvent(new Event("figurefailed"));
   }
 

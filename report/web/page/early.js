@@ -58,6 +58,33 @@
   document.addEventListener("DOMContentLoaded", window.watchPictures);
 }
 
+// --- What the theme has kept in this browser, such as the palette. A value that is damaged, or that
+// the browser does not give, would stop the theme's scripts. It counts as not kept.
+
+{
+  const { __md_get: get, __md_set: set } = window;
+  const FORMS = {
+    __palette: ({ index, color }) =>
+      Number.isInteger(index) && Object.keys(color).every((name) => /^\w+$/.test(name)),
+    __tabs: Array.isArray,
+  };
+  window.__md_get = (name, ...where) => {
+    try {
+      const value = get(name, ...where);
+      return FORMS[name]?.(value) ?? true ? value : null;
+    } catch {
+      return null;
+    }
+  };
+  window.__md_set = (...given) => {
+    try {
+      set(...given);
+    } catch {
+      // the reader's choice lasts as long as the page
+    }
+  };
+}
+
 // --- Search: with every page, Material for MkDocs fetches the index of all pages and a worker to
 // search it. No setting changes that. Here both wait until the search field is used.
 

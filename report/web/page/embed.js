@@ -14,4 +14,4 @@ const plain = back.hash;
 const keepState = () => (back.hash = location.hash || plain);
 for (const type of ["pointerdown", "focus", "click"]) back.addEventListener(type, keepState);
 
-import("./start.js"); // the palette is known now: nothing is painted twice
+import("./start.js").catch(console.warn); // the palette is known now: nothing is painted twice

@@ -9,7 +9,13 @@ const isTouch = (event) => event.pointerType === "touch";
 let drawing;
 const open = (element, patient) => {
   drawing ??= import("./hover_card.js");
-  drawing.then((card) => card.open(element, patient));
+  drawing.then(
+    (card) => card.open(element, patient),
+    (error) => {
+      drawing = null; // it may be tried again
+      console.warn(error);
+    },
+  );
 };
 
 addEventListener("pointerover", (event) => {

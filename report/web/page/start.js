@@ -15,6 +15,7 @@ const AHEAD = "400px";
 
 const root = new URL("..", import.meta.url); // the folder that all assets are in
 const waiting = new Map(); // element -> what to do when it is needed
+const needed = new Set(); // figures that waited for the other scripts
 const missed = new Map(); // type of event -> the last one that nobody heard
 let others;
 
@@ -57,13 +58,27 @@ function load() {
   others = import("../figure/figures.js").then((figures) => {
     figures.begin({ whenNear, forget, equip });
     repeat();
-  });
+  }, fail);
+}
+
+// Without the scripts, still pictures stay. They are tried again with the next act of the reader,
+// and once there is a network.
+function fail(error) {
+  console.warn(error);
+  others = null;
+  for (const figure of needed) {
+    figure.classList.add("live-figure--failed");
+    figure.querySelector(".live-figure__live").textContent =
+      "This figure could not be loaded (its scripts could not be fetched). The still picture stays.";
+  }
+  addEventListener("online", page, { once: true });
 }
 
 // Gives a figure that has been drawn its toolbar.
 const equip = (figure) => import("../tools/toolbar.js").then((toolbar) => toolbar.equip(figure));
 
-function loadWithCharts() {
+function loadWithCharts(figure) {
+  needed.add(figure);
   preload("vega.js");
   load();
 }
@@ -90,9 +105,10 @@ function page() {
   if (others) return; // figures.js looks for itself
   const figures = [...document.querySelectorAll(".live-figure[data-datasets]")];
   const [, named] = /^#(fig-\d+)/.exec(location.hash) ?? [];
-  if (figures.some(({ id }) => id === named)) loadWithCharts();
+  const first = figures.find(({ id }) => id === named);
+  if (first) loadWithCharts(first);
   else if (location.hash.includes("=") && figures.length) load();
-  for (const figure of figures) whenNear(figure, loadWithCharts);
+  for (const figure of figures) whenNear(figure, () => loadWithCharts(figure));
   if (!figures.length) loadWide();
 }
 

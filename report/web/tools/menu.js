@@ -2,6 +2,7 @@
 // elsewhere. Nothing is sent to another host. A specification for the Vega editor is copied, to be
 // pasted there.
 
+import { reason } from "../data/loading.js";
 import { download, settled } from "./downloads.js";
 import { aloneAt, snippet } from "./sharing.js";
 import { specification } from "./specification.js";
@@ -60,7 +61,7 @@ function build(figure, { number, say, copy }) {
         await does();
       } catch (error) {
         console.warn(error);
-        say(`That did not work (${error.message}).`);
+        say(`That did not work (${reason(error)}).`);
       }
     });
     return button;
