@@ -142,15 +142,15 @@ def project(folder):
     made = copy_project(folder / "project", articles=False)
     one = model(folder / NAME)
     other = model(folder / f"other {NAME}", seed=8)
-    (folder / "passage.txt").write_text(PASSAGE, "utf-8")
+    (made / "passage.txt").write_text(PASSAGE, "utf-8")
     header = yaml.safe_dump(PROMPTS | {"system": TOKENS[0] + TOKENS[6]}, allow_unicode=False)
     questions = "\n\n".join(f"How many {TOKENS[n]} {TOKENS[n + 6]} are {n}?" for n in range(2))
-    (folder / "prompts.md").write_text(f"---\n{header}---\n{questions}\n", "utf-8")
+    (made / "prompts.md").write_text(f"---\n{header}---\n{questions}\n", "utf-8")
     conditions = [
         {"name": "none", "label": f"Nothing {LABEL}"},
         {"name": "filler", "label": LABEL, "before": "question", "text": TOKENS[1], "times": 4},
     ]
-    read = {"passage": str(folder / "passage.txt"), "corpus": "corpus.txt"}
+    read = {"passage": "passage.txt", "corpus": "corpus.txt"}
     write_corpus(made)
     articles = {
         "hostile": article(BODY, model=str(one), **read),
@@ -158,7 +158,7 @@ def project(folder):
         "conditions": article(
             CONDITIONS,
             model=str(one),
-            prompts=str(folder / "prompts.md"),
+            prompts="prompts.md",
             conditions=conditions,
             cover="filler_effect",
         ),
