@@ -119,6 +119,7 @@ def _span(model, lines, span):
     name = layer.mark_text(
         text=altair.ExprRef(_broken(span.name, first, end)),
         lineBreak="\n",
+        limit=altair.ExprRef("max(140, width / 2)"),  # a longer one would take the chart's room
         baseline="top",
         dy=4,
         fontSize=theme.TICK,
