@@ -1,7 +1,6 @@
 """A small publication: one article, a passage of a sentence and a corpus of two."""
 
 from report.inputs.passages import Passage
-from tests.commands import copy_project
 
 ARTICLE = """---
 title: Small
@@ -27,25 +26,6 @@ CORPUS = tuple(
     Passage(f"{n}", "", "", "CC0-1.0", "en", text)
     for n, text in enumerate(("Nobody answered Ann.", "The window stood by the old lamp."))
 )
-
-
-def write_themed(folder, *names, cover="update_magnitude"):
-    """A project with the real settings and theme, small articles of these names, and `passage.md`.
-
-    Every article shows two figures: its cover, and heads by layer.
-    """
-    project = copy_project(folder, articles=False)
-    articles = project / "templates" / "articles"
-    articles.mkdir(parents=True)
-    for name in names:
-        text = ARTICLE.format(cover=cover).replace(
-            "title: Small", f"title: On {name}\ncorpus: corpus.txt"
-        )
-        text += '\n{{ figure("attending_to_itself") }}\n'
-        (articles / f"{name}.md.j2").write_text(text)
-    (project / "passage.md").write_text(SENTENCE)
-    write_corpus(project)
-    return project
 
 
 def write_corpus(project):

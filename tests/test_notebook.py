@@ -129,8 +129,10 @@ def test_what_is_wrong_is_one_sentence(measured, falcon_folder):
         "did you mean 'the-lamp-on-the-hill'": lambda: measure(falcon_folder, "the-lamp-on-a-hill"),
         "unknown figure 'attention_mop'; did you mean": lambda: figure("attention_mop", measured),
         "layer=9 is not allowed": lambda: figure("attention_map", measured, layer=9),
-        "It shows how a table is read": lambda: figure("classes_by_layer", measured),
-        "must be given panels": lambda: figure("filler_lines", measured),
+        "It is drawn of a table, and is given a passage": lambda: figure(
+            "classes_by_layer", measured
+        ),
+        "It is drawn of panels of conditions": lambda: figure("filler_lines", measured),
         "There is one model only": lambda: figure("first_token_by_model", measured),
         "unknown table 'maps'; there are: tokens, heads": lambda: measured["maps"],
         "measure: a notebook measures one model": lambda: measure(

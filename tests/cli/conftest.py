@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from report import __main__
-from tests.small import write_publication, write_themed
+from tests.small import write_publication
+from tests.themed import write_themed
 
 
 @pytest.fixture

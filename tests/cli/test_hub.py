@@ -6,7 +6,7 @@ import pytest
 
 from tests.commands import contents, report
 from tests.models.hub_server import TOKEN, Repository, running_hub
-from tests.small import write_themed
+from tests.themed import write_themed
 
 COMMIT = "5eed" * 10
 NAME = "someone/tiny"

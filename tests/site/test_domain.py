@@ -9,7 +9,7 @@ import pytest
 
 from tests.commands import contents, report, with_added
 from tests.figures.live_page import go_live
-from tests.small import write_themed
+from tests.themed import write_themed
 
 pytestmark = pytest.mark.browser
 

@@ -13,7 +13,7 @@ from tests.figures import hand_made
 from tests.figures.live_page import first_tooltip, go_live, ink
 from tests.readme import block
 from tests.serving import served
-from tests.small import write_themed
+from tests.themed import write_themed
 
 FIGURE = block("Add a figure", "python")
 MOST_LINES = 40
