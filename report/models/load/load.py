@@ -63,54 +63,65 @@ class LoadedModel:
         return weights.weights_sha256(self.folder, None if all_measured else self.measured_layers)
 
 
-def load_model(
-    name: str | Path | names.Source,
-    *,
-    layers: int | None = None,
-    dtype: str = "float32",
-    device: str = "auto",
-    trust_remote_code: str | None = None,
-    alibi_factor: float = 1,
-    layer_by_layer: bool | None = None,
-    announce: Callable[[str], None] = print,
-) -> LoadedModel:
-    """Load a model: an embedded one, one in a folder, or one on the hub.
+@dataclass(frozen=True)
+class Loading:
+    """How a model is loaded.
 
-    name: str or Path as `names.find` takes it, or the Source that it returned
     layers: how many layers, from the first, are measured; only what these need is read; None: all
     dtype: "float32", whatever the checkpoint is stored in, or "bfloat16"
     device: "cpu", "cuda", "cuda:1", or "auto": CUDA where there is one, several if one is too small
     trust_remote_code: the name of the model whose own code may run; other models' is refused
     alibi_factor: how often ALiBi counts; 2 recreates figures made through a bug of transformers
     layer_by_layer: keep the weights of one layer in memory at a time; None: if all would not fit
+    raises: ReportError for another dtype
+    """
+
+    layers: int | None = None
+    dtype: str = "float32"
+    device: str = "auto"
+    trust_remote_code: str | None = None
+    alibi_factor: float = 1
+    layer_by_layer: bool | None = None
+
+    def __post_init__(self):
+        if self.dtype not in DTYPES:
+            raise ReportError(f"dtype {self.dtype!r} is not known; choose {' or '.join(DTYPES)}")
+
+
+def load_model(
+    name: str | Path | names.Source, *, announce: Callable[[str], None] = print, **options: Any
+) -> LoadedModel:
+    """Load a model: an embedded one, one in a folder, or one on the hub.
+
+    name: str or Path as `names.find` takes it, or the Source that it returned
     announce: called with one sentence before anything is downloaded
+    options: the fields of `Loading`, by name
     returns: LoadedModel
     raises: ReportError if there is no such model, something is missing from it, its weights exist
         only in pickle files, are incomplete, damaged or do not fit, or its architecture is unknown
     """
-    if dtype not in DTYPES:
-        raise ReportError(f"dtype {dtype!r} is not known; choose {' or '.join(DTYPES)}")
-    where = device_named(device)
+    asked = Loading(**options)
+    where, dtype = device_named(asked.device), DTYPES[asked.dtype]
     source = name if isinstance(name, names.Source) else names.find(name)
-    settings = read_settings(source, trust_remote_code)
-    number = settings.number_of_layers(layers)
-    wanted = None if layers is None else functools.partial(weights.first_layers, count=number)
+    settings = read_settings(source, asked.trust_remote_code)
+    number = settings.number_of_layers(asked.layers)
+    wanted = None if asked.layers is None else functools.partial(weights.first_layers, count=number)
     folder = source.folder or _fetch(settings, wanted, announce)
     with enough_memory("loading the weights"):
         require_layers_held(settings.config, folder, settings.name)
-        size = weights.parameters(folder, wanted) * DTYPES[dtype].itemsize
-        how = placement(size, device, where, layer_by_layer)
-        partly = layers is not None or how == "layer by layer"
+        size = weights.parameters(folder, wanted) * dtype.itemsize
+        how = placement(size, asked.device, where, asked.layer_by_layer)
+        partly = asked.layers is not None or how == "layer by layer"
         _require_shapes(settings, folder, not partly)
         load = _open_partial if partly else _load_whole
-        model, opened = load(settings, folder, number, how, DTYPES[dtype], where)
+        model, opened = load(settings, folder, number, how, dtype, where)
         with one_sentence(f"model '{settings.name}': its files do not say what it is"):
             facts = identity(source, folder, model, settings.tokenizer)
     _require_same_vocabulary(settings, facts["vocabulary"])
     facts |= {
         "device": devices(model, where),
         "layers_measured": number,
-        "alibi_factor": alibi_factor,
+        "alibi_factor": asked.alibi_factor,
     }
     return LoadedModel(model.eval(), settings.tokenizer, facts, folder, opened)
 
