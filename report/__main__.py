@@ -1,6 +1,7 @@
 """The command line: `python -m report site` makes the whole site; see `report.pipeline`.
 
-Every command stands here, with its options and all that it says; hence the length.
+All commands stand in one file because this is the list of what can be asked, with every option
+and all that is said.
 """
 
 import shlex

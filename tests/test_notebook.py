@@ -15,7 +15,7 @@ from report.datasets import store
 from report.datasets.verify.table import verify_table
 from report.errors import ReportError
 from report.figures.build.find import figure_named, figure_names
-from report.figures.parts import received
+from report.figures.parts import received, received_numbers
 from report.figures.parts.received import RED, Line
 from report.notebook import figure, measure
 from tests.commands import ROOT
@@ -291,7 +291,8 @@ def test_conditions_in_memory_are_measured_as_for_a_page(falcon_folder, tmp_path
         "condition == 'none' and head == 2 and layer == 0 and reduction == 'mean'"
     )["mean"]
     assert np.array_equal(mean, model.received(0, 2)["none"]["mean"][0], equal_nan=True)
-    page = received.rows(received.Place(model, 0, 2), [Line("none", "", RED)], "mean", False)
+    place = received.Place(model, 0, 2)
+    page = received_numbers.rows(place, [Line("none", "", RED)], "mean", False)
     assert {"condition", "position", "mean", "standard_error"} <= {*page["lines"][0]}
     assert {"filler_effect", "filler_lines"} <= {*found.figures}
     assert figure("filler_effect", found, panel=0).to_dict()["datasets"]

@@ -1,6 +1,6 @@
 """Does it matter what an addition to the prompt says? One against another."""
 
-from report.figures.parts import choices, one_row, received, score_terms
+from report.figures.parts import choices, one_row, received, received_numbers, score_terms
 from report.figures.parts.received import Panels
 from report.text import number
 
@@ -54,7 +54,7 @@ def seen(data: Panels, **state: str) -> str:
     """How many times the weight of a token that the second condition adds one of the first gets."""
     at = choices.values(figure.controls(data), state)
     first_weights, second_weights = (
-        [received.inside(place, condition, **at) for place in data.places]
+        [received_numbers.inside(place, condition, **at) for place in data.places]
         for condition in data.lines
     )
     first, second = data.lines.values()

@@ -1,10 +1,21 @@
-"""Which heads an addition to the prompt changes: all heads of all layers, panels of one."""
+"""Which heads an addition to the prompt changes: all heads of all layers, panels of one.
+
+The map and the panels below it stand in one file because they are one figure, with one state.
+"""
 
 import altair
 import numpy as np
 
 from report.datasets.read.conditions import ModelConditions
-from report.figures.parts import choices, grid, marking, received, received_chart, theme
+from report.figures.parts import (
+    choices,
+    grid,
+    marking,
+    received,
+    received_chart,
+    received_numbers,
+    theme,
+)
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.received import Panels
@@ -115,7 +126,7 @@ def _lines(data):
 
 
 def _panel(data, number, at):
-    """Keywords of `received.rows` for a panel below the map; at: layer and head, from 0."""
+    """Keywords of `received_numbers.rows` for a panel below the map; at: layer and head, from 0."""
     both, cut = _lines(data), number == 1
     place = received.Place(data.places[0].model, at["layer"], at["head"])
     return {"place": place, "lines": both if cut else both[1:], "cut": cut}
@@ -135,7 +146,7 @@ def rows(data: Panels, panel: int = 0, **state: int | str) -> dict[str, Rows]:
     at = choices.values(controls(data), state)
     if panel == 0:
         return {"cells": cells(data.places[0].model, list(data.lines)[-1], at["reduction"])}
-    return received.rows(**_panel(data, panel, at), reduction=at["reduction"])
+    return received_numbers.rows(**_panel(data, panel, at), reduction=at["reduction"])
 
 
 def cells(model: ModelConditions, condition: str, over: str) -> Rows:
@@ -254,7 +265,7 @@ def _outline(table, x, y, condition, dash):
 def alt(data: Panels, panel: int = 0, **state: int | str) -> str:
     at = choices.values(controls(data), state)
     if panel > 0:
-        return received.alt(**_panel(data, panel, at), reduction=at["reduction"])
+        return received_numbers.alt(**_panel(data, panel, at), reduction=at["reduction"])
     model, colour = data.places[0].model, measures(data)[at["measure"]]
     known = _known(data, at)
     which = "mean over the current tokens after it"

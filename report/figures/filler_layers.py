@@ -1,6 +1,6 @@
 """How deep the effect of an addition goes: one head of several layers, without it and with it."""
 
-from report.figures.parts import choices, one_row, received
+from report.figures.parts import choices, one_row, received, received_numbers
 from report.figures.parts.received import Panels
 
 
@@ -31,7 +31,7 @@ def caption(data: Panels) -> str:
 
 
 def seen(data: Panels, **state: str) -> str:
-    return received.seen_kept(data, **choices.values(figure.controls(data), state))
+    return received_numbers.seen_kept(data, **choices.values(figure.controls(data), state))
 
 
 figure = one_row.figure(

@@ -3,7 +3,14 @@
 import altair
 
 from report.figures import Figure
-from report.figures.parts import choices, grid, received, received_chart, score_terms
+from report.figures.parts import (
+    choices,
+    grid,
+    received,
+    received_chart,
+    received_numbers,
+    score_terms,
+)
 from report.figures.parts.figure import Rows
 from report.figures.parts.received import Panels
 
@@ -69,7 +76,7 @@ def _lines(data, cut):
 
 
 def _panel(data, number):
-    """Keywords of `received.rows` for a panel."""
+    """Keywords of `received_numbers.rows` for a panel."""
     row, column = divmod(number, len(data.places))
     return {
         "place": data.places[column],
@@ -88,18 +95,18 @@ def chart(data: Panels, panel: int = 0, **state: str) -> altair.LayerChart:
 
 
 def rows(data: Panels, panel: int = 0, **state: str) -> dict[str, Rows]:
-    return received.rows(**_panel(data, panel), **choices.values(controls(data), state))
+    return received_numbers.rows(**_panel(data, panel), **choices.values(controls(data), state))
 
 
 def alt(data: Panels, panel: int = 0, **state: str) -> str:
-    return received.alt(**_panel(data, panel), **choices.values(controls(data), state))
+    return received_numbers.alt(**_panel(data, panel), **choices.values(controls(data), state))
 
 
 def seen(data: Panels, **state: str) -> str:
     """What the other tokens keep, and whether the highest point lies in what is added."""
     at = choices.values(controls(data), state)
     if not data.adds:
-        return received.seen_kept(data, **at)
+        return received_numbers.seen_kept(data, **at)
     total, within = len(data.places), 0
     for number, place in enumerate(data.places, total):
         known = [row for row in rows(data, number, **at)["lines"] if row["mean"] is not None]
@@ -108,10 +115,10 @@ def seen(data: Panels, **state: str) -> str:
         within += top is not None and top["position"] in added
     if total == 1:
         held = f"{'in' if within else 'outside'} the grey part"
-        return f"{received.seen_kept(data, **at)} Below, the highest point lies {held}."
+        return f"{received_numbers.seen_kept(data, **at)} Below, the highest point lies {held}."
     where = {0: f"outside the grey part in all {total}", total: f"in the grey part in all {total}"}
     held = where.get(within, f"in the grey part in {within} of {total}")
-    return f"{received.seen_kept(data, **at)} Below, the highest point lies {held} panels."
+    return f"{received_numbers.seen_kept(data, **at)} Below, the highest point lies {held} panels."
 
 
 figure = Figure(

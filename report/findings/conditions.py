@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from report.datasets.read.conditions import ConditionsData, ModelConditions
-from report.figures.parts import received
+from report.figures.parts import received, received_numbers
 from report.findings.effects import EffectFindings, Value
 from report.findings.lines import FIRST, LineFindings
 
@@ -172,7 +172,7 @@ class Findings(EffectFindings, LineFindings):
         """
         panel = self.panels([place], lines)
         styled = received.styled(panel, received.BLUE, received.RED)
-        return received.kept(panel.places[0], styled, rows)
+        return received_numbers.kept(panel.places[0], styled, rows)
 
     def diluted(self, places: list[Place], lines: dict[str, str]) -> bool:
         """Whether in every place two things hold. Over all current tokens, the old tokens keep more
@@ -200,7 +200,8 @@ class Findings(EffectFindings, LineFindings):
                 return Against([], [], [])
             more.append((place, *taken))
             panel = self.panels([place], {condition: "", other: ""}).places[0]
-            mine, theirs = (received.inside(panel, name, "mean") for name in (condition, other))
+            mine = received_numbers.inside(panel, condition, "mean")
+            theirs = received_numbers.inside(panel, other, "mean")
             if mine > (1 + ALIKE_WEIGHTS) * theirs:
                 inner.append(place)
             elif mine >= theirs:

@@ -1,39 +1,27 @@
 """What can be known of an article's prose before a model runs.
 
-Its templates are parsed and not rendered: names, functions and their arguments, figures and
-conditions must be there. A part inside `{% if %}` is given the benefit of the doubt where its
-condition may rule a mistake out.
+Its templates are parsed and not rendered (`parsed.py`): names, functions and their arguments,
+figures and conditions must be there. A part inside `{% if %}` is given the benefit of the doubt
+where its condition may rule a mistake out.
 """
 
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any
 
-from jinja2 import Environment, TemplateError, nodes
+from jinja2 import nodes
 
 from report import findings
 from report.errors import ReportError
 from report.figures.build import defaults
 from report.figures.build.find import figure_named
 from report.figures.parts.received import Panels
-from report.pages.article import ArticleFigures, own_figures
 from report.pages.glossary import term
+from report.pages.parsed import ALWAYS, Prose, walk
 from report.pages.templates import environment
 from report.study.study import Study
 from report.text import nearest
 
-ALWAYS = {"data", "model", "study", "loop", "caller", "varargs", "kwargs", "self"}
-"""Names that every template may use."""
-
 CONDITIONS = ("condition", "other", "lines")
 """Parameters of findings that take names of conditions."""
-
-ASKING = ("defined", "undefined", "default", "d")
-"""Tests and filters of names that may be missing."""
-
-BRANCHES = (nodes.If, nodes.CondExpr)
 
 
 def check_prose(study: Study) -> None:
@@ -41,127 +29,15 @@ def check_prose(study: Study) -> None:
 
     raises: ReportError with the template, the line and the nearest name that there is
     """
-    prose = _Prose(study, environment(study.template.parent))
+    prose = Prose(study, environment(study.template.parent))
     prose.read(study.body, str(study.template))
     for part in prose.parts:
-        for node, tests in _walk(part.tree, []):
+        for node, tests in walk(part.tree, []):
             try:
                 _check(prose, node, tests)
             except ReportError as error:
                 raise ReportError(f"{part.path}, line {node.lineno}: {error}") from error
     _check_references(prose)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """One template of an article."""
-
-    path: str
-    tree: nodes.Template
-
-
-@dataclass
-class _Prose:
-    """All templates of an article, and what they may name."""
-
-    study: Study
-    jinja: Environment
-    parts: list[_Part] = field(default_factory=list)
-    values: dict[str, list[nodes.Node | None]] = field(default_factory=dict)
-    """Name -> for each time that templates set it, None and what they set it to; None alone for
-    arguments, items of loops and the like."""
-    asked: set[str] = field(default_factory=set)
-    """Names that a template asks about: `{% if position is defined %}`."""
-
-    def __post_init__(self):
-        self.own = own_figures(self.study)
-        self.calls: dict[str, Callable] = ArticleFigures(self.study, None).functions
-        kind = self.study.front_matter.kind
-        self.names = findings.names(kind)
-        if kind == "passage" and len(self.study.front_matter.all_names) > 1:
-            self.names = dict.fromkeys(self.names)  # of each model, in `compared`
-
-    @property
-    def conditions(self) -> list[str]:
-        """Names of the article's conditions."""
-        return [condition.name for condition in self.study.front_matter.conditions]
-
-    @property
-    def known(self) -> set[str]:
-        """Every name that a template of this article may use."""
-        return {*ALWAYS, *self.calls, *self.names, *self.jinja.globals, *self.values, *self.asked}
-
-    def read(self, source: str, path: str) -> None:
-        """Parse a template and those that it includes.
-
-        raises: ReportError if one is missing or cannot be parsed
-        """
-        try:
-            self.jinja.compile(source, path, path)  # which filters and tests there are
-        except TemplateError as error:
-            line = getattr(error, "lineno", None) or 1
-            where = getattr(error, "filename", None) or path
-            raise ReportError(f"{where}, line {line}: {error}") from error
-        tree = self.jinja.parse(source, path, path)
-        self.parts.append(_Part(path, tree))
-        self._note_names(tree)
-        for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
-            name = _constant(node.template)
-            if not isinstance(name, str):
-                continue
-            try:
-                text, file, _ = self.jinja.loader.get_source(self.jinja, name)
-            except TemplateError as error:
-                if getattr(node, "ignore_missing", False):
-                    continue
-                raise ReportError(f"{path}, line {node.lineno}: no template {name!r}.") from error
-            if file not in [part.path for part in self.parts]:
-                self.read(text, file)
-
-    def _note_names(self, tree):
-        for node in tree.find_all(nodes.Name):
-            if node.ctx != "load":
-                self.values.setdefault(node.name, []).append(None)
-        for node in tree.find_all(nodes.Assign):
-            if isinstance(node.target, nodes.Name):
-                self.values[node.target.name].append(node.node)
-        for node in tree.find_all((nodes.Macro, nodes.Import)):
-            self.values.setdefault(getattr(node, "name", None) or node.target, []).append(None)
-        for node in tree.find_all(nodes.FromImport):
-            for name in node.names:
-                self.values.setdefault(name if isinstance(name, str) else name[1], []).append(None)
-        for node in tree.find_all((nodes.Test, nodes.Filter)):
-            if node.name in ASKING and isinstance(node.node, nodes.Name):
-                self.asked.add(node.node.name)
-
-    def constant(self, node: nodes.Node | None) -> Any:
-        """What an expression is, if that is written down; None if it is not."""
-        return _constant(self.expression(node))
-
-    def expression(self, node: nodes.Node | None) -> nodes.Node | None:
-        """The expression that a name was set to, if it was set once; any other node itself."""
-        if not isinstance(node, nodes.Name):
-            return node
-        given = self.values.get(node.name, [])
-        return given[-1] if len(given) == 2 else None  # the name that is set, and its value
-
-
-def _constant(node):
-    with suppress(nodes.Impossible):
-        return None if node is None else node.as_const()
-    return None
-
-
-def _walk(node, tests) -> Iterator[tuple[nodes.Node, list[nodes.Node]]]:
-    """All nodes below one, each with the conditions that it stands under."""
-    for child in node.iter_child_nodes():
-        under = tests
-        if isinstance(node, BRANCHES) and child is not node.test:
-            under = [*tests, node.test]
-        elif isinstance(node, (nodes.And, nodes.Or)) and child is node.right:
-            under = [*tests, node.left]
-        yield child, under
-        yield from _walk(child, under)
 
 
 def _check(prose, node, tests):

@@ -4,46 +4,20 @@ This happens in a temporary repository. The project's working tree, index, branc
 not touched, and the project need not be a git repository.
 """
 
-import os
 import re
 import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from report.errors import ReportError, UsageError
-from report.site import sums
 from report.site.address import EXAMPLE, address, after_user, built_for, without_user
 from report.site.check import check_site
+from report.site.git import Git, asked
 from report.site.services import DOMAIN
 
-SETTINGS = {
-    # Files as they are, whatever the user's own settings do with text, filters and hooks.
-    "core.autocrlf": "false",
-    "core.safecrlf": "false",
-    "core.attributesFile": os.devnull,
-    "core.hooksPath": os.devnull,
-    "core.fsmonitor": "false",
-    "commit.gpgSign": "false",
-    "push.gpgSign": "false",
-    "gc.auto": "0",
-}
-
-HEEDED = re.compile(
-    r"GIT_(AUTHOR_|COMMITTER_|SSH|SSL_|HTTP_|CURL_|ASKPASS$|PROXY_|ALLOW_PROTOCOL$|EXEC_PATH$"
-    r"|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)$)"
-)
-"""Variables of git that count: who commits, how a host is reached, and the user's settings. Others
-may name another repository, tree, index, namespace or store, as they do inside hooks of git."""
-
 UNKNOWN_AUTHOR = {"user.name": "report publish", "user.email": "publish@localhost"}
-
-WHO = ("AUTHOR", "COMMITTER")
-
-TIMEOUT = 1800
-"""Seconds a git command may take."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +60,7 @@ def push(
     wanted = address(site_url)
     target = _target(project, remote)
     with tempfile.TemporaryDirectory(prefix="publish-") as own:
-        git = _Git(own, _author(project), without_user(target))
+        git = Git(own, _author(project), without_user(target))
         git("init", "--quiet", "--bare", "--template=")
         git.require_branch(branch)
         git.shown = without_user(git.pushed_to(target))
@@ -111,105 +85,6 @@ def _push(git, folder, target, branch, domain, fresh):
     lease = [f"--force-with-lease={ref}:{old}"] if fresh and old else []
     git("push", "--quiet", *lease, target, f"{commit}:{ref}")
     return Published(commit, True, git.shown)
-
-
-class _Git:
-    """git in a bare repository of its own."""
-
-    def __init__(self, folder, author, shown):
-        self.folder = folder
-        self.shown = shown
-        named = {key.partition(".")[2]: value for key, value in author.items()}
-        self.environment = {
-            **{f"GIT_{who}_{k.upper()}": v for who in WHO for k, v in named.items()},
-            **_inherited(),
-            "GIT_DIR": folder,
-            "GIT_TERMINAL_PROMPT": "0",  # no question that nobody answers
-            "LC_ALL": "C",
-        }
-
-    def __call__(self, *arguments, **variables):
-        """What a git command writes; ReportError if it fails."""
-        settings = [part for key, value in SETTINGS.items() for part in ("-c", f"{key}={value}")]
-        try:
-            done = subprocess.run(  # noqa: S603 (a list of arguments, no shell)
-                ["git", *settings, *arguments],  # noqa: S607
-                env=self.environment | variables,
-                cwd=self.folder,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                stdin=subprocess.DEVNULL,
-                timeout=TIMEOUT,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise ReportError(
-                f"git {arguments[0]} has not finished after {TIMEOUT // 60} minutes; is "
-                f"{self.shown} reachable?"
-            ) from error
-        if done.returncode:
-            raise ReportError(_explained(arguments[0], done.stderr, self.shown))
-        return done.stdout.strip()
-
-    def require_branch(self, branch):
-        if branch.startswith("refs/"):
-            raise UsageError(
-                f"BRANCH: {branch!r} is what git calls a branch inside; say its name alone, "
-                "without refs/heads/, e.g. gh-pages"
-            )
-        try:
-            self("check-ref-format", "--branch", branch)
-        except ReportError as error:
-            raise UsageError(f"BRANCH: {branch!r} is no name of a branch; e.g. gh-pages") from error
-
-    def pushed_to(self, target):
-        """Where a push to an address arrives: settings of git may put another in its place."""
-        self("config", "remote.pages.url", target)
-        return self("remote", "get-url", "--push", "pages")
-
-    def tip(self, target, ref):
-        """The commit that a branch of the remote is at; "" if it does not have that branch."""
-        for line in self("ls-remote", "--heads", target, ref).splitlines():
-            commit, _, name = line.partition("\t")
-            if name == ref:
-                return commit
-        return ""
-
-    def require_site(self, commit, branch):
-        """Refuse to replace anything that is not a site."""
-        names = self("ls-tree", "--name-only", commit).splitlines()
-        if names and "index.html" not in names:
-            raise ReportError(
-                f"the branch {branch} of {self.shown} holds no site (no index.html, but "
-                f"{', '.join(names[:3])}); choose another BRANCH, or empty it first."
-            )
-
-    def tree(self, folder, domain, old):
-        """The tree of a built site, with the files that hosts of pages look for."""
-        index = {"GIT_INDEX_FILE": f"{self.folder}/publish-index"}
-        self("--work-tree", str(folder.resolve()), "add", "--all", "--force", ".", **index)
-        # without it GitHub leaves out files whose names start with an underscore
-        added = {".nojekyll": b""}
-        domain = domain or self._domain(folder, old)
-        if domain:
-            added["CNAME"] = f"{domain}\n".encode()
-        # what is added here is listed as well, so that a clone of the branch passes the check
-        listed = sums.with_files((folder / sums.NAME).read_bytes(), added)
-        for name, content in {**added, sums.NAME: listed}.items():
-            self._add(name, content, index)
-        return self("write-tree", **index)
-
-    def _domain(self, folder, old):
-        """The domain that the branch had, if the site does not bring one of its own; else ""."""
-        if old and not (folder / "CNAME").exists() and self("ls-tree", old, "CNAME"):
-            return self("cat-file", "blob", f"{old}:CNAME")
-        return ""
-
-    def _add(self, name, content, index):
-        path = Path(self.folder) / "publish-blob"
-        path.write_bytes(content)
-        blob = self("hash-object", "-w", "--no-filters", str(path))
-        self("update-index", "--add", "--cacheinfo", f"100644,{blob},{name}", **index)
 
 
 def _require_domain(domain):
@@ -242,9 +117,9 @@ def _require_address(folder, wanted, domain):
 
 def _target(project, remote):
     """The address or absolute path that a remote of the project stands for."""
-    listed = _asked(project, "remote")
+    listed = asked(project, "remote")
     if remote in listed.split():
-        remote = _asked(project, "remote", "get-url", "--push", remote) or remote
+        remote = asked(project, "remote", "get-url", "--push", remote) or remote
     elif not re.search(r"[:/\\]", remote) and not (project / remote).is_dir():
         known = ", ".join(listed.split()) or "none"
         raise ReportError(
@@ -258,52 +133,6 @@ def _target(project, remote):
     return str(path.resolve()) if path.is_dir() else remote
 
 
-def _inherited():
-    """The variables of this process that git is run with, see `HEEDED`."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("GIT_") or HEEDED.match(name)
-    }
-
-
 def _author(project):
-    found = {key: _asked(project, "config", key) for key in UNKNOWN_AUTHOR}
+    found = {key: asked(project, "config", key) for key in UNKNOWN_AUTHOR}
     return {key: value or UNKNOWN_AUTHOR[key] for key, value in found.items()}
-
-
-def _asked(project, *arguments):
-    """What git says about the project; "" if it is not a repository."""
-    done = subprocess.run(  # noqa: S603
-        ["git", *arguments],  # noqa: S607
-        cwd=project,
-        env=_inherited() | {"LC_ALL": "C"},
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=60,
-    )
-    return "" if done.returncode else done.stdout.strip()
-
-
-def _explained(command, said, remote):
-    """One sentence about a git command that failed."""
-    said = without_user(said.strip())
-    if "stale info" in said or "fetch first" in said or "non-fast-forward" in said:
-        return (
-            f"{remote} refused the push: its branch has changed meanwhile; run the command again."
-        )
-    if "rejected" in said or "declined" in said or "denied" in said:
-        reason = "it does not accept the push"
-    elif command in ("ls-remote", "fetch", "push"):
-        reason = "it cannot be reached, does not exist, or asks for a password"
-    else:
-        return f"git {command} failed: {_last(said)}"
-    return f"{remote}: {reason} (git said: {_last(said)})."
-
-
-def _last(said):
-    """The errors in what git said, as one line."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    telling = [line for line in lines if re.search(r"fatal:|error:|rejected|remote:", line)]
-    return " ".join(telling or lines[-1:])[:400] or "nothing"

@@ -10,7 +10,7 @@ import pytest
 
 from report.datasets.read.study import open_study
 from report.errors import ReportError
-from report.figures.parts import received
+from report.figures.parts import received_numbers
 from report.findings.conditions import Findings, Value
 from report.pages.filters import percent_spread, spread
 from tests import made_conditions as made
@@ -146,7 +146,7 @@ def test_what_is_added_looks_at_itself_where_it_is_higher_and_takes_less(find, m
         find, "head", lambda model, layer, head, measure, name: Value(shares[name, head], 0.0)
     )
     weights = {("filler", 0): 0.3, ("sentence", 0): 0.2, ("filler", 1): 0.2, ("sentence", 1): 0.2}
-    monkeypatch.setattr(received, "inside", lambda place, name, _: weights[name, place.head])
+    monkeypatch.setattr(received_numbers, "inside", lambda at, name, _: weights[name, at.head])
     found = find.against("filler", "sentence", [(0, 1, 1), (0, 1, 2)])
     assert found.more == [((0, 1, 1), 0.2, 0.4), ((0, 1, 2), 0.3, 0.4)]
     assert found.inner == [(0, 1, 1)]

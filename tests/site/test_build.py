@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import report.site.push as publishing
 from report.errors import ReportError, UsageError
 from report.pages.policy import NAME, policy
 from report.site.check import check_site
+from report.site.git import Git
 from report.site.push import push
 from report.site.sums import write_sums
 from tests.commands import contents, report, with_added
@@ -206,7 +206,7 @@ def test_a_branch_that_holds_no_site_is_not_overwritten(site, project, bare):
 
 def test_what_was_pushed_meanwhile_is_not_overwritten(site, project, bare, monkeypatch):
     push(site, project)
-    tree, tip = publishing._Git.tree, git(bare, "rev-parse", "gh-pages")
+    tree, tip = Git.tree, git(bare, "rev-parse", "gh-pages")
     number = itertools.count()  # two equal commits of one second would be one
 
     def slow(*arguments):
@@ -220,7 +220,7 @@ def test_what_was_pushed_meanwhile_is_not_overwritten(site, project, bare, monke
         monkeypatch.setenv(f"GIT_COMMITTER_{name}", value)
         monkeypatch.setenv(f"GIT_AUTHOR_{name}", value)
     git(bare, "config", "core.hooksPath", "/dev/null")
-    monkeypatch.setattr(publishing._Git, "tree", slow)
+    monkeypatch.setattr(Git, "tree", slow)
     written(site, {"new.txt": "new"})
     for fresh in (False, True):
         with pytest.raises(ReportError, match="changed meanwhile; run the command again"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from report.errors import ReportError
-from report.figures.build import defaults
+from report.figures.build import defaults, mistakes
 from report.figures.parts.figure import Figure
 from report.text import nearest
 
@@ -89,7 +89,7 @@ def _own(name, path, stamp):
         where = f"{path}, line {error.lineno}"
         raise ReportError(f"{where}: is not Python: {error.msg}.") from error
     except Exception as error:
-        line = defaults.line_of(error, path)
+        line = mistakes.line_of(error, path)
         raise ReportError(f"{path}, line {line}: {type(error).__name__}: {error}") from error
     sys.modules[spec.name] = module
     return _figure(module, name)

@@ -1,11 +1,12 @@
 """A figure with one row of panels: heads side by side, two conditions in each."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import altair
 
-from report.figures.parts import choices, received, received_chart
-from report.figures.parts.figure import Figure
+from report.figures.parts import choices, received, received_chart, received_numbers
+from report.figures.parts.figure import Figure, Rows
 from report.figures.parts.received import Panels, Style
 
 
@@ -25,36 +26,7 @@ def figure(
     cut: whether what the second condition adds is left out, so that both are over the same tokens
     shaded: whether the positions that the conditions add are, where all add the same ones
     """
-
-    def of_panel(data, number):
-        lines = received.styled(data, *styles)
-        return {"place": data.places[number], "lines": lines, "cut": cut}
-
-    def chart(data: Panels, panel: int = 0, **state: str) -> altair.LayerChart:
-        place = data.places[panel]
-        span = None
-        if shaded and same_positions(data, [place]):
-            span = received_chart.Span(data.noun.capitalize())
-        drawn = of_panel(data, panel)
-        at = choices.at_state(controls(data), state)
-        return received_chart.chart(**drawn, controls=at, noun=data.noun, span=span)
-
-    def rows(data, panel=0, **state):
-        at = choices.values(controls(data), state)
-        return received.rows(**of_panel(data, panel), **at)
-
-    def alt(data, panel=0, **state):
-        at = choices.values(controls(data), state)
-        return received.alt(**of_panel(data, panel), **at)
-
-    def controls(data):
-        return [received.reduction_control()]
-
-    def legends(data):
-        here = shaded and same_positions(data, data.places)
-        span = data.noun.capitalize() if here else ""
-        return [received.legend(received.styled(data, *styles), span)]
-
+    row = _Row(styles, cut, shaded)
     return Figure(
         shows=shows,
         title=title,
@@ -62,15 +34,55 @@ def figure(
         use=received.use,
         seen=seen,
         left_out=lambda data: received.left_out(data, len(styles)),
-        controls=controls,
+        controls=_controls,
         columns=lambda data: len(data.places),
         boxes=lambda data: received.boxes(data, 1),
         panels=lambda data: [place.title for place in data.places],
-        legends=legends,
-        chart=chart,
-        rows=rows,
-        alt=alt,
+        legends=row.legends,
+        chart=row.chart,
+        rows=row.rows,
+        alt=row.alt,
     )
+
+
+@dataclass(frozen=True)
+class _Row:
+    """How the panels are drawn; see `figure`."""
+
+    styles: tuple[Style, ...]
+    cut: bool
+    shaded: bool
+
+    def chart(self, data: Panels, panel: int = 0, **state: str) -> altair.LayerChart:
+        drawn, at = self._panel(data, panel), choices.at_state(_controls(data), state)
+        name = self._span(data, [drawn["place"]])
+        span = received_chart.Span(name) if name else None
+        return received_chart.chart(**drawn, controls=at, noun=data.noun, span=span)
+
+    def rows(self, data: Panels, panel: int = 0, **state: str) -> dict[str, Rows]:
+        at = choices.values(_controls(data), state)
+        return received_numbers.rows(**self._panel(data, panel), **at)
+
+    def alt(self, data: Panels, panel: int = 0, **state: str) -> str:
+        at = choices.values(_controls(data), state)
+        return received_numbers.alt(**self._panel(data, panel), **at)
+
+    def legends(self, data: Panels) -> list[list[dict[str, str]]]:
+        lines = received.styled(data, *self.styles)
+        return [received.legend(lines, self._span(data, data.places))]
+
+    def _panel(self, data, number):
+        """Keywords of `received_numbers.rows` for a panel."""
+        lines = received.styled(data, *self.styles)
+        return {"place": data.places[number], "lines": lines, "cut": self.cut}
+
+    def _span(self, data, places):
+        """What the shaded positions are called; "" where none are."""
+        return data.noun.capitalize() if self.shaded and same_positions(data, places) else ""
+
+
+def _controls(data):
+    return [received.reduction_control()]
 
 
 def same_positions(data: Panels, places: Iterable[received.Place]) -> bool:

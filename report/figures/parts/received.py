@@ -1,7 +1,5 @@
-"""Average attention weight by position, under several conditions: the panels of such a figure,
-their numbers and the words that they share. `received_chart` draws a panel.
-
-These stand in one file because each of the four figures of conditions takes all of them.
+"""Average attention weight by position, under several conditions: the panels of such a figure, and
+the words that they share. `received_numbers` has the numbers of a panel, `received_chart` draws it.
 
 Readers and articles count layers and heads from 1. Data, addresses and the values of controls hold
 indices from 0. `panels` converts.
@@ -10,12 +8,9 @@ indices from 0. `panels` converts.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from report.datasets.read.conditions import ModelConditions
 from report.errors import ReportError
-from report.figures.parts import choices, grid, score_terms, theme
-from report.text import percent
+from report.figures.parts import choices, grid, score_terms
 
 COUNTED_FROM = 1
 """The number of the first layer, and of the first head, where a reader sees them."""
@@ -268,95 +263,3 @@ def use(data: Panels) -> str:
         "position, or focus a panel and use the arrow keys, to mark it in all panels and to read "
         f"its values{which}."
     )
-
-
-# --- Numbers of a panel -------------------------------------------------------------------------
-
-
-def rows(place: Place, lines: Iterable[Line], reduction: str, cut: bool) -> dict[str, list[dict]]:
-    """The table "lines": dicts with condition, position, mean, standard_error, low and high.
-
-    reduction: a key of `REDUCTIONS`; cut: whether what a condition adds is left out
-    A position that a condition lacks has None, so that no line is drawn across it.
-    """
-    received = place.model.received(place.layer, place.head)
-    records = []
-    for line in lines:
-        text = place.model.condition(line.condition)
-        places = text.positions if cut else np.arange(len(text.counts))
-        mean, error = (
-            np.where(places < 0, np.nan, values[places])
-            for values in received[line.condition][reduction]
-        )
-        records += theme.records(
-            {
-                "condition": [line.condition] * len(places),
-                "position": np.arange(len(places)),
-                "mean": _known(mean),
-                "standard_error": _known(error),
-                "low": _known(mean - error),
-                "high": _known(mean + error),
-            }
-        )
-    return {"lines": records}
-
-
-def _known(values):
-    return [None if np.isnan(value) else float(value) for value in values]
-
-
-def alt(place: Place, lines: Iterable[Line], reduction: str, cut: bool) -> str:
-    """Where each line is highest; see `rows`."""
-    peaks = []
-    for line in lines:
-        table = rows(place, [line], reduction, cut)["lines"]
-        known = [row for row in table if row["mean"] is not None]
-        if not known:
-            peaks.append(f"{line.label} has no position here")
-            continue
-        top = max(known, key=lambda row: row["mean"])
-        peaks.append(f"{line.label} is highest at position {top['position']}, {top['mean']:.3f}")
-    over = "over all current tokens that see it"
-    if reduction == "last":
-        over = "that the last current token gives it"
-    return f"{place.title}: average attention weight of each position, {over}. {'; '.join(peaks)}."
-
-
-def seen_kept(data: Panels, reduction: str) -> str:
-    """How much weight the tokens keep that the prompt has under both conditions, by panel."""
-    lines = styled(data, BLUE, RED)
-    ratios = [kept(place, lines, reduction) for place in data.places]
-    if any(np.isnan(ratio) for ratio in ratios):
-        return f"With {named(data)}, some of these heads share no tokens to compare."
-    less = sum(round(100 * ratio) < 100 for ratio in ratios)
-    if less == len(ratios):
-        start = "the other tokens get less"
-    elif less == 0:
-        start = "the other tokens lose nothing"
-    else:
-        start = f"the other tokens get less in {less} of {len(ratios)} panels"
-    return (
-        f"With {named(data)}, {start}: {score_terms.listed(percent(ratio) for ratio in ratios)} of "
-        f"the average weight that they have without"
-        f"{', panel by panel' if len(ratios) > 1 else ''}."
-    )
-
-
-def kept(place: Place, lines: Iterable[Line], reduction: str) -> float:
-    """What two lines share: the sum of the second over that of the first, or NaN.
-
-    Only positions count that both have.
-    """
-    first, second = (
-        [row["mean"] for row in rows(place, [line], reduction, True)["lines"]] for line in lines
-    )
-    both = [pair for pair in zip(first, second, strict=False) if None not in pair]
-    before, after = (sum(values) for values in zip(*both, strict=True)) if both else (0, 0)
-    return after / before if before > 0 else float("nan")
-
-
-def inside(place: Place, condition: str, reduction: str) -> float:
-    """Mean weight of the positions that a condition adds, or NaN if it adds none."""
-    mean, _ = place.model.received(place.layer, place.head)[condition][reduction]
-    added = place.model.condition(condition).new
-    return float(np.mean(mean[added.start : added.stop])) if added else float("nan")

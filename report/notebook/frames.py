@@ -1,124 +1,25 @@
-"""In a notebook: measure a model on a text, have the numbers as pandas frames, draw the figures.
-
-    from report import figure, measure
-    m = measure("falcon-8x8", "The lamp on the hill was lit.")
-    figure("attention_map", m, layer=3, head=2)
-
-What was measured once is kept in the folder of caches and read from there the next time.
-"""
+"""What was measured, as pandas frames."""
 
 import functools
-import json
-import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import altair
 import numpy as np
 
-from report.datasets.read.study import StudyData, open_study
+from report.datasets.read.study import StudyData
 from report.errors import ReportError
-from report.figures import Figure
-from report.figures.build import still
-from report.figures.build.find import figure_named, figure_names
-from report.figures.parts import choices, received, score_terms
-from report.inputs.passages import SUFFIXES, passage_names
-from report.inputs.records import Records, is_file, of_rows
-from report.measuring import kinds
-from report.measuring.plan import plans
-from report.measuring.run import Run, carry_out, named_anywhere, read, say_fetched
-from report.project import Project, nearest_project
-from report.study.front_matter import FrontMatter
-from report.study.study import Study
-from report.text import nearest
+from report.figures.parts import received, score_terms
+from report.notebook.drawing import drawable
 
 if TYPE_CHECKING:
     import pandas
 
-NAME = "notebook"
-CACHE = "attention-focus-plots"
-
-TABLES = {
+FRAMES = {
     "passage": ("tokens", "heads", "attention", "updates"),
     "table": ("tokens", "shares", "attention"),
     "conditions": ("tokens", "effects", "received"),
 }
 """What was read -> the names of its frames."""
-
-
-def measure(
-    model: str | Path = "falcon-8x8",
-    passage: str | dict[str, Any] | None = None,
-    *,
-    table: "str | list[dict[str, Any]] | pandas.DataFrame | None" = None,
-    force: bool = False,
-    allow_local: bool = False,
-    **options: Any,
-) -> "Measurements":
-    """Measure every head of a model, or read what was measured before.
-
-    The model reads a passage; or a table, in three renderings; or prompts under `conditions`.
-
-    model: an embedded model, a folder, or "owner/model[@revision]" on the hub
-    passage: the text itself, the name of a passage that ships, or the path of a .txt or .md file;
-        or, as in front matter, a dict such as {"dataset": "seattle-weather", "row": 3}. Default:
-        "the-lamp-on-the-hill"
-    table: a data set inside vega_datasets, the path of a file of rows, or rows: dicts or a frame
-    force: measure again even if nothing changed
-    allow_local: whether a corpus may be fetched from this machine or a private network
-    options: layers, dtype, device, chat, corpus, columns, rows, conditions, prompts and the like,
-        as in front matter
-    raises: ReportError, which says in one sentence what is wrong
-    """
-    own = None if table is None or isinstance(table, str) else _rows(table)
-    texts = {"passage": passage, "table": own.name if own else table}
-    wanted = _front_matter(model, {k: v for k, v in texts.items() if v is not None} | options)
-    study = Study(NAME, wanted, Path(NAME), "", allow_local=allow_local)
-    inputs = kinds.kind("table").given(own, wanted) if own else read(study)
-    say_fetched(study, inputs, print)
-    kept = Project(_cache())
-    chosen = plans(study, kept, inputs, force)
-    again = _command(wanted, chosen[0], options, own)
-    run = Run(kept, lambda *_: None, force=force)
-    (done,) = carry_out(chosen, study, inputs, run, again)
-    return Measurements(open_study([done.folder]))
-
-
-def figure(
-    name: str,
-    measurements: "Measurements",
-    heads: Sequence[tuple[int, int]] = ((0, 0),),
-    lines: dict[str, str] | None = None,
-    **state: int | str,
-) -> altair.Chart:
-    """A figure of `measure`'s result as an Altair chart, with its data inside.
-
-    A notebook shows the chart, and its method `save` writes it to a file.
-
-    name: one of `Measurements.figures`
-    heads: for conditions, pairs (layer, head), indices from 0, that get a chart each
-    lines: for conditions, those that are compared, dict of name to label; default: the first, and
-        the first of those that add a segment to it
-    state: where its controls stand, e.g. layer=3, head=2; of a figure with several charts also
-        which one, e.g. panel=1
-    raises: ReportError for an unknown figure, one that these measurements have no data for, or a
-        state out of reach
-    """
-    data, own = measurements.drawn(heads, lines), _own_figures()
-    known = figure_names(own)
-    if name not in known:
-        near = nearest(name, known)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ReportError(f"unknown figure {name!r}; {hint}{_drawable(measurements)}")
-    if reason := _left_out(name, own, data):
-        said = f"figure {name!r} cannot be drawn of these measurements: {reason}"
-        raise ReportError(f"{said} {_drawable(measurements)}")
-    spec = _specification(figure_named(name, own), data, state)
-    spec.pop("usermeta", None)  # is for the script of a page
-    return altair.Chart.from_dict(spec)
 
 
 class Measurements(Mapping):
@@ -137,17 +38,15 @@ class Measurements(Mapping):
     @property
     def names(self) -> list[str]:
         """Names of the frames that there are."""
-        names = TABLES[self.data.kind]
+        names = FRAMES[self.data.kind]
         if "updates" in names and self.data.capabilities["updates"] is None:
             return [name for name in names if name != "updates"]
         return list(names)
 
     @property
     def figures(self) -> list[str]:
-        """Names of the figures that can be drawn, sorted: those that ship, and those in the folder
-        `figures/` of the project that the current folder lies in."""
-        own, data = _own_figures(), self.drawn()
-        return [name for name in figure_names(own) if not _reason(name, own, data)]
+        """Names of the figures that can be drawn; see `drawing.drawable`."""
+        return drawable(self.drawn())
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -349,139 +248,6 @@ _TOKENS = {
     "table": _tokens_of_table,
     "conditions": _tokens_of_conditions,
 }
-
-
-def _own_figures() -> Path | None:
-    """The folder of figures of the project that the current folder lies in, or None."""
-    folder = nearest_project().figures
-    return folder if folder.is_dir() else None
-
-
-def _drawable(measurements):
-    return f"These can be drawn: {', '.join(measurements.figures)}."
-
-
-def _left_out(name: str, own: Path | None, data: Any) -> str:
-    """Why a figure cannot be drawn of data, a sentence; "" if it can.
-
-    A figure of one's own may not say so itself, and is tried.
-    """
-    shown = figure_named(name, own)
-    reason = shown.left_out(data)
-    if not reason and name not in figure_names():
-        try:
-            shown.rows(data, **{"panel": 0} if shown.panels else {})
-        except ReportError as error:
-            return str(error)
-    return reason
-
-
-def _reason(name, own, data):
-    """The same, also for a file that is no figure."""
-    try:
-        return _left_out(name, own, data)
-    except ReportError as error:
-        return str(error)
-
-
-def _specification(shown: Figure, data: Any, state: dict) -> dict:
-    """The specification of one chart of a figure, with its data."""
-    if not shown.panels:
-        return still.specification(shown, data, **state)
-    titles = shown.panels(data)
-    if state.get("panel", 0 if len(titles) == 1 else None) not in range(len(titles)):
-        controls = shown.controls(data)
-        named = [f"{n} ({choices.filled(title, controls)})" for n, title in enumerate(titles)]
-        raise ReportError(
-            f"figure {shown.name!r} has {len(titles)} charts; say which: panel={', '.join(named)}."
-        )
-    return still.specification(shown, data, **{"panel": 0} | state)
-
-
-def _front_matter(model, options):
-    from pydantic import ValidationError
-
-    passage = options.get("passage")
-    if isinstance(passage, str) and not (
-        passage in passage_names() or passage.lower().endswith(SUFFIXES)
-    ):
-        near = nearest(passage, passage_names(), similarity=0.85)
-        if near:
-            raise ReportError(f"unknown passage {passage!r}; did you mean {near[0]!r}?")
-        options = options | {"passage": {"text": passage}}
-    about = {"title": NAME, "date": date.today(), "author": NAME, "summary": NAME}
-    try:
-        wanted = FrontMatter(**about, model=str(model), **options)
-    except (ValidationError, TypeError) as error:
-        problem = error.errors()[0] if isinstance(error, ValidationError) else {"msg": str(error)}
-        said = ": ".join(map(str, [*problem.get("loc", ())[:1], problem["msg"]]))
-        raise ReportError(f"measure: {said}") from None
-    if wanted.sweep or len(wanted.all_models) > 1:
-        raise ReportError(
-            "measure: a notebook measures one model at a time; call measure() for each, or write "
-            "an article that compares them"
-        )
-    return wanted
-
-
-def _rows(table) -> Records:
-    """Rows that were given in memory, dicts or a frame; ReportError if they are neither."""
-    try:
-        if hasattr(table, "to_json"):
-            text = table.to_json(orient="records", date_format="iso", double_precision=15)
-        else:
-            text = json.dumps(list(table), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise ReportError(
-            f"measure: table: {error}; give the name of a data set, the path of a file of rows, a "
-            "list of dicts, or a frame with a name for each column"
-        ) from error
-    return of_rows(text)
-
-
-def _command(wanted, plan, options, own):
-    """A shell command that measures the same again; None where nothing is measured.
-
-    options: as given to `measure`; own: rows given in memory, or None
-    """
-    if plan.state != "measure":
-        return None
-    listed = [repr(named_anywhere(plan.source))]
-    if own:
-        options = options | {"table": own.plain}
-    elif wanted.kind == "passage":
-        listed.append(repr(_anywhere(wanted.passage)))
-    else:
-        options = {"table": wanted.table} | options if wanted.table else options
-    said = options | {name: plan.settings[name] for name in options if name in plan.settings}
-    listed += [f"{name}={_anywhere(value)!r}" for name, value in said.items() if name != "passage"]
-    code = f"from report import measure; measure({', '.join(listed)})"
-    return shlex.join(["python", "-c", code])
-
-
-def _anywhere(value):
-    """A value of front matter, files without the folders of this machine."""
-    if hasattr(value, "model_dump"):
-        value = value.model_dump(exclude_unset=True)
-        return value["text"] if set(value) == {"text"} else _anywhere(value)
-    if isinstance(value, dict):
-        return {k: _anywhere(v) if k == "file" else v for k, v in value.items()}
-    if isinstance(value, str) and (value.lower().endswith(SUFFIXES) or is_file(value)):
-        return f"{kinds.SOMEWHERE}/{Path(value).name}"
-    return value
-
-
-def _cache():
-    """The folder in which measurements are kept, made if need be."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / CACHE
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ReportError(
-            f"{folder}: cannot be made ({error.strerror}); set XDG_CACHE_HOME to a folder that can."
-        ) from error
-    return folder
 
 
 def _joined(tables):

@@ -1,0 +1,85 @@
+"""Tells mistakes in a figure's file with the file and the line."""
+
+import functools
+import re
+import traceback
+from dataclasses import replace
+from pathlib import Path
+
+from report.errors import ReportError
+from report.figures.parts.figure import Figure
+from report.text import nearest
+
+TEXTS = ("title", "caption", "use", "seen", "alt", "left_out")
+"""Functions of a figure's file that give a text."""
+
+BLAMED = ("chart", "rows", "controls", "panels", "columns", "legends", "boxes", *TEXTS)
+"""Functions of a figure's file whose mistakes are told with the file and the line."""
+
+NO_NUMBER = re.compile(r"(?<![\w“‘\"'/.-])(?:nan|inf)(?![\w”’\"'/.-])")
+"""How Python writes what is not finite; words in quotation marks are not numbers."""
+
+
+def told(figure: Figure, path: Path) -> Figure:
+    """The figure with functions whose mistakes become a `ReportError`.
+
+    path: the figure's file
+    """
+    calls = {name: call for name, call in vars(figure).items() if name in BLAMED and call}
+    texts = {name: _checked_text(path, name, calls[name]) for name in TEXTS if name in calls}
+    called = {name: _told_with_line(path, call) for name, call in (calls | texts).items()}
+    return replace(figure, **called)
+
+
+def _told_with_line(path, call):
+    """A function of a figure's file whose mistakes are told with the file and the line."""
+
+    @functools.wraps(call, updated=())
+    def run(*arguments, **state):
+        try:
+            return call(*arguments, **state)
+        except ReportError:
+            raise
+        except Exception as error:
+            line = line_of(error, path)
+            if line is None:
+                raise
+            hint = _there(error, arguments) if isinstance(error, AttributeError) else ""
+            said = f"{type(error).__name__}: {error}{hint}"
+            raise ReportError(f"{path}, line {line}: {said}") from error
+
+    return run
+
+
+def _there(error, arguments):
+    """What data have instead of the name that was asked for; "" if it was asked of other things."""
+    if not any(error.obj is given for given in arguments):
+        return ""
+    names = [name for name in dir(error.obj) if not name.startswith("_")]
+    near = nearest(error.name, names)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    return f"{hint} There are: {', '.join(names)}."
+
+
+def _checked_text(path, name, call):
+    """A function of a figure's file that must give a text, without numbers that are not finite."""
+
+    @functools.wraps(call, updated=())
+    def run(*arguments, **state):
+        text = call(*arguments, **state)
+        if not isinstance(text, str):
+            said = type(text).__name__
+            raise ReportError(f"{path}: `{name}` gives {said}; it must give a text.")
+        if bad := NO_NUMBER.search(text):
+            raise ReportError(
+                f"{path}: `{name}` says {bad[0]!r}, which is no number a reader can use: {text!r}"
+            )
+        return text
+
+    return run
+
+
+def line_of(error: Exception, path: Path) -> int | None:
+    """The innermost line of a file in which an error came up; None if it did elsewhere."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((frame.lineno for frame in reversed(frames) if Path(frame.filename) == path), None)

@@ -1,0 +1,152 @@
+"""Measure in memory what an article would ask for; what was measured once is kept in the folder of
+caches and read from there the next time."""
+
+import json
+import os
+import shlex
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from report.datasets.read.study import open_study
+from report.errors import ReportError
+from report.inputs.passages import SUFFIXES, passage_names
+from report.inputs.records import Records, is_file, of_rows
+from report.measuring import kinds
+from report.measuring.plan import plans
+from report.measuring.run import Run, carry_out, named_anywhere, read, say_fetched
+from report.notebook.frames import Measurements
+from report.project import Project
+from report.study.front_matter import FrontMatter
+from report.study.study import Study
+from report.text import nearest
+
+if TYPE_CHECKING:
+    import pandas
+
+NAME = "notebook"
+CACHE = "attention-focus-plots"
+
+
+def measure(
+    model: str | Path = "falcon-8x8",
+    passage: str | dict[str, Any] | None = None,
+    *,
+    table: "str | list[dict[str, Any]] | pandas.DataFrame | None" = None,
+    force: bool = False,
+    allow_local: bool = False,
+    **options: Any,
+) -> Measurements:
+    """Measure every head of a model, or read what was measured before.
+
+    The model reads a passage; or a table, in three renderings; or prompts under `conditions`.
+
+    model: an embedded model, a folder, or "owner/model[@revision]" on the hub
+    passage: the text itself, the name of a passage that ships, or the path of a .txt or .md file;
+        or, as in front matter, a dict such as {"dataset": "seattle-weather", "row": 3}. Default:
+        "the-lamp-on-the-hill"
+    table: a data set inside vega_datasets, the path of a file of rows, or rows: dicts or a frame
+    force: measure again even if nothing changed
+    allow_local: whether a corpus may be fetched from this machine or a private network
+    options: layers, dtype, device, chat, corpus, columns, rows, conditions, prompts and the like,
+        as in front matter
+    raises: ReportError, which says in one sentence what is wrong
+    """
+    own = None if table is None or isinstance(table, str) else _rows(table)
+    texts = {"passage": passage, "table": own.name if own else table}
+    wanted = _front_matter(model, {k: v for k, v in texts.items() if v is not None} | options)
+    study = Study(NAME, wanted, Path(NAME), "", allow_local=allow_local)
+    inputs = kinds.kind("table").given(own, wanted) if own else read(study)
+    say_fetched(study, inputs, print)
+    kept = Project(_cache())
+    chosen = plans(study, kept, inputs, force)
+    again = _command(wanted, chosen[0], options, own)
+    run = Run(kept, lambda *_: None, force=force)
+    (done,) = carry_out(chosen, study, inputs, run, again)
+    return Measurements(open_study([done.folder]))
+
+
+def _front_matter(model, options):
+    from pydantic import ValidationError
+
+    passage = options.get("passage")
+    if isinstance(passage, str) and not (
+        passage in passage_names() or passage.lower().endswith(SUFFIXES)
+    ):
+        near = nearest(passage, passage_names(), similarity=0.85)
+        if near:
+            raise ReportError(f"unknown passage {passage!r}; did you mean {near[0]!r}?")
+        options = options | {"passage": {"text": passage}}
+    about = {"title": NAME, "date": date.today(), "author": NAME, "summary": NAME}
+    try:
+        wanted = FrontMatter(**about, model=str(model), **options)
+    except (ValidationError, TypeError) as error:
+        problem = error.errors()[0] if isinstance(error, ValidationError) else {"msg": str(error)}
+        said = ": ".join(map(str, [*problem.get("loc", ())[:1], problem["msg"]]))
+        raise ReportError(f"measure: {said}") from None
+    if wanted.sweep or len(wanted.all_models) > 1:
+        raise ReportError(
+            "measure: a notebook measures one model at a time; call measure() for each, or write "
+            "an article that compares them"
+        )
+    return wanted
+
+
+def _rows(table) -> Records:
+    """Rows that were given in memory, dicts or a frame; ReportError if they are neither."""
+    try:
+        if hasattr(table, "to_json"):
+            text = table.to_json(orient="records", date_format="iso", double_precision=15)
+        else:
+            text = json.dumps(list(table), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ReportError(
+            f"measure: table: {error}; give the name of a data set, the path of a file of rows, a "
+            "list of dicts, or a frame with a name for each column"
+        ) from error
+    return of_rows(text)
+
+
+def _command(wanted, plan, options, own):
+    """A shell command that measures the same again; None where nothing is measured.
+
+    options: as given to `measure`; own: rows given in memory, or None
+    """
+    if plan.state != "measure":
+        return None
+    listed = [repr(named_anywhere(plan.source))]
+    if own:
+        options = options | {"table": own.plain}
+    elif wanted.kind == "passage":
+        listed.append(repr(_anywhere(wanted.passage)))
+    else:
+        options = {"table": wanted.table} | options if wanted.table else options
+    said = options | {name: plan.settings[name] for name in options if name in plan.settings}
+    listed += [f"{name}={_anywhere(value)!r}" for name, value in said.items() if name != "passage"]
+    code = f"from report import measure; measure({', '.join(listed)})"
+    return shlex.join(["python", "-c", code])
+
+
+def _anywhere(value):
+    """A value of front matter, files without the folders of this machine."""
+    if hasattr(value, "model_dump"):
+        value = value.model_dump(exclude_unset=True)
+        return value["text"] if set(value) == {"text"} else _anywhere(value)
+    if isinstance(value, dict):
+        return {k: _anywhere(v) if k == "file" else v for k, v in value.items()}
+    if isinstance(value, str) and (value.lower().endswith(SUFFIXES) or is_file(value)):
+        return f"{kinds.SOMEWHERE}/{Path(value).name}"
+    return value
+
+
+def _cache():
+    """The folder in which measurements are kept, made if need be."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(base) / CACHE
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ReportError(
+            f"{folder}: cannot be made ({error.strerror}); set XDG_CACHE_HOME to a folder that can."
+        ) from error
+    return folder

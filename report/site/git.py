@@ -1,0 +1,191 @@
+"""git commands, which settings and variables of the user cannot divert."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from report.errors import ReportError, UsageError
+from report.site import sums
+from report.site.address import without_user
+
+SETTINGS = {
+    # Files as they are, whatever the user's own settings do with text, filters and hooks.
+    "core.autocrlf": "false",
+    "core.safecrlf": "false",
+    "core.attributesFile": os.devnull,
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "commit.gpgSign": "false",
+    "push.gpgSign": "false",
+    "gc.auto": "0",
+}
+
+HEEDED = re.compile(
+    r"GIT_(AUTHOR_|COMMITTER_|SSH|SSL_|HTTP_|CURL_|ASKPASS$|PROXY_|ALLOW_PROTOCOL$|EXEC_PATH$"
+    r"|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)$)"
+)
+"""Variables of git that count: who commits, how a host is reached, and the user's settings. Others
+may name another repository, tree, index, namespace or store, as they do inside hooks of git."""
+
+WHO = ("AUTHOR", "COMMITTER")
+
+TIMEOUT = 1800
+"""Seconds a git command may take."""
+
+
+class Git:
+    """git in a bare repository of its own.
+
+    folder: of the repository; author: git's settings user.name and user.email, with their values
+    shown: what messages call the remote
+    Every method raises a ReportError where git fails.
+    """
+
+    def __init__(self, folder: str, author: dict[str, str], shown: str):
+        self.folder = folder
+        self.shown = shown
+        named = {key.partition(".")[2]: value for key, value in author.items()}
+        self.environment = {
+            **{f"GIT_{who}_{k.upper()}": v for who in WHO for k, v in named.items()},
+            **_inherited(),
+            "GIT_DIR": folder,
+            "GIT_TERMINAL_PROMPT": "0",  # no question that nobody answers
+            "LC_ALL": "C",
+        }
+
+    def __call__(self, *arguments: str, **variables: str) -> str:
+        """What a git command writes.
+
+        variables: of its environment, besides those of every command
+        """
+        settings = [part for key, value in SETTINGS.items() for part in ("-c", f"{key}={value}")]
+        try:
+            done = subprocess.run(  # noqa: S603 (a list of arguments, no shell)
+                ["git", *settings, *arguments],  # noqa: S607
+                env=self.environment | variables,
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                timeout=TIMEOUT,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise ReportError(
+                f"git {arguments[0]} has not finished after {TIMEOUT // 60} minutes; is "
+                f"{self.shown} reachable?"
+            ) from error
+        if done.returncode:
+            raise ReportError(_explained(arguments[0], done.stderr, self.shown))
+        return done.stdout.strip()
+
+    def require_branch(self, branch: str) -> None:
+        """Stop for what is no name of a branch, with a UsageError."""
+        if branch.startswith("refs/"):
+            raise UsageError(
+                f"BRANCH: {branch!r} is what git calls a branch inside; say its name alone, "
+                "without refs/heads/, e.g. gh-pages"
+            )
+        try:
+            self("check-ref-format", "--branch", branch)
+        except ReportError as error:
+            raise UsageError(f"BRANCH: {branch!r} is no name of a branch; e.g. gh-pages") from error
+
+    def pushed_to(self, target: str) -> str:
+        """Where a push to an address arrives: settings of git may put another in its place."""
+        self("config", "remote.pages.url", target)
+        return self("remote", "get-url", "--push", "pages")
+
+    def tip(self, target: str, ref: str) -> str:
+        """The commit that a branch of the remote is at; "" if it does not have that branch."""
+        for line in self("ls-remote", "--heads", target, ref).splitlines():
+            commit, _, name = line.partition("\t")
+            if name == ref:
+                return commit
+        return ""
+
+    def require_site(self, commit: str, branch: str) -> None:
+        """Refuse to replace anything that is not a site."""
+        names = self("ls-tree", "--name-only", commit).splitlines()
+        if names and "index.html" not in names:
+            raise ReportError(
+                f"the branch {branch} of {self.shown} holds no site (no index.html, but "
+                f"{', '.join(names[:3])}); choose another BRANCH, or empty it first."
+            )
+
+    def tree(self, folder: Path, domain: str, old: str) -> str:
+        """The tree of a built site, with the files that hosts of pages look for.
+
+        domain: for the file CNAME; "" keeps the one of the site, or else of the commit `old`
+        """
+        index = {"GIT_INDEX_FILE": f"{self.folder}/publish-index"}
+        self("--work-tree", str(folder.resolve()), "add", "--all", "--force", ".", **index)
+        # without it GitHub leaves out files whose names start with an underscore
+        added = {".nojekyll": b""}
+        domain = domain or self._domain(folder, old)
+        if domain:
+            added["CNAME"] = f"{domain}\n".encode()
+        # what is added here is listed as well, so that a clone of the branch passes the check
+        listed = sums.with_files((folder / sums.NAME).read_bytes(), added)
+        for name, content in {**added, sums.NAME: listed}.items():
+            self._add(name, content, index)
+        return self("write-tree", **index)
+
+    def _domain(self, folder, old):
+        """The domain that the branch had, if the site does not bring one of its own; else ""."""
+        if old and not (folder / "CNAME").exists() and self("ls-tree", old, "CNAME"):
+            return self("cat-file", "blob", f"{old}:CNAME")
+        return ""
+
+    def _add(self, name, content, index):
+        path = Path(self.folder) / "publish-blob"
+        path.write_bytes(content)
+        blob = self("hash-object", "-w", "--no-filters", str(path))
+        self("update-index", "--add", "--cacheinfo", f"100644,{blob},{name}", **index)
+
+
+def asked(project: Path, *arguments: str) -> str:
+    """What git says about the project; "" if it is not a repository."""
+    done = subprocess.run(  # noqa: S603
+        ["git", *arguments],  # noqa: S607
+        cwd=project,
+        env=_inherited() | {"LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=60,
+    )
+    return "" if done.returncode else done.stdout.strip()
+
+
+def _inherited():
+    """The variables of this process that git is run with, see `HEEDED`."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or HEEDED.match(name)
+    }
+
+
+def _explained(command, said, remote):
+    """One sentence about a git command that failed."""
+    said = without_user(said.strip())
+    if "stale info" in said or "fetch first" in said or "non-fast-forward" in said:
+        return (
+            f"{remote} refused the push: its branch has changed meanwhile; run the command again."
+        )
+    if "rejected" in said or "declined" in said or "denied" in said:
+        reason = "it does not accept the push"
+    elif command in ("ls-remote", "fetch", "push"):
+        reason = "it cannot be reached, does not exist, or asks for a password"
+    else:
+        return f"git {command} failed: {_last(said)}"
+    return f"{remote}: {reason} (git said: {_last(said)})."
+
+
+def _last(said):
+    """The errors in what git said, as one line."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if re.search(r"fatal:|error:|rejected|remote:", line)]
+    return " ".join(telling or lines[-1:])[:400] or "nothing"
