@@ -29,7 +29,8 @@ from report.measuring import plan as planning
 from report.measuring import run as measuring
 from report.measuring.cluster.connection import QUIET
 from report.measuring.cluster.driver import Driver
-from report.measuring.pieces import Kept, Piece, Result
+from report.measuring.kept import Kept
+from report.measuring.pieces import Piece, Result
 from report.models.find import names
 from report.models.load.load import load_model
 from report.project import Project

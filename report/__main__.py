@@ -99,9 +99,9 @@ def measure(
     from report import pipeline
 
     where = project(root)
-    with only_build(where, say), _runner(ray) as run:
+    with only_build(where, say), _measurer(ray) as measurer:
         request = pipeline.Request(where, study, options.given, force)
-        pipeline.measure(pipeline.read(request), request, terminal, run=run)
+        pipeline.measure(pipeline.read(request), request, terminal, measurer=measurer)
 
 
 @app.command()
@@ -322,15 +322,15 @@ def _steps(listed):
 
 
 @contextmanager
-def _runner(address):
+def _measurer(address):
     """What measures: a Ray cluster, or None for this process."""
     if address is None:
         yield None
         return
     from report.measuring.cluster.driver import on_cluster
 
-    with on_cluster(address) as run:
-        yield run
+    with on_cluster(address) as measurer:
+        yield measurer
 
 
 @contextmanager

@@ -3,14 +3,17 @@
 From `make site` to the first forward pass of a model:
 
     report/__main__.py           site: the options of the command
-    report/pipeline.py           measure: the datasets of every article
-    report/measuring/run.py      datasets: what fits is kept (plan.py), the rest is measured
-    report/models/load/load.py   load_model: two tokens go through the first layer, to find out how
-                                 its attention is reached (models/attention/probe.py)
+    report/pipeline.py           make_site, make_pages, measure: the datasets of every article
+    report/measuring/run.py      datasets: what fits is kept (plan.py); carry_out has the rest
+                                 measured, and writes it
+    report/measuring/alone.py    alone, measure_task: one model after the other, in this process
+    report/models/load/load.py   load_model: the checkpoint becomes a model in memory; identity.py
+                                 asks how its attention is reached, so two tokens go through the
+                                 first layer: the first forward pass (models/attention/probe.py)
     report/measuring/pieces.py   measure_piece: some texts, or what is measured once a model
-    report/measuring/kinds/      measure or measure_batch: what this kind of article asks for;
-                                 first the self-check, on 16 random tokens
-    report/models/measure/       the passage and the texts, and the numbers of every head
+    report/measuring/kinds/      measure or measure_batch: what this kind of article asks for
+    report/models/measure/       first the self-check (models/attention/self_check.py), on 16 random
+                                 tokens; then the passage and the texts, for the numbers of all heads
 """
 
 from dataclasses import dataclass, field
@@ -79,18 +82,22 @@ def read(request: Request) -> list[Study]:
 
 
 def measure(
-    studies: list[Study], request: Request, terminal: Terminal, use_frozen: bool = True, run=None
+    studies: list[Study],
+    request: Request,
+    terminal: Terminal,
+    use_frozen: bool = True,
+    measurer: measuring.Measurer | None = None,
 ) -> list[list[measuring.ModelDatasets]]:
     """The datasets of every article, model by model; runs a model only where they do not fit.
 
     use_frozen: whether frozen datasets stand in for measuring
-    run: what measures, such as a Ray cluster; None: this process
+    measurer: what measures, such as a Ray cluster; None: this process
     """
     all_found = []
     for study in studies:
         with terminal.bars() as show:
             found = measuring.datasets(
-                study, request.project, show, request.force, use_frozen, terminal.say, run
+                study, request.project, show, request.force, use_frozen, terminal.say, measurer
             )
         for model in found:
             terminal.say_measured(study.name, model)

@@ -17,6 +17,7 @@ from report.errors import ReportError
 from report.figures.build.find import figure_named, figure_names
 from report.figures.parts import received, received_numbers
 from report.figures.parts.received import RED, Line
+from report.measuring import alone
 from report.notebook import figure, measure
 from tests.commands import ROOT
 from tests.readme import block
@@ -91,7 +92,7 @@ def test_a_figure_is_at_the_state_asked_for(measured):
 
 def test_what_was_measured_is_kept_for_the_next_time(measured, falcon_folder, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(measured.data.path.parents[4]))
-    monkeypatch.setattr("report.measuring.run.measure", lambda *_: pytest.fail("it ran again"))
+    monkeypatch.setattr(alone, "measure_task", lambda *_: pytest.fail("it ran again"))
     assert measure(falcon_folder, SENTENCE, layers=2).data.path == measured.data.path
 
 

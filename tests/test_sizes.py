@@ -1,6 +1,7 @@
 """How long modules and functions are, and how many arguments they take: a reader's patience."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,6 +59,35 @@ def test_functions_are_short_and_take_few_arguments():
         if lines > FUNCTION_LINES or arguments > ARGUMENTS
     ]
     assert wrong == []
+
+
+def unlisted(folder: Path) -> list[str]:
+    """The files of a folder that its docstring leaves out, if it lists any of them."""
+    said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+    named = set(re.findall(r"(?<![\w/])\w+\.py\b", said))
+    files = {path.name for path in folder.glob("*.py")} - {"__init__.py"}
+    return sorted(files - named | named - files) if named & files else []
+
+
+def test_a_docstring_that_lists_the_files_of_its_folder_lists_all():
+    folders = [path.parent for path in PACKAGE.rglob("__init__.py")]
+    assert {str(at.relative_to(PACKAGE)): unlisted(at) for at in folders if unlisted(at)} == {}
+
+
+@pytest.mark.parametrize(
+    ("said", "missing"),
+    [
+        ("Numbers.", []),
+        ("a.py adds, b.py divides.", []),
+        ("a.py adds; see `other/c.py`.", ["b.py"]),
+        ("a.py adds, b.py divides, c.py went away.", ["c.py"]),
+    ],
+)
+def test_files_left_out_and_files_that_went_away_are_told(tmp_path, said, missing):
+    (tmp_path / "__init__.py").write_text(f'"""{said}"""')
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).touch()
+    assert unlisted(tmp_path) == missing
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import torch
 from report import families
 from report.families.double import in_float64
 from report.families.reference import plain_logits, reference
-from report.families.split import split_pairs
+from report.families.verify_split import split_pairs
 from report.measurements import decomposition
 from report.measurements.factors import Scores
 from report.measurements.precision import summed_by, tolerance

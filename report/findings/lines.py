@@ -50,20 +50,6 @@ class LineFindings:
         place = int(text.positions[position]) if cut else position
         return Peak(position, text.tokens[place], float(values[position]), place in text.new)
 
-    def has(
-        self,
-        model: int,
-        layer: int,
-        head: int,
-        condition: str,
-        position: int,
-        cut: bool = False,
-        reduction: str = "mean",
-    ) -> bool:
-        """Whether a line has a value at a position."""
-        values = self._line(model, layer, head, condition, cut, reduction)[1]
-        return position < len(values) and bool(np.isfinite(values[position]))
-
     def at(
         self,
         model: int,
@@ -73,9 +59,11 @@ class LineFindings:
         position: int,
         cut: bool = False,
         reduction: str = "mean",
-    ) -> float:
-        """The value of a line at a position; NaN where it has none."""
-        return float(self._line(model, layer, head, condition, cut, reduction)[1][position])
+    ) -> float | None:
+        """The value of a line at a position, from 0; None where it has none."""
+        values = self._line(model, layer, head, condition, cut, reduction)[1]
+        known = position < len(values) and np.isfinite(values[position])
+        return float(values[position]) if known else None
 
     def _line(self, model, layer, head, condition, cut, reduction):
         known = self.data.models[model]

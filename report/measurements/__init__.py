@@ -1,1 +1,11 @@
-"""What is computed from a head's tensors: pure functions, tensors in, tensors out; no model."""
+"""What is computed from a head's tensors: pure functions, tensors in, tensors out; no model.
+
+factors.py           what scores are made of; decomposition.py splits them into terms
+block.py, visible.py a part of an attention map, and which targets can be seen
+targets.py           the largest targets of every token
+updates.py           what a head adds to the hidden state
+head_statistics.py, tally.py, spread.py    sums that can be merged, over texts or prompts
+received.py, class_shares.py, induction.py  what positions, classes and repetitions receive
+passage.py, conditions.py    the results of a passage and of conditions, as values
+stored.py, precision.py      factors kept in a file, and how far rounding may reach
+"""

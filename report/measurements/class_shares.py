@@ -15,7 +15,14 @@ class ClassShares:
     A target belongs to one class, which may depend on the current token.
     """
 
-    def __init__(self, rows, classes, number, heads, device=None):
+    def __init__(
+        self,
+        rows: Sequence[int],
+        classes: np.ndarray,
+        number: int,
+        heads: int,
+        device: torch.device | None = None,
+    ):
         """rows: current tokens, each once; classes: int [rows, T], the class of every target;
         number: of classes; heads: how many the layer has"""
         self.places = {row: place for place, row in enumerate(rows)}

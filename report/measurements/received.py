@@ -18,6 +18,8 @@ everything after the filler, and so does any layer before. How far the pattern o
 moved (total variation) and what the equation leaves unexplained are measured.
 """
 
+from collections.abc import Sequence
+
 import torch
 
 from report.measurements.block import Block
@@ -31,9 +33,9 @@ all of them, those that do not see it (probability 0) included."""
 class Received:
     """Adds up, block by block, what each target of one layer receives; and keeps some rows."""
 
-    def __init__(self, visible, heads, rows=()):
-        """visible: the layer's `Visible`; heads: how many; rows: current tokens, each once,
-        whose probabilities are kept: `kept`, float32 [heads, rows, T]"""
+    def __init__(self, visible: Visible, heads: int, rows: Sequence[int] = ()):
+        """visible: of the layer; heads: how many it has; rows: current tokens, each once, whose
+        probabilities are kept: `kept`, float32 [heads, rows, T]"""
         self.visible, length, device = visible, len(visible.first), visible.first.device
         self.total = torch.zeros(heads, length, dtype=torch.float64, device=device)
         self.last = torch.zeros_like(self.total)

@@ -3,6 +3,7 @@
 import torch
 
 from report.measurements.block import Block
+from report.measurements.visible import Visible
 
 SHOWN_TARGETS = 11
 """Targets a row that the figures show at most."""
@@ -19,8 +20,8 @@ INDEX = 2**29 - 1
 class LargestTargets:
     """Finds the `count` most probable targets of every row of one layer, block by block."""
 
-    def __init__(self, visible, heads, count=SHOWN_TARGETS):
-        """visible: the layer's `Visible`; heads: how many it has"""
+    def __init__(self, visible: Visible, heads: int, count: int = SHOWN_TARGETS):
+        """visible: of the layer; heads: how many it has"""
         shape = (heads, len(visible.first), count)
         device = visible.first.device
         self.visible = visible

@@ -1,1 +1,14 @@
-"""From a study to its datasets: what must be measured, in which pieces, and where."""
+"""From a study to its datasets: what must be measured, in which pieces, and where.
+
+run.py       the datasets of an article: keeps what fits, has the rest measured, writes it
+plan.py      what will be done for each model, and why
+key.py       names datasets after everything that determines them; code.py finds the code that
+             does, changes.py says in words how two keys differ
+frozen.py    datasets that are committed, and stand in for measuring
+alone.py     measures in this process, cluster/ on Ray
+pieces.py    the work on one model in pieces, and the sum of their results; kept.py keeps the
+             sums of an unfinished run
+forecast.py  says how long it will take, and how much it will write
+command.py   the command that measures the same again
+kinds/       what each kind of article asks for: passage, conditions, table, sweep
+"""

@@ -22,7 +22,10 @@ BEGINNINGS = (
 )
 """Files that imports are followed from."""
 
-ALONE = ("measuring/run.py", "measuring/pieces.py", "files.py", "datasets/store.py")
+ALONE = (
+    *("measuring/run.py", "measuring/alone.py", "measuring/pieces.py", "measuring/kept.py"),
+    *("files.py", "datasets/store.py"),
+)
 """Files that count themselves, but whose imports are not followed: these are about errors and front
 matter."""
 

@@ -3,38 +3,26 @@
 A piece is what is measured once a model (`Piece.per_model`), a batch of texts of the corpus, or
 both. `measure_piece` is the only function that measures a piece, in this process or
 on another machine. `Gathering` says which pieces are to be measured and adds up their results. It
-keeps the sums of finished batches on disk, so that a run that was cut short measures no text again,
-and no text counts twice.
+keeps the sums of finished batches (`kept.py`), so that a run that was cut short measures no text
+again, and no text counts twice.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from report.datasets import store
 from report.errors import ReportError
 from report.inputs.specs import ClusterSpec
 from report.measuring import kinds
-from report.measuring.key import hashed, key_of
+from report.measuring.kept import Kept, Text
 from report.measuring.kinds import Announce, CorpusKind, Progress, RunKind
 from report.models.find.names import Source
 
 if TYPE_CHECKING:
     from report.measurements.tally import Tally
     from report.models.load.load import LoadedModel
-
-Text = tuple[int, str]
-"""A text of a corpus with its index."""
-
-FOLDER = ".cache/batches"
-"""In a project's folder: sums of finished batches of articles that are not measured to the end."""
-
-NOT_IN_SUMS = ("passage", "corpus", "chat")
-"""Parts of a key that may change while the sums of finished batches stay right."""
 
 LISTED = 5
 """Most texts that are named of those that could not be measured."""
@@ -230,39 +218,6 @@ class Gathering:
     @property
     def _size(self):
         return self.task.cluster.texts
-
-
-class Kept:
-    """The sums of finished batches, a file each, named after everything they depend on."""
-
-    def __init__(self, root: Path, article: str, parts: dict):
-        """root: folder of the project; article: its name; parts: as of `Task`"""
-        how = {name: value for name, value in parts.items() if name not in NOT_IN_SUMS}
-        self.article = root / FOLDER / article
-        self.folder = self.article / key_of(how)
-
-    def get(self, texts: tuple[Text, ...]) -> Tally | None:
-        """The sums of a batch, or None; a file that cannot be read counts as missing."""
-        path = self._path(texts)
-        if not path.is_file():
-            return None
-        from report.measurements.tally import Tally
-
-        try:
-            return Tally.of_json(store.read(path))
-        except ReportError:
-            return None
-
-    def put(self, texts: tuple[Text, ...], tally: Tally) -> None:
-        """Keep the sums of a batch; ReportError if they cannot be written."""
-        store.write(self._path(texts), tally.as_json())
-
-    def remove(self) -> None:
-        """Forget all batches of the article, whatever they were measured with."""
-        shutil.rmtree(self.article, ignore_errors=True)
-
-    def _path(self, texts):
-        return self.folder / f"{hashed([list(text) for text in texts])[:24]}.json"
 
 
 def _merged(first: Tally | None, second: Tally | None) -> Tally | None:

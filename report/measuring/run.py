@@ -1,7 +1,6 @@
 """From an article's front matter to its folders of datasets; runs a model only when needed."""
 
 import platform
-import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,20 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from report import files
-from report.errors import ReportError
 from report.measuring import frozen, kinds, pieces
-from report.measuring.forecast import Pace
+from report.measuring.alone import alone
+from report.measuring.command import command
+from report.measuring.kept import Kept
 from report.measuring.key import version
 from report.measuring.kinds import Announce, Progress
-from report.measuring.plan import Plan, plans, preset_of
-from report.models.find import known
-from report.models.find.names import Source
+from report.measuring.plan import Plan, plans
 from report.project import Project
-from report.study.front_matter import FrontMatter
 from report.study.study import Study
 
 Measurer = Callable[[dict[int, pieces.Task], Progress, Announce], Iterator[tuple[int, Any, dict]]]
-"""Measures tasks and yields (number, measured, facts) of each: `alone` in this process,
+"""Measures tasks and yields (number, measured, facts) of each: `alone.alone` in this process,
 `cluster.driver.on_cluster` on Ray."""
 
 
@@ -44,7 +41,7 @@ class ModelDatasets:
 
 
 @dataclass(frozen=True)
-class Run:
+class MeasuringRun:
     """Where and how the models of an article are measured."""
 
     project: Project
@@ -64,19 +61,20 @@ def datasets(
     force: bool = False,
     use_frozen: bool = True,
     announce: Announce = print,
-    run: Measurer | None = None,
+    measurer: Measurer | None = None,
 ) -> list[ModelDatasets]:
     """The datasets of one article, one a model; measures those that do not fit.
 
     project: the datasets are in its site_src/datasets
     force: measure even if datasets fit; use_frozen: whether frozen datasets replace measuring
-    run: what measures; default: `alone`
+    measurer: default: `alone`
     raises: ReportError for everything wrong with a model, what it reads, or the disk
     """
     inputs = read(study)
     say_fetched(study, inputs, announce)
     chosen = plans(study, project, inputs, force, use_frozen)
-    measured = carry_out(chosen, study, inputs, Run(project, progress, announce, force, run))
+    run = MeasuringRun(project, progress, announce, force, measurer)
+    measured = carry_out(chosen, study, inputs, run)
     _keep_only(project.site_src / "datasets" / study.name, [model.folder for model in measured])
     return measured
 
@@ -106,7 +104,7 @@ def say_fetched(study: Study, inputs: Any, announce: Announce) -> None:
 
 
 def carry_out(
-    plans: Sequence[Plan], study: Study, inputs: Any, run: Run, again: str | None = None
+    plans: Sequence[Plan], study: Study, inputs: Any, run: MeasuringRun, again: str | None = None
 ) -> list[ModelDatasets]:
     """The datasets of the models of an article, measured where a plan says so; in their order.
 
@@ -174,79 +172,8 @@ def task_of(plan: Plan, study: Study, inputs: Any, project: Project) -> pieces.T
     """The task of a plan to measure; inputs: the result of `read`."""
     wanted = study.front_matter
     options = plan.settings | {"layer_by_layer": wanted.layer_by_layer}
-    kept = pieces.Kept(project.root, study.name, plan.parts)
+    kept = Kept(project.root, study.name, plan.parts)
     return pieces.Task(plan.source, wanted.kind, inputs, options, plan.parts, kept, wanted.cluster)
-
-
-def alone(
-    tasks: dict[int, pieces.Task], progress: Progress, announce: Announce
-) -> Iterator[tuple[int, Any, dict]]:
-    """Measure in this process, one model after the other.
-
-    tasks: by number
-    yields: number, what the kind's `write` takes, and entries of the manifest
-    raises: ReportError as `measure`
-    """
-    for number, task in tasks.items():
-        yield number, *measure(task, progress, announce)
-
-
-def measure(task: pieces.Task, progress: Progress, announce: Announce) -> tuple[Any, dict]:
-    """Load the model of a task, check it, and measure all pieces in this process.
-
-    returns: what the kind's `write` takes, and entries of the manifest
-    raises: ReportError if a package is missing, or the model or a text cannot be measured
-    """
-    try:
-        from report.models.load import load
-    except ModuleNotFoundError as error:
-        raise ReportError(
-            f"measuring needs the package {error.name!r}; run `make setup` or "
-            "`pip install -e '.[measure]'`."
-        ) from error
-    if preset := preset_of(task.source):
-        announce(known.about(preset, task.options["layers"]))
-    loaded = load.load_model(task.source, announce=announce, **task.options)
-    progress = Pace(progress, announce)
-    gathering = pieces.Gathering(task)
-    several = pieces.has_corpus(gathering.kind)
-    for piece in gathering.pieces():
-        before = gathering.done
-
-        def show(what, done, total, before=before):
-            progress(what, *((before + done, gathering.total) if several else (done, total)))
-
-        result = pieces.measure_piece(loaded, gathering.kind, task.inputs, piece, show, announce)
-        gathering.add(piece, result)
-    return gathering.finished()
-
-
-def command(study: Study, source: Source, words: Sequence[str], settings: dict) -> str:
-    """The command that measures a model of an article again.
-
-    words: options for the kind's inputs; settings: as of `measuring_settings`
-    """
-    wanted, model = study.front_matter, named_anywhere(source)
-    option = "--models" if wanted.models or wanted.revisions else "--model"
-    arguments = ["--study", study.name, option, model]
-    options = {}
-    if settings["layers"]:
-        options["layers"] = f"0-{settings['layers'] - 1}"
-    elif preset_of(source):
-        options["layers"] = "all"
-    for name in ("dtype", "device", "trust_remote_code", "alibi_factor"):
-        if settings[name] != FrontMatter.model_fields[name].default:
-            options[name] = settings[name]
-    arguments += words
-    for name, value in options.items():
-        arguments += [f"--{name.replace('_', '-')}", str(value)]
-    return shlex.join(["python", "-m", "report", "measure", *arguments])
-
-
-def named_anywhere(source: Source) -> str:
-    """What a command calls a model; a folder without the folders of this machine around it."""
-    model = source.command_name
-    return f"{kinds.SOMEWHERE}/{model}" if source.origin == "folder" else model
 
 
 def _versions(libraries):

@@ -13,8 +13,9 @@ from report.errors import ReportError
 from report.inputs.passages import SUFFIXES, passage_names
 from report.inputs.records import Records, is_file, of_rows
 from report.measuring import kinds
+from report.measuring.command import named_anywhere
 from report.measuring.plan import plans
-from report.measuring.run import Run, carry_out, named_anywhere, read, say_fetched
+from report.measuring.run import MeasuringRun, carry_out, read, say_fetched
 from report.notebook.frames import Measurements
 from report.project import Project
 from report.study.front_matter import FrontMatter
@@ -61,7 +62,7 @@ def measure(
     kept = Project(_cache())
     chosen = plans(study, kept, inputs, force)
     again = _command(wanted, chosen[0], options, own)
-    run = Run(kept, lambda *_: None, force=force)
+    run = MeasuringRun(kept, lambda *_: None, force=force)
     (done,) = carry_out(chosen, study, inputs, run, again)
     return Measurements(open_study([done.folder]))
 

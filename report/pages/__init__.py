@@ -1,1 +1,13 @@
-"""From datasets to Markdown: the article, its figures, lists, feed, assets and provenance."""
+"""From datasets to Markdown: articles, and the pages around them.
+
+render.py        an article becomes a page: its template is filled in
+article.py       the figures of an article, placed.py a figure at its place
+prose.py         checks an article before a model runs, by its templates as parsed.py reads them
+templates.py     the language of templates, filters.py its filters, glossary.py its words
+page.py          what is said of an article wherever it is listed
+lists.py         home page, archive, tags, models; model_cards.py, feed.py, share_card.py
+embed.py         a page for each figure alone
+provenance.py    where the numbers come from, for machines
+assets.py        scripts and styles, policy.py what browsers may load
+new.py           starts an article: `python -m report new`
+"""

@@ -1,1 +1,10 @@
-"""From Markdown to a site: build, policy, check, serve, push."""
+"""From Markdown to a site, and to its readers.
+
+build.py     runs MkDocs or Zensical; protect.py puts the policy into every page, sums.py lists
+             all files
+check.py     verifies a built site: links.py finds where addresses lead, specifications.py
+             what figures are drawn from, services.py checks what only machines read
+serve.py     shows a built site on this machine
+push.py      pushes it to a branch of a git remote, by git.py
+address.py   where a site will be, and for which address it was built
+"""

@@ -43,8 +43,8 @@ LAST_STEPS = 100
 
 
 @dataclass
-class Run:
-    """Everything a training run carries from one step to the next."""
+class Training:
+    """Everything that a training carries from one step to the next."""
 
     model: torch.nn.Module
     optimizers: tuple[torch.optim.Optimizer, ...]
@@ -141,7 +141,7 @@ def tokenized(
 
 
 def train_step(
-    run: Run, corpus: np.ndarray, recipe: Recipe, tokenizer: PreTrainedTokenizerBase
+    run: Training, corpus: np.ndarray, recipe: Recipe, tokenizer: PreTrainedTokenizerBase
 ) -> None:
     """One optimizer step on the batch of this step (changes `run`).
 
@@ -231,14 +231,16 @@ def run_identity(recipe: Recipe, books: list[Book], held_out: int) -> dict[str, 
     return {"recipe": asdict(recipe), "books": hashlib.sha256(texts.encode()).hexdigest()}
 
 
-def start_or_resume(output: Path, recipe: Recipe, begin_id: int, identity: dict[str, Any]) -> Run:
-    """A `Run` at step 0 or, if `output` holds the state of the same run, where that one stopped.
+def start_or_resume(
+    output: Path, recipe: Recipe, begin_id: int, identity: dict[str, Any]
+) -> Training:
+    """A training at step 0 or, if `output` holds the state of the same one, where that stopped.
 
     raises: ReportError if the state there is unreadable or belongs to another recipe or other books
     """
     torch.manual_seed(recipe.seed)
     model = random_model(recipe, begin_id).train()
-    run = Run(model, optimizers(model, recipe), 0, 0.0, deque(maxlen=LAST_STEPS))
+    run = Training(model, optimizers(model, recipe), 0, 0.0, deque(maxlen=LAST_STEPS))
     path = output / "state.pt"
     if not path.exists():
         return run
@@ -273,7 +275,7 @@ def difference(saved: dict[str, Any], wanted: dict[str, Any]) -> str:
     return "; ".join(changed) or "other books"
 
 
-def save_state(output: Path, run: Run, identity: dict[str, Any]) -> None:
+def save_state(output: Path, run: Training, identity: dict[str, Any]) -> None:
     """Write `state.pt`, whole or not at all; raises ReportError if the disk does not take it."""
     state = {
         "identity": identity,

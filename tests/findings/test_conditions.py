@@ -242,10 +242,8 @@ def test_peaks_are_over_positions_that_all_prompts_have(data, find, condition, r
     assert found.inside == (where in text.new)
     for position, value in kept.items():
         assert find.at(*place, condition, position, cut, reduction) == pytest.approx(value)
-        assert find.has(*place, condition, position, cut, reduction)
-    assert math.isnan(find.at(*place, condition, max(kept) + 1, cut, reduction))
-    assert not find.has(*place, condition, max(kept) + 1, cut, reduction)
-    assert not find.has(*place, condition, 10_000, cut, reduction)
+    assert find.at(*place, condition, max(kept) + 1, cut, reduction) is None
+    assert find.at(*place, condition, 10_000, cut, reduction) is None
 
 
 def test_the_condition_with_the_highest_peak_in_a_head(find, monkeypatch):

@@ -42,7 +42,7 @@ except Exception as error:
     assert "manifest" in str(error), error
 print(*(name for name in sys.modules if name.startswith("report.")))
 """
-"""Measures like `measuring.measure`, and names the modules that this took."""
+"""Measures like `alone.measure_task`, and names the modules that this took."""
 
 CHANGES = {
     "passage": {"passage": "passage.md"},

@@ -170,6 +170,7 @@ def test_the_models_that_are_measured_are_named_where_there_are_several(tmp_path
 
     for some, said in ((plans, ["small: measuring 2 of 3 models: a, c"]), (plans[:1], [])):
         heard = []
+        asked = run.MeasuringRun(project, print, heard.append, measurer=stop)
         with pytest.raises(ReportError, match="enough"):
-            run.carry_out(some, study, None, run.Run(project, print, heard.append, measurer=stop))
+            run.carry_out(some, study, None, asked)
         assert heard == said

@@ -12,8 +12,9 @@ from report.datasets import store
 from report.datasets.read.passage import PassageData
 from report.errors import ReportError
 from report.inputs.specs import ClusterSpec
-from report.measuring import frozen, kinds, run
-from report.measuring.pieces import FOLDER, Gathering, Kept, Piece, measure_piece
+from report.measuring import alone, frozen, kinds, run
+from report.measuring.kept import FOLDER, Kept
+from report.measuring.pieces import Gathering, Piece, measure_piece
 from report.models.measure import passage as measure
 from report.project import project as project_in
 from report.study.study import read_study
@@ -156,7 +157,7 @@ def test_datasets_are_the_same_bytes_however_large_batches_are(datasets, project
 
 
 def test_a_changed_size_of_batches_measures_nothing_again(datasets, there, monkeypatch):
-    monkeypatch.setattr(run, "measure", None)  # may not be called
+    monkeypatch.setattr(alone, "measure_task", None)  # may not be called
     assert datasets(size=3) == there
 
 

@@ -14,7 +14,7 @@ from report import files
 from report.datasets.read.passage import PassageData
 from report.errors import ReportError
 from report.inputs.passages import passage
-from report.measuring import plan, run
+from report.measuring import alone, plan, run
 from report.measuring.kinds import passage as passage_kind
 from report.models.find import known as known_models
 from report.models.find import names
@@ -92,7 +92,7 @@ def test_the_first_call_measures_and_the_second_reads(datasets, monkeypatch):
     measured = [(done, total) for what, done, total in steps if what == "Measuring"]
     assert measured == [(0, 3), (1, 3), (2, 3), (3, 3)]  # the passage and two texts
     assert {what: n == total for what, n, total in steps} == {"Measuring": True, "Writing": True}
-    monkeypatch.setattr(run, "measure", None)  # may not be called
+    monkeypatch.setattr(alone, "measure_task", None)  # may not be called
     assert datasets() == (folder, False, [])
 
 
@@ -220,7 +220,7 @@ def test_a_preset_says_the_layers_unless_the_article_does(
     study = asked(layers=asked_for)
     settings = plan.measuring_settings(study.front_matter, source)
     assert settings["layers"] == layers
-    said = run.command(study, source, ["--passage", "the-lamp"], settings)
+    said = command(study, source, ["--passage", "the-lamp"], settings)
     wanted = f"python -m report measure --study small --model a/b@{COMMIT} --passage the-lamp"
     assert said == wanted + command
 

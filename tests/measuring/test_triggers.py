@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from report.measuring import alone, kinds, plan, run
 from report.measuring import key as measuring_key
-from report.measuring import kinds, plan, run
 from report.measuring.code import PACKAGE, measuring_code
 from report.measuring.kinds import passage as passage_kind
 from report.project import project as project_in
@@ -276,7 +276,7 @@ def test_it_is_measured_again_and_why(asked, name):
 def test_no_model_is_run(asked, monkeypatch, name):
     NON_TRIGGERS[name](asked)
     assert asked.plan().state == "unchanged"
-    monkeypatch.setattr(run, "measure", None)  # may not be called
+    monkeypatch.setattr(alone, "measure_task", None)  # may not be called
     [found] = run.datasets(asked.study(), asked.project, lambda *_: None)
     assert (found.state, found.reasons) == ("unchanged", [])
 

@@ -1,1 +1,14 @@
-"""One module a schema: how numbers become JSON, and back."""
+"""How numbers become JSON, and back; `write/` says which files an article has.
+
+attention.py        the map of one head, a shard; its parts are in attention_terms.py,
+                    product.py, rounding.py, packing.py and visible.py, their units in fields.py
+passage.py          the tokens of a passage
+updates.py          the updates of a layer
+head_statistics.py  how every head spreads its attention
+renderings.py       the tokens of a table in every rendering, token_classes.py their classes
+class_shares.py     what each head gives to these classes
+conditions.py       all files of an article that compares conditions
+sweep.py            the habits of all heads of a model
+columnar.py         tables of columns, which most of these are
+measured.py         what is written, as protocols, so that nothing here imports torch
+"""

@@ -1,5 +1,8 @@
 """What must hold of datasets beyond their schemas.
 
-`published.py` calls these functions for every dataset of a built site, by schema. `read/` calls
-those of conditions too.
+    published.py    all datasets of a built site; calls the others by schema
+    whole.py        a folder: no file missing, changed or added
+    attention.py, conditions.py, table.py    whether the numbers of such datasets fit together
+
+`read/` calls those of conditions too.
 """

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from report.datasets.formats import attention, fields, head_statistics, passage, updates
+from report.datasets.formats import fields, head_statistics, passage, updates
 from report.datasets.formats.measured import HeadStatistics, PassageMeasurement
+from report.datasets.write.attention import write_layer
 from report.datasets.write.folder import Folder
 
 
@@ -31,7 +32,7 @@ def write_passage(
     raises: ReportError if a number is not finite, or the folder cannot be written
     """
     measurement = measured.measurement
-    layers, heads = measurement.largest_targets.shape[:2]
+    layers = len(measurement.largest_targets)
     files, shards = Folder(folder), []
     files.write("passage.json", passage.encode(measured.passage, measured.tokens))
     sources = {"passage": measurement.statistics, "corpus": measured.corpus}
@@ -39,10 +40,7 @@ def write_passage(
     for layer in range(layers):
         if measurement.magnitude is not None:
             files.write(f"updates/{layer}.json", layer_updates(measurement, layer))
-        for head in range(heads):
-            shard = attention_shard(measurement, layer, head)
-            files.write(f"attention/{layer}/{head}.json", shard)
-        shards.append(shard)  # the heads of a layer have the same fields
+        shards.append(write_layer(files, measurement, layer))
         if progress:
             progress(layer + 1, layers)
     read = {"name": measured.passage.name, "tokens": len(measured.tokens)}
@@ -61,22 +59,4 @@ def layer_updates(measurement: PassageMeasurement, layer: int) -> dict:
         measurement.alignment[layer],
         measurement.largest_targets[layer, :, :, 0],
         raw,
-    )
-
-
-def attention_shard(measurement: PassageMeasurement, layer: int, head: int) -> dict:
-    """The attention/3 dataset of one head; ReportError as `attention.encode`."""
-    factors = measurement.factors[layer]
-    return attention.encode(
-        layer,
-        head,
-        measurement.terms(layer, head),
-        measurement.probability(layer, head),
-        measurement.marker_count[layer, head],
-        measurement.largest_targets[layer, head],
-        attention.Softmax(
-            visible=measurement.visible(layer),
-            softcap=factors.softcap,
-            sink=None if factors.sink is None else float(factors.sink[head]),
-        ),
     )

@@ -6,8 +6,8 @@ from typing import Protocol
 
 from report.datasets.formats import class_shares, fields, passage, renderings
 from report.datasets.formats.measured import PassageMeasurement
+from report.datasets.write.attention import write_layer
 from report.datasets.write.folder import Folder
-from report.datasets.write.passage import attention_shard
 
 
 class Measured(Protocol):
@@ -33,7 +33,7 @@ def write_table(
     raises: ReportError if a number is not finite, or the folder cannot be written
     """
     first, measurement = measured.texts[0], measured.measurement
-    layers, heads = measurement.largest_targets.shape[:2]
+    layers = len(measurement.largest_targets)
     files, shards = Folder(folder), []
     files.write("passage.json", passage.encode(measured.passage, first.tokens))
     files.write("renderings.json", renderings.encode(measured.table, measured.texts))
@@ -41,10 +41,7 @@ def write_table(
     shares = dict(zip(names, measured.shares, strict=True))
     files.write("class_shares.json", class_shares.encode(shares))
     for layer in range(layers):
-        for head in range(heads):
-            shard = attention_shard(measurement, layer, head)
-            files.write(f"attention/{layer}/{head}.json", shard)
-        shards.append(shard)  # the heads of a layer have the same fields
+        shards.append(write_layer(files, measurement, layer))
         if progress:
             progress(layer + 1, layers)
     read = {"name": measured.passage.name, "tokens": len(first.tokens)}

@@ -1,4 +1,4 @@
-"""Gives pieces to workers and adds up their results, in place of `report.measuring.run.alone`."""
+"""Gives pieces to workers and adds up their results, in place of `report.measuring.alone.alone`."""
 
 import threading
 import time
@@ -52,7 +52,7 @@ class Driver:
     def __init__(
         self, ray: ModuleType, tasks: dict[int, Task], progress: Progress, announce: Announce
     ):
-        """tasks, progress, announce: as of `report.measuring.run.alone`"""
+        """tasks, progress, announce: as of `report.measuring.alone.alone`"""
         self.ray, self.tasks, self.progress, self.announce = ray, tasks, progress, announce
         first = next(iter(tasks.values()))
         self.spec = first.cluster

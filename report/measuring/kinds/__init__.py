@@ -2,6 +2,10 @@
 
 A kind is a module of this folder that has the functions of `RunKind` or of `CorpusKind`. Only
 `measure` and `measure_batch` may need torch, and import it when they are called.
+
+The file of a kind puts together what stands under the same name elsewhere: `models/measure/` runs a
+model, `measurements/` computes, `datasets/write/` and `read/` have the JSON, `findings/` the prose.
+CONTRIBUTING.md lists all that a new kind needs.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from report.datasets.write.passage import attention_shard, layer_updates, write_passage
+from report.datasets.write.attention import attention_shard
+from report.datasets.write.passage import layer_updates, write_passage
 from report.errors import ReportError
 from report.inputs import corpora, rows
 from report.inputs.passages import SUFFIXES, Passage, corpus, passage

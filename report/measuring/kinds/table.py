@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
-from report.datasets.write.passage import attention_shard
+from report.datasets.write.attention import attention_shard
 from report.datasets.write.table import write_table
 from report.errors import ReportError
 from report.inputs import tables

@@ -26,11 +26,11 @@ from report.measurements.decomposition import probability, score
 from report.measurements.factors import Factors, Scores
 from report.measurements.visible import Visible
 from report.models.attention import sdpa_spy, softmax_spy
+from report.models.attention.completion import Completion
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.modes import evaluating, implementation, interface
 from report.models.attention.probe import architecture, text_config
 from report.models.attention.recorder import Recorder
-from report.models.attention.splitter import Splitter
 from report.models.attention.structure import OWN_FORWARDS, route_of, structure
 
 UNMASKED = "report_unmasked"
@@ -60,7 +60,7 @@ def attached(
     calls = []
     with ExitStack() as undo:
         undo.enter_context(evaluating(model))
-        splitter = undo.enter_context(_splitter(model, chosen, recorder))
+        completion = undo.enter_context(_completion(model, chosen, recorder))
 
         def attention(layer, factors, value):
             if factors.heads != parts[layer].heads:
@@ -69,7 +69,7 @@ def attached(
                     f"layer 0 has {parts[0].heads}; only models with as many heads in every "
                     "layer are measured"
                 )
-            completed = splitter.completed(layer, factors)
+            completed = completion.completed(layer, factors)
             calls.append(layer)
             if isinstance(completed, Factors):
                 return recorder.attention(layer, completed, value)
@@ -82,13 +82,13 @@ def attached(
         yield calls
 
 
-def _splitter(model, chosen, recorder):
+def _completion(model, chosen, recorder):
     """What fills in the factors that a route has found."""
     parts = structure(model)
     if not recorder.wants_factors:
-        return Splitter(parts, [])
+        return Completion(parts, [])
     given = route_of(model) == "own forward"
-    return Splitter(parts, chosen, recorder.wants_rotary_terms, given)
+    return Completion(parts, chosen, recorder.wants_rotary_terms, given)
 
 
 @contextmanager

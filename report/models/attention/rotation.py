@@ -7,7 +7,7 @@ angle is 0, and a factor that belongs to the rotation, as yarn's, stays.
 
 The last of these calls costs a projection. It is made once, to check a cheaper way: the family's
 own `apply_rotary...` function is called a second time on the same queries and keys, with the angles
-of token 0 (see `splitter`).
+of token 0 (see `completion`).
 
 Such a call is ask(change, at_first=False). It returns (Factors, pairs) for the hidden state
 change(hidden), float [1, T, hidden_size]; pairs are what rotary functions returned, (rotated, not

@@ -13,7 +13,7 @@ from report.measurements.precision import summed_by, tolerance
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
-from report.models.attention.structure import route_of
+from report.models.attention.structure import LayerStructure, route_of
 from report.models.attention.updates import updates
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Checking(Recorder):
 
     wants_rotary_terms = True
 
-    def __init__(self, structure):
+    def __init__(self, structure: list[LayerStructure]):
         self.structure = structure
         self.layers = []
         self.differences = {}

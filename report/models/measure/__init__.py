@@ -1,1 +1,10 @@
-"""Runs a model and measures it: on a passage, on conditions, on a table, over a corpus."""
+"""Runs a model and measures it: recorders that get the attention of every layer.
+
+    passage.py     a passage: everything that figures of it need; a corpus: sums only
+    conditions.py  prompts under conditions: attention received, and what fillers change
+    table.py       a table, by classes of tokens
+    repetition.py  a sweep: random tokens said twice; loss.py, how well they are predicted
+
+The files of the same names in `report/measuring/kinds/` say which articles ask for this, those in
+`report/measurements/` compute the numbers.
+"""

@@ -109,8 +109,13 @@ class ConditionRecorder(Recorder):
 
     wants_factors = False
 
-    def __init__(self, loaded, text, base=None):
-        """text: SegmentedText; base: the recorder of the first condition, which runs before"""
+    def __init__(
+        self,
+        loaded: "LoadedModel",
+        text: SegmentedText,
+        base: "ConditionRecorder | None" = None,
+    ):
+        """base: the recorder of the first condition, which runs before"""
         self.text, self.base = text, base
         self.shape = loaded.measured_layers, loaded.structure[0].heads
         self.received = np.zeros((len(REDUCTIONS), *self.shape, len(text.token_ids)))

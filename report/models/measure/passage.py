@@ -1,6 +1,6 @@
 """Measure a passage (factors, largest targets, updates) and a corpus (sums only)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -129,7 +129,13 @@ class PassageRecorder(Recorder):
 
     wants_rotary_terms = True
 
-    def __init__(self, loaded, token_ids, progress=None, rows=ROWS):
+    def __init__(
+        self,
+        loaded: "LoadedModel",
+        token_ids: Sequence[int],
+        progress: Callable[..., None] | None = None,
+        rows: int = ROWS,
+    ):
         self.structure = loaded.structure[: loaded.measured_layers]
         self.token_ids, self.progress, self.rows = list(token_ids), progress, rows
         self.shape = shape = len(self.structure), self.structure[0].heads, len(self.token_ids)
@@ -189,7 +195,7 @@ class TextRecorder(Recorder):
 
     wants_factors = False
 
-    def __init__(self, loaded, token_ids, rows=ROWS):
+    def __init__(self, loaded: "LoadedModel", token_ids: Sequence[int], rows: int = ROWS):
         self.tokens, self.rows = len(token_ids), rows
         self.statistics = HeadStatistics.empty(loaded.measured_layers, loaded.structure[0].heads)
 

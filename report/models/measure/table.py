@@ -63,7 +63,8 @@ class ShareRecorder(Recorder):
 
     wants_factors = False
 
-    def __init__(self, loaded, rows, classes, number):
+    def __init__(self, loaded: "LoadedModel", rows: list[int], classes: np.ndarray, number: int):
+        """rows, classes, number: as `ClassShares` takes them"""
         layers, heads = loaded.measured_layers, loaded.structure[0].heads
         self.rows, self.classes, self.number = rows, classes, number
         self.probability = np.zeros((layers, heads, number))

@@ -83,7 +83,7 @@ def measured(project):
     def measured(study, run=None):
         said, steps = [], []
         found = measuring.datasets(
-            study, project, lambda *step: steps.append(step), announce=said.append, run=run
+            study, project, lambda *step: steps.append(step), announce=said.append, measurer=run
         )
         return SimpleNamespace(folders=[each.folder for each in found], said=said, steps=steps)
 

@@ -14,7 +14,7 @@ from report.datasets import store
 from report.errors import ReportError
 from report.measuring.cluster.driver import on_cluster
 from report.measuring.cluster.workforce import Workforce
-from report.measuring.pieces import FOLDER
+from report.measuring.kept import FOLDER
 from tests.commands import ROOT, contents, without_date
 from tests.conftest import byte_level_tokenizer
 from tests.measuring.cluster import trap

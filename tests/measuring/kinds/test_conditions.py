@@ -10,7 +10,7 @@ from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.inputs.prompts import prompts
 from report.inputs.specs import ConditionSpec
-from report.measuring import run
+from report.measuring import alone, run
 from report.measuring.kinds import conditions as kind
 from report.models.load.load import load_model
 from report.models.measure.conditions import measure_conditions
@@ -242,7 +242,7 @@ def test_a_changed_question_is_measured_again_and_old_datasets_go(study, project
 
 
 def test_prompts_that_are_not_there_are_told_before_a_model_is_loaded(study, project, monkeypatch):
-    monkeypatch.setattr(run, "measure", None)
+    monkeypatch.setattr(alone, "measure_task", None)
     (project.root / "sums.md").unlink()
     with pytest.raises(ReportError, match=r"unknown prompts '.*sums\.md'; known: arithmetic"):
         measured(study, project)

@@ -1,7 +1,8 @@
-"""Whether scores are split where they should be: what would they be without rotation, or biases?
+"""Verifies the terms of scores: what would the scores be without rotation, or without biases?
 
-A wrong split still adds up. So the terms of the first layer, whose input does not depend on it, are
-held against scores of a model that really lacks what a term stands for.
+A wrong split still adds up, so `verify.py` alone, which compares whole scores, would not notice it.
+The terms of the first layer, whose input does not depend on them, are compared with the scores of a
+model that really lacks what a term stands for. Scores are split in `measurements/decomposition.py`.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,12 @@
-"""While a model runs, fill in what splits the scores of a layer into terms."""
+"""Complete the factors of a layer, while its model runs, with what splits its scores into terms.
+
+Attention hands over queries and keys as they enter the score, rotated and with biases inside. Found
+out here, and added to the `Factors`, are the biases, and the queries and keys before rotation. The
+split itself is arithmetic on factors: `terms` in `report/measurements/decomposition.py`.
+"""
 
 import inspect
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -11,7 +17,7 @@ from report.errors import ReportError
 from report.measurements.decomposition import score
 from report.measurements.factors import Factors, Scores
 from report.models.attention import rotation
-from report.models.attention.structure import state_of
+from report.models.attention.structure import LayerStructure, state_of
 
 ANGLES = ("cos", "sin", "freqs_cis", "freqs_ci")
 """What rotary functions call the angles, [..., T, size]."""
@@ -19,19 +25,23 @@ POSITIONS = ("position_embeddings", "position_ids", *ANGLES)
 """What attention modules call the arguments that hold positions."""
 
 
-class Splitter:
+class Completion:
     """A context manager that adds biases, and queries and keys before rotation, to `Factors`.
 
-    `decomposition.terms` splits scores with them.
-
-    parts: list of LayerStructure, of the whole model
+    parts: the layers of the whole model
     chosen: indices of the layers whose factors are filled in
     wants_rotary_terms: whether rotated biases are, too
     given: whether the family has a file in `own/`, whose factors are complete; then only its biases
         are checked, once
     """
 
-    def __init__(self, parts, chosen, wants_rotary_terms=False, given=False):
+    def __init__(
+        self,
+        parts: list[LayerStructure],
+        chosen: Iterable[int],
+        wants_rotary_terms: bool = False,
+        given: bool = False,
+    ):
         self.parts = parts
         self.chosen = {layer: parts[layer] for layer in chosen}
         self.wants_rotary_terms = wants_rotary_terms

@@ -8,7 +8,7 @@ from transformers.models.qwen2 import modeling_qwen2
 from report import families
 from report.errors import ReportError
 from report.measurements import decomposition
-from report.models.attention import rotation, splitter
+from report.models.attention import completion, rotation
 from report.models.attention.capture import attached
 from report.models.attention.modes import run_base
 from report.models.attention.structure import structure
@@ -78,7 +78,7 @@ def test_numbers_that_are_not_numbers_are_left_for_the_kernel_to_name():
 def test_a_rotation_that_is_no_longer_found_is_named(monkeypatch):
     model = families.tiny("llama/default")
     recorded(model)
-    monkeypatch.setattr(splitter, "POSITIONS", ())
+    monkeypatch.setattr(completion, "POSITIONS", ())
     monkeypatch.setattr(rotation, "unrotated_beside", lambda factors, rotated: None)
     with pytest.raises(ReportError, match="layer 0: the rotation of its queries and keys cannot"):
         recorded(model)

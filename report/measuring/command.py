@@ -1,0 +1,38 @@
+"""The command that measures the same again, as manifests and pages quote it."""
+
+import shlex
+from collections.abc import Sequence
+
+from report.measuring import kinds
+from report.measuring.plan import preset_of
+from report.models.find.names import Source
+from report.study.front_matter import FrontMatter
+from report.study.study import Study
+
+
+def command(study: Study, source: Source, words: Sequence[str], settings: dict) -> str:
+    """The command that measures a model of an article again.
+
+    words: options for the kind's inputs; settings: as of `measuring_settings`
+    """
+    wanted, model = study.front_matter, named_anywhere(source)
+    option = "--models" if wanted.models or wanted.revisions else "--model"
+    arguments = ["--study", study.name, option, model]
+    options = {}
+    if settings["layers"]:
+        options["layers"] = f"0-{settings['layers'] - 1}"
+    elif preset_of(source):
+        options["layers"] = "all"
+    for name in ("dtype", "device", "trust_remote_code", "alibi_factor"):
+        if settings[name] != FrontMatter.model_fields[name].default:
+            options[name] = settings[name]
+    arguments += words
+    for name, value in options.items():
+        arguments += [f"--{name.replace('_', '-')}", str(value)]
+    return shlex.join(["python", "-m", "report", "measure", *arguments])
+
+
+def named_anywhere(source: Source) -> str:
+    """What a command calls a model; a folder without the folders of this machine around it."""
+    model = source.command_name
+    return f"{kinds.SOMEWHERE}/{model}" if source.origin == "folder" else model
