@@ -12,8 +12,8 @@ From `make site` to the first forward pass of a model:
                                  first layer: the first forward pass (models/attention/probe.py)
     report/measuring/pieces.py   measure_piece: some texts, or what is measured once a model
     report/measuring/kinds/      measure or measure_batch: what this kind of article asks for
-    report/models/measure/       first the self-check (models/attention/self_check.py), on 16 random
-                                 tokens; then the passage and the texts, for the numbers of all heads
+    report/models/measure/       first the self-check on 16 random tokens; then the passage and the
+                                 texts, for the numbers of every head
 """
 
 from dataclasses import dataclass, field

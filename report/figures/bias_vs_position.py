@@ -88,8 +88,8 @@ def caption(data: PassageData) -> str:
         fits = f"Of the last targets, which few tokens see, the content is left out. {fits}"
     return (
         f"The {other} term of a score depends on the target token alone. The content term depends "
-        f"on both; shown is what it gives a target whoever looks. {_common()} Each line has its "
-        f"mean removed, since only differences count. {fits} {unit}"
+        "on both tokens; its line is what it gives a target on average over the current tokens. "
+        f"{_common()} Each line has its mean removed, since only differences count. {fits} {unit}"
     )
 
 

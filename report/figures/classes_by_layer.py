@@ -19,12 +19,12 @@ def title(data: TableData) -> str:
 def caption(data: TableData) -> str:
     joined = ""
     if data.layers > 1:
-        joined = " and a line joins the values of one rank: a line is no head"
+        joined = ", and a line joins the values of one rank; it does not follow one head"
     return (
-        "The probability that a head gives to one class of target tokens, mean over the tokens of "
-        "all cells that have a cell above. At each layer the heads are sorted by their value"
-        f"{joined}; the highest has its number above it. The dashed line is what even attention "
-        "would give: the class’s share of the tokens that can be seen, so a class of many tokens "
+        "The probability that a head gives to one class of target tokens: the mean over the tokens "
+        "of all cells that have a cell above. At each layer the heads are sorted by their value"
+        f"{joined}. The highest has its number above it. The dashed line is what even attention "
+        "would give: the class’s share of the tokens that can be seen. So a class of many tokens "
         "lies high by chance alone."
     )
 

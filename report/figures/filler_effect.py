@@ -69,12 +69,12 @@ def caption(data: Panels) -> str:
     take = received.number_of(data, "these take", "this takes")
     return (
         "A cell is a head. λ is the share of probability that stays with the tokens of the prompt "
-        f"without {received.named(data)}, so 1\u00a0−\u00a0λ is what {take}; total variation "
-        "is how far the pattern on the other tokens moves once each sums to 1 (0: not at all, "
-        "1: to other tokens altogether). Both are means over the current tokens after what was "
-        f"added{over}. Below the map is the {shown} of each position in one head, as in the other "
-        "figures: the mean over the current tokens that see the position. Layers and heads count "
-        f"from 1.{bands}"
+        f"without {received.named(data)}, so 1\u00a0−\u00a0λ is what {take}. Total variation "
+        "says how far the pattern on the other tokens moves once each pattern sums to 1: from 0, "
+        "not at all, to 1, all of it to other tokens. Both are means over the current tokens after "
+        f"what was added{over}. Below the map is the {shown} of each position in one head, as in "
+        "the other figures: the mean over the current tokens that see the position. Layers and "
+        f"heads count from 1.{bands}"
     )
 
 

@@ -16,8 +16,8 @@ def caption(data: Panels) -> str:
         cut, them = received.number_of(data, "are", "is"), received.number_of(data, "them", "it")
         compared = (
             f"“{without}” is the prompt as it is, “{with_it}” the one with {received.named(data)}, "
-            f"which {cut} cut out here, so that both lines are over the same tokens; positions are "
-            f"those of the prompt without {them}."
+            f"which {cut} cut out here. So both lines are over the same tokens, at the positions "
+            f"of the prompt without {them}."
         )
     else:
         compared = (

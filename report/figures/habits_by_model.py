@@ -24,8 +24,8 @@ def left_out(data: SweepData) -> str:
 def caption(data: SweepData) -> str:
     return (
         "A point is a head. At each layer the heads are sorted by their value, and a line joins "
-        "the values of one rank, which colour tells: a line is no head. The highest head of a "
-        "layer has its number at it. All panels have the same scale, so that models "
+        "the values of one rank, which its colour tells; it does not follow one head. The highest "
+        "head of a layer has its number beside it. All panels have the same scale, so that models "
         "can be compared; they may differ in more than size."
     )
 

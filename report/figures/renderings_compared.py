@@ -40,9 +40,9 @@ def caption(data: TableData) -> str:
     return (
         "A panel is a class of target tokens. A line is the mean over all heads of a layer; the "
         f"bar at each point spans the middle half of the heads{apart}. Probability is divided by "
-        "what even attention would give, so that 1 (the thin rule) means no preference: written "
-        "another way, the table has more or fewer tokens of a class, and what they get by chance "
-        "changes with that. Every panel has a scale of its own."
+        "what even attention would give, so 1 (the thin rule) means no preference. Without this, "
+        "ways of writing could not be compared: one has more tokens of a class than another, and "
+        "they get more by chance. Every panel has a scale of its own."
     )
 
 

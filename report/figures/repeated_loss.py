@@ -50,10 +50,10 @@ def caption(data: SweepData) -> str:
         "The loss is the mean negative logarithm of the probability that the model gave to the "
         f"right token: 0 is certain. “Said again” is over {sweep['sequences']} sequences of "
         f"{sweep['length']} random tokens that are said twice, and over the same tokens as “said "
-        "first”; the first of each copy is left out, as nothing announces it. “Not said before”, "
-        "the control, is the same tokens at the same places after other random tokens: how far "
-        "“said again” lies below it is what having been said is worth. Short texts are the corpus."
-        f"{more} Steps are drawn closer together the later they are."
+        "first”. The first token of each copy is left out, as nothing announces it. “Not said "
+        "before” is the control: the same tokens at the same places, after other random tokens. "
+        "How far “said again” lies below it is what the repetition is worth. Short texts are the "
+        f"corpus.{more} Steps are drawn closer together the later they are."
     )
 
 

@@ -16,7 +16,7 @@ def title(data: PassageData) -> str:
 def caption(data: PassageData) -> str:
     return (
         f"{updates.explained(data)} The impact is the update, and its orientation the cosine of "
-        "the angle between u and x: right of 0 the head strengthens the direction that the "
+        "the angle between u and x. Right of 0 the head strengthens the direction that the "
         "hidden state already has, left of 0 it weakens it, and at 0 it adds something new."
         f"{histogram.explained(data)}"
     )

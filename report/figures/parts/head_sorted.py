@@ -72,10 +72,13 @@ def controls(data: PassageData) -> list[choices.Switch]:
 def _caption(data, measure):
     joined = ""
     if data.layers > 1:
-        joined = ", and a line joins the values of one rank from layer to layer: a line is no head"
+        joined = (
+            ", and a line joins the values of one rank from layer to layer; it does not follow one "
+            "head"
+        )
     return (
         f"{measure.counted}\n{updates.without_first(data)} At each layer the heads are sorted by "
-        f"their value{joined}; the highest has its number above it."
+        f"their value{joined}. The highest has its number above it."
     )
 
 

@@ -24,10 +24,10 @@ def explained(data: PassageData) -> str:
     """How to read a map of these data, plain text."""
     return (
         "A row is a current token, from top to bottom; a column is a target token that it may "
-        f"attend to: {_reach(data)} Shade is the score, {_score(data)}; the scores of "
-        "a row can be compared, those of two rows only roughly; the lowest 2 % of all scores "
-        "have one shade, and so have the highest. Markers are on the largest targets of a row: the "
-        f"fewest that together hold half of its probability, at most 11.{_sink(data)}"
+        f"attend to: {_reach(data)} Shade is the score, {_score(data)}. The scores of one row can "
+        "be compared, those of two rows only roughly. The lowest 2 % of all scores share one "
+        "shade, and so do the highest 2 %. Markers are on the largest targets of a row: the fewest "
+        f"that together hold half of its probability, at most 11.{_sink(data)}"
     )
 
 
