@@ -49,7 +49,7 @@ class Condition:
                 f"not empty and not '{ADDED}'"
             )
         if not self.text.strip():
-            raise ReportError(f"condition '{self.name}' has no text; give a segment some")
+            raise ReportError(f"condition '{self.name}' has no text; write some into a segment")
 
     @property
     def text(self) -> str:

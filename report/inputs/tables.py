@@ -109,7 +109,7 @@ def first_rows(source: Records, columns: Sequence[str] = (), rows: int | None = 
         )
     if rows * len(chosen) > MOST_CELLS:
         raise ReportError(
-            f"{rows} rows of {len(chosen)} columns are too many cells of {source.said} for a "
+            f"{rows} rows of {len(chosen)} columns of {source.said} are too many cells for a "
             f"table, which has at most {MOST_CELLS:,}; ask for fewer `rows` or `columns`"
         )
     cells = tuple(tuple(_cell(row.get(column)) for column in chosen) for row in source.rows[:rows])

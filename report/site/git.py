@@ -84,8 +84,8 @@ class Git:
         """Stop for what is no name of a branch, with a UsageError."""
         if branch.startswith("refs/"):
             raise UsageError(
-                f"BRANCH: {branch!r} is what git calls a branch inside; say its name alone, "
-                "without refs/heads/, e.g. gh-pages"
+                f"BRANCH: {branch!r} is a full ref; give the name of the branch alone, without "
+                "refs/heads/, e.g. gh-pages"
             )
         try:
             self("check-ref-format", "--branch", branch)

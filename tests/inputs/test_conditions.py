@@ -40,7 +40,7 @@ def test_an_unknown_segment_is_refused_with_those_there_are():
         ([("a", "x"), ("a", "y")], "two segments are called 'a'; give every segment a name"),
         ([("added", "x")], r"got \['added'\]; give every segment .* not 'added'"),
         ([("", "x")], "give every segment a name of its own, not empty"),
-        ([("a", " \n")], "condition 'c' has no text; give a segment some"),
+        ([("a", " \n")], "condition 'c' has no text; write some into a segment"),
         ([], "condition 'c' has no text"),
     ],
 )

@@ -263,7 +263,7 @@ DAMAGES = {
     ),
     "counts that rise": (
         change(CONDITIONS, "conditions.json", lambda d: text(d)["counts"].append(3)),
-        r"conditions\.json: condition 'filler': counts do not fall from 3, the prompts",
+        r"conditions\.json: condition 'filler': counts must begin at .* prompts, 3, and never",
     ),
     "more tokens than positions": (
         change(CONDITIONS, "conditions.json", lambda d: text(d)["tokens"].extend("abc")),

@@ -26,7 +26,10 @@ def verify_texts(texts: dict) -> None:
         if tokens > len(counts):
             raise ReportError(f"{where}: {tokens} tokens, {len(counts)} positions")
         if len(counts) == 0 or counts[0] != texts["prompts"] or (np.diff(counts) > 0).any():
-            raise ReportError(f"{where}: counts do not fall from {texts['prompts']}, the prompts")
+            raise ReportError(
+                f"{where}: counts must begin at the number of prompts, {texts['prompts']}, and "
+                "never rise"
+            )
         for segment in segments:
             if not segment["first"] <= segment["last"] < tokens:
                 raise ReportError(f"{where}: segment {segment['name']!r} is not within the tokens")
