@@ -4,6 +4,10 @@
 the family apart; `[variants]` change some of its keys. The command `python -m report models` and
 the tests measure these models. A new family is one new file here, and no list names it.
 Only a family with a forward pass of our own is named in code, see `report.models.attention.own`.
+
+    overview.py      what is measured of each family, as the command prints it
+    verify.py        whether it is right: compared with transformers' own passes (reference.py), in
+                     float64 (double.py); verify_split.py does it for the terms of scores
 """
 
 import copy

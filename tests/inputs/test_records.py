@@ -147,9 +147,7 @@ def test_a_table_has_a_size(write):
     wide = write(
         ".csv", "\n".join([",".join(f"c{n}" for n in range(6000)), *[",".join("1" * 6000)] * 2])
     )
-    with pytest.raises(
-        ReportError, match=r"2 rows of 6000 columns of .* too many cells.*10,000"
-    ):
+    with pytest.raises(ReportError, match=r"2 rows of 6000 columns of .* too many cells.*10,000"):
         table(wide)
     assert len(table(wide, ["c1", "c5999"]).rows) == 2
     with pytest.raises(

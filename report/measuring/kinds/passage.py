@@ -113,7 +113,8 @@ def measure_batch(
     from report.measurements.tally import Tally
     from report.models.attention import self_check
     from report.models.load.memory import enough_memory
-    from report.models.measure import passage as measure
+    from report.models.measure.passage import measure_batch as measure_texts
+    from report.models.measure.passage import measure_passage, reads_layer_by_layer
     from report.models.partial.model import announce_bytes
     from report.models.text import tokens
 
@@ -131,11 +132,11 @@ def measure_batch(
         self_check.checked(loaded)
         total, done, measurement = len(ids) + bool(read), 0, None
         progress("Measuring", 0, total)
-        if read and not measure.reads_layer_by_layer(loaded):  # first, as it decides on the size
-            measurement, done, passage_ids = measure.measure_passage(loaded, passage_ids), 1, None
+        if read and not reads_layer_by_layer(loaded):  # first, as it decides on the size
+            measurement, done, passage_ids = measure_passage(loaded, passage_ids), 1, None
             progress("Measuring", 1, total)
             announce(writes(loaded.identity["name"], _size(measurement)))
-        together, statistics = measure.measure_batch(
+        together, statistics = measure_texts(
             loaded, ids, passage_ids, lambda n, _: progress("Measuring", done + n, total), failed
         )
     tally = Tally(

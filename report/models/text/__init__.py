@@ -1,1 +1,7 @@
-"""From text to tokens, segments and cells."""
+"""From text to tokens, and back to what they are.
+
+tokens.py      a text as tokens, exactly as the model's tokenizer does it
+spelling.py    what each token is, in the text's own characters
+segments.py    which segment of a prompt a token belongs to
+cells.py       which cell, name or delimiter of a table
+"""
