@@ -33,27 +33,27 @@ def left_out(data: PassageData) -> str:
 
 
 def controls(data: PassageData) -> list[Control | Switch]:
-    return [choices.layer_control(data), choices.head_control(data)]
+    return map.controls(data)
 
 
 def chart(data: PassageData, **state: int) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
-    attention = data.attention(*(control.value for control in at))
-    low, high = map.score_range(attention)
+    layer, head, shade = (control.value for control in at)
     return theme.frame(
         map.layers(data),
         theme.Source("attention/{layer}/{head}.json", "attention_map", map.DATASETS),
-        description=title(data) + ": scores of one head, current token by target token",
+        description=title(data) + ": one head, current token by target token",
         controls=at,
-        params=map.params(data.tokens, low, high),
+        params=map.params(data.tokens, data.attention(layer, head), shade),
         **map.looks(),
         terms=score_terms.names(data),
     )
 
 
 def rows(data: PassageData, *, dark: bool = False, **state: int) -> dict[str, Rows]:
-    attention = data.attention(*choices.values(controls(data), state).values())
-    return map.rows(attention, markers(attention), dark)
+    layer, head, shade = choices.values(controls(data), state).values()
+    attention = data.attention(layer, head)
+    return map.rows(attention, markers(attention), dark, shade)
 
 
 def markers(attention: DecodedAttention) -> Rows:
@@ -70,7 +70,8 @@ def markers(attention: DecodedAttention) -> Rows:
 
 
 def alt(data: PassageData, **state: int) -> str:
-    layer, head = choices.values(controls(data), state).values()
+    at = choices.values(controls(data), state)
+    layer, head = at["layer"], at["head"]
     attention = data.attention(layer, head)
     itself = np.diagonal(attention.probability)[1:].mean()
     first = attention.probability[1:, 0].mean()
@@ -95,7 +96,8 @@ def _shape(visible):
 
 def seen(data: PassageData, **state: int) -> str:
     """The habit that the markers show, if more than half of the tokens have it."""
-    layer, head = choices.values(controls(data), state).values()
+    at = choices.values(controls(data), state)
+    layer, head = at["layer"], at["head"]
     attention = data.attention(layer, head)
     target, probability = attention.largest_targets[:, 0], attention.probability
     token = np.arange(data.length)

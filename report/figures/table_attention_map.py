@@ -37,20 +37,20 @@ def use(data: TableData) -> str:
 
 
 def controls(data: TableData) -> list[Control | Switch]:
-    return [choices.layer_control(data), choices.head_control(data)]
+    return map.controls(data)
 
 
 def chart(data: TableData, **state: int) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
-    low, high = map.score_range(data.attention(*(control.value for control in at)))
+    layer, head, shade = (control.value for control in at)
     return theme.frame(
         altair.layer(
             map.layers(data, _kinds(data), offset=STRIP + 2 * GAP), *_strips(data)
         ).resolve_scale(color="independent", shape="independent"),
         theme.Source("attention/{layer}/{head}.json", "table_attention_map", map.DATASETS),
-        description=f"{title(data)}: scores of one head, current token by target token",
+        description=f"{title(data)}: one head, current token by target token",
         controls=at,
-        params=map.params(data.first.tokens, low, high),
+        params=map.params(data.first.tokens, data.attention(layer, head), shade),
         **map.looks(_kinds(data)),
         terms=score_terms.names(data),
         classes=list(target_classes.NAMES.values()),
@@ -113,8 +113,9 @@ def _runs(tokens: list[Token]) -> Rows:
 
 
 def rows(data: TableData, *, dark: bool = False, **state: int) -> dict[str, Rows]:
-    attention = data.attention(*choices.values(controls(data), state).values())
-    return map.rows(attention, _markers(data, attention), dark)
+    layer, head, shade = choices.values(controls(data), state).values()
+    attention = data.attention(layer, head)
+    return map.rows(attention, _markers(data, attention), dark, shade)
 
 
 def _markers(data: TableData, attention: DecodedAttention) -> Rows:
@@ -131,7 +132,8 @@ def _markers(data: TableData, attention: DecodedAttention) -> Rows:
 
 def alt(data: TableData, **state: int) -> str:
     """What tokens of cells give to the classes that get most."""
-    layer, head = choices.values(controls(data), state).values()
+    at = choices.values(controls(data), state)
+    layer, head = at["layer"], at["head"]
     given = {
         name: data.shares(target, data.first.name)[layer, head]
         for target, name in target_classes.present(data).items()
@@ -146,7 +148,8 @@ def alt(data: TableData, **state: int) -> str:
 
 def seen(data: TableData, **state: int) -> str:
     """The class that the head prefers most, of those that get a tenth of the attention."""
-    layer, head = choices.values(controls(data), state).values()
+    at = choices.values(controls(data), state)
+    layer, head = at["layer"], at["head"]
     rendering = data.first.name
     present = {target: target_classes.named(target) for target in target_classes.present(data)}
     given = {target: float(data.shares(target, rendering)[layer, head]) for target in present}

@@ -50,7 +50,10 @@ class PlacedFigure:
         shown = names(figure.one_model, data) if figure.one_model else [None]
         fixed = [{MODEL: name} if name else {} for name in shown]
         controls = [controls_for(figure, data, each) for each in fixed]
-        free = [[one for one in some if one.param != MODEL] for some in controls]
+        free = [
+            [one for one in some if one.param != MODEL and not choices.is_look(one)]
+            for some in controls
+        ]
         number = sum(map(defaults.number_of_states, free))
         if not 1 < number <= MOST_SENTENCES or not figure.seen(data, **self.state):
             return {}

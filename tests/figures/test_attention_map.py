@@ -1,4 +1,6 @@
 import html
+import itertools
+import math
 import re
 
 import numpy as np
@@ -9,7 +11,7 @@ from report.datasets.read.passage import PassageData
 from report.figures import attention_map
 from report.figures.build import still
 from report.figures.build.find import figure_named
-from report.figures.parts import map, theme, token_names
+from report.figures.parts import choices, map, theme, token_names
 from tests.figures import hand_made
 
 
@@ -46,6 +48,35 @@ def test_colours_run_between_quantiles_of_what_enters_the_softmax(study, kind):
     )
 
 
+@pytest.mark.parametrize("kind", ["alibi_bias", "softcap", "window", "encoder", "sink"])
+def test_a_dark_cell_is_never_one_that_gets_nothing(study, kind):
+    """Of every head: where a shade is above the middle of its colours, the cell gets at least a
+    share of its row that the middle stands for, in a loop of its own."""
+    data = study(kind)
+    for layer, head in itertools.product(range(data.layers), range(data.heads)):
+        attention = data.attention(layer, head)
+        for shade in ("probability", "below"):
+            values, (low, high) = map.shaded(attention, shade)
+            assert (low, high) == ((math.log(0.001), 0) if shade == "probability" else (-8, 0))
+            for i, row in enumerate(attention.probability):
+                most = 1 if shade == "probability" else row.max()
+                for j, share in enumerate(row):
+                    if values[i, j] > (low + high) / 2:
+                        assert share >= most * math.exp((low + high) / 2) * (1 - 1e-9)
+                    assert np.isneginf(values[i, j]) == (not attention.visible.mask()[i, j])
+                    if attention.visible.mask()[i, j] and share >= 0.001 * most:
+                        told = math.exp(values[i, j]) * most
+                        assert told == pytest.approx(share, rel=1e-9)
+
+
+def test_the_switch_of_shades_changes_no_sentence(data):
+    shades = [control for control in attention_map.controls(data) if choices.is_look(control)]
+    assert [control.param for control in shades] == ["shade"]
+    told = {attention_map.seen(data, layer=1, head=2, shade=shade) for shade in map.SHADES}
+    assert len(told) == 1
+    assert choices.said(attention_map.controls(data)) == f"layer {data.layers // 2}, head 0"
+
+
 def test_dark_picture_has_the_dark_ramp(data):
     light, dark = (
         attention_map.rows(data, layer=1, head=2, dark=dark)["map"][0]["image"]
@@ -67,11 +98,11 @@ def test_any_model_has_a_map(study, kind):
 @pytest.mark.parametrize(
     ("kind", "says", "not_this"),
     [
-        ("alibi_bias", "itself or an earlier one. Shade is the score, before softmax;", "window"),
+        ("alibi_bias", "itself or an earlier one. Shade is the probability, on a", "window"),
         ("alibi_bias", "to read both tokens, the score, its terms and the probability.", "sink"),
         ("encoder", "every token of the passage, itself, earlier and later ones alike.", "or an"),
         ("window", "itself or an earlier one; in some layers only the last 7, itself", "later"),
-        ("softcap", "as it enters softmax, where the model keeps it between −4 and 4;", "before"),
+        ("softcap", "as it enters softmax, where the model keeps it between −4 and 4.", "before"),
         ("sink", "of a row sum to less than 1: the rest goes to a sink", "only the"),
         ("score", "to read both tokens, the score and the probability.", "terms"),
     ],

@@ -48,7 +48,7 @@ def test_decoders_give_the_rows_that_python_gives(scripts, study, kind):
         state |= {"sort_idx": 2} if "sort_idx" in state else {}
         found = decoded(scripts, data, figure, state)["datasets"]
         expected = figure.rows(data, **state)
-        for dataset in set(expected) - {"map", "no_score"}:  # a canvas, and always empty
+        for dataset in set(expected) - {"map", "no_shade"}:  # a canvas, and always empty
             assert_same(found[dataset], expected[dataset], f"{figure.name}.{dataset}")
 
 
@@ -114,24 +114,25 @@ def test_every_cell_has_the_numbers_that_python_gives(scripts, study, kind):
                 assert value == pytest.approx(term, abs=1e-9), name
 
 
+@pytest.mark.parametrize("shade", map.SHADES)
 @pytest.mark.parametrize("kind", ["alibi_bias", "softcap", "window", "encoder"])
-def test_the_picture_of_the_map_has_the_colours_that_python_gives(scripts, study, kind):
+def test_the_picture_of_the_map_has_the_colours_that_python_gives(scripts, study, kind, shade):
     data = study(kind)
     attention = data.attention(2, 2)
-    low, high = map.score_range(attention)
+    values, (low, high) = map.shaded(attention, shade)
     ramp = ["#101010", "#ff0000", "#00ff80"]
     pixels, signals = scripts.evaluate(
-        """async ([file, ramp]) => {
+        """async ([file, shade, ramp]) => {
         const { decoders } = await import('/assets/data/decoders.js');
-        const shown = decoders.attention_map(file, Array(file.tokens).fill(''));
+        const shown = decoders.attention_map(file, Array(file.tokens).fill(''), { shade });
         return [[...shown.picture(ramp)], shown.signals]; }""",
-        [json.loads((data.path / "attention/2/2.json").read_text("utf-8")), ramp],
+        [json.loads((data.path / "attention/2/2.json").read_text("utf-8")), shade, ramp],
     )
-    expected = raster.raster(attention.capped, low, high, ramp)
+    expected = raster.raster(values, low, high, ramp)
     worst = max(abs(a - b) for a, b in zip(pixels, expected.ravel().tolist(), strict=True))
     assert worst <= 2  # the script rounds to 256 shades
-    assert signals["score_low"] == pytest.approx(low)
-    assert signals["score_high"] == pytest.approx(high)
+    assert signals["shade_low"] == pytest.approx(low)
+    assert signals["shade_high"] == pytest.approx(high)
 
 
 def test_packed_integers_are_read_as_python_writes_them(scripts):

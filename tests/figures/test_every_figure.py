@@ -11,6 +11,7 @@ from report.errors import ReportError
 from report.figures import alignment_vs_magnitude
 from report.figures.build import still
 from report.figures.build.find import figure_named, figure_names
+from report.figures.parts import choices
 from tests.figures import hand_made
 from tests.figures.live_page import GRIDS, OF_MODELS, OF_SWEEPS, OF_TABLES, ORDER
 from tests.figures.pictures import picture, specification
@@ -146,6 +147,8 @@ def test_alt_text_names_no_correlation_of_what_does_not_vary():
 @every_figure
 def test_alt_text_follows_the_controls(figure, drawn_of):
     for control in figure.controls(drawn_of):
+        if choices.is_look(control):
+            continue
         ends = control.options if hasattr(control, "options") else (0, control.maximum)
         for panel in panels_of(figure, drawn_of):
             texts = {figure.alt(drawn_of, **{control.param: value}, **panel) for value in ends}

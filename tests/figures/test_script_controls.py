@@ -22,6 +22,23 @@ def test_a_slider_step_changes_picture_tooltip_value_and_address(page, address):
     assert before[1] != after[1]
 
 
+def test_the_shade_of_a_map_is_a_look_that_links_and_steps_back_keep(page, address):
+    page.goto(address)
+    go_live(page, 1)
+    before = ink(page, 1)
+    page.locator("#fig-1 label:has(input[value=score])").click()
+    until(page, "location.hash === '#fig-1:layer=1,head=0,shade=score'")
+    page.wait_for_load_state("networkidle")
+    assert ink(page, 1) != before
+    page.locator("#fig-1 input[name=head]").focus()
+    page.keyboard.press("End")
+    until(page, "location.hash === '#fig-1:layer=1,head=3,shade=score'")
+    page.go_back()
+    page.go_back()
+    until(page, "document.querySelector('#fig-1 input[value=probability]').checked")
+    assert "shade" not in page.evaluate("location.hash")  # as it came: it need not be said
+
+
 def test_the_address_restores_a_figure_and_clamps_what_it_cannot_show(page, address):
     page.goto(f"{address}#fig-2:layer=99,head=1,sort_idx=4,colour=red")
     page.wait_for_selector("#fig-2.live-figure--live")

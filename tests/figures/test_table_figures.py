@@ -159,7 +159,7 @@ def test_the_script_finds_the_classes_that_python_finds(scripts, tmp_path, kind)
         state = {control.param: control.value for control in figure.controls(data)}
         found = decoded(scripts, data, figure, state)["datasets"]
         expected = figure.rows(data, **state)
-        for dataset in set(expected) - {"map", "no_score"}:  # a canvas, and always empty
+        for dataset in set(expected) - {"map", "no_shade"}:  # a canvas, and always empty
             assert_same(found[dataset], expected[dataset], f"{name}.{dataset}")
 
 

@@ -57,6 +57,8 @@ class Switch:
     options: dict[str, str]
     """Value of the param -> what the reader reads."""
     value: str
+    look: bool = False
+    """True if it changes how a chart looks, and not what there is to see in it."""
     fixed = False
 
     def check(self, value: str) -> str:
@@ -120,12 +122,17 @@ def filled(text: str, controls: Iterable[Control | Switch]) -> str:
     return text
 
 
+def is_look(control: Control | Switch) -> bool:
+    """Whether a control changes how a chart looks, and not what there is to see in it."""
+    return isinstance(control, Switch) and control.look
+
+
 def said(controls: Iterable[Control | Switch]) -> str:
     """Where the controls stand, in words: "layer 3, head 2; current tokens: the last one only".
 
-    Controls that leave no choice are not mentioned.
+    Controls that leave no choice are not mentioned, nor are those of a look.
     """
-    free = [control for control in controls if not control.fixed]
+    free = [control for control in controls if not (control.fixed or is_look(control))]
     numbers = [
         f"{_lower(control.label.partition(' (')[0])} {control.shown}"
         for control in free

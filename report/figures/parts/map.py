@@ -1,5 +1,6 @@
 """What attention maps share: the picture of one head's scores, its legend, guides and cursor."""
 
+import math
 from collections.abc import Iterable, Mapping
 
 import altair
@@ -8,32 +9,58 @@ import numpy as np
 from report.datasets.formats.attention import DecodedAttention
 from report.datasets.formats.visible import Visible
 from report.datasets.read.passage import PassageData, Token
-from report.figures.parts import marking, raster, theme, token_names
+from report.figures.parts import choices, marking, raster, theme, token_names
+from report.figures.parts.choices import Control, Switch
 
-DATASETS = ["map", "markers", "edge", "cursor", "no_score"]
+DATASETS = ["map", "markers", "edge", "cursor", "no_shade"]
 """Names of the datasets of a map, see `rows`."""
 
+SHADES = {
+    "probability": "probability",
+    "below": "below row’s largest score",
+    "score": "score",
+}
+"""What the shade of a cell may tell. Maps open on the first: there a dark cell always gets much."""
+
+FAINTEST = 0.001
+"""Probabilities run on a logarithmic scale from here to 1; what is lower has the first colour."""
+
+DEEPEST = -8.0
+"""Scores below the largest of their row run from here to 0, in nats: e^-8 is 0.03 %."""
+
+PROBABILITIES = [math.log(share) for share in (0.001, 0.01, 0.1, 1)]
+"""The marks of the legend, as logarithms."""
+
 QUANTILES = (0.02, 0.98)
-"""The colours run between these quantiles; scores beyond them have the first or last colour."""
+"""The colours of scores run between these quantiles; those beyond have the first or last colour."""
 
 SAMPLE = 2048
 """The quantiles are taken from this many cells at most, so that a reader's browser is quick."""
+
+
+def controls(data: choices.Heads) -> list[Control | Switch]:
+    """Layer, head, and what the shade of a cell tells."""
+    shade = Switch("shade", "Shade", SHADES, "probability", look=True)
+    return [choices.layer_control(data), choices.head_control(data), shade]
 
 
 def explained(data: PassageData) -> str:
     """How to read a map of these data, plain text."""
     return (
         "A row is a current token, from top to bottom; a column is a target token that it may "
-        f"attend to: {_reach(data)} Shade is the score, {_score(data)}. The scores of one row can "
-        "be compared, those of two rows only roughly. The lowest 2 % of all scores share one "
-        "shade, and so do the highest 2 %. Markers are on the largest targets of a row: the fewest "
-        f"that together hold half of its probability, at most 11.{_sink(data)}"
+        f"attend to: {_reach(data)} Shade is the probability, on a logarithmic scale that "
+        "begins at 0.1 %. Markers are on the largest targets of a row: the "
+        f"fewest that together hold half of its probability, at most 11.{_sink(data)}"
     )
 
 
 def use(data: PassageData) -> str:
-    """What pointing at a cell does."""
+    """What the switch and pointing at a cell do."""
     return (
+        "The switch leads from probabilities to scores: how far they are below the largest of "
+        f"their row, which is all that softmax knows of them, or as they are, {_score(data)}. "
+        "Scores of two rows can be compared only roughly. The lowest 2 % of all share one shade, "
+        "and so do the highest 2 %. "
         "Point at a cell, or focus the figure and use the arrow keys, to read both tokens, the "
         f"score{_terms_too(data)} and the probability."
     )
@@ -86,7 +113,8 @@ def layers(data: PassageData, kinds: Kinds = theme.KINDS, offset: int = 0) -> al
     size, causal = data.length, data.causal
     return altair.layer(
         _picture(),
-        _score_legend(causal),
+        _shade_legend(causal),
+        *([_shade_title()] if causal else []),
         _edge(),
         _guides(size, causal),
         _markers(size, causal, kinds, offset),
@@ -100,13 +128,17 @@ def looks(kinds: Kinds = theme.KINDS) -> dict[str, dict]:
     return {"ramp": theme.SCORE_RAMP, "kinds": looks, "paper": theme.PAPER}
 
 
-def params(tokens: Iterable[Token], low: float, high: float) -> list[altair.Parameter]:
-    """The params of a map of tokens whose colours run from the score `low` to `high`."""
+def params(
+    tokens: Iterable[Token], attention: DecodedAttention, shade: str
+) -> list[altair.Parameter]:
+    """The params of a map of tokens that shows one head in one of `SHADES`."""
+    _, (low, high) = shaded(attention, shade)
     return [
         token_names.labels(tokens),
         *marking.marked("token"),
-        altair.param(name="score_low", value=low),
-        altair.param(name="score_high", value=high),
+        altair.param(name="shade", value=shade),
+        altair.param(name="shade_low", value=low),
+        altair.param(name="shade_high", value=high),
         altair.param(name="legend_width", expr="clamp(width * 0.28, 108, 190)"),
     ]
 
@@ -142,26 +174,35 @@ def _picture():
     ).encode(url="image:N", x=altair.value(0), y=altair.value(0))  # fmt: skip
 
 
-def _score_legend(causal):
-    colour = altair.Color("score:Q").scale(
-        domain=[altair.ExprRef("score_low"), altair.ExprRef("score_high")],
+def _shade_legend(causal):
+    colour = altair.Color("shade:Q").scale(
+        domain=[altair.ExprRef("shade_low"), altair.ExprRef("shade_high")],
         **theme.ramp(theme.SCORE_RAMP),
         clamp=True,
     )
     legend = altair.Legend(
         **_legend_place(causal, 0),
         direction="horizontal",
-        title="score",
+        title=" " if causal else "shade",  # where there is room, the title follows the switch
+        values=altair.ExprRef(f"shade == 'probability' ? {PROBABILITIES} : null"),
+        labelExpr="shade == 'probability' ? format(exp(datum.value), '~%') : "
+        "format(datum.value, '.1f')",
         gradientLength=altair.ExprRef("legend_width"),
         gradientThickness=10,
         gradientOpacity=1,
         tickCount=3,
         labelOverlap="greedy",
         labelSeparation=8,
-        format=".1f",
     )
-    nothing = altair.Chart(altair.NamedData("no_score"))  # an empty layer, for its legend
+    nothing = altair.Chart(altair.NamedData("no_shade"))  # an empty layer, for its legend
     return nothing.mark_point(aria=False).encode(color=colour.legend(legend))
+
+
+def _shade_title():
+    shown = " : ".join(f"shade == '{name}' ? '{title}'" for name, title in SHADES.items())
+    left = "width - max(legend_width + 16, 134)"
+    style = {"align": "left", "baseline": "top", "fontWeight": 500, "aria": False}
+    return theme.written(f"{shown} : ''", left, 0, **style)
 
 
 def _legend_place(causal, top):
@@ -256,20 +297,23 @@ def _outline(colour, width):
     )
 
 
-def rows(attention: DecodedAttention, markers: list[dict], dark: bool) -> dict[str, list[dict]]:
+def rows(
+    attention: DecodedAttention, markers: list[dict], dark: bool, shade: str
+) -> dict[str, list[dict]]:
     """The rows of the datasets of a map.
 
-    markers: dicts with current_token, target_token, kind; dark: for a dark page
+    markers: dicts with current_token, target_token, kind; dark: for a dark page; shade: one of
+    `SHADES`
     """
-    low, high = score_range(attention)
+    values, (low, high) = shaded(attention, shade)
     ramp = theme.SCORE_RAMP["dark" if dark else "light"]
-    picture = raster.raster(attention.capped, low, high, ramp)
+    picture = raster.raster(values, low, high, ramp)
     return {
         "map": [{"image": raster.data_url(picture)}],
         "markers": markers,
         "edge": edge(attention.visible),
         "cursor": [],
-        "no_score": [],
+        "no_shade": [],
     }
 
 
@@ -280,6 +324,22 @@ def edge(visible: Visible) -> list[dict[str, int]]:
     firsts = enumerate(visible.first.tolist())
     corners = [(first, row) for i, first in firsts for row in (i, i + 1)]
     return [{"column": c, "row": r, "order": n} for n, (c, r) in enumerate(corners)]
+
+
+def shaded(attention: DecodedAttention, shade: str) -> tuple[np.ndarray, tuple[float, float]]:
+    """What the shade of each cell tells, and between which values the colours run.
+
+    shade: one of `SHADES`
+    returns: float64 [query, key], in nats, -inf where nothing is visible; (low, high)
+    """
+    score, seen = attention.capped, attention.visible.mask()
+    if shade == "score":
+        return score, score_range(attention)
+    if shade == "below":
+        return score - score.max(1, keepdims=True), (DEEPEST, 0.0)
+    faintest = math.log(FAINTEST)
+    probability = np.maximum(attention.probability, FAINTEST)  # no logarithm of 0
+    return np.where(seen, np.log(probability), -np.inf), (faintest, 0.0)
 
 
 def score_range(attention: DecodedAttention) -> tuple[float, float]:

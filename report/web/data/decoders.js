@@ -8,7 +8,7 @@
 // and for the attention map also its picture and a look-up of single cells; where report.points
 // says how a chart is pointed at, `points`, see positions.js and heads.js.
 //
-// attention_map        markers {current_token, target_token, kind}; edge {column, row, order}: the
+// attention_map        shaded by `shade`, "score" where there is no such control; markers {current_token, target_token, kind}; edge {column, row, order}: the
 //                      corners of the cells at which a sliding window begins
 // table_attention_map  the same, the kind of a marker being the class of its target; report.classes
 //                      names them, report.places holds [role, row, column] of each token
@@ -29,10 +29,10 @@ import { attention } from "./shard.js";
 import { targetClass } from "./token_classes.js";
 
 export const decoders = {
-  attention_map: (shard, tokens) => {
+  attention_map: (shard, tokens, { shade: told = "score" } = {}) => {
     const map = attention(shard);
     const scores = map.scores();
-    const [low, high] = scoreRange(scores);
+    const [low, high] = ENDS[told] ?? scoreRange(scores);
     const markers = [];
     shard.marker_count.forEach((count, i) => {
       for (let k = 0; k < count; k++) {
@@ -42,15 +42,15 @@ export const decoders = {
     });
     return {
       datasets: { markers, edge: edge(map), cursor: [] },
-      signals: { score_low: low, score_high: high },
-      picture: (ramp) => raster(map, scores, low, high, ramp),
+      signals: { shade_low: low, shade_high: high },
+      picture: (ramp) => raster(map, scores, OF_ROWS[told](map, scores), low, high, ramp),
       cell: (i, j) => cell(map, tokens, i, j),
       map,
     };
   },
 
   table_attention_map: (shard, tokens, state, { classes, places }) => {
-    const shown = decoders.attention_map(shard, tokens);
+    const shown = decoders.attention_map(shard, tokens, state);
     const named = (i, j) => classes[targetClass(places, i, j)];
     for (const marker of shown.datasets.markers) {
       marker.kind = named(marker.current_token, marker.target_token);
@@ -140,14 +140,31 @@ function scoreRange(scores) {
   return [low, Math.max(high, low + 1e-6)];
 }
 
+// What the shade of a cell tells, in nats: its score less this of its row. Twin of `shaded` in
+// report/figures/parts/map.py, as are the ends of the colours.
+const OF_ROWS = {
+  probability: ({ shard }) => shard.log_normalizer,
+  below: ({ first, last }, scores) => {
+    let n = 0;
+    return last.map((end, i) => {
+      let largest = -Infinity;
+      for (let j = first[i]; j <= end; j++, n++) if (scores[n] > largest) largest = scores[n];
+      return largest;
+    });
+  },
+  score: ({ size }) => new Float64Array(size),
+};
+const ENDS = { probability: [Math.log(0.001), 0], below: [-8, 0] };
+
 // One pixel a cell, RGBA, transparent where nothing is visible.
-function raster({ size, first, last }, scores, low, high, ramp) {
+function raster({ size, first, last }, scores, ofRows, low, high, ramp) {
   const shades = colours(Array.from({ length: 256 }, (_, n) => shade(ramp, n / 255)));
   const pixels = new Uint32Array(size * size);
   const part = 255 / (high - low);
   for (let i = 0, n = 0; i < size; i++) {
+    const zero = ofRows[i] + low;
     for (let j = first[i]; j <= last[i]; j++, n++) {
-      const at = (scores[n] - low) * part + 0.5;
+      const at = (scores[n] - zero) * part + 0.5;
       pixels[i * size + j] = shades[at < 0 ? 0 : at > 255 ? 255 : at | 0];
     }
   }

@@ -49,9 +49,18 @@ export class Figure {
     return Object.fromEntries(chosen.map((input) => [param(input), value(input)]));
   }
 
-  // All that the figure's address says.
+  // Switches of a look, {param: its value as the page came}: they change how charts look, and not
+  // what there is to see.
+  get looks() {
+    const names = [...this.element.querySelectorAll("[data-look] input")].map(param);
+    return Object.fromEntries(Object.entries(this.opening).filter(([name]) => names.includes(name)));
+  }
+
+  // All that the figure's address says. A look that is as it came need not be said.
   get values() {
-    return { ...this.state, ...this.picks, ...pinsInAddress() };
+    const { looks } = this;
+    const state = Object.entries(this.state).filter(([name, value]) => value !== looks[name]);
+    return { ...Object.fromEntries(state), ...this.picks, ...pinsInAddress() };
   }
 
   // The part of the address after the page's own: #fig-1:layer=2,head=5.
@@ -95,7 +104,7 @@ export class Figure {
   restore(values) {
     const picks = Object.fromEntries(PICKS.map((name) => [name, values[name]]));
     this.pick(picks);
-    this.set(values, false);
+    this.set({ ...this.looks, ...values }, false);
   }
 
   // values: {name: text}, or undefined for what is not chosen

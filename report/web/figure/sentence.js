@@ -1,10 +1,14 @@
 // The sentence below a figure, which says what there is to see: it follows the controls. The build
 // computes it for every state, {"layer=3,head=0": [that in words, the sentence]}; where these are
 // too many there is no such file, and the sentence of the opening state goes once it is not shown.
+// Switches of a look change nothing of what there is to see, and are left out.
 
 import { loadJson } from "../data/loading.js";
 
-const key = (state) => Object.entries(state).map(([name, value]) => `${name}=${value}`).join(",");
+function keyOf(figure, state) {
+  const told = Object.entries(state).filter(([name]) => !(name in figure.looks));
+  return told.map(([name, value]) => `${name}=${value}`).join(",");
+}
 
 const first = new WeakMap(); // place of a sentence -> its nodes, as the page came
 
@@ -13,10 +17,10 @@ export async function tellSeen(figure, state) {
   const place = figure.element.querySelector(".live-figure__seen");
   if (!place) return;
   if (!first.has(place)) first.set(place, [...place.childNodes]);
-  const wanted = key(state);
-  const opens = wanted === key(figure.opening);
+  const wanted = keyOf(figure, state);
+  const opens = wanted === keyOf(figure, figure.opening);
   const nodes = opens ? first.get(place) : await told(figure.element.dataset.seen, wanted);
-  if (key(figure.shows) !== wanted) return; // another state is shown by now
+  if (keyOf(figure, figure.shows) !== wanted) return; // another state is shown by now
   place.hidden = !nodes;
   if (nodes) place.replaceChildren(...nodes);
 }
