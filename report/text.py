@@ -6,8 +6,15 @@ Names of models, titles and labels may hold characters that change the direction
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+JOINERS = "\u200d\u200c"
+SKIN = re.compile("[\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
+"""Colours of skin, and what spells the flag of a part of a country."""
+
+FLAG_LETTER = re.compile("[\U0001f1e6-\U0001f1ff]")
 
 SMALLEST = 0.0001
 """The step of the numbers that articles quote."""
@@ -146,6 +153,21 @@ def isolated(text: str) -> str:
     return "".join(found if alone else [ISOLATE, *found, ISOLATE_END])
 
 
+def apart(text: str) -> str:
+    """A text in an isolate if it has a letter that runs from right to left.
+
+    Else a number that follows it in a sentence would be read as a part of it.
+    """
+    runs_back = any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in text)
+    return f"{ISOLATE}{text}{ISOLATE_END}" if runs_back else text
+
+
+def runs_back(text: str) -> bool:
+    """Whether a text runs from right to left: its first letter does."""
+    directions = map(unicodedata.bidirectional, text)
+    return next((each for each in directions if each in ("L", "R", "AL")), "L") != "L"
+
+
 def all_isolated(data: object) -> object:
     """The same for every text in lists and dicts, except for keys."""
     if isinstance(data, str):
@@ -157,9 +179,44 @@ def all_isolated(data: object) -> object:
     return data
 
 
+PILE = 16
+"""Signs that `characters` takes for one character at most."""
+
+
+def characters(text: str) -> list[str]:
+    """A text in pieces that may be parted: marks stay with their letter, pictures that are one
+    stay one, and so do the two letters of a flag.
+
+    It goes by the categories of Unicode alone, so it parts some of India's consonants.
+    """
+    pieces = []
+    for sign in text:
+        if pieces and len(pieces[-1]) < PILE and _belongs(sign, pieces[-1]):
+            pieces[-1] += sign
+        else:
+            pieces.append(sign)
+    return pieces
+
+
+def _belongs(sign, before):
+    mark = unicodedata.category(sign).startswith("M") or sign in JOINERS or SKIN.match(sign)
+    flag = FLAG_LETTER.fullmatch(before) and FLAG_LETTER.match(sign)
+    return bool(mark or flag or before[-1] == JOINERS[0])
+
+
 def shortened(text: str, most: int) -> str:
-    """A text of at most `most` characters; an ellipsis ends a text that was longer."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    """A text of at most `most` signs; an ellipsis ends a text that was longer.
+
+    It is cut between `characters`, if the first of them is not longer itself.
+    """
+    if len(text) <= most:
+        return text
+    kept = ""
+    for character in characters(text[: most + PILE]):
+        if len(kept + character) >= most:
+            break
+        kept += character
+    return f"{kept or text[: most - 1]}…"
 
 
 def nearest(word: str, known: Iterable[str], most: int = 1, similarity: float = 0.6) -> list[str]:

@@ -20,7 +20,7 @@ MODULES = {
 }
 """Name of a module, such as "models/load/load" or "models/__init__" -> its file."""
 
-HEAVY = {"torch", "transformers", "tokenizers", "safetensors"}
+HEAVY = {"torch", "transformers", "tokenizers", "safetensors", "regex"}
 MAY_USE_HEAVY = ("measurements/", "models/", "families/", "training/")
 
 ROOT = {

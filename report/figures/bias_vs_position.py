@@ -8,7 +8,7 @@ from report.datasets.read.passage import PassageData, Token
 from report.figures.parts import choices, marking, profiles, score_terms, term_lines, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
-from report.text import count, number, shortened
+from report.text import count, number
 
 ASPECT = 1.6
 PHONE_ASPECT = 1.05
@@ -110,7 +110,7 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
         description=f"{title(data)}: terms of the score by {field}, mean removed",
         controls=choices.at_state(controls(data), state),
         shows={dataset: [["pairs", ">=", _fewest(data)]] if field == "distance" else []},
-        params=[*marking.marked("token"), term_lines.room_for_names()],
+        params=[*marking.marked("token"), *term_lines.params(data, field)],
         terms=score_terms.names(data),
         lines=list(lines),
         walk=[field],
@@ -191,7 +191,7 @@ def seen(data: PassageData, **state: int) -> str:
     trend = f"From the first target token to the last, {' and '.join(said.values())}."
     if np.ptp(columns[first]) >= max(LEVEL, JUMPS * abs(change)):
         ends = [
-            f"{number(columns[first][at])} (“{shortened(data.tokens[at].label.strip(), 14)}”)"
+            f"{number(columns[first][at])} ({score_terms.quoted(data.tokens[at], 14)})"
             for at in (columns[first].argmin(), columns[first].argmax())
         ]
         jumps = (

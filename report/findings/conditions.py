@@ -120,7 +120,7 @@ class Findings(EffectFindings, LineFindings):
     def sample(self, condition: str, tokens: int = 12, model: int = 0) -> str:
         """The text of the first tokens that a condition adds, as pages show it."""
         text = self.data.models[model].condition(condition)
-        said = "".join(text.tokens[place] for place in text.new[:tokens])
+        said = "".join(text.shown[place] for place in text.new[:tokens])
         return said + "…" * (len(text.new) > tokens)
 
     def slashes(self, condition: str | None = None) -> int:

@@ -21,7 +21,7 @@ from report.project import Project
 from report.study.front_matter import FrontMatter
 from report.study.study import Study
 
-PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "huggingface_hub")
+PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "regex", "huggingface_hub")
 """Packages that measuring needs and rendering does not."""
 
 MODELS = ("revisions", "models", "model")

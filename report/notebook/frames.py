@@ -62,7 +62,7 @@ class Measurements(Mapping):
 
     @functools.cached_property
     def tokens(self) -> "pandas.DataFrame":
-        """A row for each token: token (index), id, text, special.
+        """A row for each token: token (index), id, text, label (what pages show), special.
 
         Of a table, a row for each token of each rendering: also rendering, role, row and column (-1
         outside the cells). Of conditions, a row for each position of the first prompt: condition,
@@ -214,14 +214,14 @@ class _UnknownError(ReportError, KeyError):
 
 
 def _tokens_of_passage(data):
-    fields = ("id", "text", "special")
+    fields = ("id", "text", "label", "special")
     columns = {name: [getattr(token, name) for token in data.tokens] for name in fields}
     return {"token": [token.index for token in data.tokens]} | columns
 
 
 def _tokens_of_table(data):
     rows = [(text.name, token) for text in data.renderings.values() for token in text.tokens]
-    fields = ("id", "text", "special", "role", "row", "column")
+    fields = ("id", "text", "label", "special", "role", "row", "column")
     columns = {name: [getattr(token, name) for _, token in rows] for name in fields}
     return {
         "rendering": [n for n, _ in rows],

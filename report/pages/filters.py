@@ -2,13 +2,18 @@
 
 import math
 import re
-from collections.abc import Collection, Iterable
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby
 
 import yaml
 from markupsafe import Markup, escape
 
+from report.datasets.formats.passage import visible
+from report.datasets.formats.renderings import TableToken
+from report.datasets.read.passage import Token
 from report.figures.parts import score_terms
-from report.text import SMALLEST, UNKNOWN, number, slug
+from report.text import SMALLEST, UNKNOWN, apart, number, slug
 
 WORDS_A_MINUTE = 230
 
@@ -111,6 +116,34 @@ def percent_spread(found) -> str:
 def broken_lines(label: str) -> Markup:
     """A token's label as HTML with its line breaks, each after the mark that stands for it."""
     return Markup(re.sub("(↵+)", r"\1<br>", str(escape(label))))  # noqa: S704 (escaped here)
+
+
+def shown(group: Sequence[Token]) -> str:
+    """What stands for the parts of a character in a passage, or for the one token of a group."""
+    return visible(group[0].part["of"]) if group[0].part else group[0].label
+
+
+def whole_text(groups: Iterable[Sequence[Token]]) -> str:
+    """What groups of tokens show together, without what the tokenizer added."""
+    return "".join(shown(group) for group in groups if not group[0].special)
+
+
+def by_cell(groups: Iterable[Sequence[TableToken]]) -> list[list[Sequence[TableToken]]]:
+    """Groups of tokens of a table in lists, one a cell, a name or what stands between them."""
+    found = groupby(groups, lambda group: (group[0].role, group[0].row, group[0].column))
+    return [list(cell) for _, cell in found]
+
+
+def own(token: Token) -> str:
+    """What a part shows that is a whole sign itself, such as one of the two letters of a flag."""
+    return apart(visible(token.text))
+
+
+def stands_apart(text: str) -> bool:
+    """Whether a text joins no letter beside it, so that there may be room around it: pictures, and
+    letters of China, Japan and Korea."""
+    letters = [sign for sign in text if unicodedata.category(sign).startswith("L")]
+    return all(unicodedata.east_asian_width(letter) in "WF" for letter in letters)
 
 
 UNTOUCHED = (

@@ -6,6 +6,7 @@ from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
 
 from report import text
+from report.datasets.formats.passage import together
 from report.figures.parts import score_terms
 from report.pages import filters
 from report.pages.filters import layers
@@ -57,6 +58,13 @@ def environment(*folders: Path) -> Environment:
         "spread": filters.spread,
         "percent_spread": filters.percent_spread,
         "broken_lines": filters.broken_lines,
+        "together": together,
+        "shown": filters.shown,
+        "whole_text": filters.whole_text,
+        "by_cell": filters.by_cell,
+        "own": filters.own,
+        "stands_apart": filters.stands_apart,
+        "runs_back": text.runs_back,
         "count": text.count,
         "shortened": shortened,
         "layers": layers,

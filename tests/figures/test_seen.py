@@ -7,6 +7,7 @@ import pytest
 
 from report.datasets.formats import attention
 from report.datasets.formats.visible import Visible
+from report.datasets.read.passage import Token
 from report.figures import (
     alignment_vs_magnitude,
     attention_breakdown,
@@ -60,7 +61,7 @@ def one_head(probability, terms=(), causal=True):
         terms=tuple(dict(terms)),
         capabilities={"terms": list(dict(terms)), "updates": "raw"},
         attention=lambda layer, head: found,
-        tokens=[SimpleNamespace(index=n, label=f"t{n}") for n in range(T)],
+        tokens=[Token(n, n, f"t{n}", f"t{n}", False) for n in range(T)],
     )
 
 

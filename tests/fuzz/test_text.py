@@ -170,7 +170,9 @@ def test_anchors_quotes_and_labels(value):
     label = passage.token_label(whole(value))
     assert label
     assert label.strip(" ")
-    assert not re.search("[\0-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\ufeff]", label)
+    assert not re.search(
+        "[\0-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]", label
+    )
     assert filters.reading_minutes(value, 3) >= 1
     shown = Words(str(filters.broken_lines(label)))
     assert {tag for tag, _ in shown.tags} <= {"br"}

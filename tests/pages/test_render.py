@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from report.datasets.read.passage import Token
 from report.errors import ReportError
 from report.figures.build import still
 from report.figures.build.find import figure_named
@@ -315,10 +316,7 @@ def test_what_belongs_to_a_removed_article_goes(tmp_path):
 
 def test_the_passage_breaks_where_a_token_does(data):
     texts = {"\n": "↵", "\nWhen": "↵When", "↵": "↵", " lamp": " lamp"}
-    tokens = [
-        SimpleNamespace(index=i, id=i, text=text, label=label, special=False)
-        for i, (text, label) in enumerate(texts.items())
-    ]
+    tokens = [Token(i, i, text, label, False) for i, (text, label) in enumerate(texts.items())]
     shown = SimpleNamespace(kind="table", tokens=tokens, passage={"language": "en"})
     html = str(ArticleFigures(HAND, shown).passage())
     chips = re.findall(r"<span [^>]*>(.*?)</span>", html)
@@ -328,10 +326,7 @@ def test_the_passage_breaks_where_a_token_does(data):
 
 def test_hostile_tokens_stay_text_in_the_passage(data):
     hostile = ["<img src=x onerror=alert(1)>", "</div>{{ 7*7 }}", "`*_[a](b)", '" onload="x']
-    tokens = [
-        SimpleNamespace(index=i, id=i, text=text, label=text, special=False)
-        for i, text in enumerate(hostile)
-    ]
+    tokens = [Token(i, i, text, text, False) for i, text in enumerate(hostile)]
     shown = SimpleNamespace(kind="table", tokens=tokens, passage={"language": "en"})
     html = str(ArticleFigures(HAND, shown).passage())
     assert "<img" not in html

@@ -111,7 +111,8 @@ def test_every_token_is_whole_in_the_data(built):
     for each in built.tokens:
         label = each.get("label", each["text"])
         assert label == token_label(each["text"])
-        assert not {unicodedata.category(letter) for letter in label} & {"Cc", "Cf", "Zl", "Zp"}
+        seen = label.replace("👩\u200d👩", "👩👩")  # a joiner between two pictures is at work
+        assert not {unicodedata.category(letter) for letter in seen} & {"Cc", "Cf", "Zl", "Zp"}
 
 
 WIDER = "document.documentElement.scrollWidth > innerWidth"

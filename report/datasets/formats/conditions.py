@@ -13,7 +13,7 @@ from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
 from report.datasets.formats.measured import ConditionStatistics
-from report.datasets.formats.passage import token_label
+from report.datasets.formats.passage import token_label, visible
 
 TEXTS_SCHEMA = "conditions/1"
 RECEIVED_SCHEMA = "received/1"
@@ -106,10 +106,17 @@ def encode_effects(measured: Sequence[ConditionStatistics]) -> dict:
 def _encode_text(statistics, base):
     text = statistics.first
     new = [name for name in text.texts if name not in base]
+    tokens = [
+        token_label(token["text"], token.get("bytes"), token.get("part")) for token in text.tokens
+    ]
+    shown = [
+        _in_line(token.get("part"), label) for token, label in zip(text.tokens, tokens, strict=True)
+    ]
     return {
         "name": statistics.name,
         "label": statistics.label,
-        "tokens": [token_label(token["text"], token.get("bytes")) for token in text.tokens],
+        "tokens": tokens,
+        **({"shown": shown} if shown != tokens else {}),
         "segments": [
             {"name": name, "first": text.span(name)[0], "last": text.span(name)[-1]}
             for name in text.texts
@@ -129,6 +136,13 @@ def _encode_text(statistics, base):
             for prompt, crossing in statistics.crossings
         ],
     }
+
+
+def _in_line(part, label):
+    """What a token shows in a line of text."""
+    if not part:
+        return label
+    return visible(part["of"]) if part["number"] == 1 else ""
 
 
 def _decode_spread(dataset, name, reduction, values):

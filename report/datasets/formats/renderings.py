@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from report.datasets.formats.passage import encoded_token
+from report.datasets.formats.passage import encoded_token, part_name
 
 SCHEMA = "renderings/1"
 
@@ -32,6 +32,14 @@ class TableToken:
     """Of a cell, index from 0; else -1."""
     column: int
     """Of a cell or a name, index from 0; else -1."""
+    part: dict | None = None
+    bytes: str | None = None
+    """This and `part`: as of `report.datasets.read.passage.Token`."""
+
+    @property
+    def name(self) -> str:
+        """What axes and prose call it, as of `report.datasets.read.passage.Token`."""
+        return part_name(self.part) if self.part else self.label
 
 
 @dataclass(frozen=True)
@@ -122,4 +130,6 @@ def _token(index, token):
         token["role"],
         token.get("row", -1),
         token.get("column", -1),
+        token.get("part"),
+        token.get("bytes"),
     )

@@ -42,6 +42,9 @@ class ConditionText:
     """[P of the first condition], the position of the same token here; -1 for none."""
     crossings: list[dict]
     """Tokens over the boundary of two segments: prompt, token, text, before, after."""
+    shown: list[str]
+    """The tokens of the first prompt as a line of text has them: the first part of a character
+    shows it, the others nothing."""
 
     @property
     def new(self) -> range:
@@ -142,4 +145,5 @@ def _text(content):
         np.asarray(content["counts"]),
         np.asarray(content["positions"], int),
         content["crossings"],
+        content.get("shown", content["tokens"]),
     )

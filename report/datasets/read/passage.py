@@ -11,6 +11,7 @@ import numpy as np
 from report.datasets.damaged import damaged
 from report.datasets.formats import attention, columnar
 from report.datasets.formats.attention import DecodedAttention
+from report.datasets.formats.passage import part_name
 from report.datasets.formats.visible import Visible
 from report.datasets.read.model import Measured
 from report.errors import ReportError
@@ -40,6 +41,16 @@ class Token:
     """What to show for it: never empty, nothing invisible."""
     special: bool
     """True for a token that the tokenizer added, such as the beginning of text."""
+    part: dict | None = None
+    """Of a token that is a part of a character: "of" (the text of all parts together), "number"
+    (from 1) and "count"."""
+    bytes: str | None = None
+    """Of a token that is not whole characters: hexadecimal, "e4 bd"."""
+
+    @property
+    def name(self) -> str:
+        """What axes and prose call it: its label, without the bytes of a part."""
+        return part_name(self.part) if self.part else self.label
 
 
 class PassageData(Measured):
@@ -62,7 +73,15 @@ class PassageData(Measured):
     def tokens(self) -> list[Token]:
         """The passage in order."""
         return [
-            Token(index, t["id"], t["text"], t.get("label", t["text"]), t.get("special", False))
+            Token(
+                index,
+                t["id"],
+                t["text"],
+                t.get("label", t["text"]),
+                t.get("special", False),
+                t.get("part"),
+                t.get("bytes"),
+            )
             for index, t in enumerate(self.passage["tokens"])
         ]
 

@@ -25,6 +25,10 @@ def verify_texts(texts: dict) -> None:
         tokens, segments = len(condition["tokens"]), condition["segments"]
         if tokens > len(counts):
             raise ReportError(f"{where}: {tokens} tokens, {len(counts)} positions")
+        if len(condition.get("shown", condition["tokens"])) != tokens:
+            raise ReportError(
+                f"{where}: what {tokens} tokens show has {len(condition['shown'])} texts"
+            )
         if len(counts) == 0 or counts[0] != texts["prompts"] or (np.diff(counts) > 0).any():
             raise ReportError(
                 f"{where}: counts must begin at the number of prompts, {texts['prompts']}, and "

@@ -8,7 +8,7 @@ import numpy as np
 from report.datasets.formats.attention import DecodedAttention
 from report.datasets.read.passage import PassageData, Token
 from report.figures.parts.theme import KINDS, TERMS
-from report.text import shortened
+from report.text import apart, shortened
 
 POSITION_NAMES = {"target_difference": "ALiBi", "cell": "rotary position"}
 """How the position term is stored -> what it is called: ALiBi is a difference of two targets."""
@@ -95,6 +95,9 @@ LONGEST = 60
 """Characters of a token that prose has at most."""
 
 
-def quoted(token: Token) -> str:
-    """A token in prose: its label between quotation marks, cut short where it is long."""
-    return f"“{shortened(token.label.strip() or token.label, LONGEST)}”"
+def quoted(token: Token, most: int = LONGEST) -> str:
+    """A token in prose: its name between quotation marks, cut short where it is long.
+
+    One that runs from right to left takes none of the sentence along.
+    """
+    return f"“{apart(shortened(token.name.strip() or token.name, most))}”"

@@ -5,7 +5,7 @@ import json
 import altair
 
 from report.datasets.read.passage import PassageData
-from report.figures.parts import marking, theme, token_names
+from report.figures.parts import marking, score_terms, theme, token_names
 
 ENDS = "width > 500 ? 88 : 74"
 """Width in pixels of the room on the right in which the lines are named."""
@@ -13,9 +13,17 @@ LINE = 15
 """Pixels from one of those names to the next, at least."""
 
 
-def room_for_names() -> altair.Parameter:
-    """The param of `layers`."""
-    return altair.param(name="ends", expr=ENDS)
+NAMED = 14
+"""Signs of a token's name that stand at a point at most."""
+
+
+def params(data: PassageData, field: str) -> list[altair.Parameter]:
+    """The params of `layers`; field: as there."""
+    ends = altair.param(name="ends", expr=ENDS)
+    if field == "distance":
+        return [ends]
+    named = [score_terms.quoted(token, NAMED) for token in data.tokens]
+    return [ends, altair.param(name="names", value=named)]
 
 
 def layers(
@@ -134,7 +142,7 @@ def _standing_out(data, table, x, term):
                 f"!(isValid(datum.after) && datum.after - datum.token < {near}"
                 " && datum.rank_after < datum.rank)"
             )
-            .transform_calculate(text="'“' + truncate(trim(datum.token_text), 14) + '”'")
+            .transform_calculate(text="names[datum.token]")
         )
         texts += [
             mark.encode(x=x, y=_y(term), text="text:N")

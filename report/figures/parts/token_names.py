@@ -1,12 +1,14 @@
 """How figures name tokens: in tooltips, and along an axis."""
 
+from bisect import bisect
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any
 
 import altair as alt
 
 from report.datasets.read.passage import PassageData, Token
-from report.text import shortened
+from report.text import characters, shortened
 
 
 def token_label(token: str, text: str) -> str:
@@ -34,12 +36,23 @@ NAMED = 40
 
 def labels(tokens: Iterable[Token]) -> alt.Parameter:
     """The param with the texts that `token_axis` shows."""
-    texts = [shortened(token.label.strip() or token.label, NAMED) for token in tokens]
-    return alt.param(name=LABELS, value=[_safe_to_cut(text) for text in texts])
+    return alt.param(name=LABELS, value=[_on_axis(token) for token in tokens])
 
 
 ON_AXIS = (8, 5)
 """Characters of a text that an axis shows, on a wide figure and on a narrow one."""
+
+OF_PART = 3
+"""Characters that an axis shows of what a token is a part of."""
+
+
+def _on_axis(token):
+    """A text that an axis may cut; or in a list, which tells it from them, one that it may not."""
+    if token.part:
+        number, _, of = token.name.partition("·")
+        first = characters(of)
+        return [f"{number}·{''.join(first[:OF_PART])}{'…' if len(first) > OF_PART else ''}"]
+    return _safe_to_cut(shortened(token.label.strip() or token.label, NAMED))
 
 
 def _safe_to_cut(text):
@@ -48,11 +61,12 @@ def _safe_to_cut(text):
     Vega counts UTF-16 units, of which characters such as emoji have two. Half a character stops the
     program that draws the pictures.
     """
-    units = text.encode("utf-16-le")
-    cuts = [2 * (most - 1) for most in ON_AXIS if len(units) > 2 * most]
-    if not any(0xDC <= units[cut + 1] <= 0xDF for cut in cuts):
+    ends = list(accumulate(len(each.encode("utf-16-le")) // 2 for each in characters(text)))
+    cuts = {most - 1 for most in ON_AXIS if ends[-1] > most}
+    if cuts <= {*ends}:
         return text
-    return units[: 2 * (min(ON_AXIS) - 1)].decode("utf-16-le", "ignore") + "…"
+    whole = bisect(ends, min(ON_AXIS) - 1)  # characters that stay on every figure
+    return ("".join(characters(text)[:whole]) or text[0]) + "…"
 
 
 TOKENS_LEFT = {
@@ -72,7 +86,9 @@ def token_axis(
     cell: whether a token is a cell that begins at its index, and not a point there
     """
     middle = alt.ExprRef(f"{length} / {2 * count}") if cell else 0
-    text = f"truncate({LABELS}[datum.value], width > 500 ? {ON_AXIS[0]} : {ON_AXIS[1]})"
+    text = f"{LABELS}[datum.value]"
+    cut = f"truncate({text}, width > 500 ? {ON_AXIS[0]} : {ON_AXIS[1]})"
+    text = f"(isArray({text}) ? {text}[0] : {cut})"
     # A text that is a number gets a quotation mark: it must not be taken for an index, nor
     # together with the index for one number.
     text = f"(isFinite(toNumber({text})) ? '“' + {text} + '”' : {text})"

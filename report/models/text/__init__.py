@@ -2,6 +2,7 @@
 
 tokens.py      a text as tokens, exactly as the model's tokenizer does it
 spelling.py    what each token is, in the text's own characters
+characters.py  which tokens are parts of one character
 segments.py    which segment of a prompt a token belongs to
 cells.py       which cell, name or delimiter of a table
 """

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from report.errors import ReportError
 from report.models.load.tokenizing import asked, encoded
+from report.models.text.characters import with_parts
 from report.models.text.spelling import spelled
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ class TokenizedText:
 
     text: what was tokenised: the passage, or the chat around it
     token_ids: [T], with the special tokens that the tokenizer adds
-    tokens: [T], what each token is in the text, see `report.models.text.spelling.spelled`
+    tokens: [T], what each token is in the text, see `report.models.text.spelling.spelled` and
+        `report.models.text.characters.with_parts`
     """
 
     text: str
@@ -105,7 +107,7 @@ def tokenize(loaded: "LoadedModel", text: str, chat: bool = False) -> TokenizedT
     if not chat:
         _require_plain(tokens, added)
     _require_length(tokens, loaded.identity["context"])
-    return TokenizedText(whole, list(pieces["input_ids"]), tokens)
+    return TokenizedText(whole, list(pieces["input_ids"]), with_parts(tokens))
 
 
 def _require_offsets(tokenizer):

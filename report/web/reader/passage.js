@@ -1,6 +1,7 @@
 // The passage: its tokens mark themselves in all figures, by mouse, by finger and by arrow keys.
 
 import { isTouch, marked, onMark, pin, pins, point, unpoint } from "./marks.js";
+import { shortened } from "./words.js";
 
 export function watchPassage(passage) {
   if (passage.querySelector(".passage__tip")) return; // it is watched already
@@ -10,11 +11,13 @@ export function watchPassage(passage) {
   const on = (type, act) =>
     passage.addEventListener(type, (event) => {
       const element = event.target.closest(".token[data-token]");
-      if (element) act(Number(element.dataset.token), event);
+      if (element) act(Number(partAt(element, event).dataset.token), event);
     });
   on("pointerover", (token, event) => isTouch(event) || point({ token }));
+  on("pointermove", (token, event) => isTouch(event) || point({ token })); // from part to part
   on("focusin", (token) => point({ token }));
   on("click", (token) => {
+    elementOf(token).focus({ preventScroll: true }); // a browser takes the last part of a character
     point({ token }); // of a finger it is the only sign
     pin({ token });
   });
@@ -30,9 +33,28 @@ function pointAtFocused(passage) {
   else unpoint();
 }
 
+const elementOf = (token) => document.querySelector(`.passage .token[data-token="${token}"]`);
+
+// The part of a character that an event is on. All parts are as wide as the character and lie in
+// each other, so the place decides: the first is where the character begins.
+function partAt(element, { clientX: x, clientY: y }) {
+  const characters = element.closest(".characters");
+  if (!characters || x === undefined) return element;
+  const on = ({ left, right, top, bottom }) => left <= x && x <= right && top <= y && y <= bottom;
+  const box = [...element.getClientRects()].find(on);
+  if (!box?.width) return element;
+  const parts = characters.querySelectorAll(".token");
+  const share = (x - box.left) / box.width;
+  const along = characters.matches(".characters--back") ? 1 - share : share;
+  return parts[Math.min(Math.floor(along * parts.length), parts.length - 1)];
+}
+
 // What a token reads, undefined where it cannot be seen.
-export const textOf = (token) =>
-  document.querySelector(`.passage .token[data-token="${token}"]`)?.textContent;
+export function textOf(token) {
+  const element = elementOf(token);
+  const part = element?.dataset.part;
+  return part ? `${part}·${element.textContent.trim()}` : element?.textContent;
+}
 
 onMark(() => {
   classify("token--marked", marked().token);
@@ -54,10 +76,21 @@ addEventListener("resize", placeTips);
 function number(passage) {
   passage.querySelectorAll(".token").forEach((token, index) => {
     token.dataset.token = index;
-    token.dataset.about = `token ${index}, ${token.title}`;
+    token.dataset.about = `token ${index}, ${partOf(token)}${token.title}`;
     token.removeAttribute("title");
     token.tabIndex = index === 0 ? 0 : -1;
   });
+}
+
+// Says of a part of a character which one it is, "part 1 of 2 of “你”, ", of other tokens "".
+function partOf(token) {
+  const characters = token.closest(".characters");
+  if (!characters) return "";
+  const parts = [...characters.querySelectorAll(".token")];
+  const number = parts.indexOf(token) + 1;
+  token.dataset.part = `${number}/${parts.length}`;
+  const text = shortened(token.textContent.trim());
+  return `part ${number} of ${parts.length} of “\u2068${text}\u2069”, `; // an isolate
 }
 
 // Told to keys and fingers too: beside the marked token.
@@ -92,9 +125,10 @@ function press(passage, token, event) {
     return;
   }
   const tokens = [...passage.querySelectorAll(".token[data-token]")];
+  const on = passage.dir === "rtl" ? -1 : 1;
   const next = {
-    ArrowLeft: tokens[token - 1],
-    ArrowRight: tokens[token + 1],
+    ArrowLeft: tokens[token - on],
+    ArrowRight: tokens[token + on],
     Home: tokens[0],
     End: tokens.at(-1),
   }[event.key];

@@ -9,7 +9,7 @@ from report.datasets import store
 from report.datasets.formats import columnar, head_statistics, updates
 from report.datasets.formats.columnar import Column
 from report.datasets.formats.passage import encode as encode_passage
-from report.datasets.formats.passage import token_label
+from report.datasets.formats.passage import part_name, together, token_label
 from report.errors import ReportError
 
 
@@ -84,6 +84,9 @@ def test_heads_are_ranked_within_their_layer():
     assert heads["rank_concentration"][row] == 1
 
 
+FLAG = "🏴\U000e0067\U000e0062\U000e0073\U000e007f"
+
+
 @pytest.mark.parametrize(
     ("text", "raw", "label"),
     [
@@ -101,11 +104,53 @@ def test_heads_are_ranked_within_their_layer():
         ("<b>", None, "<b>"),
         ("سلام", None, "سلام"),
         ("🦊", None, "🦊"),
+        ("👩🏽\u200d❤️\u200d👨", None, "👩🏽\u200d❤️\u200d👨"),
+        ("🙂\u200d↔️", None, "🙂\u200d↔️"),
+        (FLAG, None, FLAG),
+        (FLAG[:-1], None, "🏴⟨e0067⟩⟨e0062⟩⟨e0073⟩"),
+        ("می\u200cسوزد", None, "می\u200cسوزد"),
+        ("क्\u200dष", None, "क्\u200dष"),
+        ("\u200d", None, "⟨200d⟩"),
+        ("a\u200db\u200cc", None, "a⟨200d⟩b⟨200c⟩c"),
+        ("👩\u200d", None, "👩⟨200d⟩"),
+        ("\u0301", None, "◌\u0301"),
+        ("ि", None, "◌ि"),
         ("", None, "⟨⟩"),
     ],
 )
 def test_every_token_can_be_seen(text, raw, label):
     assert token_label(text, raw) == label
+
+
+@pytest.mark.parametrize(
+    ("of", "raw", "label", "name"),
+    [
+        ("你", "e4 bd", "2/3·你 ⟨bytes e4 bd⟩", "2/3·你"),
+        (" 你", "20 e4", "2/3·你 ⟨bytes 20 e4⟩", "2/3·你"),
+        ("🇩🇪", None, "2/3·🇩🇪", "2/3·🇩🇪"),
+        ("\n\u0301", None, "2/3·↵\u0301", "2/3·↵\u0301"),
+        ("\u202eש", "d7", "2/3·⟨202e⟩ש ⟨bytes d7⟩", "2/3·⟨202e⟩ש"),
+        ("  ", None, "2/3·␣␣", "2/3·␣␣"),
+        (99 * "x", None, f"2/3·{39 * 'x'}…", f"2/3·{39 * 'x'}…"),
+    ],
+)
+def test_a_part_is_called_by_its_character_and_tells_its_bytes(of, raw, label, name):
+    part = {"of": of, "number": 2, "count": 3}
+    assert token_label("\ufffd", raw, part) == label
+    assert part_name(part) == name
+
+
+def test_the_parts_of_a_character_are_put_together_and_those_of_another_are_not():
+    def parts(of, count):
+        return [
+            SimpleNamespace(part={"of": of, "number": n + 1, "count": count}) for n in range(count)
+        ]
+
+    alone = SimpleNamespace(part=None)
+    first, second = parts("你", 2), parts("你", 2)
+    tokens = [alone, *first, *second, alone, first[1], first[0], second[0]]
+    others = [[alone], [first[1]], [first[0]], [second[0]]]
+    assert together(tokens) == [[alone], first, second, *others]
 
 
 def test_a_passage_keeps_exact_text_and_marks_what_is_not_plain():

@@ -1,5 +1,7 @@
 """Conditions come back from their files as they were measured, within half a step."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 
@@ -115,6 +117,17 @@ def test_tokens_segments_and_merges_are_those_of_the_first_prompt(found):
         "after": "filler",
     }
     assert filled["label"] == "w/ <filler>"
+
+
+def test_a_line_of_text_has_a_character_once_where_tokens_are_its_parts(found):
+    """Its tokens are told apart by their labels."""
+    assert "shown" not in conditions.encode_texts(found)["conditions"][0]
+    text = deepcopy(found[0])
+    parts = [{"of": "你", "number": number, "count": 2} for number in (1, 2)]
+    text.first.tokens[1:3] = [{"id": 5, "text": "\ufffd", "bytes": "e4", "part": p} for p in parts]
+    told = store.check(conditions.encode_texts([text]), "test")["conditions"][0]
+    assert told["tokens"][:4] == ["␣", "1/2·你 ⟨bytes e4⟩", "2/2·你 ⟨bytes e4⟩", "<"]
+    assert told["shown"][:4] == ["␣", "你", "", "<"]
 
 
 def test_one_prompt_has_no_standard_errors():

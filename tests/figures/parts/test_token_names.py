@@ -1,9 +1,8 @@
 """Names of tokens on an axis."""
 
-from types import SimpleNamespace
-
 import pytest
 
+from report.datasets.read.passage import Token
 from report.figures.parts import token_names
 
 
@@ -17,7 +16,7 @@ def on_axis(text, most):
 
 def named(text):
     """The text as a specification has it."""
-    [name] = token_names.labels([SimpleNamespace(label=text)]).param.value
+    [name] = token_names.labels([Token(0, 1, text, text, False)]).param.value
     return name
 
 
@@ -33,3 +32,36 @@ def test_an_axis_cuts_no_character_in_half(before, after):
 @pytest.mark.parametrize("text", ["lamp", "a" * 40, "\U0001f98a" * 2, "ab\U0001f98a\U0001f98acdef"])
 def test_texts_that_are_cut_between_characters_stay(text):
     assert named(text) == text
+
+
+FAMILY = "👩\u200d👩\u200d👧"
+
+
+@pytest.mark.parametrize("before", range(10))
+@pytest.mark.parametrize("one", [FAMILY, "🇩🇪", "👍🏾", "e\u0301\u0323"])
+def test_what_is_seen_as_one_character_is_cut_nowhere(before, one):
+    text = "a" * before + 3 * one
+    for most in token_names.ON_AXIS:
+        rest = on_axis(named(text), most).removesuffix("…").lstrip("a").replace(one, "")
+        assert rest == "" or (before == 0 and rest == FAMILY[0]), "it has no room for all of it"
+
+
+def part(number, of, count=3):
+    told = {"of": of, "number": number, "count": count}
+    return Token(0, 1, "\ufffd", "a label with bytes", False, told, "e4")
+
+
+@pytest.mark.parametrize(
+    ("of", "shown"),
+    [
+        ("你", "2/3·你"),
+        (" 你", "2/3·你"),
+        (FAMILY, f"2/3·{FAMILY}"),
+        ("ש", "2/3·ש"),
+        ("cafe\u0301s", "2/3·caf…"),
+        ("\u202e你", "2/3·⟨20…"),
+    ],
+)
+def test_a_part_is_never_cut_by_the_axis(of, shown):
+    [name] = token_names.labels([part(2, of)]).param.value
+    assert name == [shown]  # a list, which the axis takes as it is
