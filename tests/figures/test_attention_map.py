@@ -11,7 +11,7 @@ from report.datasets.read.passage import PassageData
 from report.figures import attention_map
 from report.figures.build import still
 from report.figures.build.find import figure_named
-from report.figures.parts import choices, map, theme, token_names
+from report.figures.parts import choices, shading, theme, token_names
 from tests.figures import hand_made
 
 
@@ -42,9 +42,9 @@ def test_colours_run_between_quantiles_of_what_enters_the_softmax(study, kind):
     attention = study(kind).attention(2, 3)
     scores = attention.capped[attention.visible.mask()]
     assert np.isfinite(scores).all()
-    low, high = map.score_range(attention)
+    low, high = shading.score_range(attention)
     assert (low, high) == pytest.approx(
-        np.quantile(scores, map.QUANTILES, method="lower"), abs=1e-12
+        np.quantile(scores, shading.QUANTILES, method="lower"), abs=1e-12
     )
 
 
@@ -56,7 +56,7 @@ def test_a_dark_cell_is_never_one_that_gets_nothing(study, kind):
     for layer, head in itertools.product(range(data.layers), range(data.heads)):
         attention = data.attention(layer, head)
         for shade in ("probability", "below"):
-            values, (low, high) = map.shaded(attention, shade)
+            values, (low, high) = shading.shaded(attention, shade)
             assert (low, high) == ((math.log(0.001), 0) if shade == "probability" else (-8, 0))
             for i, row in enumerate(attention.probability):
                 most = 1 if shade == "probability" else row.max()
@@ -72,7 +72,7 @@ def test_a_dark_cell_is_never_one_that_gets_nothing(study, kind):
 def test_the_switch_of_shades_changes_no_sentence(data):
     shades = [control for control in attention_map.controls(data) if choices.is_look(control)]
     assert [control.param for control in shades] == ["shade"]
-    told = {attention_map.seen(data, layer=1, head=2, shade=shade) for shade in map.SHADES}
+    told = {attention_map.seen(data, layer=1, head=2, shade=shade) for shade in shading.SHADES}
     assert len(told) == 1
     assert choices.said(attention_map.controls(data)) == f"layer {data.layers // 2}, head 0"
 

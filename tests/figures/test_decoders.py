@@ -7,7 +7,7 @@ import pytest
 
 from report.datasets.formats import packing
 from report.figures.build.find import figure_named
-from report.figures.parts import map, raster
+from report.figures.parts import raster, shading
 from tests.figures import hand_conditions, hand_made, live_page
 
 pytestmark = pytest.mark.browser
@@ -114,12 +114,12 @@ def test_every_cell_has_the_numbers_that_python_gives(scripts, study, kind):
                 assert value == pytest.approx(term, abs=1e-9), name
 
 
-@pytest.mark.parametrize("shade", map.SHADES)
+@pytest.mark.parametrize("shade", shading.SHADES)
 @pytest.mark.parametrize("kind", ["alibi_bias", "softcap", "window", "encoder"])
 def test_the_picture_of_the_map_has_the_colours_that_python_gives(scripts, study, kind, shade):
     data = study(kind)
     attention = data.attention(2, 2)
-    values, (low, high) = map.shaded(attention, shade)
+    values, (low, high) = shading.shaded(attention, shade)
     ramp = ["#101010", "#ff0000", "#00ff80"]
     pixels, signals = scripts.evaluate(
         """async ([file, shade, ramp]) => {

@@ -1,46 +1,25 @@
 """What attention maps share: the picture of one head's scores, its legend, guides and cursor."""
 
-import math
 from collections.abc import Iterable, Mapping
 
 import altair
-import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention
 from report.datasets.formats.visible import Visible
 from report.datasets.read.passage import PassageData, Token
-from report.figures.parts import choices, marking, raster, theme, token_names
+from report.figures.parts import choices, marking, raster, shading, theme, token_names
 from report.figures.parts.choices import Control, Switch
 
 DATASETS = ["map", "markers", "edge", "cursor", "no_shade"]
 """Names of the datasets of a map, see `rows`."""
 
-SHADES = {
-    "probability": "probability",
-    "below": "below row’s largest score",
-    "score": "score",
-}
-"""What the shade of a cell may tell. Maps open on the first: there a dark cell always gets much."""
-
-FAINTEST = 0.001
-"""Probabilities run on a logarithmic scale from here to 1; what is lower has the first colour."""
-
-DEEPEST = -8.0
-"""Scores below the largest of their row run from here to 0, in nats: e^-8 is 0.03 %."""
-
-PROBABILITIES = [math.log(share) for share in (0.001, 0.01, 0.1, 1)]
-"""The marks of the legend, as logarithms."""
-
-QUANTILES = (0.02, 0.98)
-"""The colours of scores run between these quantiles; those beyond have the first or last colour."""
-
-SAMPLE = 2048
-"""The quantiles are taken from this many cells at most, so that a reader's browser is quick."""
+LEGEND_LEFT = "width - max(legend_width + 16, 134)"
+"""Expression: where legends begin that stand in the triangle of later tokens."""
 
 
 def controls(data: choices.Heads) -> list[Control | Switch]:
     """Layer, head, and what the shade of a cell tells."""
-    shade = Switch("shade", "Shade", SHADES, "probability", look=True)
+    shade = Switch("shade", "Shade", shading.SHADES, "probability", look=True)
     return [choices.layer_control(data), choices.head_control(data), shade]
 
 
@@ -131,8 +110,8 @@ def looks(kinds: Kinds = theme.KINDS) -> dict[str, dict]:
 def params(
     tokens: Iterable[Token], attention: DecodedAttention, shade: str
 ) -> list[altair.Parameter]:
-    """The params of a map of tokens that shows one head in one of `SHADES`."""
-    _, (low, high) = shaded(attention, shade)
+    """The params of a map of tokens that shows one head in one of `shading.SHADES`."""
+    _, (low, high) = shading.shaded(attention, shade)
     return [
         token_names.labels(tokens),
         *marking.marked("token"),
@@ -184,7 +163,7 @@ def _shade_legend(causal):
         **_legend_place(causal, 0),
         direction="horizontal",
         title=" " if causal else "shade",  # where there is room, the title follows the switch
-        values=altair.ExprRef(f"shade == 'probability' ? {PROBABILITIES} : null"),
+        values=altair.ExprRef(f"shade == 'probability' ? {shading.PROBABILITIES} : null"),
         labelExpr="shade == 'probability' ? format(exp(datum.value), '~%') : "
         "format(datum.value, '.1f')",
         gradientLength=altair.ExprRef("legend_width"),
@@ -199,10 +178,9 @@ def _shade_legend(causal):
 
 
 def _shade_title():
-    shown = " : ".join(f"shade == '{name}' ? '{title}'" for name, title in SHADES.items())
-    left = "width - max(legend_width + 16, 134)"
+    shown = " : ".join(f"shade == '{name}' ? '{title}'" for name, title in shading.SHADES.items())
     style = {"align": "left", "baseline": "top", "fontWeight": 500, "aria": False}
-    return theme.written(f"{shown} : ''", left, 0, **style)
+    return theme.written(f"{shown} : ''", LEGEND_LEFT, 0, **style)
 
 
 def _legend_place(causal, top):
@@ -212,11 +190,7 @@ def _legend_place(causal, top):
     """
     if not causal:
         return {"orient": "top", "offset": theme.ABOVE}
-    return {
-        "orient": "none",
-        "legendX": altair.ExprRef("width - max(legend_width + 16, 134)"),
-        "legendY": top,
-    }
+    return {"orient": "none", "legendX": altair.ExprRef(LEGEND_LEFT), "legendY": top}
 
 
 def _edge():
@@ -303,9 +277,9 @@ def rows(
     """The rows of the datasets of a map.
 
     markers: dicts with current_token, target_token, kind; dark: for a dark page; shade: one of
-    `SHADES`
+    `shading.SHADES`
     """
-    values, (low, high) = shaded(attention, shade)
+    values, (low, high) = shading.shaded(attention, shade)
     ramp = theme.SCORE_RAMP["dark" if dark else "light"]
     picture = raster.raster(values, low, high, ramp)
     return {
@@ -324,27 +298,3 @@ def edge(visible: Visible) -> list[dict[str, int]]:
     firsts = enumerate(visible.first.tolist())
     corners = [(first, row) for i, first in firsts for row in (i, i + 1)]
     return [{"column": c, "row": r, "order": n} for n, (c, r) in enumerate(corners)]
-
-
-def shaded(attention: DecodedAttention, shade: str) -> tuple[np.ndarray, tuple[float, float]]:
-    """What the shade of each cell tells, and between which values the colours run.
-
-    shade: one of `SHADES`
-    returns: float64 [query, key], in nats, -inf where nothing is visible; (low, high)
-    """
-    score, seen = attention.capped, attention.visible.mask()
-    if shade == "score":
-        return score, score_range(attention)
-    if shade == "below":
-        return score - score.max(1, keepdims=True), (DEEPEST, 0.0)
-    faintest = math.log(FAINTEST)
-    probability = np.maximum(attention.probability, FAINTEST)  # no logarithm of 0
-    return np.where(seen, np.log(probability), -np.inf), (faintest, 0.0)
-
-
-def score_range(attention: DecodedAttention) -> tuple[float, float]:
-    """(low, high): the scores between which the colours run."""
-    scores = attention.capped[attention.visible.mask()]
-    scores = np.sort(scores[:: -(-len(scores) // SAMPLE)])
-    low, high = (float(scores[int(part * (len(scores) - 1))]) for part in QUANTILES)
-    return low, max(high, low + 1e-6)

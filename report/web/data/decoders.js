@@ -141,7 +141,7 @@ function scoreRange(scores) {
 }
 
 // What the shade of a cell tells, in nats: its score less this of its row. Twin of `shaded` in
-// report/figures/parts/map.py, as are the ends of the colours.
+// report/figures/parts/shading.py, as are the ends of the colours.
 const OF_ROWS = {
   probability: ({ shard }) => shard.log_normalizer,
   below: ({ first, last }, scores) => {
