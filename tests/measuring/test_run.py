@@ -15,6 +15,7 @@ from report.datasets.read.passage import PassageData
 from report.errors import ReportError
 from report.inputs.passages import passage
 from report.measuring import alone, plan, run
+from report.measuring.command import command as command_of
 from report.measuring.kinds import passage as passage_kind
 from report.models.find import known as known_models
 from report.models.find import names
@@ -220,7 +221,7 @@ def test_a_preset_says_the_layers_unless_the_article_does(
     study = asked(layers=asked_for)
     settings = plan.measuring_settings(study.front_matter, source)
     assert settings["layers"] == layers
-    said = command(study, source, ["--passage", "the-lamp"], settings)
+    said = command_of(study, source, ["--passage", "the-lamp"], settings)
     wanted = f"python -m report measure --study small --model a/b@{COMMIT} --passage the-lamp"
     assert said == wanted + command
 
