@@ -36,7 +36,9 @@ ROOT = {
 """All modules outside folders. A ninth belongs into a folder."""
 
 LEAVES = {"errors", "files", "text"}
-MODELS = {f"models/{folder}/" for folder in ("find", "attention", "partial", "load", "text")}
+MODELS = {
+    f"models/{folder}/" for folder in ("gguf", "find", "attention", "partial", "load", "text")
+}
 MODELS |= {"models/__init__", "models/load/memory", "models/measure/"}
 MODELS |= {"models/load/sentences", "models/load/tokenizing"}
 DATASETS = {f"datasets/{folder}/" for folder in ("formats", "write", "read", "verify")}
@@ -54,7 +56,8 @@ MAY_IMPORT = {
     # 1. what is asked
     "inputs/": LEAVES,
     "models/__init__": set(),
-    "models/find/": LEAVES,
+    "models/gguf/": LEAVES,
+    "models/find/": LEAVES | {"models/gguf/"},
     "study/": LEAVES | {"inputs/", "models/find/"},
     # 2. checkpoint -> tensors -> numbers
     "measurements/": {"errors"},
@@ -62,9 +65,11 @@ MAY_IMPORT = {
     "models/load/sentences": {"errors", "models/load/memory"},
     "models/load/tokenizing": {"errors", "models/load/sentences"},
     "models/attention/": {"errors", "measurements/", "models/load/memory"},
-    "models/partial/": {"errors", "models/find/", "models/attention/", "models/load/memory"},
+    "models/partial/": {"errors", "models/gguf/", "models/find/", "models/attention/"}
+    | {"models/load/memory"},
     "models/load/": LEAVES
-    | {"models/find/", "models/attention/", "models/partial/", "models/load/memory"}
+    | {"models/gguf/", "models/find/", "models/attention/", "models/partial/"}
+    | {"models/load/memory"}
     | {"models/load/sentences", "models/load/tokenizing"},
     "models/text/": {"errors", "inputs/", "models/load/tokenizing"},
     "models/measure/": {"errors", "inputs/", "measurements/", "models/attention/", "models/text/"},

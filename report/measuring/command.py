@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from report.measuring import kinds
 from report.measuring.plan import preset_of
 from report.models.find.names import Source
+from report.models.find.ollama import is_named
 from report.study.front_matter import FrontMatter
 from report.study.study import Study
 
@@ -33,6 +34,8 @@ def command(study: Study, source: Source, words: Sequence[str], settings: dict) 
 
 
 def named_anywhere(source: Source) -> str:
-    """What a command calls a model; a folder without the folders of this machine around it."""
+    """What a command calls a model; a folder or file without the folders of this machine around
+    it."""
     model = source.command_name
-    return f"{kinds.SOMEWHERE}/{model}" if source.origin == "folder" else model
+    on_disk = source.origin in ("folder", "file") and not is_named(model)
+    return f"{kinds.SOMEWHERE}/{model}" if on_disk else model

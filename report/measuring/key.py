@@ -14,6 +14,7 @@ from report.files import sha256
 from report.measuring.code import measuring_code
 from report.models.find.names import Source
 from report.models.find.weights import INDEX, weights_sha256
+from report.models.gguf.file import open_gguf
 
 SETTINGS = (".jinja", ".json", ".model", ".py", ".tiktoken", ".txt")
 """Endings of a checkpoint's files that hold settings, tokenizer or code."""
@@ -66,6 +67,10 @@ def _model(source, layers):
     """What identifies the files of a model: a commit on the hub, or checksums."""
     if source.folder is None:
         return {"hub": source.name, "revision": source.revision}
+    if source.file is not None:
+        settings = open_gguf(source.folder).settings_sha256()
+        weights = weights_sha256(source.folder, layers)
+        return {"file": source.file, "settings": settings, "weights": weights}
     return _settings_hashes(source.folder) | {"weights": weights_sha256(source.folder, layers)}
 
 
@@ -81,6 +86,8 @@ def known_model(source: Source, layers: int | None, before: dict) -> dict:
     try:
         return _model(source, layers)
     except ReportError:  # its weights are not here
+        if source.file is not None:
+            return before
         return _settings_hashes(source.folder) | {"weights": before["weights"]}
 
 

@@ -222,6 +222,9 @@ def _source(name, before, commits):
     if here:
         source = names.find(name)
         return source if source.name == called else None
+    if "file" in before["model"]:
+        same = names.file_called(name) == before["model"]["file"]
+        return names.Source(called, "file", file=before["model"]["file"]) if same else None
     return names.Source(called, "folder") if names.called(name) == called else None
 
 

@@ -106,17 +106,21 @@ class Worker:
 
 
 def _here(source: Source) -> Source:
-    """A model with the folder that it has on this machine.
+    """A model with the folder or file that it has on this machine.
 
-    raises: ReportError if it is a folder that is not on this machine
+    raises: ReportError if it is a folder or file that is not on this machine
     """
     from report.models.find import names
 
     if source.origin == "embedded":
         return names.find(source.name)
-    if source.origin == "folder" and not (Path(source.folder) / "config.json").is_file():
+    there = source.folder and Path(source.folder)
+    if (source.origin == "folder" and not (there / "config.json").is_file()) or (
+        source.origin == "file" and not there.is_file()
+    ):
+        what = "file" if source.origin == "file" else "folder"
         raise ReportError(
-            f"the worker on {socket.gethostname()} has no folder {source.folder}; put the model "
+            f"the worker on {socket.gethostname()} has no {what} {source.folder}; put the model "
             "where all machines see it under the same path, or name one on the hub"
         )
     return replace(source, folder=source.folder and Path(source.folder))

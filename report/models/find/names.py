@@ -1,4 +1,4 @@
-"""What a model's name stands for: an embedded model, a folder, or a model on the hub.
+"""What a model's name stands for: an embedded model, a folder, a GGUF file, or a model on the hub.
 
 Nothing here needs torch. The hub is asked only for a branch whose commit nobody has recorded yet.
 """
@@ -10,8 +10,9 @@ from pathlib import Path
 
 from report import files
 from report.errors import ReportError
-from report.models.find import known
+from report.models.find import known, ollama
 from report.models.find.inside import require_inside
+from report.models.gguf.file import SUFFIX, is_gguf, model_name, open_gguf
 from report.text import quoted
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
@@ -26,26 +27,29 @@ class Source:
     """A model that has been found."""
 
     name: str
-    """What pages call it: its embedded name, its folder's name, or its id on the hub."""
+    """What pages call it: its embedded name, its folder's name, its id on the hub, or what a GGUF
+    file says it is called."""
     origin: str
-    """"embedded", "folder" or "hub"."""
+    """"embedded", "folder", "file" (GGUF) or "hub"."""
     folder: Path | None = None
-    """Where its files are; None on the hub."""
+    """Where its files are, or the path of its GGUF file (the first of several); None on the hub."""
     revision: str | None = None
     """Commit on the hub, 40 hex digits; None elsewhere."""
+    file: str | None = None
+    """Of a GGUF file, what finds it in its place again: its name, or "ollama:NAME:TAG"."""
 
     @property
     def command_name(self) -> str:
         """The name that finds the same model again, without the folders of this machine."""
-        return f"{self.name}@{self.revision}" if self.origin == "hub" else self.name
+        return f"{self.name}@{self.revision}" if self.origin == "hub" else self.file or self.name
 
 
 def find(name: str | Path, commits: str | Path | None = None, ask: bool = True) -> Source:
     """The model that a name stands for.
 
-    name: tried in this order: an embedded model; a folder with config.json; `model@revision`, a
-        folder inside an embedded model or any folder; `owner/model` on the hub, perhaps with
-        `@branch`, `@tag` or `@commit`
+    name: tried in this order: an embedded model; a GGUF file, or `ollama:NAME:TAG`; a folder with
+        config.json; `model@revision`, a folder inside an embedded model or any folder;
+        `owner/model` on the hub, perhaps with `@branch`, `@tag` or `@commit`
     commits: path of the recorded commits (`COMMITS`), looked up there and added to; None for none
     ask: whether to ask the hub for a commit that is not recorded; if not, it stays None
     returns: Source
@@ -55,6 +59,8 @@ def find(name: str | Path, commits: str | Path | None = None, ask: bool = True) 
     name = str(name)
     if name in known.embedded_models():
         return Source(name, "embedded", known.EMBEDDED / name)
+    if file := _gguf(name):
+        return in_file(file, file_called(name))
     folder = _folder(name)
     if folder and (folder / "config.json").is_file():
         return _in_folder(folder.resolve().name, folder)
@@ -72,7 +78,8 @@ def find(name: str | Path, commits: str | Path | None = None, ask: bool = True) 
         raise ReportError(
             f"unknown model {quoted(name)}: neither an embedded model "
             f"({', '.join(known.embedded_models())}) nor a folder with a checkpoint (config.json, "
-            f"*.safetensors, tokenizer.json) nor owner/model on the hub.{known.did_you_mean(name)}"
+            f"*.safetensors, tokenizer.json) nor a {SUFFIX} file nor owner/model on the hub."
+            f"{known.did_you_mean(name)}"
         )
     return Source(repository, "hub", revision=_commit(repository, revision, commits, ask))
 
@@ -82,10 +89,38 @@ def _in_folder(name, folder):
     return Source(name, "folder", folder.resolve())
 
 
+def in_file(path: Path, file: str) -> Source:
+    """The model in a GGUF file; file: as of `Source`.
+
+    raises: ReportError if the file is damaged
+    """
+    first = open_gguf(path.absolute()).paths[0]
+    return Source(model_name(first), "file", first, file=file)
+
+
+def _gguf(name):
+    """The GGUF file that a name stands for, or None; ReportError if it is meant for one that is
+    not there."""
+    if ollama.is_named(name):
+        return ollama.find_blob(name)
+    path = _path(name)
+    if path is not None and is_gguf(path):
+        return path
+    if name.endswith(SUFFIX) and not _folder(name):
+        raise ReportError(f"there is no file {quoted(name)}; give the path of a {SUFFIX} file")
+    return None
+
+
 def is_here(name: str) -> bool:
-    """Whether a name stands for an embedded model or a folder with a checkpoint on this machine."""
+    """Whether a name stands for an embedded model, a GGUF file, or a folder with a checkpoint on
+    this machine."""
     if name in known.embedded_models() or _is_checkpoint(_folder(name)):
         return True
+    try:
+        if _gguf(name):
+            return True
+    except ReportError:
+        return False
     model, revision = _revision(name)
     return model is not None and _is_checkpoint(_folder(model / revision))
 
@@ -97,6 +132,11 @@ def called(name: str | Path) -> str:
     path = _path(model if at else name)
     base = path.resolve().name if path else str(name)
     return f"{base}@{revision}" if path and at else base
+
+
+def file_called(name: str | Path) -> str:
+    """What finds a GGUF file in its place again, be it here or not, as `Source.file`."""
+    return ollama.whole_name(name) if ollama.is_named(str(name)) else Path(name).name
 
 
 def _revision(name):
@@ -196,8 +236,9 @@ def _what_it_has(folder):
     """What people take for a checkpoint, and what makes one of it; or ""."""
     if (folder / "adapter_config.json").is_file():
         return ", it holds an adapter, which has to be merged into its model first"
-    if any(folder.glob("*.gguf")):
-        return ", it holds GGUF files, made from a checkpoint that is needed instead"
+    held = sorted(path.name for path in folder.glob(f"*{SUFFIX}"))
+    if held:
+        return f", it holds GGUF files, of which one has to be named: {', '.join(held[:8])}"
     return ""
 
 

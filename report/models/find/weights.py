@@ -1,8 +1,9 @@
 """The weight files of a checkpoint folder: which there are, what is in them, and their checksum.
 
-Read with the standard library alone, since a site is rebuilt without torch. A safetensors file is
-eight bytes (the length of its header), the header (JSON: each tensor's dtype, shape and byte
-range), and the tensors. https://huggingface.co/docs/safetensors
+Read without torch, since a site is rebuilt without it. A model in a GGUF file counts as a folder
+here, its tensors under the names that transformers has for them. A safetensors file is eight bytes
+(the length of its header), the header (JSON: each tensor's dtype, shape and byte range), and the
+tensors. https://huggingface.co/docs/safetensors
 """
 
 import hashlib
@@ -16,6 +17,8 @@ from typing import Any
 
 from report.errors import ReportError
 from report.files import is_plain, strict_json
+from report.models.gguf.file import is_gguf, open_gguf
+from report.models.gguf.views import views
 from report.text import quoted
 
 SINGLE = "model.safetensors"
@@ -41,6 +44,8 @@ def weight_map(folder: str | Path) -> dict[str, str]:
     raises: ReportError if there are no weights, only pickled ones, or the index cannot be read
     """
     folder = Path(folder)
+    if is_gguf(folder):
+        return {name: view.tensor.path.name for name, view in views(open_gguf(folder)).items()}
     if (folder / SINGLE).is_file():
         return dict.fromkeys(read_header(folder / SINGLE), SINGLE)
     if (folder / INDEX).is_file():
@@ -90,6 +95,8 @@ def weight_files(folder: str | Path, names: Iterable[str] | None = None) -> list
     raises: ReportError naming the first file that is missing, cut short or damaged, or lacks a
         wanted tensor that the index says it has
     """
+    if is_gguf(folder):
+        return list(open_gguf(folder).paths)
     folder, held = Path(folder), weight_map(folder)
     names = list(held if names is None else names)
     needed = files_for(held, names)
@@ -228,6 +235,24 @@ def _require_side_by_side(tensors, start, where):
         start = end
 
 
+def shapes(folder: str | Path, whole: bool = True) -> dict[str, list[int]]:
+    """dict of each tensor's name to its shape.
+
+    whole: whether all weight files are to be there; else the tensors of missing ones are left out
+    raises: ReportError as `weight_files`
+    """
+    if is_gguf(folder):
+        return {name: list(view.shape) for name, view in views(open_gguf(folder)).items()}
+    paths = weight_files(folder) if whole else _present(Path(folder))
+    headers = [read_header(path) for path in paths]
+    return {name: tensor["shape"] for header in headers for name, tensor in header.items()}
+
+
+def _present(folder):
+    paths = (folder / file for file in set(weight_map(folder).values()))
+    return sorted(path for path in paths if path.is_file())
+
+
 def parameters(
     folder: str | Path, wanted: Callable[[list[str]], Iterable[str]] | None = None
 ) -> int:
@@ -237,9 +262,9 @@ def parameters(
     raises: ReportError as `weight_files`
     """
     names = None if wanted is None else wanted(list(weight_map(folder)))
-    headers = [read_header(path) for path in weight_files(folder, names)]
-    tensors = {name: tensor for header in headers for name, tensor in header.items()}
-    return sum(math.prod(tensors[name]["shape"]) for name in (names or tensors))
+    weight_files(folder, names)
+    held = shapes(folder, whole=False)
+    return sum(math.prod(held[name]) for name in (names or held))
 
 
 def weights_sha256(folder: str | Path, count: int | None = None) -> str:
@@ -254,6 +279,14 @@ def weights_sha256(folder: str | Path, count: int | None = None) -> str:
     if count is None:
         for path in weight_files(folder):
             _add(digest, path, 0, path.stat().st_size)
+        return digest.hexdigest()
+    if is_gguf(folder):
+        held = views(open_gguf(folder))
+        for name in sorted(first_layers(held, count)):
+            view = held[name]
+            about = [name, view.tensor.format.name, list(view.shape)]
+            digest.update(json.dumps(about).encode())
+            _add(digest, view.tensor.path, view.start, view.start + view.bytes)
         return digest.hexdigest()
     folder, files = Path(folder), weight_map(folder)
     names = first_layers(files, count)

@@ -59,11 +59,7 @@ def require_shapes(
         if "trust_remote_code" in options:  # it may compute with numbers while it is built
             return
         raise
-    headers = {
-        tensor: facts["shape"]
-        for path in (weights.weight_files(folder) if whole else _present(folder))
-        for tensor, facts in weights.read_header(path).items()
-    }
+    headers = weights.shapes(folder, whole)
     stored = stored_names(model, headers, renamed)
     asked = {own: list(tensor.shape) for own, tensor in model.state_dict().items()}
     lacking = [own for own in asked if own not in stored]
@@ -100,8 +96,3 @@ def _without_memory(model_class, config, name, options):
         no_init_weights(),
     ):
         return build(copy.deepcopy(config), **options)
-
-
-def _present(folder):
-    paths = (Path(folder) / file for file in set(weights.weight_map(folder).values()))
-    return sorted(path for path in paths if path.is_file())

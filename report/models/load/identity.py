@@ -11,6 +11,7 @@ from report import files
 from report.models.attention.structure import structure, text_config
 from report.models.find.names import Source
 from report.models.find.weights import NOT_TEXT
+from report.models.gguf.file import is_gguf, open_gguf
 from report.models.load.tokenizing import asked
 
 TOKENIZER_FILES = (
@@ -43,12 +44,13 @@ def identity(
     returns: dict, see `LoadedModel`; nothing in it is a path
     """
     config = text_config(model)
-    return {
+    stored = {"stored_as": open_gguf(folder).main_format} if is_gguf(folder) else {}
+    return stored | {
         "name": source.name,
         "source": source.origin,
         "revision": source.revision,
         "family": model.config.model_type,
-        "tokenizer_sha256": files.sha256(*tokenizer_files(folder)),
+        "tokenizer_sha256": tokenizer_sha256(folder),
         "dtype": str(model.dtype).removeprefix("torch."),
         "num_hidden_layers": config.num_hidden_layers,
         "num_attention_heads": structure(model)[0].heads,
@@ -113,6 +115,13 @@ def _usable_rows(embedding):
     if embedding.padding_idx is not None:
         unused = max(unused, embedding.padding_idx + 1)
     return embedding.num_embeddings - unused
+
+
+def tokenizer_sha256(folder: Path) -> str:
+    """Checksum of what defines a model's tokenizer: files, or values of a GGUF file."""
+    if is_gguf(folder):
+        return open_gguf(folder).tokenizer_sha256()
+    return files.sha256(*tokenizer_files(folder))
 
 
 def tokenizer_files(folder: Path) -> list[Path]:

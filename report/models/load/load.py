@@ -13,6 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from report.errors import ReportError
 from report.models.attention.structure import LayerStructure, structure
 from report.models.find import names, weights
+from report.models.gguf.file import is_gguf
 from report.models.load.fitting import require_layers_held, require_shapes
 from report.models.load.identity import identity
 from report.models.load.memory import enough_memory
@@ -20,6 +21,7 @@ from report.models.load.placement import device_named, placement
 from report.models.load.sentences import one_sentence
 from report.models.load.settings import from_pretrained, read_settings
 from report.models.partial.model import Partial, open_partial
+from report.models.partial.reader import open_checkpoint
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -33,7 +35,8 @@ class LoadedModel:
         num_attention_heads, hidden_size, head_dim, vocabulary (rows of the embedding), parameters,
         context (most tokens a text may have, None without a limit), training_step (after which it
         was saved, None if nothing beside it says), alibi_factor,
-        special_tokens_added (their texts, in the order of the passage); never a path
+        special_tokens_added (their texts, in the order of the passage); of a GGUF file, stored_as
+        (the block format of most of its numbers, such as "Q4_1"); never a path
     folder: where its files are
     partial: what runs a model whose weights are not all in memory (see `partial`), or None
     checked: the numbers of the self-check once it ran
@@ -199,14 +202,17 @@ def _require_shapes(settings, folder, whole):
 
 def _load_whole(settings, folder, _, how, dtype, device):
     """A model with all its weights, none of them random; and None."""
+    weights_of = {"use_safetensors": True}
+    if is_gguf(folder):
+        weights_of = {"state_dict": _numbers(folder, dtype)}
     model, info = from_pretrained(
         settings.name,
         "its weights",
         settings.model_class,
-        folder,
+        None if is_gguf(folder) else folder,
         config=settings.config,
         dtype=dtype,
-        use_safetensors=True,
+        **weights_of,
         output_loading_info=True,
         **_build_options(settings),
         **({"device_map": "auto"} if how == "several devices" else {}),
@@ -219,6 +225,12 @@ def _load_whole(settings, folder, _, how, dtype, device):
             f"{missing[0]}; nothing is filled in with random numbers"
         )
     return (model if how == "several devices" else model.to(device)), None
+
+
+def _numbers(path, dtype):
+    """All tensors of a GGUF file, under transformers' names."""
+    checkpoint = open_checkpoint(path)
+    return {name: checkpoint.read(name, dtype=dtype) for name in checkpoint.files}
 
 
 def _is_counter(model, name):

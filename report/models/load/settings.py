@@ -1,5 +1,6 @@
 """What is read of a checkpoint before its weights: config, class and tokenizer."""
 
+import copy
 import operator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,10 +17,13 @@ from transformers.utils import logging
 
 from report.errors import ReportError
 from report.models.find import names
+from report.models.gguf.architectures import architecture_of
+from report.models.gguf.file import is_gguf, open_gguf
+from report.models.gguf.tokenizer import tokenizer_of
 from report.models.load.classes import model_class, require_known
 from report.models.load.identity import tokenizer_files
 from report.models.load.sentences import one_sentence, without_panics
-from report.models.load.stated import read_config, require_objects
+from report.models.load.stated import read_config, require_allowed, require_objects
 from report.models.load.tokenizing import require_plain
 from report.text import quoted
 
@@ -71,6 +75,8 @@ def read_settings(source: names.Source, trust_remote_code: str | None) -> Settin
     """
     folder = source.folder
     trusted = trust_remote_code == source.name
+    if is_gguf(folder):
+        return _of_gguf(source)
     if folder is None:
         from report.models.find import hub
 
@@ -85,6 +91,21 @@ def read_settings(source: names.Source, trust_remote_code: str | None) -> Settin
         cls, config, renamed = model_class(config, source.name, own_code)
     tokenizer = _load_tokenizer(source.name, folder, own_code)
     return Settings(source, own_code, config, cls, renamed, tokenizer, _quantised(stated))
+
+
+def _of_gguf(source):
+    """The same of a GGUF file, which brings no code, and whose numbers are unpacked as they are
+    read."""
+    file = open_gguf(source.folder)
+    stated = architecture_of(file).config
+    require_allowed(stated, f"'{file.name}'")
+    with one_sentence(f"'{file.name}': what it says describes no model that can be built"):
+        config = AutoConfig.for_model(**copy.deepcopy(stated))
+        cls, config, renamed = model_class(config, source.name)
+    with one_sentence(f"'{file.name}': its tokenizer cannot be used"), without_panics(), _quiet():
+        tokenizer = tokenizer_of(file)
+        require_plain(tokenizer, source.name)
+    return Settings(source, False, config, cls, renamed, tokenizer, None)
 
 
 def _quantised(stated):
@@ -104,14 +125,16 @@ def _load_tokenizer(name, folder, own_code):
     return found
 
 
-def from_pretrained(name: str, what: str, loader: type, folder: Path, **options) -> Any:
+def from_pretrained(name: str, what: str, loader: type, folder: Path | None, **options) -> Any:
     """Call a loader of transformers on local files only; its errors become one sentence.
 
+    folder: Path; None where `options` hold what would be read there
     raises: ReportError
     """
     said = f"model '{name}': {what} cannot be loaded"
+    where = None if folder is None else str(folder)
     with one_sentence(said, folder, name), without_panics(), _quiet():
-        return loader.from_pretrained(str(folder), local_files_only=True, **options)
+        return loader.from_pretrained(where, local_files_only=True, **options)
 
 
 @contextmanager

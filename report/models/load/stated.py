@@ -131,6 +131,16 @@ def read_config(folder: Path, name: str) -> dict[str, Any]:
     where, config = f"'{name}/config.json'", _json(folder, "config.json", name)
     if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
         raise ReportError(f"{where} names no model_type; give a folder written by save_pretrained")
+    require_allowed(config, where)
+    return config
+
+
+def require_allowed(config: dict[str, Any], where: str) -> None:
+    """Stop for settings that no model can have, or that ask for code from elsewhere.
+
+    where: what states them, for messages
+    raises: ReportError naming the setting
+    """
     for key, value, depth in _settings(config):
         if depth > DEEPEST:
             raise ReportError(
@@ -141,7 +151,6 @@ def read_config(folder: Path, name: str) -> dict[str, Any]:
     for key in config:
         if callable(getattr(PretrainedConfig, key, None)):  # it would take that function's place
             raise ReportError(f"{where}: {quoted(key)} is no setting of any model; remove the line")
-    return config
 
 
 def require_objects(folder: Path, name: str) -> None:

@@ -20,7 +20,7 @@ from report.models.attention.structure import architecture
 from report.models.load.memory import enough_memory
 from report.models.partial.layers import run_layer_by_layer
 from report.models.partial.needs import needs
-from report.models.partial.reader import Checkpoint
+from report.models.partial.reader import Checkpoint, open_checkpoint
 from report.models.partial.skeleton import assign, skeleton
 from report.models.partial.stored import Stored, converted, stored_names
 
@@ -52,7 +52,7 @@ def open_partial(
     model = skeleton(model_class, config, device=device, **options)
     number = config.get_text_config(decoder=True).num_hidden_layers
     before, in_layers = needs(model, layers or number)
-    checkpoint = Checkpoint(folder)
+    checkpoint = open_checkpoint(folder)
     stored = stored_names(model, checkpoint.files, renamed)
     table, *tied = _names_of_embedding(model)
     before = [name for name in before if name != table]

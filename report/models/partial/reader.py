@@ -15,6 +15,8 @@ import torch
 
 from report.errors import ReportError
 from report.models.find.weights import INDEX, lacks_tensor, read_header, weight_map
+from report.models.gguf.file import is_gguf, open_gguf
+from report.models.gguf.views import View, views
 
 DTYPES = {
     "F64": torch.float64,
@@ -47,6 +49,11 @@ class Entry:
     def bytes(self) -> int:
         """Size in the file."""
         return math.prod(self.shape) * self.dtype.itemsize
+
+
+def open_checkpoint(folder: Path | str) -> "Checkpoint":
+    """What reads the weights of a folder, or of a GGUF file."""
+    return GgufCheckpoint(folder) if is_gguf(folder) else Checkpoint(folder)
 
 
 class Checkpoint:
@@ -126,16 +133,19 @@ class Checkpoint:
         raises: ReportError as `entry`, or for a row that is not there
         """
         entry = self.entry(name)
-        number, *rest = entry.shape
+        self._require_rows(entry.shape[0], rows)
+        rest = entry.shape[1:]
+        out = torch.empty(len(rows), *rest, dtype=dtype or entry.dtype)
+        width = math.prod(rest) * entry.dtype.itemsize
+        self._fill(entry, [(row * width, out[place].view(-1)) for place, row in enumerate(rows)])
+        return out
+
+    def _require_rows(self, number, rows):
         if rows and not 0 <= min(rows) <= max(rows) < number:
             raise ReportError(
                 f"token ids go from {min(rows)} to {max(rows)}, '{self.folder.name}' knows 0 to "
                 f"{number - 1}; use the tokenizer that belongs to the model"
             )
-        out = torch.empty(len(rows), *rest, dtype=dtype or entry.dtype)
-        width = math.prod(rest) * entry.dtype.itemsize
-        self._fill(entry, [(row * width, out[place].view(-1)) for place, row in enumerate(rows)])
-        return out
 
     def _fill(self, entry, parts):
         """Fill flat tensors, each from its place (in bytes) in the entry."""
@@ -158,6 +168,64 @@ class Checkpoint:
                 )
             self._headers[path] = read_header(path)
         return self._headers[path]
+
+
+class GgufCheckpoint(Checkpoint):
+    """The weights of a GGUF file: blocks become numbers, float32, as they are read.
+
+    Its tensors have the names and shapes that transformers has for them.
+    """
+
+    @cached_property
+    def _views(self) -> dict[str, View]:
+        return views(open_gguf(self.folder))
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        return {name: view.tensor.path.name for name, view in self._views.items()}
+
+    def entry(self, name: str) -> View:
+        if name not in self._views:
+            raise ReportError(
+                f"the weights of '{self.folder.name}' lack the tensor '{name}'; nothing is filled "
+                "in with random numbers"
+            )
+        return self._views[name]
+
+    def total_bytes(self) -> int:
+        return sum(tensor.bytes for tensor in open_gguf(self.folder).tensors.values())
+
+    def read(
+        self, name: str, out: torch.Tensor | None = None, dtype: torch.dtype | None = None
+    ) -> torch.Tensor:
+        view = self.entry(name)
+        with view.tensor.path.open("rb", buffering=0) as stream:
+            numbers = torch.from_numpy(view.numbers(self._from(stream, view.tensor.path)))
+        if out is None:
+            return numbers.to(dtype or torch.float32)
+        self.require_shape(name, out.shape)
+        return out.copy_(numbers)
+
+    def read_rows(
+        self, name: str, rows: list[int], dtype: torch.dtype | None = None
+    ) -> torch.Tensor:
+        view = self.entry(name)
+        self._require_rows(view.shape[0], rows)
+        with view.tensor.path.open("rb", buffering=0) as stream:
+            numbers = view.rows(self._from(stream, view.tensor.path), rows)
+        return torch.from_numpy(numbers).to(dtype or torch.float32)
+
+    def _from(self, stream, path):
+        """A function of (place, number of bytes) that reads them."""
+
+        def read(place, count):
+            content = bytearray(count)
+            stream.seek(place)
+            _read_exactly(stream, memoryview(content), path)
+            self.bytes_read += count
+            return content
+
+        return read
 
 
 def _read_exactly(stream, view, path):

@@ -165,7 +165,7 @@ def test_a_folder_without_config_is_told(tmp_path):
     ("file", "told"),
     [
         ("adapter_config.json", "an adapter, which has to be merged"),
-        ("it.gguf", "GGUF files, made"),
+        ("it.gguf", "GGUF files, of which one has to be named: it"),
     ],
 )
 def test_what_is_taken_for_a_checkpoint_is_called_by_its_name(file, told, tmp_path):
