@@ -8,12 +8,12 @@ such as its activation, stands here too. The conventions are those of llama.cpp'
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from report.errors import ReportError
 from report.models.gguf import rope
-from report.models.gguf.changes import Change, TurnedOver
+from report.models.gguf.changes import Change, OneMore, Sorted, Transposed, TurnedOver
 from report.models.gguf.file import GgufFile
 from report.models.gguf.keys import Keys
 from report.text import quoted
@@ -27,7 +27,8 @@ class Architecture:
     config: what config.json would hold
     tensors: what stands before ".weight" or ".bias" in the file -> in transformers. "blk." begins
         what is there once a layer, "{layer}" is its number, "{part}" that of an expert
-    changes: the same keys -> what llama.cpp did to the numbers
+    changes: the same keys, or those with ".weight" behind them -> what llama.cpp did to the numbers
+    parts: how many tensors lie in one of those that hold several
     used: names of tensors that became settings
     """
 
@@ -35,6 +36,7 @@ class Architecture:
     config: dict[str, Any]
     tensors: Mapping[str, str]
     changes: Mapping[str, Change] = field(default_factory=dict)
+    parts: int | None = None
     used: tuple[str, ...] = rope.TENSORS
 
 
@@ -60,7 +62,7 @@ def architecture_of(file: GgufFile) -> Architecture:
     found = ARCHITECTURES[name](keys)
     keys.require_all_used()
     config = found.config | _shared(file)
-    return Architecture(name, config, found.tensors, found.changes, found.used)
+    return replace(found, config=config)
 
 
 def _shared(file):
@@ -87,13 +89,16 @@ def _shared(file):
 def _sizes(keys: Keys) -> dict[str, Any]:
     """What most families call the numbers that all have."""
     heads = keys.whole("attention.head_count")
+    groups = keys.whole("attention.head_count_kv", heads)
+    if heads % groups:
+        raise keys.refused("attention.head_count_kv", f"a divisor of {heads}, the number of heads")
     return {
         "num_hidden_layers": keys.whole("block_count"),
         "hidden_size": keys.whole("embedding_length"),
         "intermediate_size": keys.whole("feed_forward_length"),
         "max_position_embeddings": keys.whole("context_length"),
         "num_attention_heads": heads,
-        "num_key_value_heads": keys.whole("attention.head_count_kv", heads),
+        "num_key_value_heads": groups,
     }
 
 
@@ -109,9 +114,35 @@ def _head_dim(keys: Keys) -> int:
     return length
 
 
+def _own_head_dim(keys: Keys) -> int:
+    """The same in a family whose heads share the hidden size out."""
+    length = _head_dim(keys)
+    if length * keys.whole("attention.head_count") != keys.whole("embedding_length"):
+        raise keys.refused("attention.key_length", "the hidden size shared out among the heads")
+    return length
+
+
+def _rms(keys: Keys) -> dict[str, Any]:
+    return {"rms_norm_eps": keys.number("attention.layer_norm_rms_epsilon")}
+
+
+def _epsilon(keys: Keys) -> float:
+    return keys.number("attention.layer_norm_epsilon")
+
+
+def _rotary(keys: Keys, partly: bool = False) -> dict[str, Any]:
+    head_dim = _head_dim(keys)
+    rotation = rope.rope_parameters(keys, head_dim, partly)
+    return {"head_dim": head_dim, "rope_parameters": rotation}
+
+
 def _has(keys: Keys, name: str) -> bool:
     """Whether the first layer has a tensor."""
     return f"blk.0.{name}" in keys.file.tensors
+
+
+def _class(model_type: str, architecture: str) -> dict[str, Any]:
+    return {"model_type": model_type, "architectures": [architecture]}
 
 
 def _turned_over(config: Mapping[str, Any]) -> dict[str, Change]:
@@ -121,42 +152,544 @@ def _turned_over(config: Mapping[str, Any]) -> dict[str, Change]:
     }
 
 
-LLAMA = {
-    "token_embd": "model.embed_tokens",
-    "output_norm": "model.norm",
-    "output": "lm_head",
-    "blk.attn_norm": "model.layers.{layer}.input_layernorm",
-    "blk.attn_q": "model.layers.{layer}.self_attn.q_proj",
-    "blk.attn_k": "model.layers.{layer}.self_attn.k_proj",
-    "blk.attn_v": "model.layers.{layer}.self_attn.v_proj",
-    "blk.attn_output": "model.layers.{layer}.self_attn.o_proj",
-    "blk.ffn_norm": "model.layers.{layer}.post_attention_layernorm",
-    "blk.ffn_gate": "model.layers.{layer}.mlp.gate_proj",
-    "blk.ffn_up": "model.layers.{layer}.mlp.up_proj",
-    "blk.ffn_down": "model.layers.{layer}.mlp.down_proj",
+def _layers(prefix: str, tensors: Mapping[str, str]) -> dict[str, str]:
+    """Names of tensors that are there once a layer."""
+    return {f"blk.{name}": f"{prefix}.{own}" for name, own in tensors.items()}
+
+
+LAYER = "model.layers.{layer}"
+
+ENDS = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
+ATTENTION = {
+    "attn_q": "self_attn.q_proj",
+    "attn_k": "self_attn.k_proj",
+    "attn_v": "self_attn.v_proj",
+    "attn_output": "self_attn.o_proj",
 }
+NORMS = {"attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
+GATED = {"ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj"}
+HEAD_NORMS = {"attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm"}
+AFTER = {
+    "post_attention_norm": "post_attention_layernorm",
+    "post_ffw_norm": "post_feedforward_layernorm",
+}
+
+LLAMA = ENDS | _layers(LAYER, NORMS | ATTENTION | GATED)
 
 
 def _llama_settings(keys: Keys) -> dict[str, Any]:
-    head_dim = _head_dim(keys)
-    return _sizes(keys) | {
-        "head_dim": head_dim,
-        "rms_norm_eps": keys.number("attention.layer_norm_rms_epsilon"),
-        "rope_parameters": rope.rope_parameters(keys, head_dim),
-    }
+    return (
+        _sizes(keys)
+        | _rms(keys)
+        | _rotary(keys)
+        | {"attention_bias": _has(keys, "attn_q.bias"), "mlp_bias": _has(keys, "ffn_up.bias")}
+    )
 
 
 def _llama(keys: Keys) -> Architecture:
-    config = _llama_settings(keys) | {
-        "model_type": "llama",
-        "architectures": ["LlamaForCausalLM"],
+    """Llama and Mistral; with experts, Mixtral."""
+    if "expert_count" in keys and keys.whole("expert_count", least=0) > 0:
+        return _mixtral(keys)
+    keys.whole("expert_used_count", 0, least=0)
+    config = _class("llama", "LlamaForCausalLM") | _llama_settings(keys)
+    return Architecture(keys.name, config, LLAMA, _turned_over(config))
+
+
+MIXTURE = {
+    "ffn_gate_inp": "block_sparse_moe.gate",
+    "ffn_gate_exps": "block_sparse_moe.experts.{part}.w1",
+    "ffn_down_exps": "block_sparse_moe.experts.{part}.w2",
+    "ffn_up_exps": "block_sparse_moe.experts.{part}.w3",
+}
+
+
+def _mixtral(keys: Keys) -> Architecture:
+    experts = keys.whole("expert_count")
+    config = _class("mixtral", "MixtralForCausalLM") | _sizes(keys) | _rms(keys) | _rotary(keys)
+    config |= {
+        "num_local_experts": experts,
+        "num_experts_per_tok": keys.whole("expert_used_count"),
+        "sliding_window": None,
+    }
+    tensors = ENDS | _layers(LAYER, NORMS | ATTENTION | MIXTURE)
+    return Architecture(keys.name, config, tensors, _turned_over(config), experts)
+
+
+def _qwen2(keys: Keys) -> Architecture:
+    config = _class("qwen2", "Qwen2ForCausalLM") | _sizes(keys) | _rms(keys) | _rotary(keys)
+    return Architecture(keys.name, config | {"use_sliding_window": False}, LLAMA)
+
+
+def _qwen3(keys: Keys) -> Architecture:
+    config = _class("qwen3", "Qwen3ForCausalLM") | _sizes(keys) | _rms(keys) | _rotary(keys)
+    config |= {"use_sliding_window": False, "attention_bias": _has(keys, "attn_q.bias")}
+    return Architecture(keys.name, config, LLAMA | _layers(LAYER, HEAD_NORMS))
+
+
+EXPERTS = {
+    "ffn_gate_inp": "mlp.gate",
+    "ffn_gate_exps": "mlp.experts.{part}.gate_proj",
+    "ffn_up_exps": "mlp.experts.{part}.up_proj",
+    "ffn_down_exps": "mlp.experts.{part}.down_proj",
+}
+
+
+def _qwen3_mixture(keys: Keys) -> Architecture:
+    experts = keys.whole("expert_count")
+    config = _class("qwen3_moe", "Qwen3MoeForCausalLM") | _sizes(keys) | _rms(keys) | _rotary(keys)
+    config |= {
+        "num_experts": experts,
+        "num_experts_per_tok": keys.whole("expert_used_count"),
+        "moe_intermediate_size": keys.whole("expert_feed_forward_length"),
+        "norm_topk_prob": True,
+        "decoder_sparse_step": 1,
+        "mlp_only_layers": [],
+        "use_sliding_window": False,
         "attention_bias": _has(keys, "attn_q.bias"),
-        "mlp_bias": _has(keys, "ffn_up.bias"),
+    }
+    tensors = ENDS | _layers(LAYER, NORMS | ATTENTION | HEAD_NORMS | EXPERTS)
+    return Architecture(keys.name, config, tensors, parts=experts)
+
+
+def _one_more(tensors: Mapping[str, str]) -> dict[str, Change]:
+    """Norms whose weights are stored as 1 + w."""
+    return {f"{name}.weight": OneMore() for name in tensors if name.endswith("norm")}
+
+
+def _gemma(keys: Keys) -> Architecture:
+    config = _class("gemma", "GemmaForCausalLM") | _sizes(keys) | _rms(keys) | _rotary(keys)
+    config |= {"hidden_act": "gelu_pytorch_tanh"}
+    return Architecture(keys.name, config, LLAMA, _one_more(LLAMA))
+
+
+GEMMA2 = ENDS | _layers(
+    LAYER,
+    ATTENTION
+    | GATED
+    | AFTER
+    | {"attn_norm": "input_layernorm", "ffn_norm": "pre_feedforward_layernorm"},
+)
+
+
+def _gemma2(keys: Keys) -> Architecture:
+    config = _class("gemma2", "Gemma2ForCausalLM") | _sizes(keys) | _rms(keys) | _rotary(keys)
+    config |= {
+        "hidden_activation": "gelu_pytorch_tanh",
+        "attn_logit_softcapping": keys.number("attn_logit_softcapping", 50.0),
+        "final_logit_softcapping": keys.number("final_logit_softcapping", 30.0),
+        "query_pre_attn_scalar": _scaled_by(keys, 46),
+        "sliding_window": keys.whole("attention.sliding_window", 4096),
+        "layer_types": _windows(keys, 2),
+    }
+    return Architecture(keys.name, config, GEMMA2, _one_more(GEMMA2))
+
+
+def _scaled_by(keys: Keys, layers_of_27b: int) -> int:
+    """By the root of what scores are divided: a head's length, but in Gemma's models of 27 B, which
+    llama.cpp tells by their number of layers, the hidden size shared out."""
+    if keys.whole("block_count") == layers_of_27b:
+        return keys.whole("embedding_length") // keys.whole("attention.head_count")
+    return _head_dim(keys)
+
+
+def _windows(keys: Keys, every: int) -> list[str]:
+    """Which layers have a window: all but each `every`th, unless the file says otherwise."""
+    layers = keys.whole("block_count")
+    key = "attention.sliding_window_pattern"
+    if layers > MOST_LAYERS:
+        raise keys.refused("block_count", f"a whole number up to {MOST_LAYERS:,}")
+    if keys.is_list(key):
+        stated = keys.listed(key)
+        if len(stated) != layers:
+            raise keys.refused(key, f"a list of {layers} entries, one a layer")
+    else:
+        every = keys.whole(key, every)
+        stated = [layer % every < every - 1 for layer in range(layers)]
+    return ["sliding_attention" if window else "full_attention" for window in stated]
+
+
+MOST_LAYERS = 10_000
+
+
+def _gemma3(keys: Keys) -> Architecture:
+    rotary = _rotary(keys)
+    local = {
+        "rope_type": "default",
+        "rope_theta": keys.number("rope.freq_base_swa", rope.USUAL_BASE),
+    }
+    config = _class("gemma3_text", "Gemma3ForCausalLM") | _sizes(keys) | _rms(keys)
+    config |= {
+        "head_dim": rotary["head_dim"],
+        "rope_parameters": {
+            "full_attention": rotary["rope_parameters"],
+            "sliding_attention": local,
+        },
+        "hidden_activation": "gelu_pytorch_tanh",
+        "final_logit_softcapping": keys.number("final_logit_softcapping", None),
+        "query_pre_attn_scalar": _scaled_by(keys, 62),
+        "sliding_window": keys.whole("attention.sliding_window"),
+        "layer_types": _windows(keys, 6),
+    }
+    tensors = GEMMA2 | _layers(LAYER, HEAD_NORMS)
+    return Architecture(keys.name, config, tensors, _one_more(tensors))
+
+
+PHI3 = ENDS | _layers(
+    LAYER,
+    NORMS
+    | {
+        "attn_qkv": "self_attn.qkv_proj",
+        "attn_output": "self_attn.o_proj",
+        "ffn_up": "mlp.gate_up_proj",
+        "ffn_down": "mlp.down_proj",
+    },
+)
+
+
+def _phi3(keys: Keys) -> Architecture:
+    rotary = _rotary(keys, partly=True)
+    before = keys.whole("rope.scaling.original_context_length", keys.whole("context_length"))
+    config = _class("phi3", "Phi3ForCausalLM") | _sizes(keys) | _rms(keys) | rotary
+    _own_head_dim(keys)
+    config |= {
+        "original_max_position_embeddings": before,
+        "sliding_window": keys.whole("attention.sliding_window", 0, least=0) or None,
+    }
+    return Architecture(keys.name, config, PHI3)
+
+
+PHI2 = {
+    "token_embd": "model.embed_tokens",
+    "output_norm": "model.final_layernorm",
+    "output": "lm_head",
+} | _layers(
+    LAYER,
+    {
+        "attn_norm": "input_layernorm",
+        "attn_q": "self_attn.q_proj",
+        "attn_k": "self_attn.k_proj",
+        "attn_v": "self_attn.v_proj",
+        "attn_output": "self_attn.dense",
+        "ffn_up": "mlp.fc1",
+        "ffn_down": "mlp.fc2",
+    },
+)
+
+
+def _phi2(keys: Keys) -> Architecture:
+    config = _class("phi", "PhiForCausalLM") | _sizes(keys) | _rotary(keys, partly=True)
+    _own_head_dim(keys)
+    config |= {"layer_norm_eps": _epsilon(keys), "hidden_act": "gelu_new"}
+    return Architecture(keys.name, config, PHI2)
+
+
+FALCON = {
+    "token_embd": "transformer.word_embeddings",
+    "output_norm": "transformer.ln_f",
+    "output": "lm_head",
+} | _layers(
+    "transformer.h.{layer}",
+    {
+        "attn_norm": "input_layernorm",
+        "attn_qkv": "self_attention.query_key_value",
+        "attn_output": "self_attention.dense",
+        "ffn_up": "mlp.dense_h_to_4h",
+        "ffn_down": "mlp.dense_4h_to_h",
+    },
+)
+TWO_NORMS = _layers("transformer.h.{layer}", {"attn_norm": "ln_mlp", "attn_norm_2": "ln_attn"})
+
+
+def _falcon(keys: Keys) -> Architecture:
+    """Falcon without ALiBi, which llama.cpp does not have for it."""
+    keys.text("tensor_data_layout", None)
+    sizes, two = _sizes(keys), _has(keys, "attn_norm_2.weight")
+    heads, groups = sizes["num_attention_heads"], sizes["num_key_value_heads"]
+    newer = two or groups > 1
+    rotation = rope.rope_parameters(keys, _own_head_dim(keys))
+    config = _class("falcon", "FalconForCausalLM") | {
+        "num_hidden_layers": sizes["num_hidden_layers"],
+        "hidden_size": sizes["hidden_size"],
+        "ffn_hidden_size": sizes["intermediate_size"],
+        "num_attention_heads": heads,
+        "num_kv_heads": groups,
+        "max_position_embeddings": sizes["max_position_embeddings"],
+        "multi_query": not newer,
+        "new_decoder_architecture": newer,
+        "num_ln_in_parallel_attn": (2 if two else 1) if newer else None,
+        "parallel_attn": True,
+        "bias": _has(keys, "attn_qkv.bias"),
+        "alibi": False,
+        "layer_norm_epsilon": _epsilon(keys),
+        "rope_parameters": rotation,
+    }
+    changes = {"blk.attn_qkv": Sorted(groups, heads // groups)}
+    return Architecture(keys.name, config, FALCON | (TWO_NORMS if two else {}), changes)
+
+
+GPT2 = {
+    "token_embd": "transformer.wte",
+    "position_embd": "transformer.wpe",
+    "output_norm": "transformer.ln_f",
+    "output": "lm_head",
+} | _layers(
+    "transformer.h.{layer}",
+    {
+        "attn_norm": "ln_1",
+        "attn_qkv": "attn.c_attn",
+        "attn_output": "attn.c_proj",
+        "ffn_norm": "ln_2",
+        "ffn_up": "mlp.c_fc",
+        "ffn_down": "mlp.c_proj",
+    },
+)
+
+
+def _gpt2(keys: Keys) -> Architecture:
+    sizes = _sizes(keys)
+    _own_head_dim(keys)
+    config = _class("gpt2", "GPT2LMHeadModel") | {
+        "n_layer": sizes["num_hidden_layers"],
+        "n_embd": sizes["hidden_size"],
+        "n_inner": sizes["intermediate_size"],
+        "n_head": sizes["num_attention_heads"],
+        "n_positions": sizes["max_position_embeddings"],
+        "layer_norm_epsilon": _epsilon(keys),
+    }
+    turned = ("attn_qkv", "attn_output", "ffn_up", "ffn_down")
+    changes = {f"blk.{name}.weight": Transposed() for name in turned}
+    return Architecture(keys.name, config, GPT2, changes)
+
+
+GPTNEOX = {
+    "token_embd": "gpt_neox.embed_in",
+    "output_norm": "gpt_neox.final_layer_norm",
+    "output": "embed_out",
+} | _layers(
+    "gpt_neox.layers.{layer}",
+    NORMS
+    | {
+        "attn_qkv": "attention.query_key_value",
+        "attn_output": "attention.dense",
+        "ffn_up": "mlp.dense_h_to_4h",
+        "ffn_down": "mlp.dense_4h_to_h",
+    },
+)
+
+
+def _gptneox(keys: Keys) -> Architecture:
+    sizes = _sizes(keys)
+    sizes.pop("num_key_value_heads")
+    rotation = rope.rope_parameters(keys, _own_head_dim(keys), partly=True)
+    config = _class("gpt_neox", "GPTNeoXForCausalLM") | sizes
+    config |= {
+        "layer_norm_eps": _epsilon(keys),
+        "use_parallel_residual": keys.flag("use_parallel_residual", True),
+        "rope_parameters": rotation,
+        "attention_bias": _has(keys, "attn_qkv.bias"),
+    }
+    changes = {"blk.attn_qkv": Sorted(sizes["num_attention_heads"], 1)}
+    return Architecture(keys.name, config, GPTNEOX, changes)
+
+
+BLOOM = {
+    "token_embd": "transformer.word_embeddings",
+    "token_embd_norm": "transformer.word_embeddings_layernorm",
+    "output_norm": "transformer.ln_f",
+    "output": "lm_head",
+} | _layers(
+    "transformer.h.{layer}",
+    NORMS
+    | {
+        "attn_qkv": "self_attention.query_key_value",
+        "attn_output": "self_attention.dense",
+        "ffn_up": "mlp.dense_h_to_4h",
+        "ffn_down": "mlp.dense_4h_to_h",
+    },
+)
+
+
+def _bloom(keys: Keys) -> Architecture:
+    sizes = _sizes(keys)
+    heads = sizes["num_attention_heads"]
+    if sizes["intermediate_size"] != 4 * sizes["hidden_size"]:
+        raise keys.refused("feed_forward_length", f"{4 * sizes['hidden_size']}")
+    _own_head_dim(keys)
+    config = _class("bloom", "BloomForCausalLM") | {
+        "n_layer": sizes["num_hidden_layers"],
+        "hidden_size": sizes["hidden_size"],
+        "n_head": heads,
+        "layer_norm_epsilon": _epsilon(keys),
+    }
+    return Architecture(keys.name, config, BLOOM, {"blk.attn_qkv": Sorted(heads, 1)})
+
+
+MPT = {
+    "token_embd": "transformer.wte",
+    "output_norm": "transformer.norm_f",
+    "output": "lm_head",
+} | _layers(
+    "transformer.blocks.{layer}",
+    {
+        "attn_norm": "norm_1",
+        "attn_qkv": "attn.Wqkv",
+        "attn_output": "attn.out_proj",
+        "ffn_norm": "norm_2",
+        "ffn_up": "ffn.up_proj",
+        "ffn_down": "ffn.down_proj",
+    },
+)
+
+
+def _mpt(keys: Keys) -> Architecture:
+    sizes = _sizes(keys)
+    slope = keys.number("attention.max_alibi_bias", 0.0)
+    if slope <= 0 or slope != int(slope):
+        raise keys.refused("attention.max_alibi_bias", "a whole number above 0, as of ALiBi")
+    clip = keys.number("attention.clamp_kqv", None)
+    if sizes["intermediate_size"] != 4 * sizes["hidden_size"]:
+        raise keys.refused("feed_forward_length", f"{4 * sizes['hidden_size']}")
+    if sizes["num_key_value_heads"] != sizes["num_attention_heads"]:
+        raise keys.refused("attention.head_count_kv", f"{sizes['num_attention_heads']}")
+    _own_head_dim(keys)
+    config = _class("mpt", "MptForCausalLM") | {
+        "n_layers": sizes["num_hidden_layers"],
+        "d_model": sizes["hidden_size"],
+        "n_heads": sizes["num_attention_heads"],
+        "max_seq_len": sizes["max_position_embeddings"],
+        "layer_norm_epsilon": _epsilon(keys),
+        "attn_config": {"alibi": True, "alibi_bias_max": int(slope), "clip_qkv": clip or None},
+    }
+    return Architecture(keys.name, config, MPT)
+
+
+def _starcoder2(keys: Keys) -> Architecture:
+    rotation = rope.rope_parameters(keys, _own_head_dim(keys))
+    config = _class("starcoder2", "Starcoder2ForCausalLM") | _sizes(keys)
+    config |= {
+        "norm_epsilon": _epsilon(keys),
+        "rope_parameters": rotation,
+        "use_bias": _has(keys, "attn_q.bias"),
+        "sliding_window": None,
+    }
+    plain = {"ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj"}
+    return Architecture(keys.name, config, ENDS | _layers(LAYER, NORMS | ATTENTION | plain))
+
+
+def _olmo2(keys: Keys) -> Architecture:
+    rotation = rope.rope_parameters(keys, _own_head_dim(keys))
+    config = _class("olmo2", "Olmo2ForCausalLM") | _sizes(keys) | _rms(keys)
+    config |= {"rope_parameters": rotation}
+    tensors = ENDS | _layers(LAYER, ATTENTION | GATED | AFTER | HEAD_NORMS)
+    return Architecture(keys.name, config, tensors)
+
+
+def _stablelm(keys: Keys) -> Architecture:
+    rotation = rope.rope_parameters(keys, _own_head_dim(keys), partly=True)
+    config = _class("stablelm", "StableLmForCausalLM") | _sizes(keys)
+    config |= {
+        "layer_norm_eps": _epsilon(keys),
+        "rope_parameters": rotation,
+        "use_parallel_residual": keys.flag("use_parallel_residual", False),
+        "use_qkv_bias": _has(keys, "attn_q.bias"),
+        "qk_layernorm": _has(keys, "attn_q_norm.weight"),
+    }
+    norms = {
+        "attn_q_norm": "self_attn.q_layernorm.norms.{part}",
+        "attn_k_norm": "self_attn.k_layernorm.norms.{part}",
+    }
+    parts = config["num_attention_heads"]
+    return Architecture(keys.name, config, LLAMA | _layers(LAYER, norms), parts=parts)
+
+
+def _cohere_settings(keys: Keys) -> dict[str, Any]:
+    return _sizes(keys) | {
+        "layer_norm_eps": _epsilon(keys),
+        "logit_scale": keys.number("logit_scale"),
+        "attention_bias": _has(keys, "attn_q.bias"),
+    }
+
+
+COHERE = ENDS | _layers(LAYER, {"attn_norm": "input_layernorm"} | ATTENTION | GATED)
+
+
+def _cohere(keys: Keys) -> Architecture:
+    rotation = rope.rope_parameters(keys, _own_head_dim(keys))
+    config = _class("cohere", "CohereForCausalLM") | _cohere_settings(keys)
+    config |= {
+        "rope_parameters": rotation,
+        "use_qk_norm": _has(keys, "attn_q_norm.weight"),
+    }
+    return Architecture(keys.name, config, COHERE | _layers(LAYER, HEAD_NORMS))
+
+
+def _cohere2(keys: Keys) -> Architecture:
+    config = _class("cohere2", "Cohere2ForCausalLM") | _cohere_settings(keys) | _rotary(keys)
+    config |= {
+        "sliding_window": keys.whole("attention.sliding_window"),
+        "layer_types": _windows(keys, 4),
+    }
+    return Architecture(keys.name, config, COHERE)
+
+
+def _granite(keys: Keys) -> Architecture:
+    config = _class("granite", "GraniteForCausalLM") | _llama_settings(keys)
+    length = _own_head_dim(keys)
+    config |= {
+        "attention_multiplier": keys.number("attention.scale", length**-0.5),
+        "embedding_multiplier": keys.number("embedding_scale", 1.0),
+        "residual_multiplier": keys.number("residual_scale", 1.0),
+        "logits_scaling": keys.number("logit_scale", 1.0),
     }
     return Architecture(keys.name, config, LLAMA, _turned_over(config))
 
 
+def _smollm3(keys: Keys) -> Architecture:
+    """Every fourth layer rotates nothing, which llama.cpp knows by the architecture."""
+    config = _class("smollm3", "SmolLM3ForCausalLM") | _llama_settings(keys)
+    layers = min(config["num_hidden_layers"], MOST_LAYERS)
+    config |= {
+        "no_rope_layers": [int((layer + 1) % 4 != 0) for layer in range(layers)],
+        "use_sliding_window": False,
+    }
+    return Architecture(keys.name, config, LLAMA, _turned_over(config))
+
+
+def _nemotron(keys: Keys) -> Architecture:
+    config = _class("nemotron", "NemotronForCausalLM") | _sizes(keys) | _rotary(keys, partly=True)
+    config |= {
+        "norm_eps": _epsilon(keys),
+        "hidden_act": "relu2",
+        "attention_bias": _has(keys, "attn_q.bias"),
+        "mlp_bias": _has(keys, "ffn_up.bias"),
+    }
+    plain = {"ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj"}
+    tensors = ENDS | _layers(LAYER, NORMS | ATTENTION | plain)
+    return Architecture(keys.name, config, tensors, _one_more(tensors))
+
+
 ARCHITECTURES: dict[str, Callable[[Keys], Architecture]] = {
+    "bloom": _bloom,
+    "cohere2": _cohere2,
+    "command-r": _cohere,
+    "falcon": _falcon,
+    "gemma": _gemma,
+    "gemma2": _gemma2,
+    "gemma3": _gemma3,
+    "gpt2": _gpt2,
+    "gptneox": _gptneox,
+    "granite": _granite,
     "llama": _llama,
+    "mpt": _mpt,
+    "nemotron": _nemotron,
+    "olmo2": _olmo2,
+    "phi2": _phi2,
+    "phi3": _phi3,
+    "qwen2": _qwen2,
+    "qwen3": _qwen3,
+    "qwen3moe": _qwen3_mixture,
+    "smollm3": _smollm3,
+    "stablelm": _stablelm,
+    "starcoder2": _starcoder2,
 }
 """What files call an architecture -> what understands it."""

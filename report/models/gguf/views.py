@@ -119,10 +119,16 @@ def _views(file: GgufFile, architecture: Architecture, name: str, tensor: Tensor
             "file of this model, or its checkpoint in safetensors"
         )
     own = f"{architecture.tensors[place]}.{leaf}".replace("{layer}", layer[1] if layer else "")
-    change = architecture.changes.get(place)
+    changes = architecture.changes
+    change = changes.get(place) or changes.get(f"{place}.{leaf}")
     if "{part}" not in own:
         yield own, _view(file, name, tensor, None, change)
         return
+    if tensor.shape[0] > (architecture.parts or 0):
+        raise ReportError(
+            f"'{file.name}' holds {quoted(name)} as {list(tensor.shape)}, and says that there are "
+            f"{architecture.parts} parts; the file is damaged, download or copy it again"
+        )
     for part in range(tensor.shape[0]):
         yield own.replace("{part}", str(part)), _view(file, name, tensor, part, change)
 

@@ -10,6 +10,7 @@ from transformers.initialization import no_init_weights
 
 from report.errors import ReportError
 from report.models.find import weights
+from report.models.gguf.file import is_gguf
 from report.models.load.sentences import one_sentence
 from report.models.load.stated import layers_stated
 from report.models.partial.stored import stored_names
@@ -61,6 +62,8 @@ def require_shapes(
         raise
     headers = weights.shapes(folder, whole)
     stored = stored_names(model, headers, renamed)
+    if is_gguf(folder):
+        _require_all_used(stored, headers, name)
     asked = {own: list(tensor.shape) for own, tensor in model.state_dict().items()}
     lacking = [own for own in asked if own not in stored]
     for own, shape in asked.items():
@@ -84,6 +87,17 @@ def require_shapes(
             f"model '{name}': config.json asks for {sum(tables.values()):,} bytes of tables beside "
             f"its {numbers:,} weights, most of them for {max(tables, key=tables.get)}; it belongs "
             "to other weights"
+        )
+
+
+def _require_all_used(stored, headers, name):
+    """Stop for a tensor that the model has no place for: its numbers would be left out."""
+    used = {source for each in stored.values() for source in each.names}
+    left = sorted(headers.keys() - used)
+    if left:
+        raise ReportError(
+            f"model '{name}': its weights hold {left[0]}, for which a model of these settings has "
+            "no place; use another file of this model, or its checkpoint in safetensors"
         )
 
 

@@ -5,6 +5,8 @@ family is written here a second time, as the converter does it, and not by way o
 """
 
 import json
+import math
+import re
 import shutil
 
 import gguf
@@ -20,16 +22,38 @@ from tests.models import tiny_tokenizers
 WORDS = 352
 """Rows of an embedding: more than the tiny tokenizers have tokens."""
 
-ARCHITECTURES = {"llama": "llama"}
+ARCHITECTURES = {
+    "mistral": "llama",
+    "mixtral": "llama",
+    "gpt_neox": "gptneox",
+    "phi": "phi2",
+    "cohere": "command-r",
+    "gemma3_text": "gemma3",
+    "qwen3_moe": "qwen3moe",
+}
 """model_type -> what llama.cpp calls it, where that is another word."""
 
+PERMUTED = ("llama", "mistral", "mixtral", "granite", "smollm3")
+"""Families that the converter treats as Llama."""
 
-def tiny(name, seed=0, **changes):
-    """As `families.tiny`, with room for the tokens of a tiny tokenizer."""
+PLUS_ONE = ("gemma", "gemma2", "gemma3_text", "nemotron")
+"""Families whose norms are stored as 1 + w."""
+
+EXPERT = re.compile(r"(.*)\.experts\.(\d+)\.(\w+)\.weight")
+HEAD = re.compile(r"(.*)\.norms\.(\d+)\.weight")
+
+
+def tiny(name, seed=0, left_out=(), **changes):
+    """As `families.tiny`, with room for the tokens of a tiny tokenizer.
+
+    left_out: settings of the family that are as transformers has them by itself
+    """
     about = families.read(name.partition("/")[0])
     config = about.get("config", {}) | about.get("variants", {}).get(name.partition("/")[2], {})
     model_class = getattr(transformers, about["class"])
     settings = config | {"vocab_size": WORDS} | changes
+    for key in left_out:
+        settings.pop(key, None)
     with torch.random.fork_rng(devices=[]):
         model = model_class(model_class.config_class(**settings)).float().eval()
     gain = about.get("gain", families.DEFAULT_GAIN)
@@ -91,56 +115,134 @@ class Written:
     def stored(self):
         """(name in the file, content, format) of every tensor."""
         yield from self.made()
+        merged = {}
         for name, tensor in self.tensors.items():
             kind = self.kind_of(name, tensor)
-            rows = gguf.quantize(self.before(name, tensor), kind)
-            for own, content in self.changed(name, rows):
-                known = self.names.get_name(own, try_suffixes=(".weight", ".bias"))
-                assert known, own
-                yield known, np.ascontiguousarray(content), kind
+            rows = self.changed(name, gguf.quantize(self.before(name, tensor), kind))
+            if part := EXPERT.fullmatch(name) or HEAD.fullmatch(name):
+                leaf = f".experts.{part[3]}" if part.re is EXPERT else ""
+                known = self.known(f"{part[1]}{leaf}.weight")
+                merged.setdefault((known, kind), {})[int(part[2])] = rows
+            else:
+                yield self.known(name), np.ascontiguousarray(rows), kind
+        for (known, kind), parts in merged.items():
+            yield known, np.stack([parts[number] for number in range(len(parts))]), kind
+
+    def known(self, name):
+        """What gguf's own table calls a tensor."""
+        name = re.sub(
+            r"^model\.(.*)block_sparse_moe\.experts\.w", r"\1feed_forward.experts.w", name
+        )
+        name = name.removeprefix("transformer.") if self.family in ("bloom", "gpt2") else name
+        found = self.names.get_name(name, try_suffixes=(".weight", ".bias"))
+        assert found, name
+        return found
 
     def made(self):
         """Tensors that llama.cpp makes of settings."""
-        scaling = self.config.rope_parameters if hasattr(self.config, "rope_parameters") else None
-        if scaling and scaling.get("rope_type") == "llama3":
-            yield "rope_freqs.weight", _llama3(self.config, scaling), Kind.F32
+        rope = getattr(self.config, "rope_parameters", None) or {}
+        if rope.get("rope_type") == "llama3":
+            yield "rope_freqs.weight", _llama3(self.config, rope), Kind.F32
+        if rope.get("rope_type") == "longrope":
+            for length in ("long", "short"):
+                factors = np.array(rope[f"{length}_factor"], np.float32)
+                yield f"rope_factors_{length}.weight", factors, Kind.F32
 
     def kind_of(self, name, tensor):
-        """Vectors stay as they are, and so do rows that are no whole blocks."""
+        """Vectors stay as they are, and so do norms, routers, and rows that are no whole blocks."""
         width = self.before(name, tensor).shape[-1]
         whole = tensor.ndim > 1 and width % gguf.GGML_QUANT_SIZES[self.kind][0] == 0
-        return self.kind if whole else Kind.F32
+        kept = any(part in name for part in ("norm", "mlp.gate.", "block_sparse_moe.gate."))
+        return self.kind if whole and not kept else Kind.F32
 
     def before(self, name, tensor):
         """What of a tensor is made into blocks; rows may be moved after that."""
+        if self.family in PLUS_ONE and name.endswith("norm.weight"):
+            return tensor + np.float32(1)
+        if self.family == "gpt2" and tensor.ndim == 2 and ".h." in name:
+            return np.ascontiguousarray(tensor.T)
         return tensor
 
     def after(self, name, numbers):
         """The opposite of `before`."""
+        if self.family in PLUS_ONE and name.endswith("norm.weight"):
+            return numbers - np.float32(1)
+        if self.family == "gpt2" and numbers.ndim == 2 and ".h." in name:
+            return numbers.T
         return numbers
 
     def changed(self, name, rows):
-        """(name, rows) of what llama.cpp makes of a tensor: rows in another place."""
+        """What llama.cpp makes of a tensor: rows in another place."""
         config = self.config
-        if name.endswith(("q_proj.weight", "q_proj.bias")) and self.family in PERMUTED:
-            rows = permuted(rows, config.num_attention_heads)
-        if name.endswith(("k_proj.weight", "k_proj.bias")) and self.family in PERMUTED:
-            rows = permuted(rows, config.num_key_value_heads)
-        yield name, rows
+        if self.family in PERMUTED and ".q_proj." in name:
+            return permuted(rows, config.num_attention_heads)
+        if self.family in PERMUTED and ".k_proj." in name:
+            return permuted(rows, config.num_key_value_heads)
+        if ".query_key_value." not in name:
+            return rows
+        if self.family == "falcon":
+            return of_falcon(rows, config)
+        # as GPTNeoXModel and BloomModel
+        heads = config.num_attention_heads
+        apart = rows.reshape(heads, 3, -1, *rows.shape[1:])
+        return np.concatenate([apart[:, part].reshape(-1, *rows.shape[1:]) for part in range(3)])
 
     def add_values(self, writer):
-        """The values of the model's settings."""
+        """The values of the model's settings, as the converter's class of its family has them."""
         config = self.config
+        heads = config.num_attention_heads
         writer.add_name("Tiny Model")
-        writer.add_context_length(config.max_position_embeddings)
-        writer.add_embedding_length(config.hidden_size)
-        writer.add_block_count(config.num_hidden_layers)
-        writer.add_feed_forward_length(config.intermediate_size)
-        writer.add_head_count(config.num_attention_heads)
-        writer.add_head_count_kv(config.num_key_value_heads)
-        writer.add_layer_norm_rms_eps(config.rms_norm_eps)
         writer.add_file_type(0)
-        self.add_rope(writer)
+        writer.add_block_count(config.num_hidden_layers)
+        writer.add_context_length(getattr(config, "max_position_embeddings", 2048))
+        writer.add_embedding_length(config.hidden_size)
+        writer.add_head_count(heads)
+        inner = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
+        writer.add_feed_forward_length(inner)
+        groups = getattr(config, "num_key_value_heads", None)
+        if self.family == "falcon":
+            groups = of_falcon_heads(config)
+            writer.add_tensor_data_layout("jploski")
+        if groups is not None:
+            writer.add_head_count_kv(groups)
+        names = ("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps")
+        layer_norm = next((getattr(config, name) for name in names if hasattr(config, name)), None)
+        if hasattr(config, "rms_norm_eps"):
+            writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+        else:
+            writer.add_layer_norm_eps(layer_norm)
+        if getattr(config, "head_dim", None) and self.family not in ("granite", "gpt_neox"):
+            writer.add_key_length(config.head_dim)
+            writer.add_value_length(config.head_dim)
+        if self.family in ("gpt_neox", "stablelm"):
+            writer.add_parallel_residual(config.use_parallel_residual)
+        if self.family == "mpt":
+            writer.add_max_alibi_bias(config.attn_config.alibi_bias_max)
+            if config.attn_config.clip_qkv:
+                writer.add_clamp_kqv(config.attn_config.clip_qkv)
+        if self.family == "granite":
+            writer.add_attention_scale(config.attention_multiplier)
+            writer.add_embedding_scale(config.embedding_multiplier)
+            writer.add_residual_scale(config.residual_multiplier)
+            writer.add_logit_scale(config.logits_scaling)
+        if self.family in ("cohere", "cohere2"):
+            writer.add_logit_scale(config.logit_scale)
+        if self.family == "gemma2":
+            writer.add_attn_logit_softcapping(config.attn_logit_softcapping)
+            writer.add_final_logit_softcapping(config.final_logit_softcapping)
+        if self.family in ("gemma2", "gemma3_text", "cohere2"):
+            writer.add_sliding_window(config.sliding_window)
+        if self.family == "phi3":
+            writer.add_sliding_window(config.sliding_window or 0)
+        if self.family == "mixtral":
+            writer.add_expert_count(config.num_local_experts)
+            writer.add_expert_used_count(config.num_experts_per_tok)
+        if self.family == "qwen3_moe":
+            writer.add_expert_count(config.num_experts)
+            writer.add_expert_used_count(config.num_experts_per_tok)
+            writer.add_expert_feed_forward_length(config.moe_intermediate_size)
+        if getattr(config, "rope_parameters", None):
+            self.add_rope(writer)
 
     def add_rope(self, writer):
         config = self.config
@@ -148,17 +250,44 @@ class Written:
             config.hidden_size // config.num_attention_heads
         )
         rope = config.rope_parameters
+        if self.family == "gemma3_text":
+            writer.add_rope_freq_base_swa(rope["sliding_attention"]["rope_theta"])
+            rope = rope["full_attention"]
+        kind = rope["rope_type"]
         writer.add_rope_dimension_count(int(head_dim * rope.get("partial_rotary_factor", 1)))
-        writer.add_rope_freq_base(rope["rope_theta"])
-        if rope["rope_type"] in ("linear", "yarn"):
-            writer.add_rope_scaling_type(gguf.RopeScalingType(rope["rope_type"]))
+        if self.family not in ("gpt_neox", "falcon", "stablelm", "gemma"):
+            writer.add_rope_freq_base(rope["rope_theta"])
+        if self.family in ("cohere", "cohere2", "nemotron"):
+            writer.add_rope_scaling_type(gguf.RopeScalingType.NONE)
+        if kind in ("linear", "yarn"):
+            writer.add_rope_scaling_type(gguf.RopeScalingType(kind))
             writer.add_rope_scaling_factor(rope["factor"])
-        if rope["rope_type"] == "yarn":
+        if kind == "yarn":
             writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+        if self.family == "phi3":
+            before = config.original_max_position_embeddings
+            before = before if kind == "longrope" else config.max_position_embeddings
+            writer.add_rope_scaling_orig_ctx_len(before)
+            if kind == "longrope":
+                scale = config.max_position_embeddings / before
+                factor = math.sqrt(1 + math.log(scale) / math.log(before)) if scale > 1 else 1.0
+                writer.add_rope_scaling_attn_factors(factor)
 
 
-PERMUTED = ("llama",)
-"""Families that the converter treats as Llama."""
+def of_falcon_heads(config):
+    """Heads of keys of a Falcon, as its config has them in one place or another."""
+    if config.new_decoder_architecture:
+        return config.num_kv_heads
+    return 1 if config.multi_query else config.num_attention_heads
+
+
+def of_falcon(rows, config):
+    """As `FalconModel.modify_tensors` of the converter."""
+    groups, heads = of_falcon_heads(config), config.num_attention_heads
+    rest = rows.shape[1:]
+    apart = rows.reshape(groups, heads // groups + 2, -1, *rest)
+    query, key, value = apart[:, :-2], apart[:, [-2]], apart[:, [-1]]
+    return np.concatenate([part.reshape(-1, *rest) for part in (query, key, value)])
 
 
 def permuted(rows, heads):

@@ -1,0 +1,153 @@
+"""The numbers of every block format: those that were quantised, and those that gguf makes."""
+
+import struct
+from pathlib import Path
+
+import gguf
+import numpy as np
+import pytest
+from gguf import GGMLQuantizationType as Kind
+
+from report.models.gguf.file import open_gguf
+from report.models.gguf.formats import FORMATS, PLAIN, Format
+from report.models.gguf.views import View
+from report.models.partial.reader import GgufCheckpoint
+from tests.fuzz.refusals import tried
+from tests.models.gguf import raw
+
+QUANTISED = {"F32": 0, "F16": 1e-3, "BF16": 1e-2, "Q8_0": 0.02, "Q5_1": 0.15, "Q5_0": 0.2}
+QUANTISED |= {"Q4_1": 0.3, "Q4_0": 0.4}
+"""Formats that gguf can make -> how far a number of a normal distribution may be off."""
+
+UNREADABLE = ("Q8_1", "Q8_K")
+"""Formats of what llama.cpp computes with, which no file holds; gguf cannot read them."""
+
+BLOCKS = [one for one in FORMATS.values() if one.name not in (*PLAIN, *UNREADABLE)]
+
+
+def test_the_table_is_that_of_gguf():
+    assert {
+        int(kind): Format(kind.name, *sizes) for kind, sizes in gguf.GGML_QUANT_SIZES.items()
+    } == FORMATS
+
+
+def written(folder, content, block, shape):
+    """A file with one tensor, and its view."""
+    path = folder / f"{block.name}.gguf"
+    number = next(number for number, known in FORMATS.items() if known == block)
+    path.write_bytes(raw.file([], [raw.tensor("a.weight", shape[::-1], number)], content))
+    tensor = open_gguf(path).tensors["a.weight"]
+    assert tensor.bytes == len(content)
+    return View(tensor, tensor.shape)
+
+
+def read_from(path):
+    content = Path(path).read_bytes()
+    return lambda place, count: content[place : place + count]
+
+
+@pytest.mark.parametrize("name", QUANTISED)
+def test_numbers_are_those_that_were_quantised(name, tmp_path):
+    numbers = np.random.default_rng(0).normal(size=(5, 96)).astype(np.float32)
+    stored = gguf.quantize(numbers, Kind[name])
+    block = FORMATS[int(Kind[name])]
+    view = written(tmp_path, stored.tobytes(), block, (5, 96))
+    found = view.numbers(read_from(view.tensor.path))
+    np.testing.assert_array_equal(found, gguf.dequantize(stored, Kind[name]))
+    assert found.dtype == np.float32
+    assert np.abs(found - numbers).max() <= QUANTISED[name]
+
+
+def random_blocks(block, count, seed=1):
+    """Blocks of random bytes whose scales are numbers: no 16 bits have all bits of an exponent."""
+    generator = np.random.default_rng(seed)
+    content = generator.integers(0, 256, (count, block.bytes), np.uint8)
+    return content & np.uint8(0xBB) if block.name in ("F16", "BF16", "F32") else content
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.name)
+def test_blocks_of_random_bytes_are_what_gguf_makes_of_them(block, tmp_path):
+    rows, width = 7, 2
+    content = random_blocks(block, rows * width)
+    view = written(tmp_path, content.tobytes(), block, (rows, width * block.numbers))
+    read = read_from(view.tensor.path)
+    with np.errstate(all="ignore"):
+        expected = gguf.dequantize(content.reshape(rows, -1), Kind[block.name])
+    np.testing.assert_array_equal(view.numbers(read), expected)
+    np.testing.assert_array_equal(view.rows(read, [6, 0, 6]), expected[[6, 0, 6]])
+    part = View(view.tensor, (width * block.numbers,), part=3)
+    np.testing.assert_array_equal(part.numbers(read), expected[3])
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_numbers_are_themselves(name, tmp_path):
+    block = next(block for block in FORMATS.values() if block.name == name)
+    kind = {"F64": "<f8", "I8": "i1", "I16": "<i2", "I32": "<i4", "I64": "<i8"}[name]
+    content = np.arange(-8, 8).astype(kind)
+    view = written(tmp_path, content.tobytes(), block, (2, 8))
+    np.testing.assert_array_equal(
+        view.numbers(read_from(view.tensor.path)), np.arange(-8, 8).reshape(2, 8)
+    )
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_formats_that_gguf_cannot_read_are_refused_by_name(name, tmp_path):
+    block = next(block for block in FORMATS.values() if block.name == name)
+    view = written(tmp_path, bytes(block.bytes), block, (1, block.numbers))
+    assert f"the format {name}" in tried(view.numbers, read_from(view.tensor.path))[1]
+
+
+def q4_k(block):
+    """A block of 256 numbers, one by one, as ggml's `dequantize_row_q4_K` computes them."""
+    scale, least = struct.unpack("<ee", block[:4])
+    scales, nibbles, numbers = block[4:16], block[16:], []
+    for part in range(8):
+        if part < 4:
+            factor, offset = scales[part] & 63, scales[part + 4] & 63
+        else:
+            factor = (scales[part + 4] & 15) | ((scales[part - 4] >> 6) << 4)
+            offset = (scales[part + 4] >> 4) | ((scales[part] >> 6) << 4)
+        for place in range(32):
+            byte = nibbles[part // 2 * 32 + place]
+            number = byte & 15 if part % 2 == 0 else byte >> 4
+            numbers.append(scale * factor * number - least * offset)
+    return numbers
+
+
+def q6_k(block):
+    """The same of `dequantize_row_q6_K`."""
+    low, high, scales = block[:128], block[128:192], struct.unpack("16b", block[192:208])
+    (scale,) = struct.unpack("<e", block[208:])
+    numbers = []
+    for half in range(2):
+        for quarter in range(4):
+            for place in range(32):
+                byte = low[half * 64 + quarter % 2 * 32 + place]
+                four = byte & 15 if quarter < 2 else byte >> 4
+                two = (high[half * 32 + place] >> (2 * quarter)) & 3
+                factor = scales[half * 8 + quarter * 2 + place // 16]
+                numbers.append(scale * factor * ((four | (two << 4)) - 32))
+    return numbers
+
+
+@pytest.mark.parametrize(("name", "plain"), [("Q4_K", q4_k), ("Q6_K", q6_k)])
+def test_k_formats_are_what_a_plain_loop_computes(name, plain, tmp_path):
+    block = next(block for block in FORMATS.values() if block.name == name)
+    content = random_blocks(block, 3)
+    scales = {"Q4_K": [0, 2], "Q6_K": [208]}[name]
+    for place in scales:  # of usual sizes
+        content[:, place : place + 2] = np.frombuffer(struct.pack("<e", 0.37), np.uint8)
+    view = written(tmp_path, content.tobytes(), block, (3, 256))
+    found = view.numbers(read_from(view.tensor.path))
+    np.testing.assert_allclose(found, [plain(row.tobytes()) for row in content], rtol=1e-5)
+
+
+def test_a_file_that_becomes_shorter_is_noticed(tmp_path):
+    path = tmp_path / "it.gguf"
+    path.write_bytes(raw.file([], [raw.tensor("token_embd.weight", [32, 4])], bytes(512)))
+    checkpoint = GgufCheckpoint(path)
+    tensor = open_gguf(path).tensors["token_embd.weight"]
+    checkpoint.__dict__["_views"] = {"a": View(tensor, tensor.shape)}
+    path.write_bytes(path.read_bytes()[:-8])
+    assert "became shorter" in tried(checkpoint.read, "a")[1]
+    assert "became shorter" in tried(checkpoint.read_rows, "a", [3])[1]
