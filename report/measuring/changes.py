@@ -64,6 +64,8 @@ def _layers(parts):
 def _file(file, model):
     if file == "weights":
         return f"the weights of {model} changed"
+    if file == "file":
+        return f"{model} is read from another file now"
     if file.startswith(TOKENIZER) or file.endswith((".model", ".tiktoken")):
         return f"the tokenizer of {model} changed ({file})"
     if file.endswith(".jinja"):

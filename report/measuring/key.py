@@ -25,6 +25,9 @@ ABOUT_TRAINING = ("training.json", "acceptance.json", "generation_config.json", 
 LIBRARIES = ("numpy", "tokenizers", "torch", "transformers")
 """Libraries that can change a number in a dataset."""
 
+OF_GGUF = ("gguf",)
+"""Libraries that can change a number that is read from a GGUF file."""
+
 OF_CHATS = ("jinja2",)
 """Libraries that can change the tokens of a text in a chat template."""
 
@@ -39,7 +42,8 @@ def determined_by(source: Source, kind: str, parts: dict, settings: dict | None 
     raises: ReportError if a weight file is missing or damaged
     """
     settings = settings or {}
-    libraries = LIBRARIES + (OF_CHATS if parts.get("chat") else ())
+    libraries = LIBRARIES + (OF_GGUF if source.file else ())
+    libraries += OF_CHATS if parts.get("chat") else ()
     return {
         "model": _model(source, settings.get("layers")),
         "model_name": source.name,

@@ -4,6 +4,7 @@ Keys of an architecture begin with its name: "llama.block_count". They are asked
 """
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from report.text import quoted
 NEEDED = object()
 """Stands for the default of a key that has to be there."""
 
-WITHOUT_EFFECT = ("vocab_size", "rope.scaling.finetuned")
-"""Keys that change no number: the size of the vocabulary is that of the embedding."""
+WITHOUT_EFFECT = re.compile(r"vocab_size|rope\.scaling\.finetuned|(vision|audio|mm)\..+")
+"""Keys that change no number: the size of the vocabulary is that of the embedding, and pictures and
+sound are not read."""
 
 
 class Keys:
@@ -33,7 +35,7 @@ class Keys:
             for key, value in file.values.items()
             if key.startswith(prefix)
         }
-        self._left = set(self._values) - set(WITHOUT_EFFECT)
+        self._left = {key for key in self._values if not WITHOUT_EFFECT.fullmatch(key)}
 
     def __contains__(self, key: str) -> bool:
         return key in self._values

@@ -24,6 +24,9 @@ from report.text import quoted
 CHUNK = 1 << 23
 """Bytes that are read and turned into numbers at a time."""
 
+NO_TEXT = re.compile(r"(v|a|mm|mtmd)\..+")
+"""Tensors of the parts of a model that read pictures or sound, which some files have too."""
+
 OF_LAYER = re.compile(r"blk\.(\d{1,5})\.(.+)")
 
 
@@ -107,7 +110,7 @@ def views(file: GgufFile) -> dict[str, View]:
 
 def _views(file: GgufFile, architecture: Architecture, name: str, tensor: Tensor):
     """Pairs of a name of transformers and its `View`, of one tensor of the file."""
-    if name in architecture.used:
+    if name in architecture.used or NO_TEXT.fullmatch(name):
         return
     stem, _, leaf = name.rpartition(".")
     layer = OF_LAYER.fullmatch(stem)

@@ -17,6 +17,7 @@ from transformers.utils import logging
 
 from report.errors import ReportError
 from report.models.find import names
+from report.models.gguf import formats
 from report.models.gguf.architectures import architecture_of
 from report.models.gguf.file import is_gguf, open_gguf
 from report.models.gguf.tokenizer import tokenizer_of
@@ -97,6 +98,7 @@ def _of_gguf(source):
     """The same of a GGUF file, which brings no code, and whose numbers are unpacked as they are
     read."""
     file = open_gguf(source.folder)
+    formats.package()  # its absence is said before anything is built
     stated = architecture_of(file).config
     require_allowed(stated, f"'{file.name}'")
     with one_sentence(f"'{file.name}': what it says describes no model that can be built"):

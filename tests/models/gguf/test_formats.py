@@ -19,8 +19,8 @@ QUANTISED = {"F32": 0, "F16": 1e-3, "BF16": 1e-2, "Q8_0": 0.02, "Q5_1": 0.15, "Q
 QUANTISED |= {"Q4_1": 0.3, "Q4_0": 0.4}
 """Formats that gguf can make -> how far a number of a normal distribution may be off."""
 
-UNREADABLE = ("Q8_1", "Q8_K")
-"""Formats of what llama.cpp computes with, which no file holds; gguf cannot read them."""
+UNREADABLE = ("Q8_1", "Q8_K", "Q1_0")
+"""Formats that gguf 0.19 cannot read; the first two are only of what llama.cpp computes with."""
 
 BLOCKS = [one for one in FORMATS.values() if one.name not in (*PLAIN, *UNREADABLE)]
 

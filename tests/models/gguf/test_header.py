@@ -50,8 +50,8 @@ HOSTILE = {
     ),
     "between two places": raw.file([], [raw.tensor("a.weight", [4], place=4)], DATA),
     "lies on the one before": raw.file([], [ONE, raw.tensor("b.weight", [8], place=32)], DATA),
-    f"early, after {64 + 64}": raw.file([], [raw.tensor("a.weight", [2**40, 2**20])], DATA),
-    "early, after 160 bytes": raw.file([], [raw.tensor("a.weight", [16], place=2**40)], DATA),
+    "early, after 160": raw.file([], [raw.tensor("a.weight", [2**40, 2**20])], DATA),
+    "early, after 128 bytes": raw.file([], [raw.tensor("a.weight", [16], place=2**40)], DATA),
     "general.alignment is 0": raw.file([raw.whole("general.alignment", 0)], [ONE], DATA),
     "general.alignment is '8'": raw.file(
         [raw.value("general.alignment", raw.TEXT, raw.text("8"))], [ONE], DATA

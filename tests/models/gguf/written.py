@@ -341,7 +341,7 @@ PRES = {"byte_level": "gpt-2", "normalised_byte_level": "mpt", "llama3": "gpt-2"
 def add_tokenizer(writer, folder):
     """The tokenizer of a folder, as llama.cpp's converter writes it."""
     stated = json.loads((folder / "tokenizer.json").read_text("utf-8"))
-    wrapped = transformers.AutoTokenizer.from_pretrained(folder)
+    wrapped = transformers.PreTrainedTokenizerFast.from_pretrained(folder)
     vocabulary = stated["model"]["vocab"] | {
         token["content"]: token["id"] for token in stated["added_tokens"]
     }

