@@ -4,6 +4,7 @@ Runs no model, downloads nothing, and needs none of the libraries that measure.
 """
 
 import importlib.util
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -219,10 +220,12 @@ def _source(name, before, commits):
         if hub != name.partition("@")[0] or here:
             return None
         return names.find(name, commits, ask=False)
-    if here:
-        source = names.find(name)
-        return source if source.name == called else None
-    if "file" in before["model"]:
+    in_file = "file" in before["model"]
+    with suppress(*([ReportError] if in_file else [])):  # a damaged file counts as missing
+        if here:
+            source = names.find(name)
+            return source if source.name == called else None
+    if in_file:
         same = names.file_called(name) == before["model"]["file"]
         return names.Source(called, "file", file=before["model"]["file"]) if same else None
     return names.Source(called, "folder") if names.called(name) == called else None

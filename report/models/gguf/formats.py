@@ -4,12 +4,17 @@ The formats, and what turns their bytes into numbers, are those of llama.cpp's o
 """
 
 import functools
+import math
 from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
 
 from report.errors import ReportError
+
+AT_ONCE = 8192
+"""Numbers that `gguf` is given as a row; it computes 16 rows at a time, which should fit into a
+processor's cache and not be so few that the calls take longer than what they compute."""
 
 PLAIN = ("F64", "I8", "I16", "I32", "I64")
 """Formats that are numpy's own, which `gguf` leaves to it."""
@@ -88,9 +93,12 @@ def numbers(raw: np.ndarray, block: Format) -> np.ndarray:
     if block.name in PLAIN:
         return raw.view(PLAIN_TYPES[block.name]).astype(np.float32)
     gguf = package()
+    blocks = raw.size // block.bytes
+    wide = math.gcd(blocks, AT_ONCE // block.numbers) * block.bytes
     try:
         with np.errstate(all="ignore"):  # a damaged scale is no number; what follows says so
-            return gguf.dequantize(raw, gguf.GGMLQuantizationType[block.name])
+            found = gguf.dequantize(raw.reshape(-1, wide), gguf.GGMLQuantizationType[block.name])
+            return found.reshape(len(raw), -1)
     except NotImplementedError as error:
         raise ReportError(
             f"numbers in the format {block.name} cannot be read by the package gguf; use a file "

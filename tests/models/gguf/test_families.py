@@ -3,10 +3,14 @@
 import gguf
 import pytest
 import torch
+import transformers
+from safetensors.torch import load_file
+from transformers import AutoConfig
 
 from report.models.gguf.architectures import ARCHITECTURES
 from report.models.load.load import load_model
 from report.models.measure.passage import measure_passage
+from report.models.partial.reader import GgufCheckpoint
 from tests.close import require_close
 from tests.models import tiny_tokenizers
 from tests.models.gguf import written
@@ -54,29 +58,45 @@ FAMILIES = {
 """A variant of a family -> what of its settings llama.cpp has no key for, and has in its code."""
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_a_model_is_what_it_was(name, tmp_path):
-    """Weights and logits of the whole in two formats, and what is measured of its first layers."""
+def checkpoint(name, folder):
+    """A folder with a tiny model of a family."""
     changes = {key: value for key, value in FAMILIES[name].items() if value is not None}
     left_out = {key for key, value in FAMILIES[name].items() if value is None}
     model = tiny(name, left_out=left_out, **changes)
-    folder = saved(model, tiny_tokenizers.llama2(), tmp_path / "tiny")
-    for kind in ("Q8_0", "Q4_1"):
-        whole = Written(folder, kind)
-        path, twin = whole.to(tmp_path / f"{kind}.gguf"), whole.twin(tmp_path / kind)
-        file, expected = (load_model(one, device="cpu") for one in (path, twin))
-        ours, theirs = file.model.state_dict(), expected.model.state_dict()
-        assert [own for own in theirs if not torch.equal(ours[own], theirs[own])] == []
-        with torch.no_grad():
-            logits = [one.model(torch.tensor([IDS])).logits for one in (file, expected)]
-        require_close(*logits, 2**12)
-    part = measure_passage(load_model(path, device="cpu", layers=1), IDS)
-    whole = measure_passage(expected, IDS)
-    for head in (0, 3):
-        found, wanted = (one.probability(0, head) for one in (part, whole))
+    return saved(model, tiny_tokenizers.llama2(), folder)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_model_is_what_it_was(name, tmp_path):
+    """Its logits in one format; in another its tensors, from which the same logits follow."""
+    folder = checkpoint(name, tmp_path / "tiny")
+    first, second = (Written(folder, kind) for kind in ("Q8_0", "Q4_1"))
+    file = load_model(first.to(tmp_path / "first.gguf"), device="cpu").model
+    with torch.no_grad():
+        expected = model_of(first.twin(tmp_path / "first"))(torch.tensor([IDS])).logits
+        require_close(file(torch.tensor([IDS])).logits, expected, 2**12)
+    opened = GgufCheckpoint(second.to(tmp_path / "second.gguf"))
+    stored = load_file(second.twin(tmp_path / "second") / "model.safetensors")
+    assert opened.files.keys() == stored.keys()
+    assert [one for one in stored if not torch.equal(opened.read(one), stored[one])] == []
+
+
+def model_of(folder):
+    """As transformers loads it."""
+    config = AutoConfig.from_pretrained(folder)
+    model_class = getattr(transformers, config.architectures[0])
+    return model_class.from_pretrained(folder, config=config, attn_implementation="sdpa").eval()
+
+
+@pytest.mark.parametrize("name", ["bloom", "gpt2", "mixtral", "phi3/longrope"])
+def test_first_layers_are_measured_as_of_the_checkpoint(name, tmp_path):
+    written = Written(checkpoint(name, tmp_path / "tiny"), "Q5_0")
+    paths = written.to(tmp_path / "it.gguf"), written.twin(tmp_path / "twin")
+    part, other = (measure_passage(load_model(path, device="cpu", layers=1), IDS) for path in paths)
+    for head in range(4):
+        found, wanted = (one.probability(0, head) for one in (part, other))
         require_close(found, wanted, 2**12, dtype=torch.float32)
-    if whole.magnitude is not None:
-        require_close(part.magnitude, whole.magnitude[:1], 2**12, dtype=torch.float32)
+    require_close(part.magnitude, other.magnitude, 2**12, dtype=torch.float32)
 
 
 def test_every_architecture_is_among_them():

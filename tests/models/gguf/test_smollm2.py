@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from report.models.attention.self_check import checked
 from report.models.find import names
 from report.models.load.load import load_model
 from report.models.measure.passage import measure_passage
@@ -57,25 +56,20 @@ def test_it_predicts_what_transformers_predicts(loaded):
     assert loaded.tokenizer.decode(found.indices[0]) == " Paris"
 
 
-def test_it_is_soon_ready(file):
-    began = time.process_time()
-    tokenizer = load_model(file, device="cpu", layers=1).tokenizer
-    assert time.process_time() - began < 20  # of a processor; it takes 2
-    assert tokenizer.tokenize("in 2026") == ["in", "Ġ", "2", "0", "2", "6"]
-
-
 def test_it_has_its_name_its_chat_and_its_format(file, loaded):
     assert names.find(file).name == "Smollm2 135M 8k Lc100K Mix1 Ep2"
     assert loaded.identity["stored_as"] == "Q4_1"
     assert loaded.identity["context"] == 8192
+    assert loaded.tokenizer.tokenize("in 2026") == ["in", "Ġ", "2", "0", "2", "6"]
     said = loaded.tokenizer.apply_chat_template([{"role": "user", "content": "Hi"}], tokenize=False)
     assert said.startswith("<|im_start|>system\nYou are a helpful AI assistant named SmolLM")
 
 
-def test_its_first_layers_are_measured(file):
+def test_its_first_layers_are_read_alone_and_soon(file):
+    began = time.process_time()
     part = load_model(file, device="cpu", layers=2)
-    text = tokenize(part, "The old lamp stood on the hill; it was 1862. 😀 " * 3)
-    measured = measure_passage(part, text.token_ids)
+    assert time.process_time() - began < 20  # of a processor; it takes 1
+    measured = measure_passage(part, tokenize(part, "The lamp was lit in 1862. 😀").token_ids)
     assert len(measured.factors) == 2
-    assert max(checked(part)["differences"].values()) < 1e-4
+    assert max(part.checked["differences"].values()) < 1e-4
     assert part.partial.checkpoint.bytes_read < 6_000_000

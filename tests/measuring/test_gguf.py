@@ -1,0 +1,89 @@
+"""An article about a model in a GGUF file: measured, on its page, frozen, and named in commands."""
+
+import json
+import shutil
+
+import pytest
+
+from report.console import Terminal
+from report.errors import ReportError
+from report.measuring import frozen, run
+from report.pipeline import Request, make_pages
+from report.project import project as project_in
+from report.study.study import read_study
+from tests.commands import copy_project
+from tests.models import tiny_tokenizers
+from tests.models.gguf.written import Written, saved, tiny
+from tests.small import ARTICLE, SENTENCE
+
+pytestmark = pytest.mark.usefixtures("short_corpus")
+
+ARTICLE_FILE = "templates/articles/small.md.j2"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, short_corpus):
+    """A project whose pages are written and whose datasets are frozen, its model beside it."""
+    root = copy_project(tmp_path_factory.mktemp("gguf") / "project", articles=False)
+    article = root / ARTICLE_FILE
+    article.parent.mkdir(parents=True)
+    model = tiny("llama", num_hidden_layers=2, max_position_embeddings=512)
+    folder = saved(model, tiny_tokenizers.byte_level(), root.parent / "tiny")
+    Written(folder, "Q4_1").to(root / "tiny.Q4_1.gguf")
+    header = "model: tiny.Q4_1.gguf\npassage: passage.md\ntitle: Small"
+    article.write_text(ARTICLE.format(cover="update_magnitude").replace("title: Small", header))
+    (root / "passage.md").write_text(SENTENCE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        make_pages(Request(project_in(root)), Terminal())
+        [found] = measured(root)
+        assert found.state == "unchanged"
+        frozen.freeze("small", [found.folder], project_in(root))
+    return root
+
+
+@pytest.fixture
+def root(made, tmp_path, monkeypatch):
+    copied = shutil.copytree(made, tmp_path / "project")
+    monkeypatch.chdir(copied)
+    return copied
+
+
+def measured(root):
+    return run.datasets(read_study(root / ARTICLE_FILE), project_in(root), lambda *_: None)
+
+
+def manifest(root):
+    (path,) = (root / "frozen" / "small").glob("*/manifest.json")
+    return json.loads(path.read_text("utf-8"))
+
+
+def test_page_and_manifest_say_of_which_file_the_numbers_are(made):
+    stated = manifest(made)
+    assert stated["model"]["name"] == "Tiny Model"
+    assert stated["model"]["stored_as"] == "Q4_1"
+    assert "--model path/to/tiny.Q4_1.gguf" in stated["command"]
+    assert "gguf" in stated["determined_by"]["libraries"]
+    page = (made / "site_src" / "articles" / "small" / "index.md").read_text("utf-8")
+    assert f"{stated['model']['weights_sha256']}</code>, numbers of the Q4_1 file" in page
+    assert "Tiny Model, family llama" in page
+    assert str(made) not in page
+
+
+@pytest.mark.parametrize("lose", ["missing", "damaged"])
+def test_frozen_datasets_stand_in_for_a_file_that_is_gone(root, lose):
+    path = root / "tiny.Q4_1.gguf"
+    if lose == "missing":
+        path.unlink()
+    else:
+        path.write_text("version https://git-lfs")
+    shutil.rmtree(root / "site_src" / "datasets")
+    assert [found.state for found in measured(root)] == ["frozen"]
+
+
+def test_those_of_another_file_do_not(root):
+    path = root / ARTICLE_FILE
+    path.write_text(path.read_text().replace("tiny.Q4_1.gguf", "other.gguf"))
+    shutil.rmtree(root / "site_src" / "datasets")
+    with pytest.raises(ReportError, match=r"no file 'other\.gguf'"):
+        measured(root)
