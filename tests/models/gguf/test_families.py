@@ -90,8 +90,8 @@ def model_of(folder):
 
 @pytest.mark.parametrize("name", ["bloom", "gpt2", "mixtral", "phi3/longrope"])
 def test_first_layers_are_measured_as_of_the_checkpoint(name, tmp_path):
-    written = Written(checkpoint(name, tmp_path / "tiny"), "Q5_0")
-    paths = written.to(tmp_path / "it.gguf"), written.twin(tmp_path / "twin")
+    whole = Written(checkpoint(name, tmp_path / "tiny"), "Q5_0")
+    paths = whole.to(tmp_path / "it.gguf"), whole.twin(tmp_path / "twin")
     part, other = (measure_passage(load_model(path, device="cpu", layers=1), IDS) for path in paths)
     for head in range(4):
         found, wanted = (one.probability(0, head) for one in (part, other))

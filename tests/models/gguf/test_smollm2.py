@@ -12,14 +12,15 @@ from report.models.find import names
 from report.models.load.load import load_model
 from report.models.measure.passage import measure_passage
 from report.models.text.tokens import tokenize
+from tests.close import require_close
 
-SUM = "SUM_HERE"
+SUM = "785e20b3e653276b0579b744214a1186d730ba80af04f397f642d6432e5e0154"
 """SHA-256 of all tensors, each after its name and by name, as transformers 5.23 reads the file:
 `AutoModelForCausalLM.from_pretrained(folder, gguf_file=…)`, which takes it 23 s and more packages.
 """
 
 PROMPT, IDS = "The capital of France is", [504, 3575, 282, 4649, 314]
-LIKELY = {}
+LIKELY = {7042: 17.371265, 260: 14.888597, 4528: 13.244977, 2250: 13.009468, 1315: 12.951518}
 """The most likely next tokens -> their logits, of the same model."""
 
 
@@ -52,7 +53,7 @@ def test_it_predicts_what_transformers_predicts(loaded):
         logits = loaded.model(torch.tensor([IDS])).logits[0, -1]
     found = logits.topk(len(LIKELY))
     assert found.indices.tolist() == list(LIKELY)
-    torch.testing.assert_close(found.values, torch.tensor(list(LIKELY.values())))
+    require_close(found.values, torch.tensor(list(LIKELY.values())), 2**16)
     assert loaded.tokenizer.decode(found.indices[0]) == " Paris"
 
 
