@@ -42,7 +42,8 @@ def measure(
 
     The model reads a passage; or a table, in three renderings; or prompts under `conditions`.
 
-    model: an embedded model, a folder, or "owner/model[@revision]" on the hub
+    model: an embedded model, a folder, a GGUF file, "ollama:NAME[:TAG]", or
+        "owner/model[@revision]" on the hub
     passage: the text itself, the name of a passage that ships, or the path of a .txt or .md file;
         or, as in front matter, a dict such as {"dataset": "seattle-weather", "row": 3}. Default:
         "the-lamp-on-the-hill"

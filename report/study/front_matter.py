@@ -83,8 +83,8 @@ class FrontMatter(BaseModel):
     summary: Shown
     tags: list[Annotated[str, AfterValidator(_shown)]] = []
     model: str = "falcon-8x8"
-    """Name of an embedded model, a folder with a checkpoint, or owner/model on the hub, with
-    `@revision` for another commit than the recorded one."""
+    """Name of an embedded model, a folder with a checkpoint, a GGUF file, `ollama:NAME[:TAG]`, or
+    owner/model on the hub, with `@revision` for another commit than the recorded one."""
     models: list[Named] = []
     """Several models for an article that compares them, in place of `model`. An entry may name
     alternatives, "owner/model or embedded-model": the first on this machine is measured."""

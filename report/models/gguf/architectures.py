@@ -174,6 +174,9 @@ AFTER = {
     "post_ffw_norm": "post_feedforward_layernorm",
 }
 
+LAYOUT = "Meta AI original pth"
+"""How the rows of Llama's queries and keys are ordered, where a file says it."""
+
 LLAMA = ENDS | _layers(LAYER, NORMS | ATTENTION | GATED)
 
 
@@ -191,6 +194,8 @@ def _llama(keys: Keys) -> Architecture:
     if "expert_count" in keys and keys.whole("expert_count", least=0) > 0:
         return _mixtral(keys)
     keys.whole("expert_used_count", 0, least=0)
+    if keys.text("tensor_data_layout", LAYOUT) != LAYOUT:
+        raise keys.refused("tensor_data_layout", f"{LAYOUT!r}")
     config = _class("llama", "LlamaForCausalLM") | _llama_settings(keys)
     return Architecture(keys.name, config, LLAMA, _turned_over(config))
 

@@ -7,6 +7,7 @@ bytes for what is in no token.
 
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,12 @@ from report.text import quoted
 UNKNOWN, CONTROL, OWN, BYTE = 2, 3, 4, 6
 """Types of tokens: for what is in no token, for what is no text, defined by the model's makers, and
 of a single byte. All others are usual ones."""
+
+KNOWN = re.compile(
+    r"tokenizer\.(?!ggml\.).*|tokenizer\.ggml\.(model|pre|tokens|token_type|token_type_count|scores"
+    r"|merges|add_space_prefix|remove_extra_whitespaces|add_\w+_token|\w+_token_ids?)"
+)
+"""Keys of which it is known whether they change tokens."""
 
 LONGEST_TOKEN = 500
 """Characters of a token that merges may make; SentencePiece allows some dozens."""
@@ -70,6 +77,14 @@ def description(file: GgufFile) -> dict[str, Any]:
             f"'{file.name}' has a tokenizer of the kind {quoted(kind)}, which is not read from "
             f"GGUF files here; known are {', '.join(KINDS)}. Use the model's checkpoint with its "
             "tokenizer.json instead."
+        )
+    unknown = sorted(
+        key for key in file.values if key.startswith("tokenizer.") and not KNOWN.fullmatch(key)
+    )
+    if unknown:
+        raise ReportError(
+            f"'{file.name}' says {quoted(unknown[0])} of its tokenizer, which is not understood, "
+            "so its tokens might come out wrong; use the model's checkpoint with its tokenizer.json"
         )
     tokens = _tokens(file)
     types = _numbers_of(file, "token_type", len(tokens))

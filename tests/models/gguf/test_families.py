@@ -1,5 +1,7 @@
 """Tiny models of many families, written as llama.cpp writes them, are the models they were."""
 
+import re
+
 import gguf
 import pytest
 import torch
@@ -12,6 +14,7 @@ from report.models.load.load import load_model
 from report.models.measure.passage import measure_passage
 from report.models.partial.reader import GgufCheckpoint
 from tests.close import require_close
+from tests.commands import ROOT
 from tests.models import tiny_tokenizers
 from tests.models.gguf import written
 from tests.models.gguf.written import Written, saved, tiny
@@ -105,3 +108,9 @@ def test_every_architecture_is_among_them():
     assert called == set(ARCHITECTURES)
     assert len(ARCHITECTURES) >= 12
     assert set(ARCHITECTURES) <= set(gguf.MODEL_ARCH_NAMES.values())
+
+
+def test_the_readme_lists_the_architectures():
+    text = (ROOT / "README.md").read_text("utf-8")
+    (listed,) = re.findall(r"The architectures are (.+?)\. ", text)
+    assert set(re.findall(r"`([\w-]+)`", listed)) == set(ARCHITECTURES)

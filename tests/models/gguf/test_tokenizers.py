@@ -213,6 +213,7 @@ PIECES |= {"ggml.token_type": np.array([2, 1, 1, 1]), "ggml.scores": np.array([0
     ("usual", "values", "said"),
     [
         (USUAL, {"ggml.model": "rwkv"}, "tokenizer of the kind 'rwkv'"),
+        (USUAL, {"ggml.precompiled_charsmap": np.zeros(8)}, "ggml.precompiled_charsmap' of its"),
         (USUAL, {"ggml.model": None}, "tokenizer of the kind None"),
         (USUAL, {"ggml.pre": "jais-2"}, "'jais-2', which is not known"),
         (USUAL, {"ggml.pre": None}, "not named, which is not known"),
