@@ -24,6 +24,8 @@ def command(study: Study, source: Source, words: Sequence[str], settings: dict) 
         options["layers"] = f"0-{settings['layers'] - 1}"
     elif preset_of(source):
         options["layers"] = "all"
+    if wanted.label:
+        options["label"] = wanted.label
     for name in ("dtype", "device", "trust_remote_code", "alibi_factor"):
         if settings[name] != FrontMatter.model_fields[name].default:
             options[name] = settings[name]

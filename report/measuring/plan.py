@@ -5,7 +5,7 @@ Runs no model, downloads nothing, and needs none of the libraries that measure.
 
 import importlib.util
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,18 @@ def measuring_settings(wanted: FrontMatter, source: names.Source) -> dict:
     }
 
 
+def labelled(source: names.Source, label: str | None) -> names.Source:
+    """A model with what an article calls it.
+
+    raises: ReportError for a model whose name others know
+    """
+    if label is not None and source.origin not in ("folder", "file"):
+        raise ReportError(
+            f"`label` is for a model in a folder or a file; {source.name} is called by its name"
+        )
+    return replace(source, label=label)
+
+
 def preset_of(source: names.Source) -> known.Preset | None:
     """The preset of a model, or None."""
     return known.presets().get(source.name) if source.origin == "hub" else None
@@ -153,15 +165,17 @@ class _Planner:
         commits = self.project.root / names.COMMITS
         with self.study.blaming(*MODELS):
             source = names.find_first(name, commits, wanted.layers, self.ask)
+        with self.study.blaming("label"):
+            source = labelled(source, wanted.label)
         settings = measuring_settings(wanted, source)
         if source.origin == "hub" and source.revision is None:
-            return Plan("measure", source.name, None, source, {}, settings, [NEVER])
+            return Plan("measure", source.shown, None, source, {}, settings, [NEVER])
         with self.study.blaming("corpus"):
             given = kinds.kind(self.kind).parts(self.inputs)
         parts = determined_by(source, self.kind, given, settings)
         datasets = self.project.site_src / "datasets"
         folder = files.inside(datasets, f"{self.study.name}/{key_of(parts)}")
-        about = source.name, folder, source, parts, settings
+        about = source.shown, folder, source, parts, settings
         if self.force:
             return Plan("measure", *about, ["asked for by --force"])
         if not (folder / "manifest.json").is_file():
@@ -198,18 +212,19 @@ class _Planner:
 
     def _as_far_as_known(self, name, before):
         """The present `key.determined_by`, completed from `before`; None for another model."""
-        source = _source(name, before, self.project.root / names.COMMITS)
+        label = self.study.front_matter.label
+        source = _source(name, label, before, self.project.root / names.COMMITS)
         if source is None:
             return None
         settings = measuring_settings(self.study.front_matter, source)
         given = kinds.kind(self.kind).parts(self.inputs, before)
         model = known_model(source, settings["layers"], before["model"])
         kept = {part: before[part] for part in ("code", "libraries")}
-        about = {"model": model, "model_name": source.name, "settings": settings}
+        about = {"model": model, "model_name": source.shown, "settings": settings}
         return about | given | kept
 
 
-def _source(name, before, commits):
+def _source(name, label, before, commits):
     """The model that a name stands for, if datasets are of it; else None.
 
     before: "determined_by" of the datasets
@@ -223,12 +238,12 @@ def _source(name, before, commits):
     in_file = "file" in before["model"]
     with suppress(*([ReportError] if in_file else [])):  # a damaged file counts as missing
         if here:
-            source = names.find(name)
-            return source if source.name == called else None
+            source = replace(names.find(name), label=label)
+            return source if source.shown == called else None
     if in_file:
-        same = names.file_called(name) == before["model"]["file"]
+        same = names.file_called(name) == before["model"]["file"] and label in (None, called)
         return names.Source(called, "file", file=before["model"]["file"]) if same else None
-    return names.Source(called, "folder") if names.called(name) == called else None
+    return names.Source(called, "folder") if (label or names.called(name)) == called else None
 
 
 def _manifests(folder, careful=False):

@@ -85,6 +85,9 @@ class FrontMatter(BaseModel):
     model: str = "falcon-8x8"
     """Name of an embedded model, a folder with a checkpoint, a GGUF file, `ollama:NAME[:TAG]`, or
     owner/model on the hub, with `@revision` for another commit than the recorded one."""
+    label: Shown | None = None
+    """What pages call `model`, if it is in a folder or a file; default: the file's own name for it,
+    else that of the folder or file."""
     models: list[Named] = []
     """Several models for an article that compares them, in place of `model`. An entry may name
     alternatives, "owner/model or embedded-model": the first on this machine is measured."""
@@ -142,6 +145,10 @@ class FrontMatter(BaseModel):
         stated = self.model_fields_set
         if self.models and "model" in stated and not self.revisions:
             raise ValueError("says `model` and `models`; say one of them")
+        if self.label and (self.models or self.revisions):
+            raise ValueError(
+                "says `label`, which is what one `model` is called, and several models"
+            )
         if self.revisions and "model" not in stated:
             raise ValueError("`revisions` are those of one `model`; say which")
         if len(self.all_names) > len(set(self.all_names)):

@@ -15,7 +15,12 @@ class Options:
 
     model: Annotated[
         str | None,
-        typer.Option(help="Embedded model, checkpoint folder, or owner/model[@revision]."),
+        typer.Option(
+            help="Embedded model, folder, GGUF file, ollama:NAME, or owner/model[@revision]."
+        ),
+    ] = None
+    label: Annotated[
+        str | None, typer.Option(help="What pages call a model in a folder or a file.")
     ] = None
     models: Annotated[
         list[str] | None,
@@ -68,7 +73,7 @@ def with_options(command: Callable) -> Callable:
     """A command whose first parameter is `Options`, with an option of typer for each of its fields.
 
     typer reads options from a function's signature and cannot take a dataclass, so the signature is
-    composed here. The plain alternative would repeat these ten parameters in every command.
+    composed here. The plain alternative would repeat these parameters in every command.
     """
     _, *others = inspect.signature(command).parameters.values()
     ours = inspect.signature(Options).parameters

@@ -67,10 +67,10 @@ PUBLISHED = ("passage", "prompts", "table")
 
 NOT_FOR = {
     "passage": ("models",),
-    "several": ("model",),
-    "conditions": ("model", "passage", "chat"),
+    "several": ("model", "label"),
+    "conditions": ("model", "label", "passage", "chat"),
     "table": ("models", "passage", "chat"),
-    "sweep": ("model", "passage", "chat"),
+    "sweep": ("model", "label", "passage", "chat"),
 }
 """Kind of article -> options of the command line that do not concern it; "several": a passage
 read by several models."""
@@ -197,7 +197,9 @@ def _require_inside(value, root, allowed):
 
 def instead_of(replaced: dict) -> tuple[str, ...]:
     """Keys of front matter that do not count because of an option of the command line."""
-    return ("model", "revisions") if replaced.get("models") else ()
+    if replaced.get("models"):
+        return ("model", "revisions", "label")
+    return ("label",) if replaced.get("model") else ()
 
 
 def _from_project(values, root):

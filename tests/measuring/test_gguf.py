@@ -7,7 +7,7 @@ import pytest
 
 from report.console import Terminal
 from report.errors import ReportError
-from report.measuring import frozen, run
+from report.measuring import frozen, plan, run
 from report.pipeline import Request, make_pages
 from report.project import project as project_in
 from report.study.study import read_study
@@ -87,3 +87,41 @@ def test_those_of_another_file_do_not(root):
     shutil.rmtree(root / "site_src" / "datasets")
     with pytest.raises(ReportError, match=r"no file 'other\.gguf'"):
         measured(root)
+
+
+def planned(root, **options):
+    study = read_study(root / ARTICLE_FILE, **options)
+    [found] = plan.plans(study, project_in(root), run.read(study))
+    return found
+
+
+def edit(root, old, new):
+    path = root / ARTICLE_FILE
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_a_label_is_what_pages_call_a_model(root):
+    edit(root, "model: tiny", "label: A Lamp\nmodel: tiny")
+    found = planned(root)
+    assert (found.state, found.model) == ("measure", "A Lamp")
+    assert found.parts["model_name"] == "A Lamp"
+    assert found.source.name == "Tiny Model"
+    assert found.reasons == ["model: Tiny Model → A Lamp"]
+    study = read_study(root / ARTICLE_FILE)
+    again = run.command(study, found.source, [], found.settings)
+    assert again.endswith("--model path/to/tiny.Q4_1.gguf --label 'A Lamp'")
+    assert planned(root, model="tiny.Q4_1.gguf").model == "Tiny Model"
+    assert planned(root, model="tiny.Q4_1.gguf", label="B").model == "B"
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("model: falcon-8x8", "`label` is for a model in a folder or a file"),
+        ("models: [falcon-8x8, llama-5x32]", "several models"),
+    ],
+)
+def test_a_label_is_for_one_model_whose_name_says_little(root, model, said):
+    edit(root, "model: tiny.Q4_1.gguf", f"label: A Lamp\n{model}")
+    with pytest.raises(ReportError, match=said):
+        planned(root)

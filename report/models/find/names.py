@@ -27,8 +27,8 @@ class Source:
     """A model that has been found."""
 
     name: str
-    """What pages call it: its embedded name, its folder's name, its id on the hub, or what a GGUF
-    file says it is called."""
+    """Its embedded name, its folder's name, its id on the hub, or what a GGUF file says it is
+    called."""
     origin: str
     """"embedded", "folder", "file" (GGUF) or "hub"."""
     folder: Path | None = None
@@ -37,6 +37,13 @@ class Source:
     """Commit on the hub, 40 hex digits; None elsewhere."""
     file: str | None = None
     """Of a GGUF file, what finds it in its place again: its name, or "ollama:NAME:TAG"."""
+    label: str | None = None
+    """What an article calls it in place of `name`, if it says so."""
+
+    @property
+    def shown(self) -> str:
+        """What pages call it."""
+        return self.label or self.name
 
     @property
     def command_name(self) -> str:

@@ -46,7 +46,7 @@ def identity(
     config = text_config(model)
     stored = {"stored_as": open_gguf(folder).main_format} if is_gguf(folder) else {}
     return stored | {
-        "name": source.name,
+        "name": source.shown,
         "source": source.origin,
         "revision": source.revision,
         "family": model.config.model_type,
