@@ -62,7 +62,7 @@ def changed_values(draw, whole, path):
     whole.to(path, **changes)
 
 
-@examples(18)
+@examples(12)
 @given(st.data())
 def test_damaged_files_are_refused_or_measured(whole, tmp_path_factory, data):
     path = tmp_path_factory.mktemp("damaged") / "it.gguf"
