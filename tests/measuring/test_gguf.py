@@ -8,7 +8,7 @@ import pytest
 
 from report.console import Terminal
 from report.errors import ReportError
-from report.measuring import frozen, plan, run
+from report.measuring import command, frozen, plan, run
 from report.pipeline import Request, make_pages
 from report.project import project as project_in
 from report.study.study import read_study
@@ -109,7 +109,7 @@ def test_a_label_is_what_pages_call_a_model(root):
     assert found.source.name == "Tiny Model"
     assert found.reasons == ["model: Tiny Model → A Lamp"]
     study = read_study(root / ARTICLE_FILE)
-    again = run.command(study, found.source, [], found.settings)
+    again = command.command(study, found.source, [], found.settings)
     assert again.endswith("--model path/to/tiny.Q4_1.gguf --label 'A Lamp'")
     assert planned(root, model="tiny.Q4_1.gguf").model == "Tiny Model"
     assert planned(root, model="tiny.Q4_1.gguf", label="B").model == "B"

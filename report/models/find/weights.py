@@ -1,9 +1,8 @@
 """The weight files of a checkpoint folder: which there are, what is in them, and their checksum.
 
 Read without torch, since a site is rebuilt without it. A model in a GGUF file counts as a folder
-here, its tensors under the names that transformers has for them. A safetensors file is eight bytes
-(the length of its header), the header (JSON: each tensor's dtype, shape and byte range), and the
-tensors. https://huggingface.co/docs/safetensors
+here, its tensors under transformers' names. A safetensors file is eight bytes (the length of its
+header), the header (JSON: each tensor's dtype, shape and byte range), and the tensors. https://huggingface.co/docs/safetensors
 """
 
 import hashlib
@@ -243,14 +242,10 @@ def shapes(folder: str | Path, whole: bool = True) -> dict[str, list[int]]:
     """
     if is_gguf(folder):
         return {name: list(view.shape) for name, view in views(open_gguf(folder)).items()}
-    paths = weight_files(folder) if whole else _present(Path(folder))
-    headers = [read_header(path) for path in paths]
+    paths = {Path(folder) / file for file in weight_map(folder).values()}
+    paths = weight_files(folder) if whole else sorted(path for path in paths if path.is_file())
+    headers = map(read_header, paths)
     return {name: tensor["shape"] for header in headers for name, tensor in header.items()}
-
-
-def _present(folder):
-    paths = (folder / file for file in set(weight_map(folder).values()))
-    return sorted(path for path in paths if path.is_file())
 
 
 def parameters(

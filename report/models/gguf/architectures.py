@@ -3,7 +3,8 @@
 It makes transformers' settings out of the file's keys, and says what transformers calls the file's
 tensors and which of them llama.cpp changed. What llama.cpp knows by the name of an architecture,
 such as its activation, stands here too. The conventions are those of llama.cpp's
-`convert_hf_to_gguf.py` and of its model code.
+`convert_hf_to_gguf.py` and of its model code. All families stand in one file because most of them
+are made of the tables of others.
 """
 
 import functools

@@ -2,7 +2,7 @@
 
 Two kinds are read. "gpt2" states tokens, merges, and a name for the way texts are cut before that
 (see `splits`). "llama" is SentencePiece's: tokens with scores, from which the merges follow, and
-bytes for what is in no token.
+bytes for what is in no token. Both stand in one file because they describe the same parts.
 """
 
 import json
