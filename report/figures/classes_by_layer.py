@@ -109,10 +109,9 @@ def _named_even():
     rule = altair.Chart(altair.InlineData([{}])).mark_rule(
         strokeDash=[5, 4], strokeWidth=1.6, color=altair.ExprRef("ink"), aria=False
     )
-    begins, ends = (theme.place(f"width - {left}") for left in (118, 94))
     style = {"align": "right", "baseline": "bottom", "aria": False}
     return [
-        rule.encode(x=begins, x2=ends, y=theme.place(-29)),
+        rule.encode(**theme.place(x="width - 118", x2="width - 94", y=-29)),
         theme.written("'even attention'", "width", -24, **style),
     ]
 

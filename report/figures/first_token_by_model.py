@@ -73,7 +73,7 @@ def chart(data: PassageModels, panel: int = 0, **state: str) -> altair.LayerChar
     return theme.frame(
         altair.layer(
             heads.mark_line(strokeWidth=1.3, opacity=0.6, aria=False).encode(
-                **axes, detail="rank_first_token:N"
+                **axes, detail=altair.Detail("rank_first_token:N")
             ),
             points.encode(**axes, tooltip=tooltip),
         ),

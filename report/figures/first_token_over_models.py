@@ -79,7 +79,7 @@ def chart(data: PassageModels, **state: str) -> altair.LayerChart:
     )
     # Models of several sizes are no course of one training: their means have names, and no line.
     named = means.mark_text(dy=-13, fontWeight=600, aria=False)
-    joined = line if _steps(data) else named.encode(text="model:N")
+    joined = line if _steps(data) else named.encode(text=altair.Text("model:N"))
     at = {"x": x, "y": y}
     return altair.layer(
         points.encode(**at, tooltip=tooltip),

@@ -66,12 +66,12 @@ def chart(data: SweepData, panel: int = 0, **state: int | str) -> altair.LayerCh
     x = over_models.step_axis(steps)
     y = altair.Y("value:Q", title=over_models.AXES[habit]).scale(domainMin=0, zero=True, nice=True)
     y = y.axis(format=".0%", tickCount=5)
-    table = altair.Chart(altair.NamedData("rows"))
+    table, named = altair.Chart(altair.NamedData("rows")), altair.Text("named:N")
     return theme.frame(
         altair.layer(
             *over_models.turn(data),
             *(mark.encode(x=x, y=y) for mark in _lines(table, habit)),
-            *(mark.encode(x=x, y=y, text="named:N") for mark in _names(table, steps[-1])),
+            *(mark.encode(x=x, y=y, text=named) for mark in _names(table, steps[-1])),
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),
         description=f"{TITLES[habit]}, by training step: a line a head",
@@ -115,8 +115,9 @@ def _lines(table, habit):
         altair.Tooltip("value:Q", title=_unit(habit), format=".1%"),
     ]
     around = table.mark_circle(size=90, color="transparent", aria=False)  # easy to hit
+    each = altair.Detail("named:N")
     return [
-        *(line if line is lines[1] else line.encode(detail="named:N") for line in lines),
+        *(line if line is lines[1] else line.encode(detail=each) for line in lines),
         marked.mark_circle(size=40, opacity=1, color=ink, aria=False),
         around.encode(tooltip=tooltip),
     ]

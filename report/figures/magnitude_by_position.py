@@ -94,11 +94,12 @@ def _region():
     line = altair.Chart(altair.NamedData("region")).mark_line(
         interpolate="linear-closed", strokeWidth=2, color=colour, aria=False
     )
-    return line.encode(x="magnitude:Q", y="token:Q", order="order:Q")
+    x, y = altair.X("magnitude:Q"), altair.Y("token:Q")
+    return line.encode(x=x, y=y, order=altair.Order("order:Q"))
 
 
 def _guides():
-    return marking.guides("marked_token", line=lambda at: {"y": theme.at(altair.ExprRef(at))})
+    return marking.guides("marked_token", line=lambda at: theme.at(y=at))
 
 
 def rows(data: PassageData, **state: int) -> dict[str, Rows]:

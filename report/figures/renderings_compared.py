@@ -117,7 +117,7 @@ def chart(data: TableData, panel: int = 0, **state: str) -> altair.LayerChart:
         altair.layer(
             theme.y_title(choices.chosen("shown", MEASURES)),
             _no_preference(),
-            bar.encode(x=x, y=altair.Y("shown_low:Q"), y2="shown_high:Q", color=colour),
+            bar.encode(x=x, y=altair.Y("shown_low:Q"), y2=altair.Y2("shown_high:Q"), color=colour),
             line.encode(x=x, y=y, color=colour, strokeDash=dash),
             point.encode(x=x, y=y, color=colour, shape=shape),
             around.encode(x=x, y=y, tooltip=tooltip),
@@ -196,7 +196,7 @@ def _looks(renderings):
 def _no_preference():
     return altair.Chart(altair.InlineData([{}])).mark_rule(
         strokeWidth=1, opacity=theme.only("shown === 'times'"), aria=False
-    ).encode(y=theme.at(altair.ExprRef("shown === 'times' ? 1 : 0")))  # fmt: skip
+    ).encode(**theme.at(y="shown === 'times' ? 1 : 0"))  # fmt: skip
 
 
 def rows(data: TableData, panel: int = 0, **state: str) -> dict[str, Rows]:

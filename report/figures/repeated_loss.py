@@ -84,7 +84,7 @@ def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
     around = table.mark_circle(size=260, color="transparent", aria=False)
     named = table.transform_filter("datum.named === 1")
     texts = [
-        mark.encode(x=x, y=altair.Y("name_at:Q"), text="line:N")
+        mark.encode(x=x, y=altair.Y("name_at:Q"), text=altair.Text("line:N"))
         for up, shift in ((1, -11), (0, 15))
         for mark in theme.halo(
             named.transform_filter(f"datum.above === {up}").mark_text, dy=shift, fontWeight=600

@@ -85,17 +85,15 @@ def _strips(data):
         near = inner + (STRIP - 3 if narrow else 0)
         strips += [
             mark.encode(
-                x=altair.value(-outer),
-                x2=altair.value(-near),
-                y="first:Q",
-                y2="end:Q",
+                **theme.place(x=-outer, x2=-near),
+                y=altair.Y("first:Q"),
+                y2=altair.Y2("end:Q"),
                 color=colour,
             ),
             mark.encode(
-                y=altair.value(altair.ExprRef(f"height + {outer}")),
-                y2=altair.value(altair.ExprRef(f"height + {near}")),
-                x="first:Q",
-                x2="end:Q",
+                **theme.place(y=f"height + {outer}", y2=f"height + {near}"),
+                x=altair.X("first:Q"),
+                x2=altair.X2("end:Q"),
                 color=colour,
             ),
         ]

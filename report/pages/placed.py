@@ -151,7 +151,7 @@ def _panels(key, figure, data, controls):
     state = {control.param: control.value for control in controls}
     boxes = figure.boxes(data)
     if not figure.panels:
-        spec = defaults.as_spec(figure, figure.chart(data, **state))
+        spec = defaults.spec_of(figure, data, **state)
         return [Panel(key, "", state, spec, figure.alt(data, **state), boxes[0], [])]
     titles = figure.panels(data)
     return [
@@ -159,7 +159,7 @@ def _panels(key, figure, data, controls):
             f"{key}-{number + 1}",
             choices.filled(title, controls),
             state | {"panel": number},
-            defaults.as_spec(figure, figure.chart(data, **state, panel=number)),
+            defaults.spec_of(figure, data, **state, panel=number),
             figure.alt(data, **state, panel=number),
             box,
             legend,
@@ -183,7 +183,7 @@ def _of_each_model(key, figure, data, panel):
         state = fits(controls_of(figure.one_model, data, name), wanted)
         spec = panel.spec
         if name != shown:
-            spec = defaults.as_spec(figure, figure.chart(data, **state))
+            spec = defaults.spec_of(figure, data, **state)
         spec["usermeta"]["report"]["models"] = files
         alt = panel.alt if name == shown else figure.alt(data, **state)
         panels[name] = replace(panel, name=f"{key}-{name}", state=state, spec=spec, alt=alt)

@@ -2,7 +2,7 @@
 
 import copy
 
-from report.figures.build import still
+from report.figures.build import defaults, still
 
 _MADE = {}
 """(what, figure, id of the data, state) -> what was made. The data live as long as the session."""
@@ -17,7 +17,7 @@ def _once(what, figure, data, state, make):
 
 def specification(figure, data, **state):
     """The specification of a figure at a state, without data; the caller's own."""
-    made = _once("spec", figure, data, state, lambda: figure.chart(data, **state).to_dict())
+    made = _once("spec", figure, data, state, lambda: defaults.spec_of(figure, data, **state))
     return copy.deepcopy(made)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from report.errors import ReportError
 from report.figures import alignment_vs_magnitude
-from report.figures.build import still
+from report.figures.build import defaults, still
 from report.figures.build.find import figure_named, figure_names
 from report.figures.parts import choices
 from tests.figures import hand_made
@@ -89,7 +89,7 @@ def inside(node, key):
 def test_builds_twice_to_the_same_json(figure, drawn_of):
     for panel in panels_of(figure, drawn_of):
         once = specification(figure, drawn_of, **panel)
-        assert json.dumps(once) == json.dumps(figure.chart(drawn_of, **panel).to_dict())
+        assert json.dumps(once) == json.dumps(defaults.spec_of(figure, drawn_of, **panel))
         once, again = (json.dumps(figure.rows(drawn_of, **panel)) for _ in range(2))
         assert once == again
 

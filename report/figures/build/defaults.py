@@ -8,16 +8,19 @@ import inspect
 import itertools
 import math
 import typing
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import altair
 import numpy as np
+from altair.utils import schemapi
 
 from report.errors import ReportError
 from report.figures.build.fields import check_values
 from report.figures.build.mistakes import told
+from report.figures.build.valid import is_valid
 from report.figures.parts import choices, grid, theme
 from report.figures.parts.figure import Data, Figure, Rows, Spec
 
@@ -109,16 +112,23 @@ def check_drawable(figure: Figure, data: Data) -> None:
         raise ReportError(f"{figure.name} cannot be drawn: {reason}")
 
 
-def as_spec(figure: Figure, chart: altair.TopLevelMixin | Spec) -> Spec:
-    """What a figure's `chart` gives as a Vega-Lite specification.
+def spec_of(figure: Figure, data: Data, **state: int | str) -> Spec:
+    """The Vega-Lite specification of a figure at a state, without data.
+
+    Altair checks every part of a chart when it is made, and the whole at the end, which takes most
+    of the time. So a chart is made without that; one that is not valid is made again, and told.
 
     raises: ReportError if it is not valid
     """
-    if isinstance(chart, dict):
-        return chart
+    with suppress(Exception), schemapi.debug_mode(False):
+        chart = figure.chart(data, **state)
+        spec = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
+        if isinstance(chart, dict) or is_valid(spec):
+            return spec
+    chart = figure.chart(data, **state)
     try:
-        return chart.to_dict()
-    except (altair.utils.schemapi.SchemaValidationError, TypeError, ValueError) as error:
+        return chart if isinstance(chart, dict) else chart.to_dict()
+    except (schemapi.SchemaValidationError, TypeError, ValueError) as error:
         said = " ".join(str(error).split())
         raise ReportError(f"figure {figure.name!r}: its chart is not valid: {said}") from error
 

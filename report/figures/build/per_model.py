@@ -135,7 +135,7 @@ def _caption(figure, data):
 def _chart(figure, data, model, state):
     """The specification of one model, as dict; its addresses begin with the model's."""
     shown = data.by_name[model]
-    spec = defaults.as_spec(figure, figure.chart(shown, **state))
+    spec = defaults.spec_of(figure, shown, **state)
     report = spec["usermeta"]["report"]
     source = report["data"]
     source["url"] = shown.address + source["url"]

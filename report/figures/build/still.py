@@ -45,7 +45,7 @@ def specification(
     empty: the specification at that state without data, where it was built already
     raises: ReportError if the chart reads a field that its rows do not have
     """
-    spec = copy.deepcopy(empty or defaults.as_spec(figure, figure.chart(data, **state)))
+    spec = copy.deepcopy(empty or defaults.spec_of(figure, data, **state))
     rows = figure.rows(data, **state, **({"dark": dark} if figure.paints_pixels else {}))
     fields.check(figure.name, spec, rows)
     spec["datasets"] = spec.get("datasets", {}) | rows

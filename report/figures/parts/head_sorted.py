@@ -145,7 +145,7 @@ def sorted_lines(
     )
     around = named.mark_circle(size=420, color="transparent", aria=False)  # easy to hit
     return [
-        lines.encode(x=x, y=y, color=colour, detail=f"{rank}:N"),
+        lines.encode(x=x, y=y, color=colour, detail=altair.Detail(f"{rank}:N")),
         around.encode(x=x, y=y, tooltip=tooltip),
         points.encode(x=x, y=y, color=colour, tooltip=tooltip),
         *_names(data, table, x, y, rank, most_layers or data.layers),
@@ -187,7 +187,7 @@ def _names(data, table, x, y, rank, most_layers):
         "align": altair.ExprRef("datum.first ? 'left' : 'center'"),
     }
     return [
-        mark.encode(x=x, y=y, text=text)
+        mark.encode(x=x, y=y, text=altair.Text(text))
         for text, wide, most, shown in (
             ("name:N", 46, 22, wide_enough),
             ("short:N", 16, 8, f"!({wide_enough})"),
@@ -239,7 +239,7 @@ def marked_head(heads: altair.Chart, x: altair.X, y: altair.Y) -> tuple[altair.C
             aria=False,
         )
     )
-    return ring.encode(x=x, y=y), name.encode(x=x, y=y, text="named:N")
+    return ring.encode(x=x, y=y), name.encode(x=x, y=y, text=altair.Text("named:N"))
 
 
 def rows(data: PassageData, **state: str) -> dict[str, list[dict]]:

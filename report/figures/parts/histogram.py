@@ -107,7 +107,7 @@ def _rows(data):
         altair.InlineData([{"head": head, "end": head + 1} for head in range(data.heads)])
     )
     strip = table.mark_rect(color="transparent", aria=False).encode(
-        x=altair.value(-44), x2=altair.value(altair.ExprRef("width")), y=_y(data, "head"), y2="end"
+        **theme.place(x=-44, x2="width"), y=_y(data, "head"), y2=altair.Y2("end")
     )
     line = table.mark_rule(strokeWidth=0.6, opacity=0.35, aria=False).encode(y=_y(data, "end"))
     return strip + line
@@ -142,9 +142,9 @@ def _bars(points, data, measure, axis, binning):
         x=altair.X("low:Q", bin="binned", title=axis)
         .axis(grid=True, tickCount=altair.ExprRef(TICKS))
         .scale(zero=True),
-        x2="high:Q",
+        x2=altair.X2("high:Q"),
         y=_y(data, "top"),
-        y2="base:Q",
+        y2=altair.Y2("base:Q"),
         color=altair.condition({"param": "singled"}, altair.value(shown), altair.value(behind)),
         tooltip=[
             altair.Tooltip("head:O", title="head"),
@@ -171,7 +171,7 @@ def _scale(points, measure, binning):
     after = f"({right} && (datum.high > 0 || !({left})))"
     return altair.layer(
         *(
-            text.encode(x=f"{edge}:Q", y=altair.Y("top:Q"), text="said:N")
+            text.encode(x=altair.X(f"{edge}:Q"), y=altair.Y("top:Q"), text=altair.Text("said:N"))
             for edge, here, align, aside in (
                 ("high", after, "left", 5),
                 ("low", f"!{after}", "right", -5),
@@ -210,7 +210,7 @@ def _rug(points, measure):
         )
     )
     return strokes.encode(
-        x=altair.X(f"{measure}:Q"), y=altair.Y("top:Q"), y2="base:Q", tooltip=tooltip
+        x=altair.X(f"{measure}:Q"), y=altair.Y("top:Q"), y2=altair.Y2("base:Q"), tooltip=tooltip
     )
 
 

@@ -150,7 +150,7 @@ def _picture():
         aspect=False,
         smooth=False,
         aria=False,
-    ).encode(url="image:N", x=altair.value(0), y=altair.value(0))  # fmt: skip
+    ).encode(url=altair.Url("image:N"), **theme.place(x=0, y=0))  # fmt: skip
 
 
 def _shade_legend(causal):
@@ -198,7 +198,8 @@ def _edge():
     line = altair.Chart(altair.NamedData("edge")).mark_line(
         strokeWidth=1, opacity=0.45, color=altair.ExprRef("ink"), aria=False
     )
-    return line.encode(x="column:Q", y="row:Q", order="order:Q")
+    x, y = altair.X("column:Q"), altair.Y("row:Q")
+    return line.encode(x=x, y=y, order=altair.Order("order:Q"))
 
 
 def _markers(size, causal, kinds, offset):
@@ -231,16 +232,11 @@ def _guides(size, causal):
     They cover the cells that are seen: in an encoder they reach from edge to edge.
     """
 
-    def at(expression):
-        return theme.at(altair.ExprRef(expression))
-
     def row(token):
-        end = at(f"{token} + 1") if causal else theme.at(size)
-        return {"x": theme.at(0), "x2": end, "y": at(f"{token} + 0.5")}
+        return theme.at(x=0, x2=f"{token} + 1" if causal else size, y=f"{token} + 0.5")
 
     def column(token):
-        start = at(token) if causal else theme.at(0)
-        return {"x": at(f"{token} + 0.5"), "y": start, "y2": theme.at(size)}
+        return theme.at(x=f"{token} + 0.5", y=token if causal else 0, y2=size)
 
     return altair.layer(*marking.guides("marked_token", row=row, column=column))
 
@@ -263,10 +259,10 @@ def _outline(colour, width):
         )
         .transform_calculate(right="datum.target_token + 1", below="datum.current_token + 1")
         .encode(
-            x="target_token:Q",
-            x2="right:Q",
-            y="current_token:Q",
-            y2="below:Q",
+            x=altair.X("target_token:Q"),
+            x2=altair.X2("right:Q"),
+            y=altair.Y("current_token:Q"),
+            y2=altair.Y2("below:Q"),
         )
     )
 

@@ -88,8 +88,8 @@ def turn(data: SweepData, said: str = "") -> list[altair.Chart]:
         return [rule.encode(x=x)]
     style = {"align": "left", "baseline": "bottom", "dx": 6, "dy": -5, "fontSize": theme.TICK}
     text = at.mark_text(color=soft, aria=False, **style)
-    foot = altair.value(altair.ExprRef("height"))
-    return [rule.encode(x=x), text.encode(x=x, y=foot, text="said:N")]
+    foot = theme.place(y="height")
+    return [rule.encode(x=x), text.encode(x=x, **foot, text=altair.Text("said:N"))]
 
 
 def changes_at(data: SweepData) -> int | None:

@@ -51,7 +51,7 @@ def chart(
     )
     if place.model.prompts > 1:
         band = table.mark_area(opacity=0.24, aria=False)
-        back.append(band.encode(x=x, y=_y("low"), y2="high:Q", color=colour))
+        back.append(band.encode(x=x, y=_y("low"), y2=altair.Y2("high:Q"), color=colour))
     line = table.mark_line(strokeWidth=1.8, strokeJoin="round", aria=False)
     layer, head = ("{layer}", "{head}") if follows else (place.layer, place.head)
     address = place.model.address
@@ -114,7 +114,7 @@ def _span(model, lines, span):
     first, end = places.start - 0.5, places.stop - 0.5
     layer = altair.Chart(altair.InlineData([{}]))
     shade = layer.mark_rect(color=theme.themed(*SPAN), aria=False).encode(
-        x=theme.at(first), x2=theme.at(end)
+        **theme.at(x=first, x2=end)
     )
     name = layer.mark_text(
         text=altair.ExprRef(_broken(span.name, first, end)),
@@ -125,9 +125,9 @@ def _span(model, lines, span):
         fontSize=theme.TICK,
         fontWeight=600,
         aria=False,
-    ).encode(x=theme.at((first + end) / 2), y=altair.value(0))
+    ).encode(**theme.at(x=(first + end) / 2), **theme.place(y=0))
     ends = [
-        layer.mark_rule(strokeDash=[4, 3], strokeWidth=1.2, aria=False).encode(x=theme.at(edge))
+        layer.mark_rule(strokeDash=[4, 3], strokeWidth=1.2, aria=False).encode(**theme.at(x=edge))
         for edge in (first, end)
     ]
     return [shade, *(ends if span.rules else []), name]
@@ -152,7 +152,7 @@ def _headroom(table):
 
 
 def _marked(table, lines, x, colour, param):
-    rules = marking.guides(param, line=lambda at: {"x": theme.at(altair.ExprRef(at))})
+    rules = marking.guides(param, line=lambda at: theme.at(x=at))
     here = f"datum.position === {param} && isValid(datum.mean)"
     points = table.transform_filter(marking.either(here)).mark_point(
         filled=True,

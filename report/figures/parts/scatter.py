@@ -51,4 +51,4 @@ def layers(axes: dict[str, str]) -> list[altair.Chart]:
             (altair.Y, up, 6),
         )
     )
-    return [line.encode(x=x, x2="end:Q", y=y, y2="end:Q")]
+    return [line.encode(x=x, x2=altair.X2("end:Q"), y=y, y2=altair.Y2("end:Q"))]

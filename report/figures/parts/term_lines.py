@@ -108,9 +108,9 @@ def _ends(table, field, lines):
         aria=False,
     )
     return text.encode(
-        x=altair.value(altair.ExprRef("width - ends + 8")),
+        **theme.place(x="width - ends + 8"),
         y=altair.Y("end:Q"),
-        text="line:N",
+        text=altair.Text("line:N"),
         color=_colour(lines),
     )
 
@@ -145,7 +145,7 @@ def _standing_out(data, table, x, term):
             .transform_calculate(text="names[datum.token]")
         )
         texts += [
-            mark.encode(x=x, y=_y(term), text="text:N")
+            mark.encode(x=x, y=_y(term), text=altair.Text("text:N"))
             for mark in theme.halo(
                 ranked.mark_text,
                 baseline=baseline,
@@ -163,11 +163,11 @@ def _standing_out(data, table, x, term):
 def _zero():
     return altair.Chart(altair.InlineData([{}])).mark_rule(
         strokeWidth=1, opacity=0.5, aria=False
-    ).encode(y=theme.at(0))  # fmt: skip
+    ).encode(**theme.at(y=0))  # fmt: skip
 
 
 def _marked_token():
-    return marking.guides("marked_token", line=lambda at: {"x": theme.at(altair.ExprRef(at))})
+    return marking.guides("marked_token", line=lambda at: theme.at(x=at))
 
 
 def _drawn(table, x, field, term, colour):

@@ -133,7 +133,7 @@ def _outline():
     mark = altair.Chart(altair.InlineData(rows)).mark_line(
         color=altair.ExprRef("ink"), opacity=0.55, strokeWidth=1, aria=False
     )
-    return mark.encode(**position("x", "y"), order="order:Q")
+    return mark.encode(**position("x", "y"), order=altair.Order("order:Q"))
 
 
 def _rules(rows):
@@ -147,7 +147,10 @@ def _rules(rows):
     )
     # the colour of the points is another scale, hence a stroke and not a color channel
     return mark.encode(
-        **position("x", "y"), x2="x2:Q", y2="y2:Q", stroke=altair.Stroke(**colour.to_dict())
+        **position("x", "y"),
+        x2=altair.X2("x2:Q"),
+        y2=altair.Y2("y2:Q"),
+        stroke=altair.Stroke(**colour.to_dict()),
     )
 
 
@@ -159,7 +162,7 @@ def _texts(rows, term, angle, **style):
         color=themed(*TERMS[term]),
         aria=False,
     )
-    return mark.encode(**position("x", "y"), text="text:N")
+    return mark.encode(**position("x", "y"), text=altair.Text("text:N"))
 
 
 def _title(term, axis, name):

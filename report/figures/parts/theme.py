@@ -125,9 +125,27 @@ def records(columns: Mapping[str, ArrayLike]) -> list[dict[str, Any]]:
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 
-def at(value: float | alt.ExprRef) -> alt.DatumChannelMixin:
-    """A channel at a fixed value, or an expression, of a quantitative scale."""
-    return alt.datum(value, type="quantitative")
+DATUMS = {"x": alt.X, "x2": alt.X2, "y": alt.Y, "y2": alt.Y2}
+VALUES = {"x": alt.XValue, "x2": alt.X2Value, "y": alt.YValue, "y2": alt.Y2Value}
+"""Channels of places. Altair takes 5 ms to find the class of a channel that it is given as a text
+or a dict, so figures name the classes."""
+
+
+def at(**values: float | str) -> dict[str, alt.FieldChannelMixin]:
+    """Channels of `DATUMS` at fixed values, or at those of expressions, of quantitative scales."""
+    return {
+        name: DATUMS[name](datum=_given(value), type="quantitative")
+        for name, value in values.items()
+    }
+
+
+def place(**pixels: float | str) -> dict[str, alt.ValueChannelMixin]:
+    """Channels of `VALUES` at numbers of pixels, or at those that expressions give."""
+    return {name: VALUES[name](_given(value)) for name, value in pixels.items()}
+
+
+def _given(value):
+    return alt.ExprRef(value) if isinstance(value, str) else value
 
 
 def ticks_across() -> alt.ExprRef:
@@ -151,12 +169,7 @@ def y_title(expression: str) -> alt.Chart:
 def written(expression: str, x: float | str, y: float | str, **style: Any) -> alt.Chart:
     """A layer with one text, a Vega expression; x, y: pixels, or expressions."""
     text = alt.Chart(alt.InlineData([{}])).mark_text(text=alt.ExprRef(expression), **style)
-    return text.encode(x=place(x), y=place(y))
-
-
-def place(pixels: float | str) -> dict[str, Any]:
-    """A channel at a number of pixels, or at what an expression gives."""
-    return alt.value(alt.ExprRef(pixels) if isinstance(pixels, str) else pixels)
+    return text.encode(**place(x=x, y=y))
 
 
 def halo(mark: Callable[..., alt.Chart], **style: Any) -> list[alt.Chart]:

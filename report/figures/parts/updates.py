@@ -96,7 +96,7 @@ def zero_line() -> altair.Chart:
     """A dashed vertical line where the horizontal axis is 0."""
     return altair.Chart(altair.InlineData([{}])).mark_rule(
         strokeDash=[4, 3], strokeWidth=1.2, opacity=0.7, aria=False
-    ).encode(x=theme.at(0))  # fmt: skip
+    ).encode(**theme.at(x=0))  # fmt: skip
 
 
 def legend() -> altair.Legend:
