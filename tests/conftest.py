@@ -16,6 +16,7 @@ from report.models.load.load import load_model
 from tests import browsers
 from tests.commands import ROOT
 from tests.fuzz import profile  # noqa: F401 (how random inputs are drawn, in all tests)
+from tests.killing import children
 from tests.serving import served
 from tests.site import SITE
 from tests.small import CORPUS
@@ -139,6 +140,13 @@ def falcon_folder(tmp_path_factory):
     random_falcon().save_pretrained(folder)
     byte_level_tokenizer().save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def run_children(falcon_folder):
+    """A function that runs commands in children that may be killed, see `tests.killing.order`."""
+    with children(falcon_folder) as run:
+        yield run
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,9 @@
-"""Usage: python -m tests.killing FOLDER MODEL
+"""Runs the command line in children that kill themselves just before their n-th change of files.
 
-Runs the command line in children that kill themselves just before their n-th change of files.
-
-Started as a program by test_killed.py. For each line {"arguments": [...], "at": n} of its input (n
-null: never; or "moment" and "after", see `count_moments`) it forks, lets the child run, and answers
-{"killed": bool, "code": int, "changes": int} in a line. What takes long to import is imported once,
-for all children.
+`children` starts it as a program, python -m tests.killing MODEL. For each line of its input, a list
+of `order`, it forks a child an order, lets them run at the same time, and answers in a line with a
+list of {"killed": bool, "code": int, "changes": int, "said": text}. What takes long to import is
+imported once, for all children.
 """
 
 import hashlib
@@ -13,9 +11,10 @@ import io
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
-from pathlib import Path
+from contextlib import contextmanager
 
 import vl_convert
 from PIL import Image
@@ -26,14 +25,46 @@ from report.measuring.kinds import passage as passage_kind
 from report.models.load.load import load_model
 from report.models.measure import passage  # noqa: F401 (imported before forking, to save time)
 from report.models.text import tokens  # noqa: F401 (imported before forking, to save time)
+from tests.commands import ROOT
 from tests.full_disk import fill_up
 from tests.small import CORPUS
 
-SAID = "said.txt"
-"""In the folder: what the last child printed."""
-
 WRITING = os.O_WRONLY | os.O_RDWR
 CHANGING = {"os.mkdir", "os.rename", "os.remove", "os.rmdir"}
+
+
+def order(folder, *arguments, at=None, **moments):
+    """What a child is to do: `report` with these arguments, killed before a change in a folder.
+
+    at: its number; None: never
+    moments: `moment` and `after` instead, see `count_moments`; `room`, see `full_disk.fill_up`
+    """
+    arguments = [str(argument) for argument in arguments]
+    return {"folder": str(folder), "arguments": arguments, "at": at} | moments
+
+
+@contextmanager
+def children(model):
+    """A function that runs orders at the same time, and returns what became of each.
+
+    model: folder of the one that most children measure
+    """
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.killing", str(model)],
+        cwd=ROOT,
+        # no thread may be lost in a fork
+        env=os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+
+        def run(*orders):
+            print(json.dumps(orders), file=process.stdin, flush=True)
+            return json.loads(process.stdout.readline())
+
+        yield run
+        process.stdin.close()
 
 
 def count_changes(folder, at, tell):
@@ -95,9 +126,8 @@ def draw_quickly():
     vl_convert.svg_to_png = png
 
 
-def child(folder, order, pipe):
+def child(order, pipe, said):
     nothing = os.open(os.devnull, os.O_RDWR)
-    said = os.open(Path(folder) / SAID, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream, target in enumerate((nothing, said, said)):
         os.dup2(target, stream)
     passage_kind.corpus = lambda: CORPUS
@@ -108,7 +138,7 @@ def child(folder, order, pipe):
         draw_quickly()
         count_moments(order, lambda passed: os.pwrite(pipe, b"%8d" % passed, 0))
     else:
-        count_changes(folder, order["at"], lambda made: os.pwrite(pipe, b"%8d" % made, 0))
+        count_changes(order["folder"], order["at"], lambda made: os.pwrite(pipe, b"%8d" % made, 0))
     try:
         main()
     except SystemExit as end:
@@ -116,22 +146,35 @@ def child(folder, order, pipe):
     os._exit(99)
 
 
-def serve(folder):
+def begin(order):
+    """Start a child: its process, and files of the number of its changes and of what it says."""
+    counter, said = os.memfd_create("changes"), os.memfd_create("said")
+    pid = os.fork()
+    if not pid:
+        child(order, counter, said)
+    return pid, counter, said
+
+
+def ended(pid, counter, said):
+    """Wait for a child, and say what became of it."""
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    answer = {
+        "killed": status == -signal.SIGKILL,
+        "code": status,
+        "changes": int(os.pread(counter, 8, 0) or 0),
+        "said": os.pread(said, os.fstat(said).st_size, 0).decode(),
+    }
+    os.close(counter)
+    os.close(said)
+    return answer
+
+
+def serve():
     for line in sys.stdin:
-        counter = os.memfd_create("changes")
-        pid = os.fork()
-        if not pid:
-            child(folder, json.loads(line), counter)
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        answer = {
-            "killed": status == -signal.SIGKILL,
-            "code": status,
-            "changes": int(os.pread(counter, 8, 0) or 0),
-        }
-        os.close(counter)
-        print(json.dumps(answer), flush=True)
+        begun = [begin(order) for order in json.loads(line)]
+        print(json.dumps([ended(*each) for each in begun]), flush=True)
 
 
 if __name__ == "__main__":
-    load_model(sys.argv[2])  # makes transformers import what it needs for such a model
-    serve(sys.argv[1])
+    load_model(sys.argv[1])  # makes transformers import what it needs for such a model
+    serve()

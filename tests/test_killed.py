@@ -2,58 +2,33 @@
 undisturbed one makes."""
 
 import json
-import os
 import random
-import subprocess
-import sys
-from contextlib import contextmanager
 
 import pytest
 
 from report.site import sums
-from tests.commands import ROOT, contents, without_date
+from tests.commands import contents, without_date
 from tests.fuzz.profile import LONG
-from tests.killing import SAID
+from tests.killing import order
 from tests.small import write_publication
 
 
-@contextmanager
-def children(folder, model):
-    """A function that runs `report` with arguments in a child, killed before its n-th change."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.killing", str(folder), str(model)],
-        cwd=ROOT,
-        # no thread may be lost in a fork
-        env=os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-
-        def run(*arguments, at=None, **when):
-            order = {"arguments": [str(each) for each in arguments], "at": at} | when
-            print(json.dumps(order), file=process.stdin, flush=True)
-            return json.loads(process.stdout.readline())
-
-        yield run
-        process.stdin.close()
-
-
 @pytest.fixture(scope="module")
-def measure(falcon_folder, tmp_path_factory):
+def measure(run_children, falcon_folder, tmp_path_factory):
     """Runs `report measure` in a new or given project below one folder."""
     folder = tmp_path_factory.mktemp("killed")
-    with children(folder, falcon_folder) as run:
 
-        def measure(project, *more, at=None):
-            project = folder / project
-            if not project.exists():
-                write_publication(project)
-            options = ("--model", falcon_folder, "--passage", project / "passage.md")
-            done = run("measure", "--project", project, *options, *more, at=at)
-            return done, project / "site_src" / "datasets" / "small"
+    def measure(project, *more, at=None):
+        project = folder / project
+        if not project.exists():
+            write_publication(project)
+        options = ("--model", falcon_folder, "--passage", project / "passage.md")
+        [done] = run_children(
+            order(folder, "measure", "--project", project, *options, *more, at=at)
+        )
+        return done, project / "site_src" / "datasets" / "small"
 
-        yield measure
+    return measure
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +76,7 @@ def test_a_new_measurement_replaces_an_old_one_whole_or_not_at_all(measure, undi
         assert [path.name for path in where.iterdir()] == [key]
 
 
-MOMENTS = 50 if LONG else 10
+MOMENTS = 50 if LONG else 5
 """At which builds are killed; more by `make fuzz`."""
 IN_MKDOCS = MOMENTS // 5
 """Of those moments."""
@@ -151,35 +126,38 @@ def made(project):
 
 
 @pytest.mark.timeout(1200)  # the machine may be busy
-def test_killed_at_random_moments_it_then_makes_what_it_always_makes(falcon_folder, tmp_path):
+def test_killed_at_random_moments_it_then_makes_what_it_always_makes(
+    run_children, falcon_folder, tmp_path
+):
     """Each build starts from what the one before, killed, has left, and on the other passage."""
     chance = random.Random(SEED)
-    with children(tmp_path, falcon_folder) as run:
 
-        def site(project, number, moment=None, after=None):
-            passage = project / ("passage-1.md" if number % 2 else "passage.md")
-            options = ("--project", project, "--model", falcon_folder, "--passage", passage)
-            return run("site", *options, moment=moment, after=after)
+    def site(project, number, moment=None, after=None):
+        passage = project / ("passage-1.md" if number % 2 else "passage.md")
+        options = ("--project", project, "--model", falcon_folder, "--passage", passage)
+        [done] = run_children(order(tmp_path, "site", *options, moment=moment, after=after))
+        return done
 
-        wholes, clock = [], []
-        for number in range(2):
-            project = tmp_path / f"undisturbed-{number}" / "project"
-            write_two(project)
-            done = site(project, number)
-            assert done["code"] == 0, (tmp_path / SAID).read_text()
-            clock.append(done["changes"])
-            wholes.append(made(project))
-        assert wholes[0].keys() != wholes[1].keys()  # of other keys
-        project = tmp_path / "killed" / "project"
+    wholes, clock = [], []
+    for number in range(2):
+        project = tmp_path / f"undisturbed-{number}" / "project"
         write_two(project)
-        moments = [{"moment": chance.randrange(1, min(clock))} for _ in range(MOMENTS - IN_MKDOCS)]
-        moments += [{"after": chance.uniform(0.01, 0.5)} for _ in range(IN_MKDOCS)]
-        chance.shuffle(moments)
-        killed = 0
-        for number, moment in enumerate(moments):
-            killed += site(project, number, **moment)["killed"]
-            parts(project, wholes)
-            if number % 5 == 4:
-                assert site(project, number)["code"] == 0, (tmp_path / SAID).read_text()
-                assert made(project) == wholes[number % 2]
-        assert killed > MOMENTS * 0.6  # what is there already takes fewer events than all anew
+        done = site(project, number)
+        assert done["code"] == 0, done["said"]
+        clock.append(done["changes"])
+        wholes.append(made(project))
+    assert wholes[0].keys() != wholes[1].keys()  # of other keys
+    project = tmp_path / "killed" / "project"
+    write_two(project)
+    moments = [{"moment": chance.randrange(1, min(clock))} for _ in range(MOMENTS - IN_MKDOCS)]
+    moments += [{"after": chance.uniform(0.01, 0.5)} for _ in range(IN_MKDOCS)]
+    chance.shuffle(moments)
+    killed = 0
+    for number, moment in enumerate(moments):
+        killed += site(project, number, **moment)["killed"]
+        parts(project, wholes)
+        if number % 5 == 4:
+            done = site(project, number)
+            assert done["code"] == 0, done["said"]
+            assert made(project) == wholes[number % 2]
+    assert killed > MOMENTS * 0.6  # what is there already takes fewer events than all anew

@@ -5,8 +5,9 @@ import threading
 import pytest
 
 from report.project import Project, only_build
+from tests.killing import order
 from tests.small import write_publication
-from tests.test_killed import children, made, write_two
+from tests.test_killed import made, write_two
 
 WAITING = "Another build of this project is running; waiting until it ends."
 
@@ -57,28 +58,14 @@ def test_what_a_killed_build_left_is_removed_and_nothing_else(project):
 
 
 @pytest.mark.timeout(900)  # the machine may be busy
-def test_two_builds_at_once_make_what_one_makes(falcon_folder, tmp_path):
-    def build(run, project, codes):
+def test_two_builds_at_once_make_what_one_makes(run_children, falcon_folder, tmp_path):
+    def build(project):
         options = ("--model", falcon_folder, "--passage", project / "passage.md")
-        done = run("site", "--project", project, *options, moment=None, after=None)
-        codes.append(done["code"])
+        return order(tmp_path, "site", "--project", project, *options, moment=None, after=None)
 
-    alone, shared, codes = tmp_path / "alone", tmp_path / "shared", []
+    alone, shared = tmp_path / "alone", tmp_path / "shared"
     write_two(alone)
     write_two(shared)
-    for name in "ab":
-        (tmp_path / name).mkdir()
-    with (
-        children(tmp_path / "a", falcon_folder) as first,
-        children(tmp_path / "b", falcon_folder) as second,
-    ):
-        build(first, alone, codes)
-        both = [
-            threading.Thread(target=build, args=(run, shared, codes)) for run in (first, second)
-        ]
-        for thread in both:
-            thread.start()
-        for thread in both:
-            thread.join()
-    assert codes == [0, 0, 0]
+    done = [*run_children(build(alone)), *run_children(build(shared), build(shared))]
+    assert [each["code"] for each in done] == [0, 0, 0]
     assert made(shared) == made(alone)
