@@ -1,30 +1,55 @@
 """Runs the command line as a reader types it, and makes projects to run it in."""
 
 import hashlib
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import pytest
+
 from report import project
+from report.__main__ import main
+from report.inputs import prompts
 
 ROOT = Path(__file__).parents[1]
 
 
-def report(*arguments, timeout=300, **variables):
-    """`python -m report …` in a process of its own: CompletedProcess with text output.
+def report(*arguments, process=False, timeout=300, **variables):
+    """`python -m report …`: CompletedProcess with text output.
 
-    variables: more variables of its environment
+    It runs in this process: to import what measures takes longer than most of what it is used for.
+
+    process: run it in one of its own, as where tests are about a process or what it reads of its
+        environment when it starts; timeout: seconds that one may take
+    variables: more variables of the environment
     """
+    command = ["report", *map(str, arguments)]
+    variables = {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"} | variables
+    if not process:
+        return _here(command, variables)
     return subprocess.run(
-        [sys.executable, "-m", "report", *map(str, arguments)],
-        env=os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"} | variables,
+        [sys.executable, "-m", *command],
+        env=os.environ | variables,
         capture_output=True,
         text=True,
         timeout=timeout,
     )
+
+
+def _here(command, variables):
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", command)
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        with pytest.raises(SystemExit) as end:
+            main()
+    return subprocess.CompletedProcess(command, end.value.code or 0, out.getvalue(), err.getvalue())
 
 
 def copy_project(folder, articles=True):
@@ -43,6 +68,20 @@ def copy_project(folder, articles=True):
 
     shutil.copytree(ROOT / "site_src", folder / "site_src", ignore=made)
     return folder
+
+
+def ask_less(project, number=4):
+    """Leave the article about filler tokens so many of its questions: each takes a second of every
+    model, and what is shown are means. Returns the file of those that are left."""
+    lines = (prompts.FOLDER / "arithmetic.md").read_text("utf-8").splitlines(keepends=True)
+    begins = lines.index("---\n", 1) + 2  # below the header and an empty line
+    few = project / "few.md"
+    few.write_text("".join(lines[: begins + number]), "utf-8")
+    article = project / "templates" / "articles" / "filler-tokens.md.j2"
+    text = article.read_text("utf-8")
+    wanted = text.replace("\nconditions:\n", "\nprompts: few.md\nconditions:\n", 1)
+    article.write_text(wanted, "utf-8")
+    return few
 
 
 def contents(folder):

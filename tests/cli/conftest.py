@@ -1,34 +1,38 @@
 """The command line on a small publication and the tiny model, in this process."""
 
-import sys
 from types import SimpleNamespace
 
 import pytest
 
-from report import __main__
+from tests.commands import report
 from tests.small import write_publication
 from tests.themed import write_themed
+from tests.unpainted import unpainted
 
 
 @pytest.fixture
-def run(monkeypatch, capfd, short_corpus):
+def run(short_corpus):
     """A function that runs the command line here: code, what it said, the sentence of an error."""
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["report", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            __main__.main()
-        out, err = capfd.readouterr()
-        lines = err.rstrip().splitlines()
+        done = report(*arguments)
+        said = done.stdout + done.stderr
+        lines = done.stderr.rstrip().splitlines()
         says = [line for line in lines if line.startswith("error: ")]
-        if end.value.code:
-            assert "Traceback" not in out + err
-            assert len(says) == 1, err
-            assert lines[-1] == says[0], f"more than one sentence: {err}"
+        if done.returncode:
+            assert "Traceback" not in said
+            assert len(says) == 1, said
+            assert lines[-1] == says[0], f"more than one sentence: {said}"
             assert len(says[0]) < 800  # the longest one names all figures
-        return SimpleNamespace(code=end.value.code or 0, said=out + err, error=(says or [""])[0])
+        return SimpleNamespace(code=done.returncode, said=said, error=(says or [""])[0])
 
     return run
+
+
+@pytest.fixture
+def no_pictures():
+    with unpainted():
+        yield
 
 
 @pytest.fixture

@@ -29,13 +29,13 @@ def test_every_command_explains_itself_and_each_option(run, command):
 
 
 def test_the_version_is_the_package_s():
-    done = report("--version")
+    done = report("--version", process=True)
     assert (done.returncode, done.stdout.strip()) == (0, __version__)
 
 
 @pytest.mark.parametrize("arguments", [["sit"], ["site", "--modle", "x"], ["serve", "--port", "0"]])
 def test_what_is_no_command_or_option_ends_with_code_2_and_no_traceback(arguments):
-    done = report(*arguments)
+    done = report(*arguments, process=True)
     assert done.returncode == 2
     assert "Usage" in done.stderr
     assert "Traceback" not in done.stderr

@@ -26,8 +26,9 @@ def measure(hub, tmp_path):
     places = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home"), "NO_PROXY": "127.0.0.1"}
 
     def measure(*options, **variables):
+        variables = {"HF_TOKEN": ""} | variables
         usual = ("--project", project, "--model", NAME, "--passage", project / "passage.md")
-        return report("measure", *usual, *options, **places, **{"HF_TOKEN": "", **variables})
+        return report("measure", *usual, *options, process=True, **places, **variables)
 
     measure.project = project
     return measure
@@ -71,21 +72,25 @@ def in_file(home):
 
 
 @pytest.mark.parametrize(
-    ("given", "command", "made"),
-    [(in_environment, "site", "site/"), (in_file, "render", "site_src/articles/")],
+    ("given", "command", "made", "failing"),
+    [
+        (in_environment, "site", "site/", 401),
+        (in_file, "render", "site_src/articles/", 500),
+    ],
 )
-def test_a_token_is_in_nothing_that_a_build_says_or_writes(hub, tmp_path, given, command, made):
+def test_a_token_is_in_nothing_that_a_build_says_or_writes(
+    hub, tmp_path, given, command, made, failing
+):
     home, project = tmp_path / "home", write_themed(tmp_path / "project", "small")
     places = {"HF_ENDPOINT": hub.url, "HF_HOME": str(home), "NO_PROXY": "127.0.0.1"}
     options = ("--project", project, "--model", NAME, "--passage", project / "passage.md")
-    variables = places | given(home)
+    variables = {"process": True} | places | given(home)
     done = report(command, *options, "--layers", "1", **variables)
     assert done.returncode == 0, done.stderr
-    said = [done]
-    for hub.failing in (500, 401):
-        said.append(report("measure", *options, "--model", "someone/else", **variables))
-        assert said[-1].returncode == 1
-    shown = "".join(each.stdout + each.stderr for each in said)
+    hub.failing = failing
+    failed = report("measure", *options, "--model", "someone/else", **variables)
+    assert failed.returncode == 1
+    shown = "".join(each.stdout + each.stderr for each in (done, failed))
     assert "Traceback" not in shown
     assert TOKEN not in shown
     own = {"home/token", "home/stored_tokens"}

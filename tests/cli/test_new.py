@@ -7,6 +7,8 @@ from report.study.study import read_studies
 from tests.commands import ROOT
 from tests.site import tiny_models
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 ARTICLES = ROOT / "templates" / "articles"
 MOST_LINES = 15
 

@@ -2,7 +2,11 @@
 
 import subprocess
 
+import pytest
+
 from tests.commands import ROOT, contents
+
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
 def files_of(folder, name):

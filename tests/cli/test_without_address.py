@@ -2,7 +2,11 @@
 
 import re
 
+import pytest
+
 from tests.cli.saying import assert_matches
+
+pytestmark = pytest.mark.usefixtures("no_pictures")
 
 CLAIMS = re.compile(r"canonical|og:image|og:url|rss")
 

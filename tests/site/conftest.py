@@ -13,7 +13,7 @@ from report.models.find import names
 from report.site.build import build
 from report.study.study import read_studies
 from tests import violations
-from tests.commands import copy_project, report
+from tests.commands import ask_less, copy_project, report
 from tests.site import SITE
 from tests.site.independent import Independent
 from tests.site.unmeasured import write as write_unmeasured
@@ -55,7 +55,8 @@ def built():
         if not said.exists():
             shutil.rmtree(project, ignore_errors=True)  # of a process that failed
             copy_project(project)
-            done = report("site", "--project", project, timeout=900, SITE_URL=address)
+            ask_less(project)
+            done = report("site", "--project", project, process=True, timeout=900, SITE_URL=address)
             assert done.returncode == 0, done.stderr
             said.write_text(done.stdout + done.stderr)
     return Built(project, said.read_text(), address)

@@ -18,6 +18,7 @@ from tests.site import tiny_models
 from tests.site.eager import Eager
 from tests.site.reader import number, token_index, tooltip_of_cell
 from tests.small import write_corpus
+from tests.unpainted import unpainted
 
 pytestmark = pytest.mark.browser
 
@@ -68,7 +69,8 @@ def publication(tmp_path_factory):
         header, body = re.split(r"(?m)^model: .*\npassage: .*\n", written)
         (articles / f"{kind}.md.j2").write_text(header + settings + body, "utf-8")
     with served(project / "site") as address:
-        done = report("site", "--project", project, SITE_URL=address)
+        with unpainted():
+            done = report("site", "--project", project, SITE_URL=address)
         assert done.returncode == 0, done.stderr
         read = {kind: Eager(kind, folder / f"tiny-{kind}", TEXT) for kind in KINDS}
         yield Publication(address, read)
