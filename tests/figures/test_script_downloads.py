@@ -17,6 +17,7 @@ from report.figures.build import still
 from report.figures.build.find import figure_named
 from report.figures.build.vega import VEGA_LITE
 from tests.figures.live_page import GRIDS, OF_SWEEPS, OF_TABLES, ORDER, go_live, until
+from tests.figures.test_script_tables import assert_tables
 from tests.figures.tools import menu, saved, state_of, tables
 
 pytestmark = pytest.mark.browser
@@ -25,10 +26,22 @@ SVG = "{http://www.w3.org/2000/svg}"
 SPECIFICATION = "Vega-Lite file with the data in it"
 
 
+SPECIFIED = [*ORDER[1:], *OF_TABLES[1:], "repeated_loss", "heads_at_step"]
+"""Figures of one chart that is no map: their file draws what Python draws."""
+
+
 @pytest.mark.parametrize("name", [*ORDER, *GRIDS, *OF_TABLES, *OF_SWEEPS])
-def test_csv_and_json_have_the_numbers_that_python_gives(page, opened, name):
+def test_files_and_tables_have_the_numbers_that_python_gives(page, opened, name):
+    """One page a figure for all of them: to open it takes longer than to read them."""
     number, data = opened(name)
     expected = tables(name, data, state_of(name))
+    assert_files(page, number, name, expected)
+    if name in SPECIFIED:
+        assert_drawn_elsewhere(page, number, name, data)
+    assert_tables(page, number, name, expected)
+
+
+def assert_files(page, number, name, expected):
     file, content = saved(page, number, "JSON")
     found = json.loads(content)
     assert file.endswith(".json")
@@ -143,9 +156,8 @@ def assert_self_contained(root):
             assert "url(" not in value or "url(#" in value
 
 
-@pytest.mark.parametrize("name", [*ORDER[1:], *OF_TABLES[1:], "repeated_loss", "heads_at_step"])
-def test_a_specification_draws_the_same_picture_elsewhere(page, opened, name):
-    number, data = opened(name)
+def assert_drawn_elsewhere(page, number, name, data):
+    """The specification draws the same picture where there is no page around it."""
     _, content = saved(page, number, SPECIFICATION)
     spec = json.loads(content) | {"background": "transparent"}
     assert still.drawn(spec) == still.svg(figure_named(name), data, **state_of(name))

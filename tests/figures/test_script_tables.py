@@ -1,9 +1,12 @@
-"""The numbers of a figure as tables that everyone can read."""
+"""The numbers of a figure as tables that everyone can read.
+
+That they are the right ones is tested beside those of files, see test_script_downloads.py.
+"""
 
 import pytest
 
-from tests.figures.live_page import GRIDS, OF_SWEEPS, OF_TABLES, go_live, until
-from tests.figures.tools import TABLE, set_to, state_of, tables, tool
+from tests.figures.live_page import GRIDS, go_live, until
+from tests.figures.tools import TABLE, set_to, tables, tool
 
 pytestmark = pytest.mark.browser
 
@@ -29,14 +32,8 @@ def close(text, value):
     return abs(float(text.replace("−", "-")) - value) <= 1e-4 * abs(value) + 1e-12
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["attention_map", "attention_breakdown", "bias_vs_position", "attending_to_itself",
-     "update_alignment", "magnitude_by_position", *GRIDS, *OF_TABLES, *OF_SWEEPS],
-)  # fmt: skip
-def test_tables_have_the_numbers_that_python_gives(page, opened, name):
-    number, data = opened(name)
-    expected = tables(name, data, state_of(name))
+def assert_tables(page, number, name, expected):
+    """The tables of a figure have the numbers that Python gives: `tools.tables`."""
     found = shown(page, number)
     assert len(found) == len(expected)
     for table, (panel, dataset, rows) in zip(found, expected, strict=True):
