@@ -15,14 +15,23 @@ from tests.commands import ROOT
 KINDS = ("passage", "conditions", "table")
 
 RUN = """
-import sys, tempfile
+import json, os, sys, tempfile
 from pathlib import Path
+import torch, transformers.models.falcon.modeling_falcon  # once, for all kinds
+for about, changes in CHANGES.items():
+    pid = os.fork()
+    if not pid:
+        break
+    if os.waitpid(pid, 0)[1]:
+        sys.exit(f"{about} failed")
+else:
+    sys.exit()
 from tests.small import CORPUS, SENTENCE
 from report.models.attention import self_check
 from report.models.load import load
 from report.measuring.kinds import kind
 from report.study.front_matter import FrontMatter
-front = {"title": "a", "date": "2026-01-01", "author": "a", "summary": "a"} | CHANGES
+front = {"title": "a", "date": "2026-01-01", "author": "a", "summary": "a"} | changes
 wanted = FrontMatter(**front)
 kind = kind(wanted.kind)
 kind.corpus = lambda: CORPUS
@@ -40,9 +49,11 @@ try:
     kind.write(Path(tempfile.mkdtemp()), measured, {}, None)
 except Exception as error:
     assert "manifest" in str(error), error
-print(*(name for name in sys.modules if name.startswith("report.")))
+names = [name for name in sys.modules if name.startswith("report.")]
+Path(f"{about}.json").write_text(json.dumps(names))
 """
-"""Measures like `alone.measure_task`, and names the modules that this took."""
+"""Measures like `alone.measure_task`, each kind in a process forked for it, and writes the names of
+the modules that this took."""
 
 CHANGES = {
     "passage": {"passage": "passage.md"},
@@ -65,19 +76,28 @@ def package(tmp_path):
     return shutil.copytree(code.PACKAGE, copy, ignore=ignored)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_module_that_measures_counts(kind, tmp_path):
-    text = RUN.replace("CHANGES", repr(CHANGES[kind]))
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory):
+    """A folder with the names of the modules that measuring takes, a file a kind."""
+    folder = tmp_path_factory.mktemp("loaded")
     done = subprocess.run(
-        [sys.executable, "-c", text],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        [sys.executable, "-c", RUN.replace("CHANGES", repr(CHANGES))],
+        cwd=folder,
+        # no thread may be lost in a fork
+        env=os.environ
+        | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
         capture_output=True,
         text=True,
         timeout=250,
     )
     assert done.returncode == 0, done.stderr
-    loaded = {name.removeprefix("report.") for name in done.stdout.splitlines()[-1].split()}
+    return folder
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_module_that_measures_counts(kind, modules):
+    names = json.loads((modules / f"{kind}.json").read_text())
+    loaded = {name.removeprefix("report.") for name in names}
     counted = {
         file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         for file in code.measuring_code(kind)

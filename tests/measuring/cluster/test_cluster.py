@@ -15,7 +15,7 @@ from report.errors import ReportError
 from report.measuring.cluster.driver import on_cluster
 from report.measuring.cluster.workforce import Workforce
 from report.measuring.kept import FOLDER
-from tests.commands import ROOT, contents, without_date
+from tests.commands import ROOT, contents, report, without_date
 from tests.conftest import byte_level_tokenizer
 from tests.measuring.cluster import trap
 from tests.measuring.cluster.conftest import TEXTS, until
@@ -80,13 +80,15 @@ def test_workers_and_nodes_may_die_in_the_middle(
 
 
 def test_a_driver_that_is_killed_leaves_what_is_finished(cluster, study, measured, project):
-    study(texts=2)
-    command = [sys.executable, "-m", "report", "measure", "--project", str(project.root)]
-    command += ["--ray", cluster.address]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
-    options = {"cwd": project.root, "env": environment, "text": True}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    driver = subprocess.Popen(command, **options, **pipes)
+    study(texts=2, workers=1)  # each takes long to start
+    command = ["measure", "--project", str(project.root), "--ray", cluster.address]
+    driver = subprocess.Popen(
+        [sys.executable, "-m", "report", *command],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     kept = project.root / FOLDER / "small"
     until(lambda: len(list(kept.glob("*/*.json"))) >= 3 or driver.poll() is not None)
     driver.kill()
@@ -94,11 +96,10 @@ def test_a_driver_that_is_killed_leaves_what_is_finished(cluster, study, measure
     assert driver.returncode == -signal.SIGKILL, out
     before = {path: path.read_bytes() for path in kept.glob("*/*.json")}
     assert 3 <= len(before) < TEXTS
-    again = subprocess.run(command, **options, **pipes, timeout=200)
-    assert again.returncode == 0, again.stdout
-    assert "Traceback" not in again.stdout
+    again = report(*command)
+    assert again.returncode == 0, again.stderr
     # what was kept is not measured again: the texts of two models less 2 texts a batch
-    assert f"\n{2 * TEXTS - 2 * len(before)} texts and " in again.stdout
+    assert f"\n{2 * TEXTS - 2 * len(before)} texts and " in again.stderr
     resumed = sorted((project.site_src / "datasets" / "small").iterdir())
     found = datasets(resumed)
     assert not contents(project.root / ".cache")
@@ -112,7 +113,7 @@ def test_bad_texts_are_tried_again_and_told_by_their_index(cluster, study, measu
     trap_model(project.root / "trap")
     texts = ["The lamp", "By the window", "Is it lit?", "Ann asked", "But nobody did", "A lamp"]
     (project.root / "texts.txt").write_text("\n".join(texts))
-    asked = study(models=["trap"], texts=2, retries=0)
+    asked = study(models=["trap"], texts=2, retries=0, workers=1)
     with on_cluster(cluster.address) as run, pytest.raises(ReportError) as raised:
         measured(asked, run)
     said = str(raised.value)
@@ -143,7 +144,7 @@ def trap_model(folder):
 
 
 def test_a_model_that_is_not_there_is_one_sentence(cluster, study, measured, project):
-    asked = study(models=["model-1"], retries=1)
+    asked = study(models=["model-1"], retries=1, workers=1)
     with on_cluster(cluster.address) as run, pytest.raises(ReportError) as raised:
 
         def elsewhere(tasks, *others):
