@@ -17,9 +17,9 @@ NEEDS_A_LIVE_FIGURE = re.compile(
 """Words that are not true of a picture; see `ArticleFigures.live` and a figure's `use`."""
 
 
-class NoChart:
-    def to_dict(self):
-        return {"usermeta": {"report": {"data": {"url": ""}}}}
+def no_chart(data, **state):
+    """A specification that nothing can be drawn of."""
+    return {"usermeta": {"report": {"data": {"url": ""}}}}
 
 
 def words_only(monkeypatch):
@@ -32,9 +32,7 @@ def words_only(monkeypatch):
     monkeypatch.setattr(
         article,
         "figure_named",
-        lambda name, own=None: replace(
-            figure_named(name, own), chart=lambda data, **state: NoChart()
-        ),
+        lambda name, own=None: replace(figure_named(name, own), chart=no_chart),
     )
 
 
