@@ -127,16 +127,12 @@ def records(columns: Mapping[str, ArrayLike]) -> list[dict[str, Any]]:
 
 DATUMS = {"x": alt.X, "x2": alt.X2, "y": alt.Y, "y2": alt.Y2}
 VALUES = {"x": alt.XValue, "x2": alt.X2Value, "y": alt.YValue, "y2": alt.Y2Value}
-"""Channels of places. Altair takes 5 ms to find the class of a channel that it is given as a text
-or a dict, so figures name the classes."""
+"""Channels of places, as classes: Altair takes 5 ms to find that of a text or a dict."""
 
 
 def at(**values: float | str) -> dict[str, alt.FieldChannelMixin]:
     """Channels of `DATUMS` at fixed values, or at those of expressions, of quantitative scales."""
-    return {
-        name: DATUMS[name](datum=_given(value), type="quantitative")
-        for name, value in values.items()
-    }
+    return {key: DATUMS[key](datum=_given(at), type="quantitative") for key, at in values.items()}
 
 
 def place(**pixels: float | str) -> dict[str, alt.ValueChannelMixin]:
