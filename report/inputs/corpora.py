@@ -10,9 +10,17 @@ from dataclasses import dataclass
 
 from report.errors import ReportError
 from report.inputs import network
-from report.inputs.passages import Passage
-from report.inputs.records import LONGEST
+from report.inputs.passages import LARGEST, Passage
 from report.inputs.specs import CorpusSpec, ending
+
+CLIENTS = {
+    **dict.fromkeys(("http", "https"), "aiohttp requests"),
+    **dict.fromkeys(("s3", "s3a"), "s3fs"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("az", "abfs", "abfss"), "adlfs"),
+    "hf": "huggingface_hub",
+}
+"""Protocols -> the packages that fsspec reads them with; none is locked, few corpora need one."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,7 @@ class Corpus:
             yield index, text
         if known is not None and known[1] != _closed(digest):
             raise ReportError(
-                f"{self.spec.file} changed while it was read; run the same command again"
+                f"{_called(self.spec)} changed while it was read; run the same command again"
             )
 
     def _texts(self):
@@ -70,7 +78,7 @@ class Corpus:
             digest.update(_in_list(place, text))
             number += 1
         if not number:
-            raise ReportError(f"{self.spec.file if self.spec else 'the corpus'} has no text")
+            raise ReportError(f"{_called(self.spec) if self.spec else 'the corpus'} has no text")
         return number, _closed(digest)
 
     def __len__(self) -> int:
@@ -92,8 +100,13 @@ def specified(spec: CorpusSpec, allow_local: bool = False) -> Corpus:
 
     allow_local: as of `Corpus`
     """
-    title = spec.title or spec.file.rstrip("/").rpartition("/")[2]
+    title = spec.title or _called(spec).rstrip("/").rpartition("/")[2]
     return Corpus(title, spec=spec, allow_local=allow_local)
+
+
+def _called(spec):
+    """What messages and pages call a corpus."""
+    return network.without_secrets(spec.file)
 
 
 def _in_list(place, text):
@@ -118,15 +131,22 @@ def _read(spec):
                     number += 1
     except (ReportError, GeneratorExit):
         raise
-    except ImportError as error:
-        raise ReportError(f"{spec.file} cannot be read here: {error}") from error
     except Exception as error:  # every kind of storage has errors of its own
+        if isinstance(error, ImportError) or "Protocol not known" in str(error):
+            raise _no_client(spec, error) from error
         reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         after = f" after {number} texts" if number else ""
         raise ReportError(
-            f"the texts of {spec.file} cannot be read{after} ({reason}); give a path, or an "
+            f"the texts of {_called(spec)} cannot be read{after} ({reason}); give a path, or an "
             "address that fsspec reads, of UTF-8 text"
         ) from error
+
+
+def _no_client(spec, error):
+    """The error for a protocol that nothing installed here reads."""
+    packages = CLIENTS.get(spec.file.partition("://")[0].lower())
+    install = f"; run `python -m pip install {packages}` first" if packages else ""
+    return ReportError(f"{_called(spec)} cannot be read here: {error}{install}")
 
 
 def _files(path):
@@ -134,32 +154,58 @@ def _files(path):
 
     files = fsspec.open_files(path, mode="rb", compression="infer")
     if not files:
-        raise ReportError(f"no file fits {path}; give the path of a file of texts")
+        shown = network.without_secrets(path)
+        raise ReportError(f"no file fits {shown}; give the path of a file of texts")
     return files
 
 
 def _parsed(opened, spec):
     suffix = ending(spec.file)
     table = suffix in (".csv", ".tsv")
-    lines = io.TextIOWrapper(opened, encoding="utf-8-sig", newline="" if table else None)
-    if suffix == ".txt":
-        yield from lines
-    elif table:
-        csv.field_size_limit(LONGEST)
+    text = io.TextIOWrapper(opened, encoding="utf-8-sig", newline="" if table else None)
+    lines = _Lines(text, spec)
+    if table:
+        csv.field_size_limit(LARGEST)
         delimiter = "\t" if suffix == ".tsv" else ","
-        for row in csv.DictReader(lines, delimiter=delimiter, strict=True):
-            yield _field(row, spec)
+        rows = csv.DictReader(lines, delimiter=delimiter, strict=True)
+        texts = (_field(row, spec) for row in rows)
+    elif suffix == ".txt":
+        texts = lines
     else:
-        for line in lines:
-            if line.strip():
-                yield _field(json.loads(line), spec)
+        texts = (_field(json.loads(line), spec) for line in lines if line.strip())
+    for each in texts:
+        lines.left = LARGEST
+        yield each
+
+
+class _Lines:
+    """Lines of a file, of which no text may take more than `LARGEST` characters: a small archive
+    can hold a line that fills any memory."""
+
+    def __init__(self, file, spec):
+        self.file, self.spec, self.left = file, spec, LARGEST
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        line = self.file.readline(self.left + 1)
+        if len(line) > self.left:
+            raise ReportError(
+                f"{_called(self.spec)} has a text of more than {LARGEST // 10**6} million "
+                "characters, and no model takes one nearly as long; give a text a line"
+            )
+        self.left -= len(line)
+        if not line:
+            raise StopIteration
+        return line
 
 
 def _field(row, spec):
     if not isinstance(row, dict) or spec.column not in row:
         has = ", ".join(map(str, row)) if isinstance(row, dict) else "no columns"
         raise ReportError(
-            f"a text of {spec.file} has no column {spec.column!r}; it has: {has}. Name the "
+            f"a text of {_called(spec)} has no column {spec.column!r}; it has: {has}. Name the "
             "column with `column:`"
         )
     value = row[spec.column]

@@ -57,13 +57,24 @@ def is_remote(file: str) -> bool:
 def origin(file: str) -> str:
     """Where a file on another machine is fetched from: its address without a password, and the
     service that holds it."""
-    last = file.rpartition("::")[2] if _is_chain(file) else file
-    protocol, _, rest = last.partition("://")
-    host, slash, path = rest.partition("/")
-    shown = f"{protocol}://{host.rpartition('@')[2]}{slash}{path}"
-    *variables, service = SERVICES.get(protocol.lower()) or [""]
+    shown = without_secrets(file)
+    *variables, service = SERVICES.get(_protocol(shown)) or [""]
     service = next(filter(None, map(os.environ.get, variables)), service)
     return f"{shown} ({service})" if service else shown
+
+
+def without_secrets(file: str) -> str:
+    """What may be shown of the address of a file on another machine: no user and no password, and
+    of a web address nothing behind "?" or "#", which may be a signature. A path stays as it is."""
+    last = file.rpartition("::")[2] if _is_chain(file) else file
+    protocol, there, rest = last.partition("://")
+    if not there or not is_remote(last):
+        return last
+    if protocol.lower() in ("http", "https"):
+        # the host ends where clients of the web have it end, whatever stands behind
+        rest = re.split(r"[?#]", rest, maxsplit=1)[0]
+    host, slash, path = rest.partition("/")
+    return f"{protocol}://{host.rpartition('@')[2]}{slash}{path}"
 
 
 def require_public(file: str) -> None:

@@ -16,10 +16,18 @@ SETTINGS = {
     "core.attributesFile": os.devnull,
     "core.hooksPath": os.devnull,
     "core.fsmonitor": "false",
+    "core.ignoreCase": "false",
+    "core.precomposeUnicode": "false",
     "commit.gpgSign": "false",
     "push.gpgSign": "false",
+    "push.followTags": "false",
+    "push.recurseSubmodules": "no",  # "only" would push nothing and say nothing
+    "push.pushOption": "",
     "gc.auto": "0",
 }
+
+AS_THEY_ARE = "* -text -eol -ident -filter -working-tree-encoding\n"
+"""Attributes that count before those of `.gitattributes` in the site, which change files."""
 
 HEEDED = re.compile(
     r"GIT_(AUTHOR_|COMMITTER_|SSH|SSL_|HTTP_|CURL_|ASKPASS$|PROXY_|ALLOW_PROTOCOL$|EXEC_PATH$"
@@ -80,6 +88,13 @@ class Git:
             raise ReportError(_explained(arguments[0], done.stderr, self.shown))
         return done.stdout.strip()
 
+    def begin(self) -> None:
+        """Make the repository."""
+        self("init", "--quiet", "--bare", "--template=")
+        attributes = Path(self.folder, "info", "attributes")
+        attributes.parent.mkdir(exist_ok=True)
+        attributes.write_text(AS_THEY_ARE)
+
     def require_branch(self, branch: str) -> None:
         """Stop for what is no name of a branch, with a UsageError."""
         if branch.startswith("refs/"):
@@ -94,8 +109,9 @@ class Git:
 
     def pushed_to(self, target: str) -> str:
         """Where a push to an address arrives: settings of git may put another in its place."""
-        self("config", "remote.pages.url", target)
-        return self("remote", "get-url", "--push", "pages")
+        name = Path(self.folder).name  # nobody's settings know it
+        self("config", f"remote.{name}.url", target)
+        return self("remote", "get-url", "--push", name)
 
     def tip(self, target: str, ref: str) -> str:
         """The commit that a branch of the remote is at; "" if it does not have that branch."""

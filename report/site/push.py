@@ -61,7 +61,7 @@ def push(
     target = _target(project, remote)
     with tempfile.TemporaryDirectory(prefix="publish-") as own:
         git = Git(own, _author(project), without_user(target))
-        git("init", "--quiet", "--bare", "--template=")
+        git.begin()
         git.require_branch(branch)
         git.shown = without_user(git.pushed_to(target))
         check_site(folder)
@@ -83,7 +83,12 @@ def _push(git, folder, target, branch, domain, fresh):
     commit = git("commit-tree", *parents, "-m", message, tree)
     # A lease: what somebody else has pushed meanwhile is never overwritten.
     lease = [f"--force-with-lease={ref}:{old}"] if fresh and old else []
-    git("push", "--quiet", *lease, target, f"{commit}:{ref}")
+    said = git("push", "--porcelain", *lease, target, f"{commit}:{ref}")
+    if f":{ref}\t" not in said:
+        raise ReportError(
+            f"git says that all is well, but it pushed nothing to {ref} of {git.shown}; look for "
+            "settings that change what is pushed: git config --list --show-origin"
+        )
     return Published(commit, True, git.shown)
 
 

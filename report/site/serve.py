@@ -87,7 +87,9 @@ class Handler(SimpleHTTPRequestHandler):
         if not super().parse_request():
             return False
         hosts = self.headers.get_all("Host", [])
-        if not self.path.startswith("/") or len(hosts) > 1 or (not hosts and self.is_new()):
+        # browsers read a backslash as a slash, and two slashes as another host
+        path = self.path.startswith("/") and "\\" not in self.path
+        if not path or len(hosts) > 1 or (not hosts and self.is_new()):
             self.send_error(HTTPStatus.BAD_REQUEST)
         elif hosts and not HOST.fullmatch(hosts[0].strip()):
             address = f"http://{HERE}:{self.server.server_address[1]}/"

@@ -5,6 +5,7 @@ import gzip
 import http.client
 import socket
 from contextlib import closing
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
@@ -79,6 +80,14 @@ def test_what_is_not_in_the_folder_is_missing(port, capfd, method, path):
     status, _, body = ask(port, path, method)
     assert (status, body) == (404, b"" if method == "HEAD" else b"Nothing here")
     assert capfd.readouterr() == ("", ""), "no traceback"
+
+
+@pytest.mark.parametrize("path", ["/\\\\b.org/%2e%2e", "/\\b.org/%2e%2e/a", "/a\\", "//b.org/../a"])
+def test_no_answer_leads_to_another_host(port, path):
+    """A browser takes "/\\\\b.org" for the host b.org."""
+    status, headers, _ = ask(port, path)
+    assert status in (400, 301, 404)
+    assert urlsplit(headers.get("Location", "/").replace("\\", "/")).netloc == ""
 
 
 def test_what_is_in_it_is_given_out(port):
