@@ -105,8 +105,9 @@ MINUTES ?= 10
 test: $(READY) browser lint ## Run all tests, in a real browser too
 	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 
-fuzz: $(READY) ## Try new random inputs for a while (MINUTES=10)
-	$(BIN)/python -m tests.fuzz $(MINUTES)
+fuzz: $(READY) ## Try new random inputs for a while (MINUTES=10 ONLY=checkpoints INPUTS=10000)
+	$(BIN)/python -m tests.fuzz $(MINUTES) $(if $(ONLY),--only $(ONLY)) \
+	  $(if $(INPUTS),--inputs $(INPUTS))
 
 lint: $(READY) ## Check style and formatting
 	$(BIN)/ruff check .

@@ -23,6 +23,9 @@ from report.text import quoted
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
 
+MOST_SIZES = 64
+"""Dimensions of a tensor of torch; products of many large numbers would take hours."""
+
 PICKLE_SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 
 NOT_TEXT = re.compile(r"(^|\.)(vision|visual|audio|multi_modal|mm_)")
@@ -138,7 +141,8 @@ def files_for(tensor_files: dict[str, str], names: Sequence[str] | None = None) 
 
 def layer_of(name: str) -> int | None:
     """The index of the layer that a tensor belongs to, or None: 3 for "model.layers.3.mlp.up"."""
-    return next((int(part) for part in name.split(".") if part.isdecimal()), None)
+    parts = (part for part in name.split(".") if part.isdecimal() and len(part) < 10)
+    return next(map(int, parts), None)
 
 
 def first_layers(names: Iterable[str], count: int) -> list[str]:
@@ -176,7 +180,7 @@ def read_header(path: str | Path) -> dict[str, dict[str, Any]]:
         tensors = {
             name: {
                 "dtype": _dtype(entry["dtype"]),
-                "shape": [operator.index(size) for size in entry["shape"]],
+                "shape": _shape(entry["shape"]),
                 "span": tuple(8 + length + offset for offset in entry["data_offsets"]),
             }
             for name, entry in header.items()
@@ -203,6 +207,15 @@ def read_header(path: str | Path) -> dict[str, dict[str, Any]]:
         )
     _require_side_by_side(tensors, 8 + length, f"{path.parent.name}/{path.name}")
     return tensors
+
+
+def _shape(sizes):
+    if len(sizes) > MOST_SIZES:
+        raise ValueError("a tensor has more dimensions than torch allows")
+    shape = [operator.index(size) for size in sizes]
+    if max(shape, default=0) >= 2**63:
+        raise ValueError("a size is no number of 64 bits")
+    return shape
 
 
 def _dtype(name):

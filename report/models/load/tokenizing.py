@@ -1,10 +1,11 @@
 """Ask a tokenizer, which is a program out of a file: it may fail, be slow, or write without end."""
 
+import base64
 import json
 import math
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import Any
 
@@ -84,15 +85,40 @@ def require_plain(tokenizer: PreTrainedTokenizerBase, name: str) -> None:
             f"'{name}/tokenizer.json': dropout is {backend.model.dropout}, so the same text has "
             "other tokens each time; set it to null"
         )
-    for part in ("normalizer", "decoder"):
-        stated = getattr(backend, part)
-        growth = 1 if stated is None else _growth(json.loads(stated.__getstate__()))
+    stated = {part: _stated(getattr(backend, part)) for part in PARTS}
+    steps = {
+        "normalizer and pre_tokenizer": [stated["normalizer"], stated["pre_tokenizer"]],
+        "post_processor": stated["post_processor"],
+        "decoder": stated["decoder"],
+    }
+    for said, parts in steps.items():
+        growth = _growth(parts)
         if growth > GROWTH:
             raise ReportError(
-                f"'{name}/tokenizer.json': what its {part} replaces makes texts up to {growth:.0g} "
-                f"times as long, allowed are {GROWTH:,} times; use a tokenizer.json that the "
-                "model's makers published"
+                f"'{name}/tokenizer.json': its {said} can make texts {growth:.0g} times as long, "
+                f"allowed are {GROWTH:,} times; use a tokenizer.json that the model's makers "
+                "published"
             )
+
+
+PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+
+EXPANDING = {
+    **dict.fromkeys(("NFKC", "NFKD"), 18),
+    **dict.fromkeys(("NFD", "ByteLevel"), 4),
+    **dict.fromkeys(("Lowercase", "Metaspace"), 2),
+    "NFC": 3,
+    "BertNormalizer": 6,
+}
+"""Type of a step -> the most characters that it makes of one: by Unicode, or of its bytes, or by
+what it puts before and after one."""
+
+
+def _stated(part):
+    """A part of a tokenizer as its file states it; None where there is none, or it is no file's but
+    code of the library."""
+    with suppress(Exception):  # tokenizers raises nothing more precise
+        return None if part is None else json.loads(part.__getstate__())
 
 
 def _growth(stated):
@@ -101,10 +127,34 @@ def _growth(stated):
         return math.prod(map(_growth, stated))
     if not isinstance(stated, dict):
         return 1
-    pattern, content = stated.get("pattern"), stated.get("content", stated.get("prepend"))
+    kind = stated.get("type")
+    if kind == "TemplateProcessing":
+        return max(_pieces(stated, one) for one in ("single", "pair"))
     growth = _growth([inner for inner in stated.values() if isinstance(inner, dict | list)])
+    growth *= EXPANDING.get(kind, 1)
+    if kind == "Precompiled":
+        growth *= _longest(stated.get("precompiled_charsmap"))
+    if "" in (stated.get("suffix"), stated.get("word_delimiter_token"), stated.get("pad_token")):
+        growth *= 2  # an empty text, which is at every place, is replaced by a space
+    content = stated.get("content", stated.get("prepend"))
     if not isinstance(content, str):
         return growth
+    pattern = stated.get("pattern")
     text = pattern.get("String") if isinstance(pattern, dict) else None
     # a regular expression, and the beginning of a text, may be empty
     return growth * (max(1, len(content) / len(text)) if text else 1 + len(content))
+
+
+def _pieces(stated, one):
+    """How many times a template repeats a text, and how many tokens it puts around it."""
+    tokens = {name: len(token["ids"]) for name, token in stated["special_tokens"].items()}
+    pieces = [(kind, about["id"]) for piece in stated[one] for kind, about in piece.items()]
+    return sum(tokens.get(name, 1) if kind == "SpecialToken" else 1 for kind, name in pieces)
+
+
+def _longest(table):
+    """The longest text in a table of replacements, as SentencePiece compiles it: the size of an
+    index, the index, and texts with zero bytes between them."""
+    content = base64.b64decode(table or "")
+    texts = content[4 + int.from_bytes(content[:4], "little") :].split(b"\0")
+    return max(1, *(len(text.decode("utf-8", "replace")) for text in texts))

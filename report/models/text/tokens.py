@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from report.errors import ReportError
 from report.models.load.tokenizing import asked, encoded
 from report.models.text.characters import with_parts
+from report.models.text.chat import filled
 from report.models.text.spelling import spelled
 
 if TYPE_CHECKING:
@@ -135,16 +136,7 @@ def _chat(tokenizer, text):
             )
     if "strftime_now" in template:
         template = FIXED_DATE + template
-    try:
-        return tokenizer.apply_chat_template(
-            [{"role": "user", "content": text}], chat_template=template, tokenize=False
-        )
-    except Exception as error:  # a template may do anything, and its sandbox refuse it
-        said = next(iter(str(error).splitlines()), type(error).__name__)[:300]
-        raise ReportError(
-            f"the model's chat template does not take a single message of the user: {said}; "
-            "leave the option chat out"
-        ) from error
+    return filled(tokenizer, template, text)
 
 
 def _require_plain(tokens, added):

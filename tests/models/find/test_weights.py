@@ -1,7 +1,9 @@
 """Weight files: what they hold, which are needed, and that damage is seen before loading."""
 
 import hashlib
+import json
 import shutil
+import struct
 
 import pytest
 import torch
@@ -213,3 +215,23 @@ def test_parameters_are_counted_from_the_headers(split):
     first = weights.parameters(split, lambda names: weights.first_layers(names, 1))
     kept = weights.first_layers(list(tensors), 1)
     assert first == sum(tensors[name].numel() for name in kept) < weights.parameters(split)
+
+
+def header(path, **tensors):
+    """A safetensors file of nothing but a header."""
+    text = json.dumps(tensors).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text)
+
+
+def test_a_name_with_a_number_of_any_length_is_of_no_layer():
+    """Python reads no more than 4,300 digits."""
+    assert weights.layer_of(f"model.layers.{'9' * 5000}.weight") is None
+    assert weights.layer_of(f"a.{'1' * 5000}.7.weight") == 7
+    assert weights.first_layers([f"h.{'9' * 5000}.w"], 2) == [f"h.{'9' * 5000}.w"]
+
+
+@pytest.mark.parametrize("shape", [[10**4000] * 20, [0, 2**63], [1] * 65, [2**62] * 3000])
+def test_sizes_that_no_tensor_has_are_refused_before_they_are_multiplied(tmp_path, shape):
+    header(tmp_path / SINGLE, a={"dtype": "F32", "shape": shape, "data_offsets": [0, 0]})
+    with pytest.raises(ReportError, match="is not a safetensors file"):
+        weights.read_header(tmp_path / SINGLE)

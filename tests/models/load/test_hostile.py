@@ -1,8 +1,10 @@
 """Files of models are data: none of them runs code, leads elsewhere, or takes all memory."""
 
+import base64
 import json
 import os
 import pickle
+import resource
 import shutil
 import struct
 import tracemalloc
@@ -20,6 +22,7 @@ from report.models.find import names, weights
 from report.models.load import load, tokenizing
 from report.models.load.load import load_model
 from report.models.load.stated import OTHER_FILES
+from report.models.text import chat, chat_process
 from report.models.text.segments import segmented
 from report.models.text.tokens import tokenize
 from tests.fuzz.damage import damaged_bytes, damaged_json
@@ -377,10 +380,50 @@ def replaced(content, times):
 def test_texts_that_double_and_double_are_refused_before_one_is_read(folder, content, times):
     steps = {"type": "Sequence", "normalizers": replaced(content, times)}
     change_tokenizer(folder, normalizer=steps)
-    refused(folder, "what its normalizer replaces makes texts up to 1e.1[12] times as long")
+    refused(folder, "its normalizer and pre_tokenizer can make texts 4e.1[12] times as long")
     steps = {"type": "Sequence", "decoders": replaced(content, times)}
     change_tokenizer(folder, normalizer=None, decoder=steps)
-    refused(folder, "what its decoder replaces makes texts up to")
+    refused(folder, "its decoder can make texts")
+
+
+BYTES = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": False}
+LONG = {"type": "Replace", "pattern": {"Regex": "."}, "content": "\ufdfa"}
+TEXT = {"Sequence": {"id": "A", "type_id": 0}}
+MARK = {"SpecialToken": {"id": "m", "type_id": 0}}
+
+
+def charsmap(longest):
+    """A table of replacements as SentencePiece compiles it, with an index of nothing."""
+    return base64.b64encode(struct.pack("<I", 4) + bytes(4) + b"b\0" + b"a" * longest).decode()
+
+
+def around(pieces, ids):
+    tokens = {"m": {"id": "m", "ids": [0] * ids, "tokens": ["a"] * ids}}
+    return {"type": "TemplateProcessing", "single": pieces, "pair": [], "special_tokens": tokens}
+
+
+GROWING = {
+    "bytes of bytes": ("normalizer", [{"type": "ByteLevel"}] * 20),
+    "bytes of bytes, cut": ("pre_tokenizer", [BYTES] * 20),
+    "letters that fall apart": ("normalizer", [LONG, {"type": "NFKD"}] * 4),
+    "a table": ("normalizer", [{"type": "Precompiled", "precompiled_charsmap": charsmap(200)}] * 2),
+    "an empty suffix": ("decoder", [{"type": "BPEDecoder", "suffix": ""}] * 30),
+    "an empty mark": (
+        "decoder",
+        [{"type": "CTC", "pad_token": "p", "word_delimiter_token": "", "cleanup": False}] * 30,
+    ),
+    "a text many times": ("post_processor", around([TEXT] * 20_000, 1)),
+    "many marks of many tokens": ("post_processor", around([TEXT, *[MARK] * 200], 200)),
+}
+LISTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "decoder": "decoders"}
+
+
+@pytest.mark.parametrize(("part", "steps"), GROWING.values(), ids=GROWING)
+def test_no_step_of_a_tokenizer_makes_texts_much_longer(folder, part, steps):
+    """Some of these took all memory, which ends the process, as no library can raise that."""
+    stated = {"type": "Sequence", LISTS[part]: steps} if isinstance(steps, list) else steps
+    change_tokenizer(folder, **{part: stated})
+    refused(folder, rf"'copy/tokenizer\.json': its .*{part}.* can make texts \S+ times as long")
 
 
 def test_tokens_that_are_drawn_by_chance_are_refused(folder):
@@ -417,11 +460,28 @@ def test_damaged_settings_are_one_sentence(falcon_folder, tmp_path_factory, data
         "{{ nothing() }}",
     ],
 )
-def test_a_chat_template_reaches_nothing(loaded, template):
+def test_a_chat_template_reaches_nothing(template):
+    messages = [[{"role": "user", "content": "The lamp was lit."}]]
+    answer = chat_process.answer({"conversations": messages, "chat_template": template})
+    assert answer.keys() == {"error"} or answer["text"] == ""
+
+
+@pytest.mark.parametrize(
+    ("template", "seconds"),
+    [
+        ("{{ 'a' * 3000000000 }}", 60),
+        ("{{ range(10) | batch(900000000, 'x') | list | length }}", 60),
+        ("{{ 'a'.center(20000000) }}", 60),
+        ("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", 3),
+    ],
+)
+def test_a_chat_template_takes_little_memory_and_time(loaded, template, seconds, monkeypatch):
+    monkeypatch.setattr(chat, "SECONDS", seconds)
     loaded.tokenizer.chat_template = template
-    found, said = tried(tokenize, loaded, "The lamp was lit.", chat=True)
-    assert said is not None or "root:" not in found.text
-    assert said is None or "chat template" in said or "passage" in said
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    _, said = tried(tokenize, loaded, "The lamp was lit.", chat=True)
+    assert "the model's chat template does not take a single message" in said
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss - before < 3 << 20  # kilobytes
 
 
 def test_numbers_that_are_none_are_never_drawn(folder, tmp_path):
