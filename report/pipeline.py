@@ -76,7 +76,7 @@ def read(request: Request) -> list[Study]:
     after hours of measuring."""
     studies = read_studies(request.project.articles, request.article, **request.options)
     for study in studies:
-        check_prose(study)
+        check_prose(study, measuring.largest(study, request.project))
         measuring.read(study)
     return studies
 

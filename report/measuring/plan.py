@@ -18,6 +18,7 @@ from report.measuring.changes import changes
 from report.measuring.key import determined_by, key_of, known_model
 from report.models.find import known, names
 from report.models.find.known import number_of_layers
+from report.models.find.sizes import Size, size_of
 from report.project import Project
 from report.study.front_matter import FrontMatter
 from report.study.study import Study
@@ -102,6 +103,29 @@ def labelled(source: names.Source, label: str | None) -> names.Source:
     return replace(source, label=label)
 
 
+def size_measured(study: Study, project: Project, name: str) -> Size:
+    """The layers that are measured of a model, and its heads, as far as its config states them.
+
+    name: of the model, as front matter gives it
+    """
+    wanted = study.front_matter
+    try:
+        source = names.find_first(name, project.root / names.COMMITS, wanted.layers, ask=False)
+    except ReportError:  # it is told where the model is looked for
+        return Size()
+    size, asked = size_of(source), measuring_settings(wanted, source)["layers"]
+    return replace(size, layers=asked) if asked is not None else size
+
+
+def _require_layers(source, asked):
+    there = size_of(source).layers
+    if asked is not None and there is not None and asked > there:
+        raise ReportError(
+            f"model '{source.name}' has {there} layers (0 to {there - 1}), asked for were the "
+            f"first {asked}; ask for fewer, or leave `layers` out"
+        )
+
+
 def preset_of(source: names.Source) -> known.Preset | None:
     """The preset of a model, or None."""
     return known.presets().get(source.name) if source.origin == "hub" else None
@@ -168,6 +192,8 @@ class _Planner:
         with self.study.blaming("label"):
             source = labelled(source, wanted.label)
         settings = measuring_settings(wanted, source)
+        with self.study.blaming("layers"):
+            _require_layers(source, settings["layers"])
         if source.origin == "hub" and source.revision is None:
             return Plan("measure", source.shown, None, source, {}, settings, [NEVER])
         with self.study.blaming("corpus"):

@@ -14,7 +14,7 @@ from report.measuring.command import command
 from report.measuring.kept import Kept
 from report.measuring.key import version
 from report.measuring.kinds import Announce, Progress
-from report.measuring.plan import Plan, plans
+from report.measuring.plan import Plan, plans, size_measured
 from report.project import Project
 from report.study.study import Study
 
@@ -92,6 +92,21 @@ def read(study: Study) -> Any:
     if pieces.has_corpus(kind) and study.allow_local:
         return replace(inputs, corpus=replace(inputs.corpus, allow_local=True))
     return inputs
+
+
+def largest(study: Study, project: Project) -> dict[str, int | None]:
+    """The most "layers" that are measured of a model of an article, and the most "heads" of one.
+
+    returns: None for what cannot be known before the models are loaded
+    """
+    sizes = [size_measured(study, project, name) for name in study.front_matter.all_models]
+    return {
+        name: None if None in numbers else max(numbers)
+        for name, numbers in (
+            ("layers", [size.layers for size in sizes]),
+            ("heads", [size.heads for size in sizes]),
+        )
+    }
 
 
 def say_fetched(study: Study, inputs: Any, announce: Announce) -> None:

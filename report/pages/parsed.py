@@ -1,6 +1,6 @@
 """The templates of an article, parsed and not rendered, and the names that they may use."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,6 +35,8 @@ class Prose:
 
     study: Study
     jinja: Environment
+    size: Mapping[str, int | None]
+    """"layers" and "heads" of the largest model; None for what is not known."""
     parts: list[Part] = field(default_factory=list)
     values: dict[str, list[nodes.Node | None]] = field(default_factory=dict)
     """Name -> for each time that templates set it, None and what they set it to; None alone for
@@ -66,12 +68,17 @@ class Prose:
         raises: ReportError if one is missing or cannot be parsed
         """
         try:
+            tree = self.jinja.parse(source, path, path)
+            _require_arguments_once(tree, path)
             self.jinja.compile(source, path, path)  # which filters and tests there are
         except TemplateError as error:
             line = getattr(error, "lineno", None) or 1
             where = getattr(error, "filename", None) or path
             raise ReportError(f"{where}, line {line}: {error}") from error
-        tree = self.jinja.parse(source, path, path)
+        except (SyntaxError, RecursionError, MemoryError) as error:
+            # a template becomes a program of Python, which puts no more than that into each other
+            said = getattr(error, "msg", None) or "too much stands inside each other"
+            raise ReportError(f"{path}: {said}.") from error
         self.parts.append(Part(path, tree))
         self._note_names(tree)
         for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
@@ -113,6 +120,14 @@ class Prose:
             return node
         given = self.values.get(node.name, [])
         return given[-1] if len(given) == 2 else None  # the name that is set, and its value
+
+
+def _require_arguments_once(tree, path):
+    for call in tree.find_all((nodes.Call, nodes.Filter, nodes.Test)):
+        names = [pair.key for pair in call.kwargs]
+        for name in names:
+            if names.count(name) > 1:
+                raise ReportError(f"{path}, line {call.lineno}: the argument {name!r} comes twice.")
 
 
 def _constant(node):

@@ -90,6 +90,8 @@ class PlacedFigure:
         for state in defaults.states(controls):
             rows = self.figure.rows(self.data, **fixed, **state)
             fields.check(self.figure.name, panel.spec, rows)
+            for table, records in rows.items():
+                fields.check_values(self.figure.name, records, table)
             yield place.format(**state), defaults.dataset(rows)
 
 

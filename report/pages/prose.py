@@ -6,6 +6,8 @@ where its condition may rule a mistake out.
 """
 
 import inspect
+import re
+from collections.abc import Mapping
 
 from jinja2 import nodes
 
@@ -16,20 +18,23 @@ from report.figures.build.find import figure_named
 from report.figures.parts.received import Panels
 from report.pages.glossary import term
 from report.pages.parsed import ALWAYS, Prose, walk
+from report.pages.states import check_state
 from report.pages.templates import environment
+from report.study.front_matter import FIGURE
 from report.study.study import Study
-from report.text import nearest
+from report.text import nearest, quoted
 
 CONDITIONS = ("condition", "other", "lines")
 """Parameters of findings that take names of conditions."""
 
 
-def check_prose(study: Study) -> None:
+def check_prose(study: Study, size: Mapping[str, int | None] | None = None) -> None:
     """Stop where the prose of an article asks for what there cannot be.
 
+    size: "layers" and "heads" that its largest model has, None for what is not known
     raises: ReportError with the template, the line and the nearest name that there is
     """
-    prose = Prose(study, environment(study.template.parent))
+    prose = Prose(study, environment(study.template.parent), size or {})
     prose.read(study.body, str(study.template))
     for part in prose.parts:
         for node, tests in walk(part.tree, []):
@@ -128,13 +133,30 @@ def _check_function(prose, name, given, tests):
     if name not in ("figure", "can_draw", "left_out"):
         return
     asked = prose.constant(given.get("name"))
-    if not isinstance(asked, str):
+    if asked is None:
         return
+    key = prose.constant(given.get("key"))
+    for text in (asked, *([] if key is None else [key])):
+        if not isinstance(text, str) or not re.fullmatch(FIGURE, text):
+            raise ReportError(
+                f"{name}({quoted(text)}): the name or key of a figure is a text in quotes, of "
+                "letters, digits, hyphens and underscores."
+            )
     figure = figure_named(asked, prose.own)
     if name == "figure" and not _mentions(tests, asked):
         reason = defaults.other_kind(figure, _drawn_of(prose, given.get("data")))
         if reason:
             raise ReportError(f"figure {asked!r} cannot be placed here: {reason}")
+        _check_state(prose, figure, given.get("state", {}), tests)
+
+
+def _check_state(prose, figure, given, tests):
+    """Stop for controls that a figure does not have; and for values that it does not reach, where
+    no condition may rule them out."""
+    front = prose.study.front_matter
+    several = front.kind == "passage" and len(front.all_names) > 1 and not figure.of_models
+    values = {name: None if tests else prose.constant(node) for name, node in given.items()}
+    check_state(figure, values, prose.size, several)
 
 
 def _drawn_of(prose, data):
@@ -167,7 +189,9 @@ def _check_references(prose):
         (part, node, _bound(node.node.name, prose.calls[node.node.name], node))
         for part in prose.parts
         for node in part.tree.find_all(nodes.Call)
-        if isinstance(node.node, nodes.Name) and node.node.name in ("figure", "ref", "cover")
+        if isinstance(node.node, nodes.Name)
+        and node.node.name in ("figure", "ref", "cover")
+        and node.node.name not in prose.values
     ]
     placed = [
         prose.constant(given.get("key", given.get("name")))
@@ -177,12 +201,13 @@ def _check_references(prose):
     if None in placed:  # a name is made up while the page is written
         return
     for part, node, given in calls:
-        wanted = prose.constant(given.get("name")) if node.node.name == "ref" else None
+        call = node.node.name
+        wanted = None if call == "figure" else prose.constant(given.get("name"))
         if wanted is not None and wanted not in placed:
-            near = nearest(wanted, placed)
+            near = nearest(str(wanted), placed)
             raise ReportError(
-                f"{part.path}, line {node.lineno}: ref({wanted!r}): this article has no such "
-                f"figure; {f'did you mean {near[0]!r}? ' if near else ''}it has: "
+                f"{part.path}, line {node.lineno}: {call}({quoted(wanted)}): this article has no "
+                f"such figure; {f'did you mean {near[0]!r}? ' if near else ''}it has: "
                 f"{', '.join(dict.fromkeys(placed)) or 'none'}."
             )
     if not any(node.node.name == "cover" for _, node, _ in calls):

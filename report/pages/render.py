@@ -152,6 +152,7 @@ def _render(study, article, context):
         ReportError,
         ArithmeticError,
         LookupError,
+        RecursionError,
         TypeError,
         ValueError,
     ) as error:

@@ -142,27 +142,28 @@ def _after(step, fields):
     return fields | frozenset(made)
 
 
-def check_values(name: str, rows: list[dict[str, Any]]) -> None:
+def check_values(name: str, rows: list[dict[str, Any]], table: str = "") -> None:
     """Stop where rows hold something else than texts, whole numbers and finite ones, or None.
 
-    name: of the figure
+    name: of the figure; table: which the rows are of, where there are several
     raises: ReportError that names the row, the field and the value
     """
+    of = f" of table {table!r}" if table else ""
     for number, row in enumerate(rows):
         if not isinstance(row, dict):
             raise ReportError(
-                f"figure {name!r}: row {number} is {_called(row)}; a row is a dict of field to "
+                f"figure {name!r}: row {number}{of} is {_called(row)}; a row is a dict of field to "
                 "value."
             )
         for field, value in row.items():
             if not isinstance(value, (str, int, float, np.generic, type(None))):
                 raise ReportError(
-                    f"figure {name!r}: {field!r} of row {number} is {_called(value)}; give a "
+                    f"figure {name!r}: {field!r} of row {number}{of} is {_called(value)}; give a "
                     "number, a text or None."
                 )
             if isinstance(value, (float, np.floating)) and not math.isfinite(value):
                 raise ReportError(
-                    f"figure {name!r}: {field!r} of row {number}{_place(row)} is {value}; give "
+                    f"figure {name!r}: {field!r} of row {number}{of}{_place(row)} is {value}; give "
                     "None where a value is not known, or leave the row out."
                 )
 

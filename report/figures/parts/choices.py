@@ -40,7 +40,8 @@ class Control:
 
         raises: ReportError if the slider does not reach it
         """
-        if not isinstance(value, int) or not self.minimum <= value <= self.maximum:
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or not self.minimum <= value <= self.maximum:
             raise ReportError(
                 f"{self.param}={value!r} is not allowed; "
                 f"give a whole number from {self.minimum} to {self.maximum}."

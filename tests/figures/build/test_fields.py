@@ -4,8 +4,9 @@ import altair
 import pytest
 
 from report.errors import ReportError
-from report.figures.build import fields, still, vega
+from report.figures.build import defaults, fields, still, vega
 from report.figures.build.find import figure_named
+from report.pages.placed import PlacedFigure, drawn
 from tests.readme import block
 
 README = block("Add a figure", "python")
@@ -140,6 +141,39 @@ def test_nothing_broken_is_drawn(tmp_path, data, old, new, said):
     assert README.count(old) >= 1
     with pytest.raises(ReportError, match=rf"looking_back.*{said}"):
         everything_of(own(tmp_path, README.replace(old, new)), data)
+
+
+TABLES = '''"""How far."""
+import altair
+
+def chart(data):
+    return altair.Chart(altair.NamedData("far")).mark_point().encode(x="value:Q")
+
+def rows(data):
+    near = [{"value": 1.5}, {"value": None}, {"value": "a"}]
+    return {"near": near, "far": [{"value": 1, "layer": 2}, {"value": VALUE, "layer": 3}]}
+'''
+
+
+@pytest.mark.parametrize("value", ["float('nan')", "-float('inf')", "__import__('numpy').inf"])
+def test_values_of_a_table_are_told_with_field_row_and_table(tmp_path, data, value):
+    said = r"'value' of row 1 of table 'far' \(layer 3\) is (nan|-?inf); give None"
+    with pytest.raises(ReportError, match=rf"'looking_back': {said}"):
+        written(own(tmp_path, TABLES.replace("VALUE", value)), data)
+
+
+def test_tables_of_finite_values_are_written(tmp_path, data):
+    (name, table), *_ = written(own(tmp_path, TABLES.replace("VALUE", "2.5")), data)
+    assert name == "all.json"
+    assert table["tables"]["far"]["columns"]["value"]["values"] == [1, 2.5]
+
+
+def written(figure, data):
+    """The files of rows of a figure, as an article has them written."""
+    (panel,), _ = drawn(figure.name, figure, data, [])
+    told = panel.spec["usermeta"]["report"]["data"]
+    told["url"] = f"../rows/{panel.name}/{defaults.place_of_rows(panel.spec)}"
+    return list(PlacedFigure(figure.name, 1, figure, {}, data, [panel]).written_rows(panel))
 
 
 def everything_of(figure, data):

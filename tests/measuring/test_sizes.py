@@ -1,0 +1,79 @@
+"""Layers beyond a model are told before anything is read of its weights."""
+
+import json
+
+import pytest
+
+from report.errors import ReportError
+from report.measuring import run
+from report.models.find import weights
+from report.models.find.names import Source
+from report.models.find.sizes import Size, size_of
+from report.project import Project
+from report.study.study import read_study
+
+FRONT = "title: T\ndate: 2026-01-02\nauthor: A\nsummary: S\n"
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """A function from lines of front matter to the study."""
+
+    def write(lines):
+        path = tmp_path / "templates" / "articles" / "a.md.j2"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"---\n{FRONT}{lines}\n---\n")
+        return read_study(path)
+
+    return write
+
+
+@pytest.mark.parametrize("layers", ["0-8", "9", "400"])
+@pytest.mark.parametrize("models", ["model: falcon-8x8", "models: [falcon-8x8, llama-5x32]"])
+def test_layers_beyond_a_model_are_told_before_any_is_measured(
+    asked, tmp_path, monkeypatch, layers, models
+):
+    monkeypatch.setattr(weights, "weights_sha256", lambda *_: pytest.fail("weights were read"))
+    study = asked(f"{models}\nlayers: {layers}")
+    with pytest.raises(ReportError, match=r"a\.md\.j2, line 7: model 'falcon-8x8' has 8 layers"):
+        run.datasets(study, Project(tmp_path), lambda *_: None)
+
+
+def test_of_several_models_the_one_that_has_too_few_is_named(asked, tmp_path):
+    study = asked("models: [falcon-8x8, llama-5x32]\nlayers: 6")
+    with pytest.raises(ReportError, match="model 'llama-5x32' has 5 layers"):
+        run.datasets(study, Project(tmp_path), lambda *_: None)
+
+
+def test_the_largest_of_an_article_is_known_before(asked, tmp_path):
+    def largest(lines):
+        return run.largest(asked(lines), Project(tmp_path))
+
+    assert largest("model: falcon-8x8") == {"layers": 8, "heads": 8}
+    assert largest("model: falcon-8x8\nlayers: 3") == {"layers": 3, "heads": 8}
+    assert largest("models: [falcon-8x8, llama-5x32]") == {"layers": 8, "heads": 32}
+    assert largest("models: [falcon-8x8, nobody/nothing]") == {"layers": None, "heads": None}
+
+
+@pytest.mark.parametrize(
+    ("config", "size"),
+    [
+        ({"n_layer": 2, "n_head": 4}, Size(2, 4)),
+        ({"text_config": {"num_hidden_layers": 7}, "num_hidden_layers": 3}, Size(7)),
+        ({"num_hidden_layers": "4", "num_heads": True}, Size()),
+        ({"num_hidden_layers": -4, "num_heads": [4]}, Size()),
+        ([1], Size()),
+        (5, Size()),
+        ({"text_config": 5}, Size()),
+    ],
+)
+def test_a_size_is_what_the_config_states_or_not_known(tmp_path, config, size):
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert size_of(Source("a", "folder", tmp_path)) == size
+
+
+def test_what_is_no_config_says_nothing(tmp_path):
+    assert size_of(Source("a", "folder", tmp_path)) == Size()
+    assert size_of(Source("a/b", "hub")) == Size()
+    (tmp_path / "config.json").write_bytes(b"\xff[[")
+    assert size_of(Source("a", "folder", tmp_path)) == Size()
