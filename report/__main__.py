@@ -108,12 +108,15 @@ def measure(
 @with_options
 def why(options: Options, study: Only = None, root: Root = HERE):
     """Say what would be measured, and because of which change; runs no model."""
-    from report.measuring.plan import plans
+    from report.measuring.plan import left_out, plans
     from report.measuring.run import read, say_fetched
     from report.study.study import read_studies
 
     where = project(root)
-    for article in read_studies(where.articles, study, **options.given):
+    articles = read_studies(where.articles, study, **options.given)
+    for sentence in left_out(articles, where):
+        say(sentence)
+    for article in articles:
         inputs = read(article)
         say_fetched(article, inputs, say)
         for plan in plans(article, where, inputs, ask=False):

@@ -22,6 +22,7 @@ from pathlib import Path
 from report.console import Terminal
 from report.datasets.read.study import open_study
 from report.measuring import run as measuring
+from report.measuring.plan import left_out
 from report.pages.assets import write_assets
 from report.pages.feed import write_feed
 from report.pages.lists import remove_departed, render_lists
@@ -93,6 +94,8 @@ def measure(
     use_frozen: whether frozen datasets stand in for measuring
     measurer: what measures, such as a Ray cluster; None: this process
     """
+    for sentence in left_out(studies, request.project):
+        terminal.say(sentence)
     all_found = []
     for study in studies:
         with terminal.bars() as show:

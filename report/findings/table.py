@@ -26,10 +26,18 @@ MOST = 8
 
 
 def context(data: TableData) -> dict:
-    """What templates of articles about a table use: see `report.findings`."""
+    """What templates of articles about a table use: see `report.findings`.
+
+    `compared` is a list with one entry per model: label, data and the findings; those of the first
+    also stand by themselves.
+    """
+    compared = [{"label": one.label, "data": one, **_of_one(one)} for one in data.models]
+    return {"CLASS": target_classes.NAMES, "compared": compared, **_of_one(data)}
+
+
+def _of_one(data):
     return {
         "find": TableFindings(data),
-        "CLASS": target_classes.NAMES,
         "terms": score_terms.names(data),
         "position": score_terms.position(data),
     }
@@ -264,6 +272,6 @@ class TableFindings(RepetitionFindings):
 NAMES = {
     "data": TableData,
     "find": TableFindings,
-    **dict.fromkeys(("CLASS", "terms", "position")),
+    **dict.fromkeys(("CLASS", "compared", "terms", "position")),
 }
 """Name in templates -> class of what it stands for; None: several, or a plain value."""

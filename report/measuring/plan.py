@@ -4,6 +4,7 @@ Runs no model, downloads nothing, and needs none of the libraries that measure.
 """
 
 import importlib.util
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from report.study.study import Study
 PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "regex", "huggingface_hub")
 """Packages that measuring needs and rendering does not."""
 
-MODELS = ("revisions", "models", "model")
+MODELS = ("revisions", "models", "model", "beside")
 """Keys of front matter that name models."""
 
 NEVER = "never measured"
@@ -60,7 +61,8 @@ def plans(
     use_frozen: bool = True,
     ask: bool = True,
 ) -> list[Plan]:
-    """One plan a model of an article, in the order of its front matter.
+    """One plan a model of an article, in the order of its front matter. What stands beside the
+    article's own model and is the same model, by an alternative, has none.
 
     inputs: the result of the kind's `inputs`
     force: measure even if datasets fit
@@ -72,7 +74,27 @@ def plans(
     planner = _Planner(study, project, inputs, force, use_frozen, ask)
     with study.blaming(*MODELS):
         wanted = study.front_matter.all_models
-    return [planner.plan(name) for name in wanted]
+    first, *others = [planner.plan(name) for name in wanted]
+    if study.front_matter.beside:
+        own = first.model, first.folder
+        others = [plan for plan in others if (plan.model, plan.folder) != own]
+    return [first, *others]
+
+
+def left_out(studies: Iterable[Study], project: Project) -> list[str]:
+    """A sentence for every model in a package that articles name, and whose place another takes, as
+    the package is not installed."""
+    sentences = {}
+    for study in studies:
+        manifests = _manifests(project.frozen / study.name)
+        frozen = {manifest["model"]["name"] for _, manifest in manifests}
+        for name in study.front_matter.all_models:
+            first, *others = names.alternatives(name)
+            if others and first not in frozen and (why := names.absent(first)):
+                sentences[first] = (
+                    f"{why}; {' or '.join(others)} takes its place (`make setup` installs it)."
+                )
+    return list(sentences.values())
 
 
 def measuring_settings(wanted: FrontMatter, source: names.Source) -> dict:
@@ -128,7 +150,7 @@ def _require_layers(source, asked):
 
 def preset_of(source: names.Source) -> known.Preset | None:
     """The preset of a model, or None."""
-    return known.presets().get(source.name) if source.origin == "hub" else None
+    return known.presets().get(source.name) if source.origin in ("hub", "package") else None
 
 
 def missing_package() -> str | None:

@@ -14,7 +14,7 @@ from report.measuring.command import command
 from report.measuring.kept import Kept
 from report.measuring.key import version
 from report.measuring.kinds import Announce, Progress
-from report.measuring.plan import Plan, plans, size_measured
+from report.measuring.plan import Plan, plans, preset_of, size_measured
 from report.project import Project
 from report.study.study import Study
 
@@ -178,7 +178,7 @@ def _provenance(plan, kind, facts, command):
         "kind": kind,
         "determined_by": plan.parts,
         **facts,
-        "versions": _versions(plan.parts["libraries"]),
+        "versions": _versions(plan.parts["libraries"], preset_of(plan.source)),
         "command": command,
     }
 
@@ -191,9 +191,12 @@ def task_of(plan: Plan, study: Study, inputs: Any, project: Project) -> pieces.T
     return pieces.Task(plan.source, wanted.kind, inputs, options, plan.parts, kept, wanted.cluster)
 
 
-def _versions(libraries):
-    ours = version("attention-focus-plots")
-    return {"python": platform.python_version(), "attention-focus-plots": ours} | libraries
+def _versions(libraries, preset):
+    """Versions of what measured, and of the package that a model came in."""
+    package = preset.package if preset else None
+    names = ["attention-focus-plots", *([package] if package else [])]
+    ours = {name: version(name) for name in names}
+    return {"python": platform.python_version()} | ours | libraries
 
 
 def _keep_only(folder, kept):

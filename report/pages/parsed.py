@@ -49,7 +49,8 @@ class Prose:
         self.calls: dict[str, Callable] = ArticleFigures(self.study, None).functions
         kind = self.study.front_matter.kind
         self.names = findings.names(kind)
-        if kind == "passage" and len(self.study.front_matter.all_names) > 1:
+        front = self.study.front_matter
+        if kind == "passage" and len(front.all_names) > 1 and not front.beside:
             self.names = dict.fromkeys(self.names)  # of each model, in `compared`
 
     @property

@@ -41,7 +41,7 @@ def render_article(
     frozen: keys of its datasets that were frozen; url: address of the site, "" if not known
     raises: ReportError that names the template and the line
     """
-    context = {"data": data, "model": data.models[0].manifest["model"], **findings.of(data)}
+    context = _context(study, data)
     counting = ArticleFigures(study, data)
     _render(study, counting, context)
     article = ArticleFigures(study, data)
@@ -61,11 +61,19 @@ def render_article(
     wrapper = environment().get_template("_article.md.j2")
     origin = provenance(study, data, frozen, url)
     store.write(files.inside(site_src, f"datasets/{study.name}/{NAME}"), origin)
-    markdown = wrapper.render(content=content, page=page, study=study, provenance=origin, **context)
+    context |= {"data": data, "content": content, "page": page, "provenance": origin}
+    markdown = wrapper.render(study=study, **context)
     # An index of a folder: its links in HTML are then right for builders that leave them alone
     # (MkDocs) and for those that take them as relative to this file (Zensical).
     files.write_text(files.inside(site_src, f"articles/{study.name}/index.md"), markdown)
     return page
+
+
+def _context(study, data):
+    """What the templates of an article may use; with models beside it, they are of its own one."""
+    own = data.models[0] if study.front_matter.beside else data
+    found = findings.of(own) | findings.of(data)
+    return {"data": own, "model": data.models[0].manifest["model"], **found}
 
 
 def _write_figures(folder, article):

@@ -28,7 +28,7 @@ from report.inputs.specs import (
 from report.models.find.known import number_of_layers
 from report.text import isolated, xml_text
 
-FILES = ("model", "models", "passage", "corpus", "prompts", "table")
+FILES = ("model", "models", "beside", "passage", "corpus", "prompts", "table")
 """Keys whose value may be a file or a folder inside the project."""
 
 
@@ -91,6 +91,9 @@ class FrontMatter(BaseModel):
     models: list[Named] = []
     """Several models for an article that compares them, in place of `model`. An entry may name
     alternatives, "owner/model or embedded-model": the first on this machine is measured."""
+    beside: list[Named] = []
+    """Other models that figures show beside `model`, which the article is about. One that `model`
+    turns out to be itself, by an alternative, is left out."""
     revisions: list[Named] = []
     """Revisions of `model` that are compared: on the hub, or folders inside the model's. With
     `models`, these come first."""
@@ -151,14 +154,23 @@ class FrontMatter(BaseModel):
             )
         if self.revisions and "model" not in stated:
             raise ValueError("`revisions` are those of one `model`; say which")
+        if self.beside and (self.models or self.revisions):
+            raise ValueError(
+                f"says `beside` and `{'models' if self.models else 'revisions'}`; say one of them"
+            )
+        if self.beside and self.kind not in BESIDE:
+            raise ValueError(
+                "says `beside`, which is for articles about a passage or a table; say `models`"
+            )
         if len(self.all_names) > len(set(self.all_names)):
-            key = "revisions" if self.revisions else "models"
+            key = "revisions" if self.revisions else "beside" if self.beside else "models"
             raise ValueError(f"names one of its `{key}` twice; name it once")
         kinds = [kind for kind in KINDS if getattr(self, kind)]
         if len(kinds) > 1:
             raise ValueError(f"says `{kinds[0]}` and `{kinds[1]}`; say one of them")
-        if self.kind == "table" and len(self.all_names) > 1:
-            raise ValueError("says `table` and `models`; a table is read by one `model`")
+        if self.kind == "table" and (self.models or self.revisions):
+            key = "models" if self.models else "revisions"
+            raise ValueError(f"says `table` and `{key}`; name one `model`, and others `beside` it")
         idle = [key for key, kind in READ_BY.items() if key in stated and kind != self.kind]
         if idle:
             raise ValueError(
@@ -168,14 +180,14 @@ class FrontMatter(BaseModel):
 
     @property
     def all_names(self) -> list[str]:
-        """The models as they are written, then the revisions."""
-        return [*self.models, *self.revisions] or [self.model]
+        """The models as they are written, then the revisions or those beside."""
+        return [*self.models, *self.revisions] or [self.model, *self.beside]
 
     @property
     def all_models(self) -> list[str]:
         """The names by which the models are looked up, at least one."""
         revisions = [f"{self.model}@{revision}" for revision in self.revisions]
-        return [*self.models, *revisions] or [self.model]
+        return [*self.models, *revisions] or [self.model, *self.beside]
 
     @property
     def labels(self) -> list[str | None]:
@@ -187,6 +199,9 @@ class FrontMatter(BaseModel):
         """The kind of article: name of a module of `report.measuring.kinds`."""
         return next((kind for kind in KINDS if getattr(self, kind)), "passage")
 
+
+BESIDE = ("passage", "table")
+"""Kinds of article that may have models beside the one that they are about."""
 
 KINDS = ("conditions", "table", "sweep")
 """Kinds of article that are made by a key of the same name; all others are about a passage."""

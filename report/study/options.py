@@ -47,6 +47,14 @@ class Options:
         bool | None, typer.Option(help="Keep one layer's weights in memory at a time.")
     ] = None
 
+    real: Annotated[
+        bool | None,
+        typer.Option(
+            "--real/--no-real",
+            help="Whether models in packages count where an article names an alternative.",
+            show_default="--real",
+        ),
+    ] = None
     allow_file: Annotated[
         list[str] | None,
         typer.Option(

@@ -13,6 +13,7 @@ from report.errors import ReportError, UsageError
 from report.inputs.passages import SUFFIXES
 from report.inputs.specs import ROW_ENDINGS
 from report.inputs.yaml_lines import blocks, line_of, parse
+from report.models.find.names import without_packaged
 from report.study.front_matter import FILES, KINDS, FrontMatter
 from report.study.mistakes import explain
 
@@ -61,6 +62,9 @@ class Study:
                 where = f"--{option.replace('_', '-')}"
             raise type(error)(f"{where}: {error}" if where else str(error)) from error
 
+
+MODELS = ("model", "models", "beside")
+"""Keys that name models."""
 
 PUBLISHED = ("passage", "prompts", "table")
 """Keys that may name a file whose text is published."""
@@ -125,12 +129,14 @@ def read_study(
     path: Path | str,
     allow_local: bool = False,
     allow_file: Sequence[str] = (),
+    real: bool = True,
     **replaced: object,
 ) -> Study:
     """The article in a template file.
 
     allow_local: as of `Study`
     allow_file: files and folders outside the project that the article may publish
+    real: whether a model in a package counts where the article names an alternative to it
     replaced: as of `read_studies`
     raises: ReportError naming file, line, key and the nearest valid key; also for a file outside
         the project that only front matter names
@@ -161,6 +167,8 @@ def read_study(
     kept = {key: value for key, value in values.items() if key not in instead_of(replaced)}
     root = path.resolve().parents[min(2, len(path.resolve().parents) - 1)]
     kept = _from_project(kept, root)
+    if not real:
+        kept = _without_packaged(kept)
     try:
         front_matter = FrontMatter(**kept | replaced)
     except ValidationError as error:
@@ -199,7 +207,21 @@ def instead_of(replaced: dict) -> tuple[str, ...]:
     """Keys of front matter that do not count because of an option of the command line."""
     if replaced.get("models"):
         return ("model", "revisions", "label")
-    return ("label",) if replaced.get("model") else ()
+    return ("beside", "label") if replaced.get("model") else ()
+
+
+def _without_packaged(values):
+    """The values, their models without those in packages, as far as there are others."""
+    values = values | {key: _others(values[key]) for key in MODELS if key in values}
+    if isinstance(values.get("beside"), list):
+        values["beside"] = [name for name in values["beside"] if name != values.get("model")]
+    return values
+
+
+def _others(names):
+    if isinstance(names, list):
+        return [_others(name) for name in names]
+    return without_packaged(names) if isinstance(names, str) else names
 
 
 def _from_project(values, root):

@@ -40,7 +40,7 @@ WRONG = {
         "tags: [one]",
         "table: cars\nmodels: [a, b]",
         7,
-        "front matter says `table` and `models`; a table is read by one `model`",
+        "front matter says `table` and `models`; name one `model`, and others `beside` it",
     ),
 }
 

@@ -1,7 +1,7 @@
 """The datasets of an article about a table: its CSV as a passage, and all renderings."""
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +14,26 @@ from report.errors import ReportError
 
 
 def opened(paths: Iterable[Path]) -> "TableData":
-    """The data of an article; paths: its single folder."""
-    return TableData(*paths)
+    """The data of an article: of its own model, with those beside it.
+
+    paths: folders, one a model
+    """
+    first, *others = map(TableData, paths)
+    first.beside = others
+    return first
 
 
 class TableData(PassageData):
     """All datasets under one folder; the passage and its attention are of the first rendering."""
 
     kind = "table"
+    beside: Sequence["TableData"] = ()
+    """The same table as other models read it."""
+
+    @property
+    def models(self) -> list["TableData"]:
+        """It, and those beside it."""
+        return [self, *self.beside]
 
     @functools.cached_property
     def about(self) -> dict:

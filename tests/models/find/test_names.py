@@ -181,7 +181,7 @@ def test_a_model_on_the_hub_is_no_folder():
         names.model_folder(f"a/b@{COMMIT}")
 
 
-def test_every_preset_is_an_id_with_layers_that_can_be_read():
+def test_every_preset_is_an_id_or_in_a_package_with_layers_that_can_be_read():
     assert set(known.presets()) >= {
         "tiiuae/falcon-rw-1b",
         "bigscience/bloom-560m",
@@ -192,7 +192,8 @@ def test_every_preset_is_an_id_with_layers_that_can_be_read():
         "google/gemma-3-4b-it",
     }
     for name, preset in known.presets().items():
-        assert names.HUB_ID.fullmatch(name)
+        assert bool(names.HUB_ID.fullmatch(name)) == (preset.package is None)
+        assert bool(preset.package) == bool(preset.file) == bool(preset.made)
         assert preset.title
         assert preset.licence
         assert preset.layers is None or number_of_layers(preset.layers) > 0
