@@ -148,7 +148,7 @@ class FrontMatter(BaseModel):
         stated = self.model_fields_set
         if self.models and "model" in stated and not self.revisions:
             raise ValueError("says `model` and `models`; say one of them")
-        if self.label and (self.models or self.revisions):
+        if self.label and (self.models or self.revisions or self.beside):
             raise ValueError(
                 "says `label`, which is what one `model` is called, and several models"
             )

@@ -168,6 +168,8 @@ def called(name: str | Path) -> str:
 
 def file_called(name: str | Path) -> str:
     """What finds a GGUF file in its place again, be it here or not, as `Source.file`."""
+    if str(name) in known.packaged():
+        return known.packaged()[str(name)].file
     return ollama.whole_name(name) if ollama.is_named(str(name)) else Path(name).name
 
 

