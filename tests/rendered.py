@@ -19,7 +19,7 @@ NEEDS_A_LIVE_FIGURE = re.compile(
 
 def no_chart(data, **state):
     """A specification that nothing can be drawn of."""
-    return {"usermeta": {"report": {"data": {"url": ""}}}}
+    return {"usermeta": {"report": {"data": {"url": ""}, "controls": []}}}
 
 
 def words_only(monkeypatch):

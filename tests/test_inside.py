@@ -15,7 +15,7 @@ from report.datasets.verify import published, whole
 from report.errors import ReportError, UsageError
 from report.inputs.prompts import prompts
 from report.measuring import frozen, plan
-from report.models.find import hub, names
+from report.models.find import hub, known, names
 from report.models.find.weights import read_index
 from report.pages import lists
 from report.pages.article import ArticleFigures
@@ -240,7 +240,7 @@ def test_prompts_that_ship_are_known_by_their_names(name):
 
 @pytest.mark.parametrize("name", ["../embedded/falcon-8x8", "/etc", "x" * 5000, "a\0", "."])
 def test_only_a_model_that_ships_has_a_card(name):
-    card = lists.EMBEDDED / "falcon-8x8" / "acceptance.json"
+    card = known.EMBEDDED / "falcon-8x8" / "acceptance.json"
     weights = json.loads(card.read_text("utf-8"))["weights_sha256"]
     assert lists._card({"name": name, "weights_sha256": weights}) is None
     assert lists._card({"name": "falcon-8x8", "weights_sha256": weights})

@@ -91,7 +91,10 @@ MAY_IMPORT = {
     "figures/build/": LEAVES | SEEN | {"datasets/", "figures/parts/"},
     "figures/": LEAVES | SEEN | {"figures/parts/"},
     "findings/": LEAVES | SEEN | FIGURES,
-    "pages/": LEAVES | SEEN | {"__init__", "project", "study/", "datasets/", "findings/"} | FIGURES,
+    "pages/": LEAVES
+    | SEEN
+    | {"__init__", "project", "study/", "models/find/", "datasets/", "findings/"}
+    | FIGURES,
     "site/": LEAVES | {"datasets/", "datasets/verify/", "pages/"},
     # all of them
     "console": {"measuring/", "text"},

@@ -7,12 +7,11 @@ from collections import Counter
 from pathlib import Path
 
 from report import files
+from report.models.find import known
 from report.pages import filters, model_cards
 from report.pages.glossary import glossary
 from report.pages.page import Page
 from report.pages.templates import environment
-
-EMBEDDED = Path(__file__).parents[1] / "embedded"
 
 PAGES = ("index", "archive", "tags", "models", "glossary")
 
@@ -24,7 +23,11 @@ def render_lists(pages: list[Page], datas: list, site_src: Path, feed: bool = Fa
     feed: whether there is a feed to link to
     """
     tags = Counter(tag for page in pages for tag in page.tags)
-    models = _models(model.manifest["model"] for data in datas for model in data.models)
+    models = _models(
+        (page, model.manifest["model"])
+        for page, data in zip(pages, datas, strict=True)
+        for model in data.models
+    )
     context = {
         "shared_card": _take_out_shared(models),
         "pages": pages,
@@ -55,20 +58,28 @@ def remove_departed(names: list[str], site_src: Path) -> None:
                 path.unlink()
 
 
-def _models(identities):
+def _models(measured):
     """What the page of models lists: dict of anchor to name, models and revisions.
 
-    identities: of the manifests. Articles link to a name, which several checkpoints may share.
+    measured: pairs of a page and an identity of its manifests. Articles link to a name, which
+        several checkpoints may share.
     """
     found = {}
-    for model in identities:
+    for page, model in measured:
         name, revision = model["name"].partition("@")[::2]
         same_name = found.setdefault(
             filters.model_slug(name), {"name": name, "models": {}, "revisions": {}}
         )
         kept = same_name["revisions" if revision else "models"]
-        kept[model["weights_sha256"]] = model | {"card": _card(model)}
+        pages = kept.get(model["weights_sha256"], {}).get("pages", [])
+        more = {"card": _card(model), "preset": _preset(model), "pages": [*pages, page]}
+        kept[model["weights_sha256"]] = model | more
     return found
+
+
+def _preset(model):
+    """The preset of a model that came in a package, or None; model: as of `_card`."""
+    return known.packaged().get(model["name"]) if model.get("source") == "package" else None
 
 
 def _take_out_shared(models):
@@ -90,7 +101,7 @@ def _card(model):
 
     model: a manifest's identity; the card must be about these very weights
     """
-    cards = {path.parent.name: path for path in EMBEDDED.glob("*/README.md")}
+    cards = {path.parent.name: path for path in known.EMBEDDED.glob("*/README.md")}
     card = cards.get(model["name"])  # a name from a manifest makes no path
     if card is None:
         return None

@@ -1,0 +1,44 @@
+"""The page of models about a model that came in a package: where from, under which licence, how its
+numbers are stored, and what was measured."""
+
+import re
+
+from report.models.find import known
+from report.pages import lists, render
+from report.study.study import read_study
+from tests import rendered
+from tests.figures import hand_made
+from tests.small import write_publication
+
+(NAME, *_) = known.packaged()
+PRESET = known.packaged()[NAME]
+
+
+def card(folder, monkeypatch, **about):
+    """The part of the page of models about a model with these facts in its manifest."""
+    rendered.words_only(monkeypatch)
+    project = write_publication(folder, cover="attending_to_itself")
+    data = hand_made.study(folder / "datasets", "rotary")
+    data.manifest["model"] |= {"name": NAME} | about
+    study = read_study(project / "templates" / "articles" / "small.md.j2")
+    page = render.render_article(study, data, project / "site_src")
+    lists.render_lists([page], [data], project / "site_src")
+    text = (project / "site_src" / "models" / "index.md").read_text("utf-8")
+    return text.partition(f"{{: #{NAME} }}")[2]
+
+
+def test_the_card_says_source_licence_quantisation_and_what_was_measured(tmp_path, monkeypatch):
+    said = card(tmp_path, monkeypatch, source="package", stored_as="Q4_1")
+    assert said.strip().startswith(PRESET.made)
+    for part in (PRESET.page, PRESET.package, PRESET.licence):
+        assert part in said or re.sub(r"([-.])", lambda m: f"&#{ord(m[1])};", part) in said
+    assert "*quantised*: it keeps most numbers in Q4&#95;1" in said
+    assert "| Measured for | [Small](../articles/small/index.md) |" in said
+    assert "Weights, SHA-256" in said
+
+
+def test_a_model_of_that_name_from_elsewhere_is_not_called_the_preset(tmp_path, monkeypatch):
+    said = card(tmp_path, monkeypatch, source="folder")
+    assert "A checkpoint from a folder" in said
+    assert PRESET.package not in said
+    assert "quantised" not in said
