@@ -3,7 +3,6 @@
 Nothing here needs torch. The hub is asked only for a branch whose commit nobody has recorded yet.
 """
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +10,12 @@ from pathlib import Path
 from report import files
 from report.errors import ReportError
 from report.models.find import known, ollama
+from report.models.find.commits import commit_of, recorded_commits
 from report.models.find.inside import require_inside
 from report.models.gguf.file import SUFFIX, is_gguf, model_name, open_gguf
 from report.text import quoted
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
-COMMIT = re.compile(r"[0-9a-f]{40}")
 COMMITS = "models.lock.json"
 """File in a project's folder: the commit of every model from the hub, recorded when it was first
 used."""
@@ -93,7 +92,7 @@ def find(name: str | Path, commits: str | Path | None = None, ask: bool = True) 
             f"*.safetensors, tokenizer.json) nor a {SUFFIX} file nor owner/model on the hub."
             f"{known.did_you_mean(name)}"
         )
-    return Source(repository, "hub", revision=_commit(repository, revision, commits, ask))
+    return Source(repository, "hub", revision=commit_of(repository, revision, commits, ask))
 
 
 def _in_package(name, preset):
@@ -280,52 +279,3 @@ def _what_it_has(folder):
     if held:
         return f", it holds GGUF files, of which one has to be named: {', '.join(held[:8])}"
     return ""
-
-
-def _commit(repository, revision, commits, ask):
-    """The commit to use: the one named, else the one recorded, else the hub's, recorded now."""
-    if COMMIT.fullmatch(revision):
-        return revision
-    wanted = f"{repository}@{revision}" if revision else repository
-    recorded = recorded_commits(commits) if commits else {}
-    if wanted not in recorded and not ask:
-        return None
-    if wanted not in recorded:
-        try:
-            from report.models.find import hub
-        except ModuleNotFoundError as error:
-            raise ReportError(
-                f"asking the hub for {repository} needs the package {error.name!r}; run "
-                "`make setup` or `pip install -e '.[measure]'`."
-            ) from error
-        commit = hub.resolve(repository, revision or "main")
-        if not COMMIT.fullmatch(str(commit)):
-            raise ReportError(
-                f"the hub says that {wanted} is at {str(commit)[:80]!r}, which is no commit of 40 "
-                "hex digits; name a commit yourself, as in owner/model@commit."
-            )
-        recorded[wanted] = commit
-        if commits:
-            text = json.dumps(dict(sorted(recorded.items())), indent=2) + "\n"
-            files.write_text(commits, text)
-    return recorded[wanted]
-
-
-def recorded_commits(path: str | Path) -> dict[str, str]:
-    """The recorded commits: dict of name -> 40 hex digits; {} if there is no such file.
-
-    raises: ReportError if the file holds anything else
-    """
-    path = Path(path)
-    if not path.is_file():
-        return {}
-    try:
-        commits = json.loads(path.read_text("utf-8"))
-        if all(COMMIT.fullmatch(commit) for commit in commits.values()):
-            return commits
-    except (ValueError, AttributeError, TypeError):
-        pass
-    raise ReportError(
-        f"{path.name} is not a list of models and commits of 40 hex digits; mend or delete it "
-        "(deleting it means that the newest commits are used)."
-    )
