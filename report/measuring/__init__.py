@@ -2,6 +2,7 @@
 
 run.py       the datasets of an article: keeps what fits, has the rest measured, writes it
 plan.py      what will be done for each model, and why
+settings.py  how a model is measured, as front matter or its preset asks
 key.py       names datasets after everything that determines them; code.py finds the code that
              does, changes.py says in words how two keys differ
 frozen.py    datasets that are committed, and stand in for measuring

@@ -7,7 +7,7 @@ from report.errors import ReportError
 from report.measuring import pieces
 from report.measuring.forecast import Pace
 from report.measuring.kinds import Announce, Progress
-from report.measuring.plan import preset_of
+from report.measuring.settings import preset_of
 from report.models.find import known
 
 

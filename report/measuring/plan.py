@@ -17,11 +17,9 @@ from report.errors import ReportError
 from report.measuring import kinds
 from report.measuring.changes import changes
 from report.measuring.key import determined_by, key_of, known_model
-from report.models.find import known, names
-from report.models.find.known import number_of_layers
-from report.models.find.sizes import Size, size_of
+from report.measuring.settings import labelled, measuring_settings, require_layers
+from report.models.find import names
 from report.project import Project
-from report.study.front_matter import FrontMatter
 from report.study.study import Study
 
 PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "regex", "huggingface_hub")
@@ -97,62 +95,6 @@ def left_out(studies: Iterable[Study], project: Project) -> list[str]:
     return list(sentences.values())
 
 
-def measuring_settings(wanted: FrontMatter, source: names.Source) -> dict:
-    """How an article's model is measured, for its key.
-
-    The layers are those of the front matter, else of the preset, else all.
-    """
-    preset = preset_of(source)
-    layers = wanted.layers or (number_of_layers(preset.layers) if preset else None)
-    return {
-        "layers": None if layers == "all" else layers,
-        "dtype": wanted.dtype,
-        "device": wanted.device,
-        "trust_remote_code": wanted.trust_remote_code,
-        "alibi_factor": wanted.alibi_factor,
-    }
-
-
-def labelled(source: names.Source, label: str | None) -> names.Source:
-    """A model with what an article calls it.
-
-    raises: ReportError for a model whose name others know
-    """
-    if label is not None and source.origin not in ("folder", "file"):
-        raise ReportError(
-            f"`label` is for a model in a folder or a file; {source.name} is called by its name"
-        )
-    return replace(source, label=label)
-
-
-def size_measured(study: Study, project: Project, name: str) -> Size:
-    """The layers that are measured of a model, and its heads, as far as its config states them.
-
-    name: of the model, as front matter gives it
-    """
-    wanted = study.front_matter
-    try:
-        source = names.find_first(name, project.root / names.COMMITS, wanted.layers, ask=False)
-    except ReportError:  # it is told where the model is looked for
-        return Size()
-    size, asked = size_of(source), measuring_settings(wanted, source)["layers"]
-    return replace(size, layers=asked) if asked is not None else size
-
-
-def _require_layers(source, asked):
-    there = size_of(source).layers
-    if asked is not None and there is not None and asked > there:
-        raise ReportError(
-            f"model '{source.name}' has {there} layers (0 to {there - 1}), asked for were the "
-            f"first {asked}; ask for fewer, or leave `layers` out"
-        )
-
-
-def preset_of(source: names.Source) -> known.Preset | None:
-    """The preset of a model, or None."""
-    return known.presets().get(source.name) if source.origin in ("hub", "package") else None
-
-
 def missing_package() -> str | None:
     """The first package that measuring needs and that is not installed, or None."""
     return next((name for name in PACKAGES if importlib.util.find_spec(name) is None), None)
@@ -215,7 +157,7 @@ class _Planner:
             source = labelled(source, wanted.label)
         settings = measuring_settings(wanted, source)
         with self.study.blaming("layers"):
-            _require_layers(source, settings["layers"])
+            require_layers(source, settings["layers"])
         if source.origin == "hub" and source.revision is None:
             return Plan("measure", source.shown, None, source, {}, settings, [NEVER])
         with self.study.blaming("corpus"):

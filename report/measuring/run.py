@@ -14,7 +14,8 @@ from report.measuring.command import command
 from report.measuring.kept import Kept
 from report.measuring.key import version
 from report.measuring.kinds import Announce, Progress
-from report.measuring.plan import Plan, plans, preset_of, size_measured
+from report.measuring.plan import Plan, plans
+from report.measuring.settings import preset_of, size_measured
 from report.project import Project
 from report.study.study import Study
 

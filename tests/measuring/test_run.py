@@ -14,9 +14,10 @@ from report import files
 from report.datasets.read.passage import PassageData
 from report.errors import ReportError
 from report.inputs.passages import passage
-from report.measuring import alone, plan, run
+from report.measuring import alone, run
 from report.measuring.command import command as command_of
 from report.measuring.kinds import passage as passage_kind
+from report.measuring.settings import measuring_settings
 from report.models.find import known as known_models
 from report.models.find import names
 from report.project import project as project_in
@@ -219,7 +220,7 @@ def test_a_preset_says_the_layers_unless_the_article_does(
     monkeypatch.setattr(known_models, "presets", lambda: known)
     source = names.Source("a/b", "hub", revision=COMMIT)
     study = asked(layers=asked_for)
-    settings = plan.measuring_settings(study.front_matter, source)
+    settings = measuring_settings(study.front_matter, source)
     assert settings["layers"] == layers
     said = command_of(study, source, ["--passage", "the-lamp"], settings)
     wanted = f"python -m report measure --study small --model a/b@{COMMIT} --passage the-lamp"

@@ -16,8 +16,8 @@ from report.measuring.cluster.worker import Answer
 from report.measuring.cluster.workforce import LostError, Member, Workforce
 from report.measuring.kinds import Announce, Progress
 from report.measuring.pieces import Result, Task
-from report.measuring.plan import preset_of
 from report.measuring.run import Measurer
+from report.measuring.settings import preset_of
 from report.models.find import known
 
 TURN = 0.5

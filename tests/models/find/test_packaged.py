@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from report.errors import ReportError
-from report.measuring import plan
+from report.measuring import plan, settings
 from report.models.find import known, names
 from tests import packaged
 from tests.commands import ROOT
@@ -29,7 +29,7 @@ def test_the_file_of_an_installed_package_is_found_and_none_of_its_code_is_run(i
     assert source.command_name == NAME
     assert names.is_here(NAME)
     assert names.absent(NAME) == ""
-    assert plan.preset_of(source) == PRESET
+    assert settings.preset_of(source) == PRESET
     assert installed.parent.name not in sys.modules
 
 

@@ -1,0 +1,71 @@
+"""How a model is measured: what front matter asks for, else its preset, as far as the model has it.
+
+Needs none of the libraries that measure.
+"""
+
+from dataclasses import replace
+
+from report.errors import ReportError
+from report.models.find import known, names
+from report.models.find.known import number_of_layers
+from report.models.find.sizes import Size, size_of
+from report.project import Project
+from report.study.front_matter import FrontMatter
+from report.study.study import Study
+
+
+def measuring_settings(wanted: FrontMatter, source: names.Source) -> dict:
+    """How an article's model is measured, for its key.
+
+    The layers are those of the front matter, else of the preset, else all.
+    """
+    preset = preset_of(source)
+    layers = wanted.layers or (number_of_layers(preset.layers) if preset else None)
+    return {
+        "layers": None if layers == "all" else layers,
+        "dtype": wanted.dtype,
+        "device": wanted.device,
+        "trust_remote_code": wanted.trust_remote_code,
+        "alibi_factor": wanted.alibi_factor,
+    }
+
+
+def labelled(source: names.Source, label: str | None) -> names.Source:
+    """A model with what an article calls it.
+
+    raises: ReportError for a model whose name others know
+    """
+    if label is not None and source.origin not in ("folder", "file"):
+        raise ReportError(
+            f"`label` is for a model in a folder or a file; {source.name} is called by its name"
+        )
+    return replace(source, label=label)
+
+
+def size_measured(study: Study, project: Project, name: str) -> Size:
+    """The layers that are measured of a model, and its heads, as far as its config states them.
+
+    name: of the model, as front matter gives it
+    """
+    wanted = study.front_matter
+    try:
+        source = names.find_first(name, project.root / names.COMMITS, wanted.layers, ask=False)
+    except ReportError:  # it is told where the model is looked for
+        return Size()
+    size, asked = size_of(source), measuring_settings(wanted, source)["layers"]
+    return replace(size, layers=asked) if asked is not None else size
+
+
+def require_layers(source: names.Source, asked: int | None) -> None:
+    """Refuse more layers than a model's config states; ReportError."""
+    there = size_of(source).layers
+    if asked is not None and there is not None and asked > there:
+        raise ReportError(
+            f"model '{source.name}' has {there} layers (0 to {there - 1}), asked for were the "
+            f"first {asked}; ask for fewer, or leave `layers` out"
+        )
+
+
+def preset_of(source: names.Source) -> known.Preset | None:
+    """The preset of a model, or None."""
+    return known.presets().get(source.name) if source.origin in ("hub", "package") else None
