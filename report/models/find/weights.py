@@ -3,6 +3,8 @@
 Read without torch, since a site is rebuilt without it. A model in a GGUF file counts as a folder
 here, its tensors under transformers' names. A safetensors file is eight bytes (the length of its
 header), the header (JSON: each tensor's dtype, shape and byte range), and the tensors. https://huggingface.co/docs/safetensors
+
+All this is in one file because all of it asks the same two things: the index, and the headers.
 """
 
 import hashlib
@@ -22,9 +24,6 @@ from report.text import quoted
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-
-MOST_SIZES = 64
-"""Dimensions of a tensor of torch; products of many large numbers would take hours."""
 
 PICKLE_SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 
@@ -210,11 +209,9 @@ def read_header(path: str | Path) -> dict[str, dict[str, Any]]:
 
 
 def _shape(sizes):
-    if len(sizes) > MOST_SIZES:
-        raise ValueError("a tensor has more dimensions than torch allows")
     shape = [operator.index(size) for size in sizes]
-    if max(shape, default=0) >= 2**63:
-        raise ValueError("a size is no number of 64 bits")
+    if len(shape) > 64 or max(shape, default=0) >= 2**63:  # the product would take hours
+        raise ValueError("a shape is none that torch allows")
     return shape
 
 
