@@ -85,7 +85,9 @@ class Git:
                 f"{self.shown} reachable?"
             ) from error
         if done.returncode:
-            raise ReportError(_explained(arguments[0], done.stderr, self.shown))
+            # `push --porcelain` says what was refused where others write their result
+            said = f"{done.stdout}\n{done.stderr}"
+            raise ReportError(_explained(arguments[0], said, self.shown))
         return done.stdout.strip()
 
     def begin(self) -> None:
@@ -202,6 +204,6 @@ def _explained(command, said, remote):
 
 def _last(said):
     """The errors in what git said, as one line."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [" ".join(line.split()) for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"fatal:|error:|rejected|remote:", line)]
     return " ".join(telling or lines[-1:])[:400] or "nothing"
