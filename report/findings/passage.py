@@ -81,6 +81,30 @@ class Findings(UpdateFindings):
         """The `Head` with the largest value of a measure."""
         return largest(self.values(measure, source))
 
+    @functools.cached_property
+    def opening(self) -> Head:
+        """The head that a map opens at.
+
+        The one that looks most at a neighbour, if that is a habit; else the one that looks most at
+        the first token, if it does so for a tenth of the tokens; else the most decided one.
+        """
+        sides = [(measure, self.strongest(measure)) for measure in NEIGHBOURS]
+        measure, head = max(sides, key=lambda side: side[1].value)
+        if self.is_habit(head, measure):
+            return head
+        firsts = self.strongest("first_token")
+        return firsts if firsts.value >= 0.1 else self.strongest("concentration")
+
+    @property
+    def choosing(self) -> list[str]:
+        """The terms of a score that can choose between targets; [] if only scores are known."""
+        return list(score_terms.choosing(self.data))
+
+    @property
+    def choices(self) -> int:
+        """How many terms can choose between targets."""
+        return len(self.choosing)
+
     def count(self, measure: str, at_least: float, source: str = "corpus") -> int:
         """How many heads reach a value."""
         return int((self.values(measure, source) >= at_least).sum())

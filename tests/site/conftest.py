@@ -43,7 +43,8 @@ class Built:
 
 @pytest.fixture(scope="session")
 def built():
-    """The site: the embedded model measured, all pictures drawn, MkDocs strict; and served.
+    """The site as `make site REAL=no` builds it: the embedded models measured, all pictures drawn,
+    MkDocs strict; and served.
 
     It is built for the address it is served at, as for a real host: instant navigation follows
     only links to pages that the site's map lists. Processes that share the tests share it: the
@@ -56,7 +57,8 @@ def built():
             shutil.rmtree(project, ignore_errors=True)  # of a process that failed
             copy_project(project)
             ask_less(project)
-            done = report("site", "--project", project, process=True, timeout=900, SITE_URL=address)
+            options = ["--no-real", "--project", project]
+            done = report("site", *options, process=True, timeout=900, SITE_URL=address)
             assert done.returncode == 0, done.stderr
             said.write_text(done.stdout + done.stderr)
     return Built(project, said.read_text(), address)
@@ -80,7 +82,7 @@ def unmeasured(tmp_path_factory):
 @pytest.fixture(scope="session")
 def model(built):
     """What a plain computation says about the article's model and passage."""
-    studies = read_studies(built.project / "templates" / "articles")
+    studies = read_studies(built.project / "templates" / "articles", real=False)
     study = next(study for study in studies if study.name == "attention-focus-plots")
     return Independent(names.model_folder(study.front_matter.model), study.front_matter.passage)
 

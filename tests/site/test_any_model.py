@@ -66,7 +66,7 @@ def publication(tmp_path_factory):
     for kind in KINDS:
         model = tiny_models.save(kind, folder / f"tiny-{kind}")
         settings = f"model: {model}\npassage: {project / 'passage.md'}\ncorpus: corpus.txt\n"
-        header, body = re.split(r"(?m)^model: .*\npassage: .*\n", written)
+        header, body = re.split(r"(?m)^model: .*\nbeside: .*\npassage: .*\n", written)
         (articles / f"{kind}.md.j2").write_text(header + settings + body, "utf-8")
     with served(project / "site") as address:
         with unpainted():

@@ -8,7 +8,8 @@ from tests.commands import contents, copy_project, report, without_date
 
 def test_two_fresh_measurements_are_equal_byte_for_byte(built, tmp_path):
     project = copy_project(tmp_path / "other")
-    done = report("measure", "--force", "--study", "attention-focus-plots", "--project", project)
+    options = ["--no-real", "--force", "--study", "attention-focus-plots", "--project", project]
+    done = report("measure", *options)
     assert done.returncode == 0, done.stderr
     (folder,) = project.glob("site_src/datasets/attention-focus-plots/*")
     assert folder.name == built.datasets.name

@@ -29,7 +29,7 @@ def per_model(figure: Figure) -> Figure:
     return replace(
         figure,
         left_out=lambda data: _left_out(figure, data),
-        title=lambda data: figure.title(_first(figure, data)),
+        title=lambda data: _title(figure, data),
         caption=lambda data: _caption(figure, data),
         use=lambda data: max(map(figure.use, _drawable(figure, data).values()), key=len),
         controls=lambda data: controls_of(figure, data),
@@ -105,8 +105,20 @@ def _drawable(figure, data) -> dict[str, PassageData]:
     return drawable
 
 
-def _first(figure, data):
-    return next(iter(_drawable(figure, data).values()))
+def _title(figure, data):
+    """The title that fits all models, or one for each that differs."""
+    titles = _of_models(figure, data, figure.title)
+    if len(titles) == 1:
+        return next(iter(titles))
+    return "; ".join(f"{title} ({', '.join(among)})" for title, among in titles.items())
+
+
+def _of_models(figure, data, text):
+    """dict of a text to the labels of the models that it is of."""
+    labels, of_models = _labels(data), {}
+    for name, model in _drawable(figure, data).items():
+        of_models.setdefault(text(model), []).append(labels[name])
+    return of_models
 
 
 def _left_out(figure, data):
@@ -117,10 +129,7 @@ def _left_out(figure, data):
 
 def _caption(figure, data):
     """The caption that fits all models, or one for each that differs."""
-    labels = _labels(data)
-    of_models = {}  # caption -> labels of its models
-    for name, model in _drawable(figure, data).items():
-        of_models.setdefault(figure.caption(model), []).append(labels[name])
+    of_models = _of_models(figure, data, figure.caption)
     captions = list(of_models)
     if len(captions) > 1:
         captions = [f"Of {', '.join(among)}: {text}" for text, among in of_models.items()]
