@@ -146,7 +146,7 @@ def encode(
     step, mask = rounding.STEPS[free], ranges.mask()
     product = shortest(total - others, pairs[free], step, multiple, mask)
     if product:
-        others += product.matrix()
+        others += product.matrix
 
     def scored(integers):
         capped = cap(np.where(mask, integers * step + others, -np.inf), softmax.softcap)
