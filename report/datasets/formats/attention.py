@@ -32,6 +32,7 @@ __all__ = [
     "TERMS",
     "DecodedAttention",
     "DecodedTerm",
+    "PlainTerm",
     "Softmax",
     "cap",
     "decode",
@@ -69,6 +70,16 @@ class Softmax:
         if self.sink is not None:
             total = total + np.exp(self.sink - largest)
         return largest + np.log(total)
+
+
+@dataclass(frozen=True)
+class PlainTerm:
+    """A `Term` that knows nothing of how it was measured."""
+
+    name: str
+    per: str
+    values: np.ndarray
+    pair: tuple[np.ndarray, np.ndarray] | None
 
 
 @dataclass(frozen=True)
