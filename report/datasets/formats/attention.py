@@ -32,6 +32,7 @@ __all__ = [
     "TERMS",
     "DecodedAttention",
     "DecodedTerm",
+    "PlainTerm",
     "Softmax",
     "cap",
     "decode",
@@ -69,6 +70,16 @@ class Softmax:
         if self.sink is not None:
             total = total + np.exp(self.sink - largest)
         return largest + np.log(total)
+
+
+@dataclass(frozen=True)
+class PlainTerm:
+    """A `Term` that knows nothing of how it was measured."""
+
+    name: str
+    per: str
+    values: np.ndarray
+    pair: tuple[np.ndarray, np.ndarray] | None
 
 
 @dataclass(frozen=True)
@@ -146,7 +157,7 @@ def encode(
     step, mask = rounding.STEPS[free], ranges.mask()
     product = shortest(total - others, pairs[free], step, multiple, mask)
     if product:
-        others += product.matrix()
+        others += product.matrix
 
     def scored(integers):
         capped = cap(np.where(mask, integers * step + others, -np.inf), softmax.softcap)

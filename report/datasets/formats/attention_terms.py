@@ -68,7 +68,7 @@ def encode_term(
     if term.per == "cell":
         step, mask = rounding.CELL_STEP, term.visible.mask()
         product = shortest(term.values, pair, step, multiple, mask)
-        missing = term.values - product.matrix() if product else term.values
+        missing = term.values - product.matrix if product else term.values
         return encode_cells(rounding.rounded(missing, step, multiple), step, mask, product)
     step = rounding.STEPS[term.name]
     return {"per": term.per, "step": step, "values": rounding.rounded(term.values, step).tolist()}
@@ -110,8 +110,8 @@ def _decode_cells(name, term, step, ranges):
     mask = ranges.mask()
     cells = np.zeros(mask.shape)
     if "product" in term:
-        product, missing = _decode_product(name, term["product"], ranges)
-        cells[mask] = product.matrix()[mask] + missing * step
+        product, missing = _decode_product(name, term["product"], mask)
+        cells[mask] = product.matrix[mask] + missing * step
     else:
         integers = packing.unpack(term["packed"])
         require_number(f"term {name!r}", integers, ranges.count)
@@ -119,10 +119,10 @@ def _decode_cells(name, term, step, ranges):
     return cells
 
 
-def _decode_product(name, content, ranges):
+def _decode_product(name, content, mask):
     try:
-        return from_json(content, len(ranges.first), ranges.count)
+        return from_json(content, mask)
     except ValueError as error:
         raise damaged(
-            f"the product of term {name!r} does not have {len(ranges.first)} queries and keys"
+            f"the product of term {name!r} does not have {len(mask)} queries and keys"
         ) from error

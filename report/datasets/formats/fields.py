@@ -1,6 +1,7 @@
 """What every field of a shard means, its unit and its exactness: a part of the manifest."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from report.datasets.formats import rounding
 
@@ -41,15 +42,28 @@ OTHERS = {
 }
 
 
-def described(shards: Iterable[dict]) -> dict[str, dict[str, str]]:
-    """Field -> {"description", "unit"}, for the fields that occur.
+@dataclass(frozen=True)
+class Fields:
+    """Which fields a shard has."""
 
-    shards: attention/3 datasets
-    """
+    terms: dict[str, str]
+    """Name of a term -> what its values belong to."""
+    others: frozenset[str]
+    """Keys of `OTHERS`."""
+
+    @classmethod
+    def of(cls, shard: dict) -> "Fields":
+        """Those of an attention/3 dataset."""
+        terms = {name: term["per"] for name, term in shard["terms"].items()}
+        return cls(terms, frozenset(shard.keys() & OTHERS.keys()))
+
+
+def described(shards: Iterable[Fields]) -> dict[str, dict[str, str]]:
+    """Field -> {"description", "unit"}, for the fields that occur in some shards."""
     terms, others = {}, set()
     for shard in shards:
-        terms |= {name: term["per"] for name, term in shard["terms"].items()}
-        others |= shard.keys() & OTHERS.keys()
+        terms |= shard.terms
+        others |= shard.others
     fields = {
         f"terms.{name}": (f"{TERMS[name, per]}; {_exactness(name, per, terms)}", LOG)
         for name, per in terms.items()

@@ -12,6 +12,7 @@ fewest bits (reverse water-filling, Cover & Thomas, Elements of Information Theo
 and small components round to 0.
 """
 
+import functools
 import zlib
 from dataclasses import dataclass
 
@@ -24,6 +25,10 @@ NOISE = 0.06
 enough that few coarsely rounded cells have anything missing."""
 
 
+BLOCK = 64
+"""Rows that are summed at a time: few enough to stay in a processor's cache."""
+
+
 @dataclass(frozen=True)
 class Product:
     """The components of a term: a weight, and an integer a query and a key for each."""
@@ -34,12 +39,27 @@ class Product:
     """int64 [component, query]."""
     keys: np.ndarray
     """int64 [component, key]."""
+    mask: np.ndarray
+    """bool [query, key], the visible cells."""
 
+    @functools.cached_property
     def matrix(self) -> np.ndarray:
-        """float64 [query, key], visible or not; summed as the browser does, to the last bit."""
-        total = np.zeros((self.queries.shape[1], self.keys.shape[1]))
-        for weight, query, key in zip(self.weights, self.queries, self.keys, strict=True):
-            total += (weight * query)[:, None] * key
+        """float64 [query, key], right where a cell is visible, and anything elsewhere.
+
+        It is summed component by component as the browser does, to the last bit.
+        """
+        left, keys = (self.weights[:, None] * self.queries).T, self.keys.astype(float)
+        total = np.zeros(self.mask.shape)
+        for start in range(0, len(total), BLOCK):
+            rows = slice(start, start + BLOCK)
+            seen = np.flatnonzero(self.mask[rows].any(0))
+            columns = slice(seen[0], seen[-1] + 1) if len(seen) else slice(0)
+            block = np.zeros((len(total[rows]), len(total[0, columns])))
+            one = np.empty_like(block)
+            for component, key in enumerate(keys):
+                np.multiply(left[rows, component, None], key[columns], out=one)
+                block += one
+            total[rows, columns] = block
         return total
 
     def texts(self) -> tuple[str, str]:
@@ -54,24 +74,25 @@ def as_json(product: Product, missing: np.ndarray) -> dict:
     return {"weights": product.weights.tolist(), **dict(zip(names, texts, strict=True))}
 
 
-def from_json(content: dict, length: int, cells: int) -> tuple[Product, np.ndarray]:
+def from_json(content: dict, mask: np.ndarray) -> tuple[Product, np.ndarray]:
     """The product, and what is missing of each visible cell, int [cell]; inverse of `as_json`.
 
-    length, cells: how many tokens and visible cells there are
+    mask: bool [query, key], the visible cells
     raises: ValueError if there are more or fewer integers than that
     """
     weights = np.asarray(content["weights"], float)
     integers = packing.unpack_wide(content["coarse"], content["fine"])
-    integers = integers.reshape(len(weights), 2, length)
-    missing = packing.unpack_few(content["skipped"], content["missing"], cells)
-    return Product(weights, integers[:, 0], integers[:, 1]), missing
+    integers = integers.reshape(len(weights), 2, len(mask))
+    missing = packing.unpack_few(content["skipped"], content["missing"], int(mask.sum()))
+    return Product(weights, integers[:, 0], integers[:, 1], mask), missing
 
 
-def nearest_product(query: np.ndarray, key: np.ndarray, noise: float) -> Product:
+def nearest_product(query: np.ndarray, key: np.ndarray, noise: float, mask: np.ndarray) -> Product:
     """A product close to query @ key.T.
 
     query, key: float [query, n] and [key, n]
     noise: standard deviation of the error, in units of the score
+    mask: bool [query, key], the visible cells
     """
     query_basis, query_rest = np.linalg.qr(query)
     key_basis, key_rest = np.linalg.qr(key)
@@ -84,7 +105,7 @@ def nearest_product(query: np.ndarray, key: np.ndarray, noise: float) -> Product
     queries, keys = (rounding.rounded(side.T, unit) for side in (queries, keys))
     kept = queries.any(1) & keys.any(1)
     weights = [float(f"{weight:.6g}") for weight in unit**2 / size[kept]]
-    return Product(np.asarray(weights), queries[kept], keys[kept])
+    return Product(np.asarray(weights), queries[kept], keys[kept], mask)
 
 
 def shortest(
@@ -103,9 +124,9 @@ def shortest(
     """
     if pair is None or not _plausible(*pair):
         return None
-    product = nearest_product(*pair, NOISE * step * multiple[mask].max())
+    product = nearest_product(*pair, NOISE * step * multiple[mask].max(), mask)
     alone = rounding.rounded(values[mask], step, multiple[mask])
-    missing = rounding.rounded((values - product.matrix())[mask], step, multiple[mask])
+    missing = rounding.rounded((values - product.matrix)[mask], step, multiple[mask])
     with_product = "".join([*product.texts(), *packing.pack_few(missing)])
     return product if _size(with_product) < _size(packing.pack(alone)) else None
 

@@ -19,9 +19,7 @@ class Folder:
 
     def write(self, name: str, data: dict) -> None:
         """Write one dataset under a name such as "effects.json"; ReportError as `store.write`."""
-        path = self.path / name
-        store.write(path, data)
-        self.files[name] = {"bytes": path.stat().st_size, "sha256": files.sha256(path)}
+        self.files[name] = write_dataset(self.path / name, data)
 
     def write_manifest(self, facts: dict) -> None:
         """Write the manifest/1 dataset, after all other files.
@@ -36,3 +34,9 @@ class Folder:
             "files": self.files,
         }
         store.write(self.path / "manifest.json", store.sealed(manifest))
+
+
+def write_dataset(path: Path, data: dict) -> dict:
+    """Write one dataset; returns its "bytes" and "sha256"; ReportError as `store.write`."""
+    store.write(path, data)
+    return {"bytes": path.stat().st_size, "sha256": files.sha256(path)}

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from report.datasets.formats import fields, head_statistics, passage, updates
 from report.datasets.formats.measured import HeadStatistics, PassageMeasurement
-from report.datasets.write.attention import write_layer
+from report.datasets.write.attention import write_attention
 from report.datasets.write.folder import Folder
 
 
@@ -32,17 +32,14 @@ def write_passage(
     raises: ReportError if a number is not finite, or the folder cannot be written
     """
     measurement = measured.measurement
-    layers = len(measurement.largest_targets)
-    files, shards = Folder(folder), []
+    files = Folder(folder)
     files.write("passage.json", passage.encode(measured.passage, measured.tokens))
     sources = {"passage": measurement.statistics, "corpus": measured.corpus}
     files.write("head_statistics.json", head_statistics.encode(sources))
-    for layer in range(layers):
-        if measurement.magnitude is not None:
+    if measurement.magnitude is not None:
+        for layer in range(len(measurement.magnitude)):
             files.write(f"updates/{layer}.json", layer_updates(measurement, layer))
-        shards.append(write_layer(files, measurement, layer))
-        if progress:
-            progress(layer + 1, layers)
+    shards = write_attention(files, measurement, progress)
     read = {"name": measured.passage.name, "tokens": len(measured.tokens)}
     described = {"passage": read, "fields": fields.described(shards)}
     files.write_manifest(provenance | described)

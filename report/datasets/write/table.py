@@ -6,7 +6,7 @@ from typing import Protocol
 
 from report.datasets.formats import class_shares, fields, passage, renderings
 from report.datasets.formats.measured import PassageMeasurement
-from report.datasets.write.attention import write_layer
+from report.datasets.write.attention import write_attention
 from report.datasets.write.folder import Folder
 
 
@@ -33,17 +33,13 @@ def write_table(
     raises: ReportError if a number is not finite, or the folder cannot be written
     """
     first, measurement = measured.texts[0], measured.measurement
-    layers = len(measurement.largest_targets)
-    files, shards = Folder(folder), []
+    files = Folder(folder)
     files.write("passage.json", passage.encode(measured.passage, first.tokens))
     files.write("renderings.json", renderings.encode(measured.table, measured.texts))
     names = [text.name for text in measured.texts]
     shares = dict(zip(names, measured.shares, strict=True))
     files.write("class_shares.json", class_shares.encode(shares))
-    for layer in range(layers):
-        shards.append(write_layer(files, measurement, layer))
-        if progress:
-            progress(layer + 1, layers)
+    shards = write_attention(files, measurement, progress)
     read = {"name": measured.passage.name, "tokens": len(first.tokens)}
     described = {"passage": read, "fields": fields.described(shards)}
     files.write_manifest(provenance | described)

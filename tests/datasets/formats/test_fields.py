@@ -18,7 +18,7 @@ def shards(request):
 
 
 def test_every_field_is_described_and_no_other(shards):
-    described = fields.described(shards)
+    described = fields.described(map(fields.Fields.of, shards))
     always = {"schema", "layer", "head", "tokens", "terms"}
     present = {name for shard in shards for name in shard.keys() - always}
     present |= {f"terms.{name}" for shard in shards for name in shard["terms"]}
@@ -33,7 +33,8 @@ def test_the_stated_bounds_hold():
     rng = np.random.default_rng(1)
     length = 100
     for kind in ("alibi_bias", "rotary_bias"):
-        found = fields.described([hand_made.one_head(rng, 1, 0, hand_made.KINDS[kind])])
+        shard = hand_made.one_head(rng, 1, 0, hand_made.KINDS[kind])
+        found = fields.described([fields.Fields.of(shard)])
         seen = np.tril(np.ones((length, length), bool))
         terms = large_terms(rng, hand_made.KINDS[kind].position, seen)
         matrices = {t.name: attention.DecodedTerm(t.name, t.per, t.values).matrix() for t in terms}

@@ -1,0 +1,111 @@
+"""Calls of one function in several processes, which know nothing of the libraries that measure.
+
+They are started as programs of their own (worker.py), neither forked nor by `multiprocessing`: a
+fork of a process in which torch runs threads may hang, and what `multiprocessing` starts imports
+the user's own program once more.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from report.datasets.write import worker
+from report.errors import ReportError
+
+MEMORY = 2 << 30
+"""Bytes that all processes may take together; a single one may take more."""
+
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
+)
+"""Processes that compute side by side would only wait for each other's threads."""
+
+Job = Callable[[], tuple]
+"""Makes the arguments of a call. It runs in this process, shortly before they are needed."""
+
+
+def number(size: int) -> int:
+    """How many processes are worth while; size: bytes that one takes."""
+    return max(1, min(processors(), MEMORY // max(size, 1)))
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def calls(function: Callable, jobs: Iterable[Job], number: int) -> Iterator[Iterator[Any]]:
+    """The results of a function, in the order of its jobs.
+
+    function: of a module that imports neither torch nor transformers
+    number: of processes; 1 is this one
+    yields: an iterator of results; what is raised by a call is raised there
+    raises: ReportError as the function, or if a process ends before its work does
+    """
+    if number == 1:
+        yield (function(*job()) for job in jobs)
+        return
+    started = [_start() for _ in range(number)]
+    idle = SimpleQueue()
+    for process in started:
+        idle.put(process)
+    threads = ThreadPoolExecutor(number)
+    try:
+        yield _results(threads, idle, function, iter(jobs), 2 * number)
+    finally:
+        for process in started:
+            process.kill()
+        threads.shutdown(cancel_futures=True)
+        for process in started:
+            process.communicate()
+
+
+def _results(threads, idle, function, jobs, ahead):
+    """Results in order; at most `ahead` calls are under way or wait to be taken."""
+    waiting = [threads.submit(_call, idle, function, job) for job in islice(jobs, ahead)]
+    while waiting:
+        yield waiting.pop(0).result()
+        waiting += [threads.submit(_call, idle, function, job) for job in islice(jobs, 1)]
+
+
+def _call(idle, function, job):
+    """One call in a process that is idle."""
+    arguments, process = job(), idle.get()
+    try:
+        pickle.dump((function, arguments), process.stdin, pickle.HIGHEST_PROTOCOL)
+        process.stdin.flush()
+        raised, result = pickle.load(process.stdout)  # noqa: S301 (of our own program)
+    except (OSError, EOFError) as error:
+        raise ReportError(
+            "a process that writes datasets was ended from outside; if that was for want of "
+            "memory, take a shorter passage or fewer layers (--layers 0-3)"
+        ) from error
+    idle.put(process)
+    if raised:
+        raise result
+    return result
+
+
+def _start():
+    package = str(Path(__file__).parents[3])
+    paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    try:
+        return subprocess.Popen(  # noqa: S603 (a list of arguments, no shell)
+            [sys.executable, "-P", worker.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(paths)},
+        )
+    except OSError as error:
+        raise ReportError(f"no process can be started: {error.strerror}") from error

@@ -1,0 +1,147 @@
+"""Datasets written in several processes: equal files, errors as in one, nothing left running."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from report import families
+from report.datasets.write import attention, processes
+from report.datasets.write.attention import write_attention
+from report.datasets.write.folder import Folder
+from report.errors import ReportError
+from report.files import sha256
+from report.models.measure.passage import measure_passage
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module", params=["qwen2", "gpt_oss", "gptj"])
+def measurement(request):
+    """Scores of two terms, with a sink, and without terms."""
+    loaded = families.loaded(request.param, seed=3)
+    return measure_passage(loaded, np.random.default_rng(0).integers(1, 40, 24).tolist())
+
+
+@pytest.fixture
+def two(monkeypatch):
+    monkeypatch.setattr(processes, "processors", lambda: 2)
+    monkeypatch.setattr(attention, "CELLS_OF_A_START", 1)
+
+
+def written(folder, measurement):
+    """The folder, what was said of its fields, and the steps of progress."""
+    files, steps = Folder(folder), []
+    fields = write_attention(files, measurement, lambda *step: steps.append(step))
+    return files.files, fields, steps
+
+
+def test_two_processes_write_what_one_writes(measurement, tmp_path, monkeypatch):
+    alone = written(tmp_path / "alone", measurement)
+    monkeypatch.setattr(processes, "processors", lambda: 2)
+    monkeypatch.setattr(attention, "CELLS_OF_A_START", 1)
+    together = written(tmp_path / "together", measurement)
+    assert together == alone
+    layers, heads = measurement.largest_targets.shape[:2]
+    assert len(alone[0]) == layers * heads
+    assert alone[2] == [(layer + 1, layers) for layer in range(layers)]
+    for name, facts in alone[0].items():
+        content = (tmp_path / "together" / name).read_bytes()
+        assert content == (tmp_path / "alone" / name).read_bytes()
+        assert facts == {"bytes": len(content), "sha256": sha256(tmp_path / "alone" / name)}
+
+
+def test_an_error_is_told_as_in_one_process(measurement, tmp_path, two):
+    (tmp_path / "attention").write_text("a file where a folder has to be")
+    with pytest.raises(ReportError, match="attention"):
+        written(tmp_path, measurement)
+
+
+def test_results_come_in_order_and_no_job_is_made_long_before(two):
+    made = []
+
+    def job(number):
+        made.append(number)
+        return number, 2
+
+    with processes.calls(pow, (partial(job, n) for n in range(40)), 2) as done:
+        for n, result in enumerate(done):
+            assert result == n**2
+            assert max(made) <= n + 5  # two are under way, two wait to be taken
+    assert sorted(made) == list(range(40))
+
+
+def test_what_a_call_raises_is_raised_here():
+    jobs = [lambda: (1, 1), lambda: (1, 0)]
+    with pytest.raises(ZeroDivisionError), processes.calls(divmod, jobs, 2) as done:
+        assert next(done) == (1, 0)
+        next(done)
+
+
+def test_a_process_that_is_ended_is_one_sentence():
+    jobs = [lambda: (1,)]
+    ended = pytest.raises(ReportError, match="was ended from outside")
+    with ended, processes.calls(os._exit, jobs, 2) as done:
+        next(done)
+
+
+def test_nothing_runs_on_after_an_interruption():
+    began = time.perf_counter()
+    jobs = [lambda: (0,), *[lambda: (600,)] * 3]
+    with pytest.raises(KeyboardInterrupt), processes.calls(time.sleep, jobs, 2) as done:
+        next(done)
+        raise KeyboardInterrupt
+    assert time.perf_counter() - began < 300
+
+
+def test_the_processes_end_with_the_one_that_started_them():
+    """Also where it is killed, and cannot end them."""
+    program = (
+        "import os, signal\n"
+        "from report.datasets.write import processes\n"
+        "with processes.calls(os.getpid, [tuple] * 4, 2) as done:\n"
+        "    print(*set(done), flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    numbers, until = done.stdout.split(), time.monotonic() + 60
+    assert numbers
+    while any(map(runs, numbers)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(runs, numbers))
+
+
+def runs(number):
+    """Whether a process is there, and is no zombie that nobody has asked about."""
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", number],
+        capture_output=True,
+        text=True,
+    )
+    return state.stdout.strip()[:1] not in ("", "Z")
+
+
+def test_they_are_started_in_any_folder_and_load_no_library_that_measures(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    (tmp_path / "numpy.py").write_text("raise SystemExit('a module of this folder')")
+    names = "sorted({name.partition('.')[0] for name in __import__('sys').modules})"
+    asked = f"[__import__('report.datasets.write.attention'), {names}][1]"
+    with processes.calls(eval, [lambda: (asked,)], 2) as done:
+        loaded = next(done)
+    assert {"numpy", "report"} <= set(loaded)
+    assert not {"torch", "transformers"} & set(loaded)
+
+
+def test_memory_and_processors_bound_their_number(monkeypatch):
+    monkeypatch.setattr(processes, "processors", lambda: 64)
+    assert processes.number(1) == 64
+    assert processes.number(processes.MEMORY // 3) == 3
+    assert processes.number(processes.MEMORY * 5) == 1
