@@ -11,6 +11,7 @@ import shutil
 import struct
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +36,8 @@ from tests.models import tiny_tokenizers
 TEXT = "The old lamp stood on the hill; the lamp was lit. " + "a" * 40 + "!"
 
 MEMORY = 300_000_000
-"""Bytes that an example may take above what the process had: libraries are loaded meanwhile. What
-files ask for in these examples is far more, or as little as the files themselves."""
+"""Bytes that an example may take above what the process had. What files ask for in these examples
+is far more, or as little as the files themselves."""
 
 ADDRESSES = 3 << 30
 """Bytes of addresses that it may take: memory that is asked for and never used counts too."""
@@ -254,20 +255,45 @@ def _damage_weights(draw, path):
         path.write_bytes(draw(damaged_bytes(content[: 8 + length])) + data)
 
 
+def with_little(function, *arguments):
+    """What a function returns that takes little memory and time.
+
+    Where it took much, it is called once more: by then the libraries are loaded that it needs.
+    """
+    with little_addresses() as first:
+        result = function(*arguments)
+    if not first.is_little:
+        with little_addresses() as again:
+            function(*arguments)
+        assert again.is_little, f"it took {again.memory:,} bytes and {again.seconds:.0f} seconds"
+    return result
+
+
+@dataclass
+class Taken:
+    """What was taken, of memory in bytes and of a processor in seconds."""
+
+    memory: int = 0
+    seconds: float = 0
+
+    @property
+    def is_little(self):
+        return self.memory < MEMORY and self.seconds < SECONDS
+
+
 @contextmanager
-def little_memory_and_time():
-    """Within the context, memory is short; afterwards it is seen how much of it was taken."""
+def little_addresses():
+    """Within the context, memory is short; it yields what was `Taken`, known afterwards."""
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts here
     before, began = _memory("VmRSS"), time.process_time()
     limits = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (_memory("VmSize") + ADDRESSES, limits[1]))
+    taken = Taken()
     try:
-        yield
+        yield taken
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
-    taken, seconds = _memory("VmHWM") - before, time.process_time() - began
-    assert taken < MEMORY, f"it took {taken:,} bytes"
-    assert seconds < SECONDS, f"it took {seconds:.0f} seconds"
+        taken.memory, taken.seconds = _memory("VmHWM") - before, time.process_time() - began
 
 
 def _memory(name):
@@ -302,8 +328,7 @@ def test_damaged_checkpoints_are_refused_or_measured(whole, tmp_path_factory, da
     shutil.copytree(whole[data.draw(st.sampled_from(list(whole)))], folder)
     data.draw(damaged(folder))
     way = data.draw(st.sampled_from(WAYS))
-    with little_memory_and_time():
-        step, said = measured(folder, way)
+    step, said = with_little(measured, folder, way)
     event(f"{step}: {'refused' if said else 'done'}")
     assert "out of memory" not in (said or ""), said
     shutil.rmtree(folder.parent)

@@ -84,7 +84,7 @@ def zensical(built, tmp_path_factory):
     project = tmp_path_factory.mktemp("zensical") / "project"
     shutil.copytree(built.project, project, ignore=shutil.ignore_patterns("site"))
     with served(project / "site-zensical") as address:
-        options = ("--builder", "zensical", "--project", project)
+        options = ("--no-real", "--builder", "zensical", "--project", project)
         done = report("site", *options, SITE_URL=address)
         assert done.returncode == 0, done.stderr
         assert "The site is in" in done.stderr
