@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from report.models.gguf.file import open_gguf
 from tests.fuzz.damage import damaged_bytes
 from tests.fuzz.profile import LONG, examples
-from tests.fuzz.test_checkpoints import WAYS, little_memory_and_time, measured
+from tests.fuzz.test_checkpoints import WAYS, measured, with_little
 from tests.models import tiny_tokenizers
 from tests.models.gguf.written import Written, saved, tiny
 
@@ -75,8 +75,8 @@ def test_damaged_files_are_refused_or_measured(whole, tmp_path_factory, data):
         head = data.draw(st.sampled_from([200, 2000, end]))
         path.write_bytes(data.draw(damaged_bytes(content[:head])) + content[head:])
     way = data.draw(st.sampled_from(WAYS))
-    with little_memory_and_time(), np.errstate(all="ignore"):
-        step, said = measured(path, way)
+    with np.errstate(all="ignore"):
+        step, said = with_little(measured, path, way)
     event(f"{step}: {'refused' if said else 'done'}")
     assert "out of memory" not in (said or ""), said
     assert str(path.parent) not in (said or ""), json.dumps(said)
