@@ -32,6 +32,14 @@ def xml_text(text: object) -> str:
     return NOT_IN_XML.sub("\ufffd", str(text))
 
 
+SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[^a-z ])")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, each with its full stop; one ends where the next has a capital."""
+    return SENTENCE_END.split(text.strip()) if text.strip() else []
+
+
 def slug(text: object) -> str:
     """An anchor for a heading: lower-case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-") or "tag"

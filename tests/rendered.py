@@ -11,6 +11,14 @@ CAPTION = r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</fi
 """A figure, and what is said under it."""
 
 
+FOLD = "<summary>How to (?:read|use) it</summary>"
+
+
+def captions_alone(text):
+    """An article with its figures replaced by what is said under them, folded or not."""
+    return re.sub(CAPTION, r"\1", re.sub(FOLD, "", text))
+
+
 NEEDS_A_LIVE_FIGURE = re.compile(
     r"\b(Point at|[Cc]lick|[Cc]hoose a|Move|[Tt]ooltip|[Ss]liders?|[Ss]witch|arrow keys)\b"
 )

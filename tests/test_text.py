@@ -127,3 +127,17 @@ def test_no_line_ends_within_a_name():
 def test_code_headings_tags_and_other_names_are_left_alone(markdown):
     names = {"falcon-8x8", "plain", "somebody/a-very-long-name-7b"}
     assert filters.unbroken(markdown, names) == markdown
+
+
+@pytest.mark.parametrize(
+    ("said", "split"),
+    [
+        ("", []),
+        ("One.", ["One."]),
+        ("One. Two! “Three?” Four.", ["One.", "Two!", "“Three?” Four."]),
+        ("At most 0.1 % of L1H0. 5 others.", ["At most 0.1 % of L1H0.", "5 others."]),
+        ("Rows, e.g. those above. And others.", ["Rows, e.g. those above.", "And others."]),
+    ],
+)
+def test_sentences_end_before_a_capital_a_digit_or_a_quotation(said, split):
+    assert text.sentences(said) == split

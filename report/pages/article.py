@@ -18,6 +18,7 @@ from report.pages.placed import PlacedFigure, controls_for, drawn, sentences_nam
 from report.pages.templates import environment
 from report.study.front_matter import FIGURE
 from report.study.study import Study
+from report.text import sentences
 
 ROOT = "../../"
 """From an article's address, `articles/<name>/`, to the root of the site."""
@@ -104,8 +105,7 @@ class ArticleFigures:
         self.placed.append(placed)
         if counting:
             return ""
-        caption, use = self._caption(placed)
-        context = self._figure_context(placed, controls) | {"caption": caption, "use": use}
+        context = self._figure_context(placed, controls) | self._caption(placed)
         return _html("_figure.html.j2", **context)
 
     def alone(self, placed: PlacedFigure) -> Markup:
@@ -196,8 +196,7 @@ class ArticleFigures:
             "controls": controls,
             "linked": self._linked(placed.name),
             "title": figure.title(data),
-            "caption": figure.caption(data),
-            "use": figure.use(data),
+            **_folded(figure.caption(data), figure.use(data)),
             "opens_at": choices.said(controls),
             "seen": figure.seen(data, **placed.state),
             "sentences": sentences_name(placed.name) if placed.sentences else "",
@@ -211,11 +210,10 @@ class ArticleFigures:
         """A figure's caption and its use, with a reference where an earlier one says the same."""
         caption, read_in = self._not_yet_said(placed, placed.figure.caption(placed.data))
         use, used_in = self._not_yet_said(placed, placed.figure.use(placed.data))
-        if read_in:
-            caption.append(self._see("How to read it", read_in))
+        links = [self._see("How to read it", read_in)] if read_in else []
         if not used_in <= read_in:
-            use.append(self._see("How to use it", used_in))
-        return Markup(" ").join(caption), Markup(" ").join(use)
+            links.append(self._see("How to use it", used_in))
+        return _folded(" ".join(caption), " ".join(use)) | {"see": Markup(" ").join(links)}
 
     def _not_yet_said(self, placed, text):
         """The lines of a text that no earlier figure has, and the numbers of figures that have the
@@ -245,6 +243,12 @@ class ArticleFigures:
         fixed = {control.param: control.fixed for control in figure.controls(self.data)}
         # where there is one layer and one head, nothing can be joined
         return fixed.keys() >= {"layer", "head"} and not (fixed["layer"] and fixed["head"])
+
+
+def _folded(caption, use):
+    """A caption in two parts: the sentence that is shown at once, and what is folded below it."""
+    first, *others = sentences(caption.replace("\n", " ")) or [""]
+    return {"line": first, "see": "", "how": " ".join(others), "use": use}
 
 
 def has_several(data: Data) -> bool:

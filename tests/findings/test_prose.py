@@ -49,7 +49,7 @@ def written(tmp_path, monkeypatch):
         ).read_text("utf-8")
         figures = rendered.figures(text)
         text = re.sub(r'<div class="passage".*?</div>', "", text)
-        text = re.sub(rendered.CAPTION, r"\1", text)
+        text = rendered.captions_alone(text)
         text = re.sub(r"<[^>]*>", "", text)
         return html.unescape(text), figures
 

@@ -40,7 +40,7 @@ def plain(text):
     """The article as a reader reads it: no tokens, no figures, no marks."""
     text = re.sub(r'<div class="passage".*?</div>', "", text)
     text = re.sub(r'<(div|details) class="table-text".*?</\1>\n', "", text, flags=re.DOTALL)
-    text = re.sub(rendered.CAPTION, r"\1", text)
+    text = rendered.captions_alone(text)
     return html.unescape(re.sub(r"<[^>]*>", "", text))
 
 
@@ -108,3 +108,15 @@ def test_the_title_of_a_figure_fits_every_model_it_shows(tmp_path):
     assert figure.title(same) == "Bias vs ALiBi"
     titles = ["Content vs rotary position (rotary 0)", "Bias vs ALiBi (alibi_bias 1)"]
     assert figure.title(other) == "; ".join(titles)
+
+
+def test_what_captions_of_two_models_share_is_said_once(tmp_path):
+    data = of_passage(tmp_path, "rotary", "alibi_bias")
+    shared = "A point is a current token and its target of one rank: "
+    said = figure_for("attention_breakdown", data).caption(data)
+    assert said.startswith(shared)
+    assert said.count(shared) == 1
+    for name in ("rotary 0", "alibi_bias 1"):
+        assert f"Of {name}: Its place says" in said
+    apart = figure_for("bias_vs_position", data).caption(data)
+    assert apart.startswith("Of rotary 0: ")

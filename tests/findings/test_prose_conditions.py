@@ -50,7 +50,7 @@ def written(tmp_path, monkeypatch):
             "utf-8"
         )
         figures = rendered.figures(text)
-        text = re.sub(rendered.CAPTION, r"\1", text)
+        text = rendered.captions_alone(text)
         text = re.sub(r"<[^>]*>", "", text)
         return html.unescape(text), figures
 

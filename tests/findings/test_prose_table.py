@@ -45,7 +45,7 @@ def plain(text):
     """The article as a reader reads it: no tokens, no figures, no marks."""
     text = re.sub(r'<(div|details) class="table-text".*?</\1>\n', "", text, flags=re.DOTALL)
     text = re.sub(r"</div>\n", "", text)
-    text = re.sub(rendered.CAPTION, r"\1", text)
+    text = rendered.captions_alone(text)
     return html.unescape(re.sub(r"<[^>]*>", "", text))
 
 

@@ -14,6 +14,7 @@ from report.pages import lists
 from report.pages import render as pages
 from report.pages.article import ArticleFigures
 from report.study.study import read_study
+from report.text import sentences
 from tests.commands import ROOT
 from tests.figures import hand_made
 from tests.figures.live_page import HAND
@@ -77,13 +78,13 @@ def test_a_caption_names_the_figure_that_has_explained_the_same(tmp_path, data):
     names = ("update_magnitude", "attending_to_itself", "attending_to_first_token")
     _, text = render(tmp_path, data, "".join(f'{{{{ figure("{name}") }}}}\n\n' for name in names))
     one, first, again = re.findall(r"<figcaption>(.*?)</figcaption>", text)
-    shared = figure_named("attending_to_itself").caption(data).partition("\n")[2]
+    shared = figure_named("attending_to_itself").caption(data).partition("\n")[2].replace("\n", " ")
     assert shared in first
     assert shared not in again
     assert "How often the largest target of a token is the first token." in again
     see = 'How to read it: see <a class="figure-ref" href="#fig-2">Figure 2</a>.'
     assert see in again
-    assert "How to read it" not in one + first
+    assert "How to read it: see" not in one + first
     embed = tmp_path / "site_src" / "embed" / "a" / "attending_to_first_token.html"
     assert shared in embed.read_text("utf-8")  # nothing stands before it there
 
@@ -344,3 +345,14 @@ def test_what_only_builders_need_is_folded_away(tmp_path, data):
     open_text = re.sub(r"^(\?\?\? .*|    .*|# Written by .*)$", "", text, flags=re.MULTILINE)
     assert not builders.search(open_text)
     assert "`make site MODEL=owner/name` measures another model." in text
+
+
+def test_one_sentence_stands_under_a_figure_and_the_others_are_folded(tmp_path, data):
+    _, text = render(tmp_path, data, '{{ figure("attention_map") }}\n')
+    figure = figure_named("attention_map")
+    first, *others = sentences(figure.caption(data).replace("\n", " "))
+    (caption,) = re.findall(r"<figcaption>(.*?)</figcaption>", text)
+    shown, folded = caption.split("<summary>How to read it</summary>")
+    assert f" {first} <details" in shown
+    assert folded.startswith(" ".join(others))
+    assert figure.use(data) in folded

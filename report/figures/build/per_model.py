@@ -7,12 +7,14 @@ one to the other.
 """
 
 from dataclasses import replace
+from itertools import takewhile
 
 from report.datasets.read.passage import PassageData, PassageModels
 from report.errors import ReportError
 from report.figures.build import defaults
 from report.figures.parts import choices, grid
 from report.figures.parts.figure import Figure
+from report.text import sentences
 
 PARAM = "model"
 
@@ -130,15 +132,26 @@ def _left_out(figure, data):
 def _caption(figure, data):
     """The caption that fits all models, or one for each that differs."""
     of_models = _of_models(figure, data, figure.caption)
-    captions = list(of_models)
+    shared, captions = _shared(list(of_models))
     if len(captions) > 1:
-        captions = [f"Of {', '.join(among)}: {text}" for text, among in of_models.items()]
+        apart = zip(captions, of_models.values(), strict=True)
+        captions = [f"Of {', '.join(among)}: {text}" for text, among in apart if text]
     missing = [
         f"Of {label} it is not drawn. {reason}"
         for label, model in zip(data.labels, data.models, strict=True)
         if (reason := figure.left_out(model))
     ]
-    return " ".join([*captions, *missing])
+    return " ".join([*shared, *captions, *missing])
+
+
+def _shared(texts):
+    """The sentences with which all texts begin, and what remains of each text."""
+    split = [sentences(text) for text in texts]
+    number = 0
+    if len(split) > 1:
+        alike = (len(set(some)) == 1 for some in zip(*split, strict=False))
+        number = sum(takewhile(bool, alike))
+    return split[0][:number], [" ".join(some[number:]) for some in split]
 
 
 def _chart(figure, data, model, state):

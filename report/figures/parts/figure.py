@@ -63,7 +63,8 @@ class Figure:
     caption: Callable[[Data], str] | None = None
     """How to read it, what is left out and why, as plain text. Default: what it shows.
 
-    A line that an earlier figure of the article has too is replaced by a reference to that figure.
+    The first sentence stands under the figure, the others are folded. A line that an earlier figure
+    of the article has too is replaced by a reference to that figure.
     """
 
     use: Callable[[Data], str] = _no_text
