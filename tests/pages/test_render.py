@@ -348,8 +348,8 @@ def test_what_only_builders_need_is_folded_away(tmp_path, data):
 
 
 def test_one_sentence_stands_under_a_figure_and_the_others_are_folded(tmp_path, data):
-    _, text = render(tmp_path, data, '{{ figure("attention_map") }}\n')
-    figure = figure_named("attention_map")
+    _, text = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
+    figure = figure_named("update_magnitude")
     first, *others = sentences(figure.caption(data).replace("\n", " "))
     (caption,) = re.findall(r"<figcaption>(.*?)</figcaption>", text)
     shown, folded = caption.split("<summary>How to read it</summary>")
