@@ -1,5 +1,7 @@
 """Files that appear whole or not at all, names that lead out of no folder, and strict JSON."""
 
+import errno
+import fcntl
 import hashlib
 import json
 import math
@@ -8,7 +10,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from report.errors import ReportError
@@ -55,27 +57,107 @@ def new_folder(path: Path | str) -> Iterator[Path]:
 
     If the process is killed, `path` is the old folder, the new one, or missing. It is never a part
     of one. Leftovers beside `path` are removed when the folder is written again, or by
-    `remove_leftovers`.
+    `remove_leftovers`. Of several processes that write it at once, each writes a whole folder, and
+    the last one stays.
     """
     path = Path(path)
     for leftover in path.parent.glob(f".{path.name}.*.tmp"):
-        shutil.rmtree(leftover, ignore_errors=True)
-    temporary, old = (path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp") for _ in range(2))
-    try:
+        with _held(leftover, wait=False) as free:
+            if free:
+                shutil.rmtree(leftover, ignore_errors=True)
+    with ExitStack() as stack:
         try:
-            temporary.mkdir(parents=True)
+            temporary = _made(path, stack)
         except OSError as error:
             raise cannot_write(path, error) from error
         yield temporary
         try:
-            if path.exists():
-                path.rename(old)
-            temporary.rename(path)
+            _put(temporary, path, stack)
         except OSError as error:
             raise cannot_write(path, error) from error
+
+
+def _made(path, stack):
+    """A new folder beside `path`, held until the stack ends, which removes what is left of it."""
+    while True:
+        temporary = _unfinished(path, stack)
+        temporary.mkdir(parents=True)
+        stack.enter_context(_held(temporary))
+        if temporary.is_dir():  # another process may have removed it before it was held
+            return temporary
+
+
+def _put(temporary, path, stack):
+    """Rename a folder to `path`; what was there is removed."""
+    while True:
+        with suppress(FileNotFoundError):  # another process may have put it aside just now
+            path.rename(_unfinished(path, stack))
+        try:
+            return temporary.rename(path)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise  # else another process has just put its own folder there
+
+
+def _unfinished(path, stack):
+    """A name beside `path` that nothing has; the end of the stack removes what has it then."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    stack.callback(shutil.rmtree, temporary, ignore_errors=True)
+    return temporary
+
+
+@contextmanager
+def _held(folder, wait=True):
+    """Hold a folder, so that no other process takes it for a leftover; yields whether it is held.
+
+    The system lets it go when the process ends. A file system without such locks holds nothing.
+    """
+    try:
+        number = os.open(folder, os.O_RDONLY)
+    except OSError:
+        yield False
+        return
+    try:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            held = True
+        except OSError as error:
+            held = error.errno not in (errno.EAGAIN, errno.EACCES)
+        yield held
     finally:
-        for folder in (temporary, old):
-            shutil.rmtree(folder, ignore_errors=True)
+        os.close(number)
+
+
+@contextmanager
+def unreplaced(folder: Path | str) -> Iterator[None]:
+    """A block that reads a folder which `new_folder` may put another in the place of.
+
+    raises: ReportError if that happened, whatever else went wrong in the block
+    """
+    before = _identity(folder)
+    try:
+        yield
+    except (OSError, ReportError) as error:
+        if _identity(folder) != before:
+            raise _replaced(folder) from error
+        raise
+    if _identity(folder) != before:
+        raise _replaced(folder)
+
+
+def _identity(folder):
+    """What tells a folder from another of the same name; None if there is none."""
+    try:
+        about = Path(folder).stat()
+        return about.st_dev, about.st_ino
+    except OSError:
+        return None
+
+
+def _replaced(folder):
+    return ReportError(
+        f"{folder}: was built anew while it was read; run the command again when the build is done."
+    )
 
 
 LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")

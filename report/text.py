@@ -58,7 +58,9 @@ def large(number: int) -> str:
 
 
 def sized(size: float) -> str:
-    """A number of bytes: "3.9 MB", "1.20 GB"."""
+    """A number of bytes: "12 kB", "3.9 MB", "1.20 GB"."""
+    if size < 1e5:
+        return f"{size / 1e3:.0f} kB"
     return f"{size / 1e9:.2f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 

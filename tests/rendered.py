@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from report import files
 from report.figures.build.find import figure_named
-from report.pages import article, placed, render
+from report.pages import article, render, sentences
 
 CAPTION = r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</figure>'
 """A figure, and what is said under it."""
@@ -35,7 +35,7 @@ def words_only(monkeypatch):
     monkeypatch.setattr(render, "write_pictures", lambda *arguments: None)
     monkeypatch.setattr(render, "write_cover", lambda *arguments: None)
     monkeypatch.setattr(render.vega, "vega", lambda specification: {})
-    monkeypatch.setattr(placed, "MOST_SENTENCES", 0)  # of every state of every figure
+    monkeypatch.setattr(sentences, "MOST", 0)  # of every state of every figure
     monkeypatch.setattr(files.os, "fsync", lambda file: None)  # of many small files
     monkeypatch.setattr(
         article,

@@ -162,38 +162,47 @@ def points(
     terms as they are. It also has each term less its smallest value among the targets of the
     current token: as height_<term>, or, of three terms, divided by their sum as share_<term>.
     """
-    terms = {name: score_terms.matrix(attention, name) for name in axes}
-    first, last = attention.visible.first, attention.visible.last
-    records = []
-    for current, target in enumerate(attention.largest_targets[:, sort_idx].tolist()):
-        if target < 0:
-            continue
-        row = slice(first[current], last[current] + 1)
-        values = {name: float(term[current, target]) for name, term in terms.items()}
-        shifted = {
-            name: float(term[current, target] - term[current, row].min())
-            for name, term in terms.items()
+    current, target, shifted = _above(attention, sort_idx, axes)
+    terms = {name: score_terms.matrix(attention, name)[current, target] for name in axes}
+    return [
+        {
+            "current_token": int(i),
+            "current_text": tokens[i].label,
+            "target_token": int(j),
+            "target_text": tokens[j].label,
+            "distance": int(i - j),
+            "probability": float(attention.probability[i, j]),
+            **{name: float(values[row]) for name, values in terms.items()},
+            **_placed(dict(zip(axes, shifted[row].tolist(), strict=True))),
         }
-        total = sum(shifted.values())
-        if total > 0:
-            records.append(
-                {
-                    "current_token": current,
-                    "current_text": tokens[current].label,
-                    "target_token": target,
-                    "target_text": tokens[target].label,
-                    "distance": current - target,
-                    "probability": float(attention.probability[current, target]),
-                    **values,
-                    **_placed(shifted, total),
-                }
-            )
-    return records
+        for row, (i, j) in enumerate(zip(current, target, strict=True))
+    ]
 
 
-def _placed(shifted, total):
+def _above(attention, sort_idx, axes):
+    """The targets of one rank that have a place, and how far each term is above its smallest value.
+
+    returns: int [point] current tokens, int [point] targets, float [point, term]
+    """
+    target = attention.largest_targets[:, sort_idx]
+    current = np.flatnonzero(target >= 0)
+    target = target[current]
+    shifted = np.stack(
+        [
+            score_terms.matrix(attention, name)[current, target]
+            - score_terms.smallest(attention, name)[current]
+            for name in axes
+        ],
+        axis=1,
+    )
+    placed = shifted.sum(1) > 0
+    return current[placed], target[placed], shifted[placed]
+
+
+def _placed(shifted):
     if len(shifted) == 2:
         return {f"height_{name}": value for name, value in shifted.items()}
+    total = sum(shifted.values())
     return {f"share_{name}": value / total for name, value in shifted.items()}
 
 
@@ -216,12 +225,13 @@ def alt(data: PassageData, **state: int) -> str:
 
 def seen(data: PassageData, **state: int) -> str:
     """The term that speaks most for the targets shown, and for how many of them."""
-    sort_idx = choices.values(controls(data), state)["sort_idx"]
-    axes, shown = _axes(data), rows(data, **state)["points"]
-    if not shown:
+    layer, head, sort_idx = choices.values(controls(data), state).values()
+    axes = _axes(data)
+    _, _, parts = _above(data.attention(layer, head), sort_idx, list(axes))
+    if not len(parts):
         return "No target of this rank has a place in the figure."
-    field = "height" if len(axes) == 2 else "share"
-    parts = np.array([[point[f"{field}_{term}"] for term in axes] for point in shown])
+    if len(axes) == 3:
+        parts = parts / parts.sum(1, keepdims=True)
     leading = parts.argmax(1)
     most = int(np.bincount(leading, minlength=len(axes)).argmax())
     what = axes[list(axes)[most]]

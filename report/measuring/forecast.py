@@ -68,3 +68,35 @@ class Pace:
                     f"The {which} took {lasting(seconds)}; the other {total - done} will take "
                     f"about {lasting(rest)}."
                 )
+
+
+class Rest:
+    """Says once how long the rest will take on a cluster, when the first results have come back."""
+
+    def __init__(self, unit: str, announce: Announce):
+        """unit: what is counted, "text" or "model" """
+        self.unit, self.announce = unit, announce
+        self.measured, self.seconds = 0, 0.0
+        self.said = False
+
+    def add(self, measured: int, seconds: float) -> None:
+        """Count what a worker measured, in so many seconds without those of loading a model."""
+        if measured:
+            self.measured += measured
+            self.seconds += seconds
+
+    def tell(self, rest: int, workers: int) -> None:
+        """Say it, if anything is measured; rest: what is not; workers: how many there are now."""
+        if self.said or not self.measured:
+            return
+        self.said = True
+        if not rest:
+            return
+        which = f"first {self.unit}"
+        if self.measured > 1:
+            which = f"first {self.measured} {self.unit}s"
+        lasts = self.seconds / self.measured * rest / max(1, min(workers, rest))
+        self.announce(
+            f"The {which} took {lasting(self.seconds)} of a worker; the other {rest} will take "
+            f"about {lasting(max(0.1, lasts))} with {count(max(1, workers), 'worker')}."
+        )

@@ -193,6 +193,12 @@ class Gathering:
         return measured, self.model | facts
 
     @property
+    def left(self) -> int:
+        """How many texts are not done; 1 for a kind without texts that is not done."""
+        own = has_corpus(self.kind) and self.per_model is None  # counts as a unit of work as well
+        return self.total - self.done - own
+
+    @property
     def at_most(self) -> int:
         """The most pieces that `pieces` gives, if none fails."""
         return 1 + -(-(self.total - 1) // self._size)

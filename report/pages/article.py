@@ -13,8 +13,9 @@ from report.figures.build.find import figure_named, figure_names
 from report.figures.build.per_model import per_model, reach
 from report.figures.parts import choices, score_terms
 from report.figures.parts.figure import Data
+from report.pages import sentences
 from report.pages.glossary import term
-from report.pages.placed import PlacedFigure, controls_for, drawn, sentences_name
+from report.pages.placed import PlacedFigure, controls_for, drawn
 from report.pages.templates import environment
 from report.study.front_matter import FIGURE
 from report.study.study import Study
@@ -199,7 +200,7 @@ class ArticleFigures:
             **_folded(figure.caption(data), figure.use(data)),
             "opens_at": choices.said(controls),
             "seen": figure.seen(data, **placed.state),
-            "sentences": sentences_name(placed.name) if placed.sentences else "",
+            "sentences": sentences.address(placed),
             "columns": figure.columns(data),
             "files": f"{ROOT}figures/{study.name}/",
             "datasets": f"{ROOT}datasets/{study.name}/{data.address}",

@@ -1,6 +1,5 @@
 """A figure at its place in an article: its charts at a state, and the files that they need."""
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,9 +11,6 @@ from report.figures.build.per_model import controls_of, fits, names
 from report.figures.parts import choices, grid
 from report.figures.parts.choices import Control, State, Switch
 from report.figures.parts.figure import Data, Spec
-
-MOST_SENTENCES = 256
-"""A figure with more states has one sentence only, of the state in which it opens."""
 
 
 @dataclass(frozen=True)
@@ -38,37 +34,6 @@ class PlacedFigure:
     def spec(self) -> Spec:
         """The specification of its first panel."""
         return self.panels[0].spec
-
-    @functools.cached_property
-    def sentences(self) -> dict[str, list[str]]:
-        """What there is to see at each state, where a reader can choose among a few.
-
-        returns: "layer=3,head=0" -> [that in words, the sentence]; {} if there is nothing to
-            choose, more than `MOST_SENTENCES`, or nothing is said
-        """
-        figure, data = self.figure, self.data
-        shown = names(figure.one_model, data) if figure.one_model else [None]
-        fixed = [{MODEL: name} if name else {} for name in shown]
-        controls = [controls_for(figure, data, each) for each in fixed]
-        free = [
-            [one for one in some if one.param != MODEL and not choices.is_look(one)]
-            for some in controls
-        ]
-        number = sum(map(defaults.number_of_states, free))
-        if not 1 < number <= MOST_SENTENCES or not figure.seen(data, **self.state):
-            return {}
-        states = [
-            (some, each | state)
-            for some, each, known in zip(controls, fixed, free, strict=True)
-            for state in defaults.states(known)
-        ]
-        return {
-            ",".join(f"{name}={value}" for name, value in state.items()): [
-                choices.said(choices.at_state(some, state)),
-                figure.seen(data, **state),
-            ]
-            for some, state in states
-        }
 
     def written_rows(self, panel: "Panel") -> Iterator[tuple[str, dict[str, Any]]]:
         """The files of rows that a panel needs besides its specification.
@@ -118,11 +83,6 @@ class Panel:
         for name, value in self.state.items():
             address = address.replace(f"{{{name}}}", str(value))
         return address
-
-
-def sentences_name(key: str) -> str:
-    """Name of the file with the sentences of a figure; key: what the article calls it."""
-    return f"{key}.seen.json"
 
 
 def controls_for(figure: Figure, data: Data, state: State) -> list[Control | Switch]:

@@ -22,11 +22,10 @@ from report.figures.build.still import (
     write_cover,
     write_pictures,
 )
-from report.pages import filters
+from report.pages import filters, sentences
 from report.pages.article import ArticleFigures, figure_for
 from report.pages.embed import write_embed_pages
 from report.pages.page import Page
-from report.pages.placed import sentences_name
 from report.pages.provenance import NAME, provenance
 from report.pages.templates import environment
 from report.study.study import Study
@@ -51,10 +50,10 @@ def render_article(
     article.found = filters.unbroken(article.found, names)
     cover = _cover(study, data, article)
     folder = files.inside(site_src, f"figures/{study.name}")
-    _write_figures(folder, article)
+    said = _write_figures(folder, article)
     front = cover.panels[0]
     write_cover(folder / cover_base(front), cover.figure, front, cover.data)
-    _remove_undrawn(folder, article, cover_names(front))
+    _remove_undrawn(folder, article, cover_names(front), said)
     write_embed_pages(article, site_src)
     minutes = filters.reading_minutes(content, len(article.placed))
     page = _page(study, article, cover, minutes)
@@ -77,7 +76,10 @@ def _context(study, data):
 
 
 def _write_figures(folder, article):
-    """Write specifications, rows, sentences and pictures of every figure of an article."""
+    """Write specifications, rows, sentences and pictures of every figure of an article.
+
+    returns: names of the files of sentences
+    """
     for placed in article.placed:
         for panel in [*placed.panels, *placed.variants]:
             files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
@@ -85,23 +87,25 @@ def _write_figures(folder, article):
             files.write_text(folder / f"{panel.name}.vega.json", compiled)
             for name, rows in placed.written_rows(panel):
                 store.write(files.inside(folder, f"{defaults.ROWS}/{panel.name}/{name}"), rows)
-        if placed.sentences:
-            files.write_text(folder / sentences_name(placed.name), store.dumps(placed.sentences))
         for panel in placed.panels:
             write_pictures(folder / panel.name, placed.figure, panel, placed.data)
+    said = sentences.written(article.placed)
+    for name, content in said.items():
+        files.write_text(files.inside(folder, name), store.dumps(content))
+    return said.keys()
 
 
-def _remove_undrawn(folder, article, covers):
-    """Remove specifications, pictures and rows of figures that the article no longer has.
+def _remove_undrawn(folder, article, covers, said):
+    """Remove specifications, pictures, rows and sentences of figures that the article no longer
+    has.
 
-    covers: names of the pictures of its cover
+    covers: names of the pictures of its cover; said: of the files of sentences
     """
     drawn = [panel for placed in article.placed for panel in placed.panels]
     panels = [panel.name for panel in drawn]
     variants = [panel.name for placed in article.placed for panel in placed.variants]
     specs = {f"{name}{end}" for name in panels + variants for end in (".json", ".vega.json")}
-    specs |= {sentences_name(placed.name) for placed in article.placed if placed.sentences}
-    files.remove_others(folder.glob("*.json"), specs)
+    files.remove_others(folder.glob("*.json"), specs | set(said))
     pictures = {name for panel in drawn for name in picture_names(panel)}
     files.remove_others(folder.glob("*.svg"), pictures | set(covers))
     for path in files.inside(folder, defaults.ROWS).glob("*"):

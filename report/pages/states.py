@@ -1,10 +1,12 @@
 """Where controls of a figure can stand, as far as that is known before anything is measured."""
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from report.errors import ReportError
 from report.figures import Figure
 from report.figures.build.per_model import PARAM as MODEL
+from report.figures.parts import target_classes
 from report.figures.parts.choices import Switch
 from report.text import nearest
 
@@ -56,11 +58,17 @@ class _Unknown:
 class _Data(_Unknown):
     """Data of a model of which only the size is known."""
 
+    SOME: ClassVar = {"targets": tuple(target_classes.NAMES), "renderings": {"": _Unknown()}}
+    """What is of a kind that is known, while nobody knows yet which of it there are."""
+
     def __init__(self, size):
         super().__init__()
         for name in SIZES.values():
             if size.get(name) is not None:
                 setattr(self, name, size[name])
+
+    def __getattr__(self, name):
+        return self._plain(self.SOME[name]) if name in self.SOME else super().__getattr__(name)
 
 
 def check_state(

@@ -17,6 +17,7 @@ from report import files
 from report.datasets import store
 from report.datasets.verify.published import check_datasets
 from report.errors import ReportError
+from report.files import unreplaced
 from report.pages.provenance import NAME as PROVENANCE
 from report.site import sums
 from report.site.address import built_for
@@ -103,9 +104,15 @@ def check_site(folder: Path) -> dict[str, int]:
     """Check every file, page and dataset of the site in `folder`.
 
     returns: how many were checked of pages, links, figures, pictures, datasets
-    raises: ReportError that lists what is wrong, file by file
+    raises: ReportError that lists what is wrong, file by file; or that says that the site was built
+        anew meanwhile
     """
     folder = Path(folder)
+    with unreplaced(folder):
+        return _check(folder)
+
+
+def _check(folder):
     if not (folder / "index.html").is_file():
         raise ReportError(f"{folder}: no built site here (index.html missing); run `make site`.")
     require_files(folder)

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from report.errors import ReportError, UsageError
+from report.files import unreplaced
 from report.site.address import EXAMPLE, address, after_user, built_for, without_user
 from report.site.check import check_site
 from report.site.git import Git, asked
@@ -64,22 +65,29 @@ def push(
         git.begin()
         git.require_branch(branch)
         git.shown = without_user(git.pushed_to(target))
-        check_site(folder)
-        _require_address(folder, wanted, domain)
-        return _push(git, folder, target, branch, domain, fresh)
+        with unreplaced(folder):  # what is pushed is what was checked
+            check_site(folder)
+            _require_address(folder, wanted, domain)
+            old, tree = _trees(git, folder, target, branch, domain)
+            message = f"Publish {built_for(folder)}"
+        return _push(git, target, branch, old, tree, message, fresh)
 
 
-def _push(git, folder, target, branch, domain, fresh):
+def _trees(git, folder, target, branch, domain):
+    """The commit that the branch points to, "" for none; and the tree of the site."""
     ref = f"refs/heads/{branch}"
     old = git.tip(target, ref)
     if old:
         git("fetch", "--quiet", "--no-tags", "--depth=1", target, f"+{ref}:refs/old")
         git.require_site(old, branch)
-    tree = git.tree(folder, domain, old)
+    return old, git.tree(folder, domain, old)
+
+
+def _push(git, target, branch, old, tree, message, fresh):
+    ref = f"refs/heads/{branch}"
     if old and not fresh and git("rev-parse", f"{old}^{{tree}}") == tree:
         return Published(old, False, git.shown)
     parents = ["-p", old] if old and not fresh else []
-    message = f"Publish {built_for(folder)}"
     commit = git("commit-tree", *parents, "-m", message, tree)
     # A lease: what somebody else has pushed meanwhile is never overwritten.
     lease = [f"--force-with-lease={ref}:{old}"] if fresh and old else []

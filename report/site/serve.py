@@ -8,6 +8,7 @@ import errno
 import functools
 import gzip
 import re
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -68,6 +69,10 @@ class Server(ThreadingHTTPServer):
 COMPRESSED = {".html", ".css", ".js", ".json", ".svg", ".xml", ".txt"}
 
 
+PATIENCE = 20
+"""Looks for the folder of the site, a second in all, while a build replaces it."""
+
+
 class Handler(SimpleHTTPRequestHandler):
     """Serves files without a log. What is missing gets the site's own 404 page."""
 
@@ -104,13 +109,25 @@ class Handler(SimpleHTTPRequestHandler):
         return self.request_version >= "HTTP/1.1"
 
     def do_GET(self):
+        """A file, also while a build puts a new site in the place of the old one."""
+        for _ in range(PATIENCE):
+            if Path(self.directory).is_dir():
+                break
+            time.sleep(0.05)
+        try:
+            self.answer()
+        except FileNotFoundError:  # the new site has no such file
+            self.send_error(HTTPStatus.NOT_FOUND)
+
+    def answer(self):
         """Text goes out compressed, as any static host sends it: a shard is a third as large."""
         path = self.file()
         if path is None or not path.is_file():
             return super().do_GET()
-        part = self.part(path.stat().st_size)
+        size = path.stat().st_size
+        part = self.part(size)
         if part is not None:
-            return self.send_part(path, part)
+            return self.send_part(path, part, size)
         accepts = "gzip" in self.headers.get("Accept-Encoding", "")
         if not accepts or path.suffix not in COMPRESSED:
             return super().do_GET()
@@ -158,20 +175,20 @@ class Handler(SimpleHTTPRequestHandler):
             return None
         return range(int(first), min(int(last) + 1, size) if last else size)
 
-    def send_part(self, path: Path, part: range) -> None:
-        """Answer with some bytes of a file, never compressed."""
-        size = path.stat().st_size
+    def send_part(self, path: Path, part: range, size: int) -> None:
+        """Answer with some bytes of a file of that size, never compressed."""
+        with path.open("rb") as file:
+            file.seek(part.start)
+            content = file.read(len(part))
         self.send_response(
             HTTPStatus.PARTIAL_CONTENT if part else HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
         )
         said = f"{part[0]}-{part[-1]}" if part else "*"
         self.send_header("Content-Range", f"bytes {said}/{size}")
         self.send_header("Content-Type", self.guess_type(str(path)))
-        self.send_header("Content-Length", str(len(part)))
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        with path.open("rb") as file:
-            file.seek(part.start)
-            self.wfile.write(file.read(len(part)))
+        self.wfile.write(content)
 
     def compressed(self, path: Path) -> bytes:
         """A file as it goes out."""
@@ -179,9 +196,12 @@ class Handler(SimpleHTTPRequestHandler):
 
     def send_error(self, code, message=None, explain=None):
         page = self.within(Path(self.directory, "404.html"))
-        if code != HTTPStatus.NOT_FOUND or page is None:
+        try:
+            content = page.read_bytes() if page and code == HTTPStatus.NOT_FOUND else None
+        except FileNotFoundError:  # a build replaces the site just now
+            content = None
+        if content is None:
             return super().send_error(code, message, explain)
-        content = page.read_bytes()
         self.send_response(HTTPStatus.NOT_FOUND)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(content)))

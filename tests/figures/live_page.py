@@ -10,10 +10,10 @@ from playwright.sync_api import TimeoutError as NotYet
 from report import files
 from report.datasets import store
 from report.figures.build import vega
+from report.pages import sentences
 from report.pages.article import ArticleFigures
 from report.pages.assets import write_assets
 from report.pages.embed import write_embed_pages
-from report.pages.placed import sentences_name
 from report.pages.policy import policy
 from report.pages.templates import environment
 from tests.figures import hand_conditions
@@ -101,15 +101,14 @@ def write_models(site, data):
 def _write(site, article, body):
     folder = site / "figures" / "hand"
     for placed in article.placed:
-        if placed.sentences:
-            name = sentences_name(placed.name)
-            files.write_text(folder / name, store.dumps(placed.sentences))
         for panel in (*placed.panels, *placed.variants):
             files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
             compiled = store.dumps(vega.vega(panel.spec))
             files.write_text(folder / f"{panel.name}.vega.json", compiled)
             for name, rows in placed.written_rows(panel):
                 store.write(folder / "rows" / panel.name / name, rows)
+    for name, content in sentences.written(article.placed).items():
+        files.write_text(folder / name, store.dumps(content))
     write_assets(site)
     write_embed_pages(article, site)
     page = f"""<!doctype html><meta charset="utf-8">

@@ -33,6 +33,28 @@ def test_an_address_that_names_a_state_brings_its_sentence(page, address, data):
     until(page, f"document.querySelector('{SEEN}').innerText === {said!r}")
 
 
+def test_of_many_states_the_file_of_the_one_shown_is_fetched(page, address):
+    fetched = []
+
+    def give(route):
+        fetched.append(route.request.url.rpartition("/")[2])
+        route.fulfill(json={"layer=2": ["layer 2", "There it is."]})
+
+    page.route(re.compile(r"\.seen\.\d+\.json$"), give)
+    page.goto(address)
+    go_live(page, NUMBER)
+    page.evaluate(
+        """number => { const { dataset } = document.querySelector(`#fig-${number}`);
+        dataset.seen = dataset.seen.replace(".json", ".{layer}.json"); }""",
+        NUMBER,
+    )
+    set_to(page, NUMBER, layer=2)
+    until(
+        page, f"document.querySelector('{SEEN}').innerText === 'As shown (layer 2): There it is.'"
+    )
+    assert fetched == ["update_magnitude.seen.2.json"]
+
+
 def test_a_sentence_of_another_state_goes_where_none_is_known(page, address):
     page.route(re.compile(r"\.seen\.json$"), lambda route: route.fulfill(status=404))
     page.expected = ("404",)  # the browser reports it

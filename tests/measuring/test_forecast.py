@@ -7,7 +7,7 @@ import pytest
 from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.measuring import run
-from report.measuring.forecast import Pace, size
+from report.measuring.forecast import Pace, Rest, size
 from report.measuring.plan import Plan
 from report.project import project as project_in
 from report.study.study import read_study
@@ -87,15 +87,17 @@ def length(data):
     return data.models[0].manifest["sweep"]["length"]
 
 
-@pytest.mark.parametrize("kind", ["passage", "table", "conditions"])
-def test_the_size_that_is_said_is_about_that_of_the_datasets(measured, kind):
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_size_is_said_before_most_is_measured_and_is_about_that_of_the_datasets(measured, kind):
     data, told, _ = measured(kind)
-    place, match = sentence(told, r"^tiny-falcon: about ([\d.]+ [MG]B) of datasets will be written")
-    written = next(n for n, each in enumerate(told) if each[0] == "Writing")
-    assert place < written
+    place, match = sentence(told, r"^tiny-falcon: about ([\d.]+) ([kMG])B of datasets will be")
+    steps = [n for n, each in enumerate(told) if each[0] == "Measuring"]
+    assert place < steps[-1], "it is said while there is something left to measure"
+    said = float(match[1]) * {"k": 1e3, "M": 1e6, "G": 1e9}[match[2]]
     files = data.models[0].manifest["files"]
     of_heads = [about["bytes"] for name, about in files.items() if "/" in name]
-    assert sized(sum(of_heads) / 2) <= match[1] <= sized(2 * sum(of_heads))
+    written = sum(of_heads) or files["habits.json"]["bytes"]
+    assert written / 2 <= said <= 2 * written
 
 
 def test_the_time_of_a_run_is_told_after_its_first_text(measured):
@@ -136,6 +138,58 @@ def test_what_is_left_is_estimated_from_what_was_measured(steps, said):
         pace("Measuring", done, 40)
     assert heard == said
     assert passed == [("Measuring", done, 40) for _, done in steps]
+
+
+@pytest.mark.parametrize(
+    ("unit", "results", "rest", "workers", "said"),
+    [
+        (
+            "text",
+            [(0, 50), (8, 4), (8, 4)],  # the passage, which is no text of the corpus, and texts
+            32,
+            2,
+            "The first 16 texts took 8.0 s of a worker; the other 32 will take about 8.0 s with "
+            "2 workers.",
+        ),
+        (
+            "text",
+            [(1, 3)],
+            1,
+            4,
+            "The first text took 3.0 s of a worker; the other 1 will take about 3.0 s with "
+            "4 workers.",
+        ),
+        (
+            "model",
+            [(1, 60)],
+            3,
+            0,  # the last one was just lost
+            "The first model took 60 s of a worker; the other 3 will take about 3 min with "
+            "1 worker.",
+        ),
+        ("text", [(8, 4)], 0, 2, None),
+        ("text", [(0, 4)], 8, 2, None),
+    ],
+)
+def test_on_a_cluster_the_rest_is_estimated_from_the_first_results(
+    unit, results, rest, workers, said
+):
+    heard = []
+    estimate = Rest(unit, heard.append)
+    estimate.tell(99, 1)
+    for result in results:
+        estimate.add(*result)
+    for _ in range(2):
+        estimate.tell(rest, workers)
+    assert heard == [said] * bool(said)
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [(0, "0 kB"), (12_300, "12 kB"), (99_999, "100 kB"), (1e5, "0.1 MB"), (2.5e9, "2.50 GB")],
+)
+def test_sizes_are_said_in_a_unit_that_shows_them(size, said):
+    assert sized(size) == said
 
 
 def test_the_size_is_that_of_a_head_of_each_layer_times_the_heads():

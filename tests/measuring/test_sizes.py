@@ -3,10 +3,11 @@
 import json
 
 import pytest
+from huggingface_hub import constants
 
 from report.errors import ReportError
 from report.measuring import run
-from report.models.find import weights
+from report.models.find import hub, weights
 from report.models.find.names import Source
 from report.models.find.sizes import Size, size_of
 from report.project import Project
@@ -77,3 +78,20 @@ def test_what_is_no_config_says_nothing(tmp_path):
     assert size_of(Source("a/b", "hub")) == Size()
     (tmp_path / "config.json").write_bytes(b"\xff[[")
     assert size_of(Source("a", "folder", tmp_path)) == Size()
+
+
+def test_a_model_on_the_hub_is_known_once_its_config_is_here(asked, tmp_path, monkeypatch):
+    commit = "0123456789" * 4
+    cache = tmp_path / "cache"
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr(hub.HfApi, "model_info", lambda *_, **__: pytest.fail("the hub was asked"))
+
+    def largest(name):
+        return run.largest(asked(f"model: {name}"), Project(tmp_path))
+
+    assert largest(f"someone/big@{commit}") == {"layers": None, "heads": None}
+    config = cache / "models--someone--big" / "snapshots" / commit / "config.json"
+    config.parent.mkdir(parents=True)
+    config.write_text(json.dumps({"num_hidden_layers": 30, "num_attention_heads": 9}))
+    assert largest(f"someone/big@{commit}") == {"layers": 30, "heads": 9}
+    assert largest("someone/big") == {"layers": None, "heads": None}  # its commit is not known yet

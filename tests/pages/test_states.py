@@ -24,6 +24,7 @@ WRONG = {
         "repeated_loss has: none",
     ),
     "of a table": ("table", placed("renderings_compared", show="'x'"), "did you mean 'shown'"),
+    "of classes": ("table", placed("classes_by_layer", targt="'value'"), "did you mean 'target'"),
     "of a sweep": ("sweep", placed("heads_at_step", habits="'induction'"), "mean 'habit'"),
     "of several models": ("several", placed("attention_map", modell="'a'"), "mean 'model'"),
     "a layer": ("passage", placed("attention_map", layer=3), "layer=3 is not .*from 0 to 2"),

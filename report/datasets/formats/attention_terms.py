@@ -4,6 +4,7 @@ What depends on one token alone is stored once a token. Other terms are stored o
 or as products of queries and keys (product.py) and, once a visible cell, what these leave over.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,13 @@ class DecodedTerm:
         full = values - self.values[:, None] if self.per == "target_difference" else values
         length = len(self.values)
         return np.where(Visible.of(self.visible, length).mask(), full, 0.0)
+
+    @functools.cached_property
+    def smallest(self) -> np.ndarray:
+        """Its smallest value among the targets that each current token can see, float64 [query]."""
+        matrix = self.matrix()
+        mask = Visible.of(self.visible, len(matrix)).mask()
+        return np.where(mask, matrix, np.inf).min(1)
 
 
 def require_plausible(layer: int, head: int, terms: list[DecodedTerm]) -> None:

@@ -44,3 +44,9 @@ def encode(corpus: HeadStatistics, repetition: Repetition) -> dict:
         for name, description in MEASURES.items()
     }
     return columnar.encode({"heads": places | measures})
+
+
+def about_bytes(layers: int, heads: int) -> int:
+    """About how many bytes the table of a model takes: in a row two indices, and of each measure a
+    number of four digits, all with a comma."""
+    return layers * heads * (2 * 3 + len(MEASURES) * 5)

@@ -8,6 +8,7 @@ import inspect
 import itertools
 import math
 import typing
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -143,15 +144,20 @@ def states(controls: list[choices.Control | choices.Switch]) -> list[choices.Sta
 
     raises: ReportError if there are more than `MOST_STATES`
     """
-    reach = [_values_of(control) for control in controls]
-    count = math.prod(map(len, reach))
+    count = number_of_states(controls)
     if count > MOST_STATES:
         raise ReportError(
             f"the controls of this figure have {count:,} states, and "
             f"{MOST_STATES:,} are the most that files are written for; take fewer controls."
         )
+    return list(every_state(controls))
+
+
+def every_state(controls: list[choices.Control | choices.Switch]) -> Iterator[choices.State]:
+    """The states that controls can be at, however many: dicts of param to value."""
     params = [control.param for control in controls]
-    return [dict(zip(params, values, strict=True)) for values in itertools.product(*reach)]
+    for values in itertools.product(*map(_values_of, controls)):
+        yield dict(zip(params, values, strict=True))
 
 
 def number_of_states(controls: list[choices.Control | choices.Switch]) -> int:

@@ -76,8 +76,8 @@ class Figure:
     seen: Callable[..., str] = _no_text
     """`seen(data, **state)`: what there is to see, one or two sentences for all readers.
 
-    They follow the controls. A figure that has too many states (`report.pages.placed`) has them of
-    the one in which it opens, and they go when another is chosen.
+    They follow the controls. A figure that has too many states (`report.pages.sentences`) has them
+    of the one in which it opens, and they go when another is chosen.
     """
 
     alt: Callable[..., str] | None = None

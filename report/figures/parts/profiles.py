@@ -41,18 +41,28 @@ def by_distance(attention: DecodedAttention, terms: Iterable[str]) -> dict[str, 
     """
     mask = attention.visible.mask().copy()
     mask[:, 0] = False
-    matrices = [score_terms.matrix(attention, name) for name in terms]
-    past = _sides([*matrices, mask], -1)
-    future = _sides([*matrices, mask], 1)
-    seen = past[-1].astype(bool), future[-1].astype(bool)
-    pairs = np.concatenate([seen[1].sum(0)[:0:-1], seen[0].sum(0)])
+    cells = [*(score_terms.matrix(attention, name) for name in terms), mask]
+    past = _levels(cells, -1)
+    future = np.zeros_like(past) if attention.visible.backward else _levels(cells, 1)
+    *levels, pairs = np.concatenate([future[:, :0:-1], past], axis=1)
     kept = pairs > 0
-    columns = {"distance": np.arange(1 - len(mask), len(mask))[kept], "pairs": pairs[kept]}
-    for name, back, ahead in zip(terms, past, future, strict=False):
-        level = [common_part(ahead, seen[1])[:0:-1], common_part(back, seen[0])]
-        values = np.concatenate(level)[kept]
+    distance = np.arange(1 - len(mask), len(mask))
+    columns = {"distance": distance[kept], "pairs": pairs[kept].astype(int)}
+    for name, level in zip(terms, levels, strict=True):
+        values = level[kept]
         columns[name] = values - values.mean() if len(values) else values
     return columns
+
+
+def _levels(cells, step):
+    """What terms give at each distance to one side, and how many pairs are so far apart.
+
+    cells: the terms [current, target], and last whether a cell counts; step: as of `_sides`
+    returns: float [term + 1, distance], the number of pairs last
+    """
+    *terms, seen = _sides(cells, step)
+    seen = seen.astype(bool)
+    return np.array([*(common_part(term, seen) for term in terms), seen.sum(0)], float)
 
 
 def common_part(values: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -64,17 +74,22 @@ def common_part(values: np.ndarray, seen: np.ndarray) -> np.ndarray:
         of the place the levels come out exactly.
     """
     count = np.cumsum(seen, axis=1) - seen  # places before this one, in its row
-    before = (np.cumsum(values * seen, axis=1) - values * seen) / np.maximum(count, 1)
-    first = seen.argmax(1)
     both = seen & (count > 0)
-    level = np.zeros(len(seen[0]))
-    total = np.zeros(len(level) + 1)  # of the levels before a place
-    for place in range(len(level)):
-        rows = both[:, place]
-        if rows.any():
-            above = values[rows, place] - before[rows, place]
-            base = (total[place] - total[first[rows]]) / count[rows, place]
-            level[place] = (above + base).mean()
+    visible = values * seen
+    before = (np.cumsum(visible, axis=1) - visible) / np.maximum(count, 1)
+    above = np.where(both, values - before, 0).sum(0)
+    share = np.where(both, 1 / np.maximum(count, 1), 0)
+    rows, shares = both.sum(0), share.sum(0)
+    first = seen.argmax(1)
+    windows = bool(first[both.any(1)].any())  # else nothing lies before the first place of a row
+    level = np.zeros(len(rows))
+    total = np.zeros(len(rows) + 1)  # of the levels before a place
+    for place in range(len(rows)):
+        if rows[place]:
+            base = total[place] * shares[place]
+            if windows:
+                base -= (total[first] * share[:, place]).sum()
+            level[place] = (above[place] + base) / rows[place]
         total[place + 1] = total[place] + level[place]
     return level
 

@@ -71,6 +71,13 @@ def matrix(attention: DecodedAttention, name: str) -> np.ndarray:
     return attention.terms[name].matrix()
 
 
+def smallest(attention: DecodedAttention, name: str) -> np.ndarray:
+    """The smallest value of a term among the targets that a token can see, float [query]."""
+    if name not in attention.terms:
+        return np.zeros(len(attention.probability))
+    return attention.terms[name].smallest
+
+
 def listed(words: Iterable[str | int]) -> str:
     """Words in a sentence: "a", "a and b", "a, b and c"."""
     *before, last = map(str, words)

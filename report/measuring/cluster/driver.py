@@ -9,13 +9,15 @@ from types import ModuleType
 from typing import Any
 
 from report.errors import ReportError
+from report.measuring import kinds
 from report.measuring.cluster.connection import connected, require_address, require_ray
 from report.measuring.cluster.scheduling import Attempt, Schedule
 from report.measuring.cluster.summary import Summary
 from report.measuring.cluster.worker import Answer
 from report.measuring.cluster.workforce import LostError, Member, Workforce
+from report.measuring.forecast import Rest
 from report.measuring.kinds import Announce, Progress
-from report.measuring.pieces import Result, Task
+from report.measuring.pieces import Result, Task, has_corpus
 from report.measuring.run import Measurer
 from report.measuring.settings import preset_of
 from report.models.find import known
@@ -59,6 +61,8 @@ class Driver:
         self.schedule = Schedule(tasks, self.spec.retries)
         self.force = Workforce(ray, self.spec, first.options["device"], announce)
         self.summary = Summary(self.force.shares)
+        self.reads_texts = has_corpus(kinds.kind(first.kind))
+        self.rest = Rest("text" if self.reads_texts else "model", announce)
         self.said, self.stopped, self.finished = set(), threading.Event(), Queue()
 
     def run(self) -> Iterator[tuple[int, Any, dict]]:
@@ -111,6 +115,7 @@ class Driver:
             self._give(references)  # before the results are counted, so that no worker waits
             for attempt, result in filter(None, results):
                 self._count(attempt, result)
+            self.rest.tell(self.schedule.left, len(self.force.members))
             for number in unfinished - set(self.schedule.open):
                 unfinished.remove(number)
                 self._finish(number)
@@ -160,9 +165,14 @@ class Driver:
         share.device = answer.device or share.device
         share.load += answer.seconds.get("load", 0.0)
         share.forward += answer.seconds.get("forward", 0.0)
-        if answer.result is not None and answer.result.tally is not None:
-            share.texts += answer.result.tally.statistics.texts
-            share.tokens += answer.result.tally.tokens
+        result, measured = answer.result, 0
+        if result is not None and result.tally is not None:
+            measured = result.tally.statistics.texts
+            share.texts += measured
+            share.tokens += result.tally.tokens
+        elif result is not None and not self.reads_texts:
+            measured = 1
+        self.rest.add(measured, answer.seconds.get("forward", 0.0))
         for sentence in answer.said:
             if sentence not in self.said:
                 self.said.add(sentence)

@@ -76,6 +76,11 @@ class Schedule:
         tasks = self.gathered.values()
         return sum(task.done for task in tasks), sum(task.total for task in tasks)
 
+    @property
+    def left(self) -> int:
+        """How many texts of all tasks are not measured yet; models, where none reads texts."""
+        return sum(task.left for task in self.gathered.values())
+
     def lost(
         self, attempt: Attempt, reason: str, blamed: bool = True, divisible: bool = True
     ) -> bool:

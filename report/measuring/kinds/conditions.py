@@ -87,10 +87,15 @@ def measure(
     what = f"{count(number, 'prompt')} under {count(len(inputs.specs), 'condition')}"
     announce(reads(name, what, sum(map(len, texts)), len(texts)))
     progress("Measuring", 0, len(texts))
+
+    def say_size(first):
+        shape = first[0].received.mean.shape[1:3]
+        announce(writes(name, size(lambda *head: encode_received(*head, first), *shape)))
+
     with enough_memory(f"measuring prompts of {max(map(len, texts))} tokens"):
-        statistics = measure_conditions(loaded, questions, lambda *n: progress("Measuring", *n))
-    shape = statistics[0].received.mean.shape[1:3]
-    announce(writes(name, size(lambda *head: encode_received(*head, statistics), *shape)))
+        statistics = measure_conditions(
+            loaded, questions, lambda *n: progress("Measuring", *n), say_size
+        )
     read = inputs.prompts
     facts = {key: getattr(read, key) for key in ("name", "title", "source", "licence", "system")}
     counts = {"texts": len(questions), "tokens": sum(map(len, texts))}

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from report.datasets.formats.sweep import about_bytes
 from report.datasets.write.sweep import write_sweep
 from report.errors import ReportError
 from report.inputs.passages import Passage, corpus
-from report.measuring.forecast import reads
+from report.measuring.forecast import reads, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
 
@@ -80,7 +81,9 @@ def measure(
     what = f"{len(texts)} texts and {sequences} sequences of random tokens"
     tokens = sum(map(len, texts)) + sequences * (1 + 2 * span(loaded))
     passes = times * (len(texts) + sequences)
-    announce(reads(loaded.identity["name"], what, times * tokens, passes))
+    name = loaded.identity["name"]
+    announce(reads(name, what, times * tokens, passes))
+    announce(writes(name, about_bytes(loaded.measured_layers, loaded.structure[0].heads)))
     progress("Measuring", 0, total)
     with enough_memory(f"measuring {max(map(len, texts))} tokens"):
         self_check.checked(loaded)

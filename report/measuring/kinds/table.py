@@ -104,12 +104,21 @@ def measure(
     tokens = sum(len(text.token_ids) for text in (texts[0], *texts))
     announce(reads(name, f"a table in {len(texts)} renderings", tokens, passes))
     progress("Measuring", 0, passes)
+
+    def say_size(first):
+        shape = first.largest_targets.shape[:2]
+        announce(writes(name, size(partial(attention_shard, first), *shape)))
+
     with enough_memory(f"measuring {max(len(text.token_ids) for text in texts)} tokens"):
         measurement, shares = measure_table(
-            loaded, texts, current, classes, len(CLASSES), lambda *n: progress("Measuring", *n)
+            loaded,
+            texts,
+            current,
+            classes,
+            len(CLASSES),
+            lambda *n: progress("Measuring", *n),
+            say_size,
         )
-    shape = measurement.largest_targets.shape[:2]
-    announce(writes(name, size(partial(attention_shard, measurement), *shape)))
     table, first = inputs.table, inputs.renderings[0]
     title = f"The first {len(table.rows)} rows of {table.name}, as {first.label}"
     passage = Passage(table.name, title, tables.origin(table), "", "", first.text)

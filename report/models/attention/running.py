@@ -57,6 +57,13 @@ def run_texts(
     return outputs
 
 
+def counting(
+    progress: Callable[..., None] | None, done: int, number: int
+) -> Callable[..., None] | None:
+    """What `run_texts` calls for some of `number` runs, of which `done` are over; None for None."""
+    return progress and (lambda runs, _: progress(done + runs, number))
+
+
 def _run(model, run, measured_layers):
     if run.recorder is None:
         return forward(model, run.token_ids, measured_layers)

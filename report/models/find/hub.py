@@ -80,15 +80,21 @@ def cached_commit(repository: str, revision: str = "main", layers: int | None = 
 
     layers: how many layers, from the first, are needed; None: all
     """
-    config = try_to_load_from_cache(repository, "config.json", revision=revision)
-    if not isinstance(config, str):
+    config = cached_config(repository, revision)
+    if config is None:
         return None
-    commit = Path(config).parent.name
+    commit = config.parent.name
     weights, index = [SINGLE], try_to_load_from_cache(repository, INDEX, revision=commit)
     if isinstance(index, str):
         held = read_index(Path(index))
         weights = files_for(held, None if layers is None else first_layers(list(held), layers))
     return commit if all(_cached(repository, commit, name) for name in weights) else None
+
+
+def cached_config(repository: str, revision: str) -> Path | None:
+    """The config.json of a model that the shared cache holds, or None; the hub is not asked."""
+    config = try_to_load_from_cache(repository, "config.json", revision=revision)
+    return Path(config) if isinstance(config, str) else None
 
 
 def files(repository: str, commit: str) -> dict[str, int]:

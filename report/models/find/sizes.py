@@ -24,15 +24,26 @@ class Size:
 
 
 def size_of(source: Source) -> Size:
-    """The size that a model in a folder states; nothing is known of others, and of what cannot be
-    read, which is told when it is loaded."""
+    """The size that a model in a folder states, or one on the hub whose config is on this machine
+    already; nothing is known of others, and of what cannot be read, which is told when it is
+    loaded."""
     try:
-        config = json.loads((source.folder / "config.json").read_text("utf-8"))
+        config = json.loads(_config_of(source).read_text("utf-8"))
         inner = config.get("text_config")
         config |= inner if isinstance(inner, dict) else {}
         return Size(_first(config, LAYERS), _first(config, HEADS))
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+    except (ImportError, OSError, ValueError, TypeError, AttributeError, RecursionError):
         return Size()
+
+
+def _config_of(source):
+    """The config.json of a model. The hub is not asked: frozen datasets may be all that is wanted,
+    and there may be no network."""
+    if source.origin != "hub":
+        return source.folder / "config.json"
+    from report.models.find import hub
+
+    return hub.cached_config(source.name, source.revision) if source.revision else None
 
 
 def _first(config, names):

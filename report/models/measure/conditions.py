@@ -20,9 +20,9 @@ from report.measurements.received import (
 )
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
-from report.models.attention.running import Run, run_texts
+from report.models.attention.running import Run, counting, run_texts
 from report.models.attention.self_check import checked
-from report.models.measure.passage import require_measurable
+from report.models.measure.passage import reads_layer_by_layer, require_measurable
 from report.models.text.segments import SegmentedText, align, segmented
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def measure_conditions(
     loaded: "LoadedModel",
     prompts: list[list[Condition]],
     progress: Callable[..., None] | None = None,
+    after_first: Callable[[list[ConditionStatistics]], None] | None = None,
 ) -> list[ConditionStatistics]:
     """Measure every head on the conditions of many prompts.
 
@@ -40,6 +41,8 @@ def measure_conditions(
     prompts: list of lists of `Condition`, the same conditions for every prompt, in the same order;
         the first is what the others are compared with
     progress: called with (texts done, texts), a condition of a prompt being a text
+    after_first: called with what is returned, but of the first prompt only (of all, if the model is
+        read layer by layer), before the others are run
     returns: list of ConditionStatistics, one a condition
     raises: ReportError as for a passage, or if the prompts' positions cannot be averaged
     """
@@ -51,16 +54,14 @@ def measure_conditions(
     number, done = sum(map(len, texts)), 0
     # A model that runs layer by layer reads its layers once for all prompts; a whole one runs
     # prompt by prompt, so that nothing of a prompt but the sums takes memory.
-    at_once = len(prompts)
-    if loaded.partial is None or not loaded.partial.layer_by_layer:
-        at_once = 1
+    at_once = len(prompts) if reads_layer_by_layer(loaded) else 1
     merged = None
     for start in range(0, len(prompts), at_once):
         part = slice(start, start + at_once)
         recorders = [recorders_of(loaded, prompt) for prompt in texts[part]]
         factor = loaded.identity["alibi_factor"]
         runs = [Run(one.text.token_ids, one, factor) for prompt in recorders for one in prompt]
-        run_texts(loaded, runs, _counting(progress, done, number))
+        run_texts(loaded, runs, counting(progress, done, number))
         done += len(runs)
         measured = [
             [recorder.statistics(condition) for recorder, condition in zip(*pair, strict=True)]
@@ -72,6 +73,8 @@ def measure_conditions(
             reduce(ConditionStatistics.merge, condition)
             for condition in zip(*measured, strict=True)
         ]
+        if start == 0 and after_first:
+            after_first(merged)
     return merged
 
 
@@ -85,10 +88,6 @@ def _require_alike(prompts):
                 f"prompt {number} has the conditions {', '.join(conditions)}, prompt 0 has "
                 f"{', '.join(names[0])}; give every prompt the same ones, each once"
             )
-
-
-def _counting(progress, done, number):
-    return progress and (lambda runs, _: progress(done + runs, number))
 
 
 def recorders_of(loaded: "LoadedModel", texts: list[SegmentedText]) -> list["ConditionRecorder"]:

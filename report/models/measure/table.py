@@ -11,9 +11,9 @@ from report.measurements.factors import Factors, Scores
 from report.measurements.passage import PassageMeasurement
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
-from report.models.attention.running import Run, run_texts
+from report.models.attention.running import Run, counting, run_texts
 from report.models.attention.self_check import checked
-from report.models.measure.passage import PassageRecorder, require_measurable
+from report.models.measure.passage import PassageRecorder, reads_layer_by_layer, require_measurable
 from report.models.text.cells import TableText
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def measure_table(
     classes: list[np.ndarray],
     number: int,
     progress: Callable[..., None] | None = None,
+    after_first: Callable[[PassageMeasurement], None] | None = None,
 ) -> tuple[PassageMeasurement, list["ShareRecorder"]]:
     """Measure every head of a model on the renderings of one table.
 
@@ -35,6 +36,8 @@ def measure_table(
     rows: list, one a text, of lists of current tokens; classes: list, one a text, of int
         [rows, T], the class of every target; number: of classes
     progress: called with (texts done, texts)
+    after_first: called with the measurement of the first text, before the others are read if the
+        model is whole
     returns: (PassageMeasurement of the first text, list of `ShareRecorder`, one a text)
     raises: ReportError as for a passage
     """
@@ -50,8 +53,15 @@ def measure_table(
     runs += [
         Run(t.token_ids, recorder, factor) for t, recorder in zip(texts, recorders, strict=True)
     ]
-    run_texts(loaded, runs, progress)
-    return passage.measurement(), recorders
+    # a model that runs layer by layer reads its layers once for all texts
+    at_once = len(runs) if reads_layer_by_layer(loaded) else 1
+    run_texts(loaded, runs[:at_once], counting(progress, 0, len(runs)))
+    measurement = passage.measurement()
+    if after_first:
+        after_first(measurement)
+    if runs[at_once:]:
+        run_texts(loaded, runs[at_once:], counting(progress, at_once, len(runs)))
+    return measurement, recorders
 
 
 class ShareRecorder(Recorder):

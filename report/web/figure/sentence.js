@@ -1,6 +1,7 @@
 // The sentence below a figure, which says what there is to see: it follows the controls. The build
-// computes it for every state, {"layer=3,head=0": [that in words, the sentence]}; where these are
-// too many there is no such file, and the sentence of the opening state goes once it is not shown.
+// computes it for every state, {"layer=3,head=0": [that in words, the sentence]}; of many states there
+// are several files, {layer} in their names. Where there are too many states there is no file, and
+// the sentence of the opening state goes once it is not shown.
 // Switches of a look change nothing of what there is to see, and are left out.
 
 import { loadJson } from "../data/loading.js";
@@ -19,14 +20,15 @@ export async function tellSeen(figure, state) {
   if (!first.has(place)) first.set(place, [...place.childNodes]);
   const wanted = keyOf(figure, state);
   const opens = wanted === keyOf(figure, figure.opening);
-  const nodes = opens ? first.get(place) : await told(figure.element.dataset.seen, wanted);
+  const nodes = opens ? first.get(place) : await told(figure.element.dataset.seen, state, wanted);
   if (keyOf(figure, figure.shows) !== wanted) return; // another state is shown by now
   place.hidden = !nodes;
   if (nodes) place.replaceChildren(...nodes);
 }
 
-async function told(address, wanted) {
-  if (!address) return null;
+async function told(place, state, wanted) {
+  if (!place) return null;
+  const address = place.replace(/{(\w+)}/g, (_, name) => state[name]);
   const sentences = await loadJson(new URL(address, location.href).href).catch(() => ({}));
   if (!sentences[wanted]) return null;
   const [words, sentence] = sentences[wanted];

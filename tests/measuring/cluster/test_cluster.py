@@ -1,6 +1,7 @@
 """Measuring on a real Ray cluster whose workers and nodes die: nothing is lost, nothing twice."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -67,8 +68,11 @@ def test_workers_and_nodes_may_die_in_the_middle(
     assert counts == sorted(counts)
     assert counts[-1] == (2 * TEXTS + 2,) * 2
     assert not contents(project.root / ".cache")
-    header, *workers, total = (
+    about, header, *workers, total = (
         line for line in found.said if not line.startswith(("small: ", "model-"))
+    )
+    assert re.match(
+        r"The first .* of a worker; the other \d+ will take about .* workers?\.$", about
     )
     assert header.split()[:4] == ["worker", "device", "texts", "tokens"]
     assert len(workers) >= 3  # two died, and what replaced them may have been one

@@ -79,7 +79,19 @@ def test_however_often_workers_are_lost_every_text_counts_once(seed):
     run(one, answer, seed=seed)
     assert counted(one) == (list(range(TEXTS)), TEXTS)
     assert one.progress == (TEXTS + 1, TEXTS + 1)
+    assert one.left == 0
     assert not one.gathered[0].failed
+
+
+def test_the_texts_that_are_left_are_counted_without_what_is_once_a_model():
+    one = schedule(models=2)
+    assert one.left == 2 * TEXTS
+    once, first = one.next(0, {}), one.next(0, {})
+    assert once.piece.per_model
+    one.done(once, result(once.piece))
+    assert one.left == 2 * TEXTS
+    one.done(first, result(first.piece))
+    assert one.left == 2 * TEXTS - len(first.piece.texts)
 
 
 def test_a_text_that_kills_is_found_and_the_others_count():

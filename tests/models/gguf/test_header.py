@@ -15,6 +15,7 @@ from tests.models.gguf import raw
 DATA = bytes(64)
 ONE = raw.tensor("a.weight", [16])
 FAR = 1 << 62
+LONG = bytes(4_000_001 * 8)
 
 HOSTILE = {
     "no GGUF file": b"PK\3\4" + bytes(64),
@@ -52,6 +53,16 @@ HOSTILE = {
     "lies on the one before": raw.file([], [ONE, raw.tensor("b.weight", [8], place=32)], DATA),
     "early, after 160": raw.file([], [raw.tensor("a.weight", [2**40, 2**20])], DATA),
     "early, after 128 bytes": raw.file([], [raw.tensor("a.weight", [16], place=2**40)], DATA),
+    "early, after 160 bytes": raw.file([], [raw.tensor("a.weight", [FAR] * 4)], DATA),
+    "ends early, after 128": raw.file([], [raw.tensor("a.weight", [16], place=1 << 63)], DATA),
+    "value of 'tokenizer.chat_template' has 1,048,577 bytes": raw.file(
+        [raw.value("tokenizer.chat_template", raw.TEXT, raw.text(b" " * ((1 << 20) + 1)))]
+    ),
+    "'k' has 4,000,001 items": raw.file([raw.listed("k", raw.TEXT, 4_000_001, b"")], [], LONG),
+    "general.alignment is 4294967288": raw.file(
+        [raw.whole("general.alignment", (1 << 32) - 8)], [ONE], DATA
+    ),
+    "general.alignment is 12": raw.file([raw.whole("general.alignment", 12)], [ONE], DATA),
     "general.alignment is 0": raw.file([raw.whole("general.alignment", 0)], [ONE], DATA),
     "general.alignment is '8'": raw.file(
         [raw.value("general.alignment", raw.TEXT, raw.text("8"))], [ONE], DATA

@@ -1,0 +1,92 @@
+"""What there is to see in figures: a sentence for every state that a reader can choose.
+
+A sentence asks for the numbers of one head, and to read these takes longer than to say what is in
+them. So all figures of an article are asked about a head before the next one is read.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+
+from report.figures.build import defaults
+from report.figures.build.per_model import PARAM as MODEL
+from report.figures.build.per_model import names
+from report.figures.parts import choices
+from report.figures.parts.choices import Control, State, Switch
+from report.pages.placed import PlacedFigure, controls_for
+
+MOST = 16_384
+"""A figure with more states has one sentence only, of the state in which it opens.
+
+It is enough for 32 layers of 32 heads, each with the 11 ranks of `attention_breakdown`. Sentences
+of so many states take about 3 MB, and up to half a minute to compute.
+"""
+
+IN_A_FILE = 512
+"""The most sentences of a file, less than 100 kB: a reader fetches no more to see one of them."""
+
+
+def address(placed: PlacedFigure) -> str:
+    """The name of the file with the sentence of a state: "attention_map.seen.{layer}.json".
+
+    Where a figure has few states there is one file; else the values of the first controls are in
+    the name.
+
+    returns: "" if there is nothing to choose, nothing is said, or there are more states than `MOST`
+    """
+    known = list(_choices(placed))
+    if not 1 < sum(defaults.number_of_states(told) for _, _, told in known) <= MOST:
+        return ""
+    if not placed.figure.seen(placed.data, **placed.state):
+        return ""
+    named = [[*fixed, *(control.param for control in told)] for fixed, _, told in known]
+    # models may differ in their controls
+    alike = takewhile(lambda same: len(set(same)) == 1, zip(*named, strict=False))
+    params = [param for param, *_ in alike]
+    for parts in range(len(params) + 1):
+        counts = [
+            defaults.number_of_states(told[max(parts - len(fixed), 0) :])
+            for fixed, _, told in known
+        ]
+        if (max(counts) if parts else sum(counts)) <= IN_A_FILE:
+            break
+    return ".".join([placed.name, "seen", *(f"{{{param}}}" for param in params[:parts]), "json"])
+
+
+def written(placed: Iterable[PlacedFigure]) -> dict[str, dict[str, list[str]]]:
+    """The files of sentences of an article's figures.
+
+    returns: name -> "layer=3,head=0" -> [that in words, the sentence]
+    """
+    asked = [
+        (state, figure, place, controls)
+        for figure in placed
+        if (place := address(figure))
+        for fixed, controls, told in _choices(figure)
+        for state in (fixed | others for others in defaults.every_state(told))
+    ]
+    contents = {}
+    for state, figure, place, controls in sorted(asked, key=lambda one: _of_one_head(one[0])):
+        content = contents.setdefault(place.format_map(state), {})
+        content[",".join(f"{name}={value}" for name, value in state.items())] = [
+            choices.said(choices.at_state(controls, state)),
+            figure.figure.seen(figure.data, **state),
+        ]
+    return contents
+
+
+def _choices(
+    placed: PlacedFigure,
+) -> Iterator[tuple[State, list[Control | Switch], list[Control | Switch]]]:
+    """Of each model that its switch leads to: iterator of (the state of the switch, all controls,
+    those besides the switch that change what is said)."""
+    shown = names(placed.figure.one_model, placed.data) if placed.figure.one_model else [None]
+    for name in shown:
+        fixed = {MODEL: name} if name else {}
+        controls = controls_for(placed.figure, placed.data, fixed)
+        told = [one for one in controls if one.param != MODEL and not choices.is_look(one)]
+        yield fixed, controls, told
+
+
+def _of_one_head(state: State) -> tuple[str, ...]:
+    """Sorts states so that those that read the same dataset come together."""
+    return tuple(f"{state.get(name, '')}" for name in (MODEL, "layer", "head"))
