@@ -35,7 +35,7 @@ def xml_text(text: object) -> str:
 SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[^a-z ])")
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences of a text, each with its full stop; one ends where the next has a capital."""
     return SENTENCE_END.split(text.strip()) if text.strip() else []
 

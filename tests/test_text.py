@@ -140,4 +140,4 @@ def test_code_headings_tags_and_other_names_are_left_alone(markdown):
     ],
 )
 def test_sentences_end_before_a_capital_a_digit_or_a_quotation(said, split):
-    assert text.sentences(said) == split
+    assert text.split_sentences(said) == split

@@ -19,7 +19,7 @@ from report.pages.placed import PlacedFigure, controls_for, drawn
 from report.pages.templates import environment
 from report.study.front_matter import FIGURE
 from report.study.study import Study
-from report.text import sentences
+from report.text import split_sentences
 
 ROOT = "../../"
 """From an article's address, `articles/<name>/`, to the root of the site."""
@@ -248,7 +248,7 @@ class ArticleFigures:
 
 def _folded(caption, use):
     """A caption in two parts: the sentence that is shown at once, and what is folded below it."""
-    first, *others = sentences(caption.replace("\n", " ")) or [""]
+    first, *others = split_sentences(caption.replace("\n", " ")) or [""]
     return {"line": first, "see": "", "how": " ".join(others), "use": use}
 
 

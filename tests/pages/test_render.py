@@ -14,7 +14,7 @@ from report.pages import lists
 from report.pages import render as pages
 from report.pages.article import ArticleFigures
 from report.study.study import read_study
-from report.text import sentences
+from report.text import split_sentences
 from tests.commands import ROOT
 from tests.figures import hand_made
 from tests.figures.live_page import HAND
@@ -350,7 +350,7 @@ def test_what_only_builders_need_is_folded_away(tmp_path, data):
 def test_one_sentence_stands_under_a_figure_and_the_others_are_folded(tmp_path, data):
     _, text = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
     figure = figure_named("update_magnitude")
-    first, *others = sentences(figure.caption(data).replace("\n", " "))
+    first, *others = split_sentences(figure.caption(data).replace("\n", " "))
     (caption,) = re.findall(r"<figcaption>(.*?)</figcaption>", text)
     shown, folded = caption.split("<summary>How to read it</summary>")
     assert f" {first} <details" in shown

@@ -14,7 +14,7 @@ from report.errors import ReportError
 from report.figures.build import defaults
 from report.figures.parts import choices, grid
 from report.figures.parts.figure import Figure
-from report.text import sentences
+from report.text import split_sentences
 
 PARAM = "model"
 
@@ -146,7 +146,7 @@ def _caption(figure, data):
 
 def _shared(texts):
     """The sentences with which all texts begin, and what remains of each text."""
-    split = [sentences(text) for text in texts]
+    split = [split_sentences(text) for text in texts]
     number = 0
     if len(split) > 1:
         alike = (len(set(some)) == 1 for some in zip(*split, strict=False))
