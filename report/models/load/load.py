@@ -21,7 +21,7 @@ from report.models.load.placement import device_named, placement
 from report.models.load.sentences import one_sentence
 from report.models.load.settings import from_pretrained, read_settings
 from report.models.partial.model import Partial, open_partial
-from report.models.partial.packed import open_checkpoint
+from report.models.partial.packed import open_checkpoint, stored_plainly
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -223,7 +223,10 @@ def _load_whole(settings, folder, _, how, dtype, device):
 def _numbers(path, dtype):
     """All tensors whose numbers are unpacked here, under transformers' names."""
     checkpoint = open_checkpoint(path)
-    return {name: checkpoint.read(name, dtype=dtype) for name in checkpoint.files}
+    return {
+        name: checkpoint.read(name, dtype=None if stored_plainly(checkpoint, name) else dtype)
+        for name in checkpoint.files
+    }
 
 
 def _is_counter(model, name):

@@ -56,6 +56,11 @@ class PackedEntry:
         return torch.float32
 
 
+def stored_plainly(checkpoint: Checkpoint, name: str) -> bool:
+    """Whether a tensor is stored as numbers of its own dtype, which transformers knows to keep."""
+    return isinstance(checkpoint.entry(name), Entry)
+
+
 class _Stored(Checkpoint):
     """The tensors as the files have them."""
 

@@ -51,9 +51,13 @@ def fits(sizes: tuple[int, ...], shape: tuple[int, ...], block: tuple[int, int])
     """Whether values of these `sizes` are those of the blocks of a tensor: in each dimension one
     for all, one for each number, or, in the last two, one for each block."""
     blocks = (*[1] * (len(shape) - 2), *block)
-    return len(sizes) == len(shape) >= 2 and all(
-        size in (1, number, -(-number // width))
-        for size, number, width in zip(sizes, shape, blocks, strict=True)
+    return (
+        len(sizes) == len(shape) >= 2
+        and min(shape) > 0
+        and all(
+            size in (1, number, -(-number // width))
+            for size, number, width in zip(sizes, shape, blocks, strict=True)
+        )
     )
 
 

@@ -22,11 +22,24 @@ class Settings:
     """What config.json says of all its groups of layers.
 
     bits: of a whole number; groups: numbers of a row that share a scale; blocks: rows and columns
+    zeros: whether every weight has zero points; ordered: whether every weight has its columns in
+        groups of any order
     """
 
     bits: frozenset[int]
     groups: frozenset[int]
     blocks: frozenset[tuple[int, int]]
+    zeros: bool
+    ordered: bool
+
+    def require(self, parts: Parts) -> None:
+        """Stop for a part that is missing, without which numbers would be others.
+
+        raises: ReportError
+        """
+        for ending, stated in ((".weight_zero_point", self.zeros), (".weight_g_idx", self.ordered)):
+            if stated and ending not in parts:
+                raise parts.refused(".weight_scale", f"comes without {ending[1:]}")
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,7 @@ class Scaled:
     def shape(self, parts: Parts) -> Shape:
         """As `Format`."""
         shape = parts.require_matrix(".weight", [torch.int8, *FLOATS8])
+        self.settings.require(parts)
         block = _block(parts, shape, self.settings)
         if ".weight_zero_point" in parts:
             kinds = [parts.dtype(".weight")]
@@ -73,6 +87,7 @@ class Packed:
     def shape(self, parts: Parts) -> Shape:
         """As `Format`."""
         rows, words = parts.require_matrix(".weight_packed", [torch.int32])
+        self.settings.require(parts)
         parts.require(".weight_shape", [torch.int32, torch.int64], (2,))
         shape = tuple(parts.read(".weight_shape").tolist())
         per_word = 32 // self._bits(parts, shape)

@@ -20,12 +20,15 @@ BITS = (2, 3, 4, 8)
 @dataclass(frozen=True)
 class Gptq:
     """bits: of a number; group: inputs that share a scale, -1 for all; less_one: whether zeros
-    are stored as one less; mixed: whether config.json gives some layers other bits."""
+    are stored as one less; mixed: whether config.json gives some layers other bits
+    ordered: whether inputs are in groups of any order
+    """
 
     bits: int
     group: int
     less_one: bool = True
     mixed: bool = False
+    ordered: bool = False
 
     stem = re.compile(r"(.*)\.qweight")
     needed = (".qweight", ".qzeros", ".scales")
@@ -47,6 +50,8 @@ class Gptq:
             )
         if ".g_idx" in parts:
             parts.require(".g_idx", [torch.int32], (inputs,))
+        elif self.ordered:
+            raise parts.refused(".qweight", "comes without g_idx, which says its order")
         elif inputs != groups * (inputs if self.group == -1 else self.group):
             raise parts.refused(
                 ".scales", f"has {groups} groups, which do not divide {inputs} inputs as stated"

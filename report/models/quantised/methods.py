@@ -185,16 +185,22 @@ def _bitsandbytes(says):
 
 def _gptq(says):
     bits = says.one_of("bits", BITS)
-    form = says.one_of("checkpoint_format", ("gptq", "gptq_v2"), "gptq")
+    key = "format" if says.about.get("checkpoint_format") is None else "checkpoint_format"
+    form = says.one_of(key, ("gptq", "gptq_v2"), "gptq")
+    for key in ("is_marlin_format", "rotation"):
+        if says.about.get(key):
+            raise says.refused(key, "none")
     says.one_of("pack_dtype", ("int32",), "int32")
     mixed = bool(says.about.get("dynamic"))
     group = says.count("group_size")
-    return Packing(f"GPTQ_INT{bits}", (Gptq(bits, group, form == "gptq", mixed),))
+    ordered = bool(says.about.get("desc_act"))
+    return Packing(f"GPTQ_INT{bits}", (Gptq(bits, group, form == "gptq", mixed, ordered),))
 
 
 def _awq(says):
     says.one_of("bits", (4,), 4)
-    said = says.about.get("version") or says.about.get("format") or "gemm"
+    keys = ("version", "format", "checkpoint_format")
+    said = next(filter(None, map(says.about.get, keys)), "gemm")
     if not isinstance(said, str) or said.lower() != "gemm":
         raise says.refused("version", "gemm", said)
     return Packing("AWQ_INT4", (Awq(says.count("group_size", 128)),))
@@ -250,15 +256,25 @@ def _compressed_tensors(says):
         frozenset(
             tuple(block)
             for one in weights
-            for block in [one.get("block_structure")]
+            for block in [_block(one.get("block_structure"))]
             if isinstance(block, list) and len(block) == 2 and all(map(_is_size, block))
         ),
+        zeros=all(one.get("symmetric") is False for one in weights),
+        ordered=all(one.get("actorder") in (True, "group", "dynamic") for one in weights),
     )
     least = min(zip(bits, weights, strict=True), key=lambda one: one[0])
     floats = least[1].get("type") == "float"
     label = ("NVFP4" if least[0] == 4 else "FP8") if floats else f"INT{least[0]}"
     packed = Nvfp4() if floats and least[0] == 4 else Packed(settings)
     return Packing(label, (packed, Scaled(settings)))
+
+
+def _block(stated):
+    """Older checkpoints state [128, 128] as "128x128"."""
+    written = (
+        re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9})", stated) if isinstance(stated, str) else None
+    )
+    return stated if written is None else [int(written[1]), int(written[2])]
 
 
 def _positive(says, key):

@@ -217,7 +217,7 @@ def bits4(kind, blocksize=64, nested=False):
             parts = {
                 ".weight.absmax": tensor(bytes_),
                 ".weight.nested_absmax": tensor(outer),
-                ".weight.nested_quant_map": tensor(inner),
+                ".weight.nested_quant_map": tensor(inner.copy()),
             }
         scale = absmax[np.arange(len(flat)) // blocksize]
         codes = nearest(flat / scale, table)
@@ -225,7 +225,7 @@ def bits4(kind, blocksize=64, nested=False):
         text = np.frombuffer(json.dumps(state).encode(), np.uint8)
         parts |= {
             ".weight": tensor(pairs[::2] << 4 | pairs[1::2])[:, None],
-            ".weight.quant_map": tensor(table),
+            ".weight.quant_map": tensor(table.copy()),
             f".weight.quant_state.bitsandbytes__{kind}": tensor(text.copy()),
         }
         return parts, (table[codes] * scale).reshape(weight.shape)
@@ -324,14 +324,20 @@ FORMATS = {
     ),
     "float-quantized blocks": (
         fp8(block=(32, 32), ending="_scale"),
-        compressed(
-            "float-quantized", **FLOAT8 | {"strategy": "block", "block_structure": [32, 32]}
-        ),
+        compressed("float-quantized", **FLOAT8 | {"strategy": "block", "block_structure": "32x32"}),
         "FP8",
     ),
     "int-quantized": (int8_channel(False), compressed("int-quantized", **BY_ROW), "INT8"),
-    "int-quantized with zeros": (int8_channel(True), compressed("int-quantized", **BY_ROW), "INT8"),
-    "pack-quantized": (packed_int(4, 32), compressed("pack-quantized", **INT4), "INT4"),
+    "int-quantized with zeros": (
+        int8_channel(True),
+        compressed("int-quantized", **BY_ROW | {"symmetric": False}),
+        "INT8",
+    ),
+    "pack-quantized": (
+        packed_int(4, 32),
+        compressed("pack-quantized", **INT4 | {"symmetric": True}),
+        "INT4",
+    ),
     "pack-quantized with zeros": (
         packed_int(4, 32, zero_points=True),
         compressed("pack-quantized", **INT4),
@@ -344,7 +350,7 @@ FORMATS = {
     ),
     "pack-quantized rows of 8 bits": (
         packed_int(8, zero_points=True),
-        compressed("pack-quantized", **BY_ROW),
+        compressed("pack-quantized", **BY_ROW | {"symmetric": False}),
         "INT8",
     ),
     "nvfp4": (
@@ -385,14 +391,34 @@ FORMATS = {
 config.json says, what pages call the numbers)."""
 
 
+MXFP4 = (mxfp4, {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}, "MXFP4")
+"""The same of the experts of gpt-oss."""
+
+
 def packs(name, form):
     """Whether a format packs a tensor."""
     if form == "mxfp4":
         return name.endswith(("experts.gate_up_proj", "experts.down_proj"))
-    everything = form.startswith("mlx")  # embeddings and heads too
-    return name.endswith("_proj.weight") or (
-        everything and name.endswith(("embed_tokens.weight", "lm_head.weight"))
-    )
+    if form.startswith("mlx") and name.endswith(("embed_tokens.weight", "lm_head.weight")):
+        return True
+    # all of one layer, and of the others what makes a mixture
+    return name.endswith("_proj.weight") and ("layers.0." in name or "q_proj" in name)
+
+
+def single(form, at):
+    """A folder with one packed weight, and a config.json that says so and no more."""
+    pack, config, _ = FORMATS.get(form, MXFP4)
+    shape = (2, 64, 32) if form == "mxfp4" else (64, 96)
+    weight = np.random.default_rng(3).normal(size=shape).astype(F32)
+    name = "layers.0.experts.down_proj" if form == "mxfp4" else "layers.0.q_proj"
+    parts, _ = pack(weight, np.random.default_rng(5))
+    at.mkdir()
+    stored = {name + ending: part.contiguous() for ending, part in parts.items()}
+    save_file(stored, at / "model.safetensors")
+    stated = {"model_type": "llama", "quantization_config": config}
+    stated |= {"quantization": config} if form.startswith("mlx") else {}
+    (at / "config.json").write_text(json.dumps(stated))
+    return at
 
 
 def written(folder, form, at):
@@ -402,9 +428,10 @@ def written(folder, form, at):
     at: folder for both
     returns: (folder with packed weights, folder with the numbers)
     """
-    pack, config, _ = FORMATS.get(form, (mxfp4, {"quant_method": "mxfp4"}, ""))
+    pack, config, _ = FORMATS.get(form, MXFP4)
     held, rng = load_file(folder / "model.safetensors"), np.random.default_rng(7)
     stored, numbers = {}, {}
+    key = "quantization" if form.startswith("mlx") else "quantization_config"
     for name, weight in held.items():
         if not packs(name, form):
             stored[name] = numbers[name] = weight
@@ -418,6 +445,5 @@ def written(folder, form, at):
     for tensors, kind in ((stored, "packed"), (numbers, "twin")):
         shutil.copytree(folder, at / kind)
         save_file(tensors, at / kind / "model.safetensors", metadata={"format": "pt"})
-    key = "quantization" if form.startswith("mlx") else "quantization_config"
     change_config(at / "packed", **{key: config, "quantization_config": config})
     return at / "packed", at / "twin"
