@@ -54,12 +54,13 @@ def require_same_measurements(packed, twin, **way):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_packed_model_is_the_model_of_its_numbers(plain, form, tmp_path):
-    for family in ("llama", "qwen3"):
-        packed, twin = written(plain[family], form, tmp_path / family)
-        require_same_numbers(packed, twin)
-        ours, theirs = (load_model(folder, device="cpu") for folder in (packed, twin))
-        assert ours.identity["stored_as"] == FORMATS[form][2]
-        require_same_state(ours.model, theirs.model)
+    """Of two families the numbers, of one of them the model too."""
+    require_same_numbers(*written(plain["qwen3"], form, tmp_path / "qwen3"))
+    packed, twin = written(plain["llama"], form, tmp_path / "llama")
+    require_same_numbers(packed, twin)
+    ours, theirs = (load_model(folder, device="cpu") for folder in (packed, twin))
+    assert ours.identity["stored_as"] == FORMATS[form][2]
+    require_same_state(ours.model, theirs.model)
 
 
 def require_same_state(ours, theirs):
