@@ -140,10 +140,10 @@ class _Says:
 
     def refused(self, key: str, allowed: str, value: object = None) -> ReportError:
         value = self.about.get(key) if value is None else value
-        said = "does not say" if value is None else f"{quoted(value)} is what it says of"
+        said = f"does not say {key}" if value is None else f"says {key} {quoted(value)}"
         return ReportError(
-            f"model '{self.name}' is quantised in a way that is not read: {said} {key}, read is "
-            f"{allowed}; use the checkpoint that it was made from"
+            f"model '{self.name}' is quantised in a way that is not read: its config.json {said}, "
+            f"read is {allowed}; use the checkpoint that it was made from"
         )
 
     def count(self, key: str, default: int | None = None, of: dict | None = None) -> int:
