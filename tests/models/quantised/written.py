@@ -6,6 +6,7 @@ are computed in float32, one operation after the other.
 
 import json
 import math
+import re
 import shutil
 
 import numpy as np
@@ -401,8 +402,9 @@ def packs(name, form):
         return name.endswith(("experts.gate_up_proj", "experts.down_proj"))
     if form.startswith("mlx") and name.endswith(("embed_tokens.weight", "lm_head.weight")):
         return True
-    # all of one layer, and of the others what makes a mixture
-    return name.endswith("_proj.weight") and ("layers.0." in name or "q_proj" in name)
+    # of each layer what makes a mixture with weights that are not packed
+    wanted = r".*layers\.(0\..*(q|v|down)_proj|1\..*(k|o|up)_proj|2\..*gate_proj)\.weight"
+    return re.fullmatch(wanted, name) is not None
 
 
 def single(form, at):
