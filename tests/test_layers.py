@@ -37,7 +37,8 @@ ROOT = {
 
 LEAVES = {"errors", "files", "text"}
 MODELS = {
-    f"models/{folder}/" for folder in ("gguf", "find", "attention", "partial", "load", "text")
+    f"models/{folder}/"
+    for folder in ("gguf", "quantised", "find", "attention", "partial", "load", "text")
 }
 MODELS |= {"models/__init__", "models/load/memory", "models/measure/"}
 MODELS |= {"models/load/sentences", "models/load/tokenizing"}
@@ -57,6 +58,7 @@ MAY_IMPORT = {
     "inputs/": LEAVES,
     "models/__init__": set(),
     "models/gguf/": LEAVES,
+    "models/quantised/": LEAVES,
     "models/find/": LEAVES | {"models/gguf/"},
     "study/": LEAVES | {"inputs/", "models/find/"},
     # 2. checkpoint -> tensors -> numbers
@@ -65,11 +67,12 @@ MAY_IMPORT = {
     "models/load/sentences": {"errors", "models/load/memory"},
     "models/load/tokenizing": {"errors", "models/load/sentences"},
     "models/attention/": {"errors", "measurements/", "models/load/memory"},
-    "models/partial/": {"errors", "models/gguf/", "models/find/", "models/attention/"}
+    "models/partial/": LEAVES
+    | {"models/gguf/", "models/quantised/", "models/find/", "models/attention/"}
     | {"models/load/memory"},
     "models/load/": LEAVES
-    | {"models/gguf/", "models/find/", "models/attention/", "models/partial/"}
-    | {"models/load/memory"}
+    | {"models/gguf/", "models/quantised/", "models/find/", "models/attention/"}
+    | {"models/partial/", "models/load/memory"}
     | {"models/load/sentences", "models/load/tokenizing"},
     "models/text/": {"errors", "inputs/", "models/load/tokenizing"},
     "models/measure/": {"errors", "inputs/", "measurements/", "models/attention/", "models/text/"},

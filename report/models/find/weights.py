@@ -259,17 +259,21 @@ def shapes(folder: str | Path, whole: bool = True) -> dict[str, list[int]]:
 
 
 def parameters(
-    folder: str | Path, wanted: Callable[[list[str]], Iterable[str]] | None = None
+    folder: str | Path,
+    wanted: Callable[[list[str]], Iterable[str]] | None = None,
+    held: dict[str, list[int]] | None = None,
 ) -> int:
     """How many numbers a checkpoint's tensors hold.
 
     wanted: function of the names of all tensors -> the names that count; None for all
+    held: dict of name -> shape, as the model has them, where that is not as they are stored
     raises: ReportError as `weight_files`
     """
     names = None if wanted is None else wanted(list(weight_map(folder)))
     weight_files(folder, names)
-    held = shapes(folder, whole=False)
-    return sum(math.prod(held[name]) for name in (names or held))
+    held = shapes(folder, whole=False) if held is None else held
+    names = held if wanted is None else wanted(list(held))
+    return sum(math.prod(held[name]) for name in names)
 
 
 def weights_sha256(folder: str | Path, count: int | None = None) -> str:

@@ -7,13 +7,17 @@ from pathlib import Path
 import torch
 from transformers import PretrainedConfig
 from transformers.initialization import no_init_weights
+from transformers.pytorch_utils import Conv1D
 
 from report.errors import ReportError
 from report.models.find import weights
 from report.models.gguf.file import is_gguf
 from report.models.load.sentences import one_sentence
 from report.models.load.stated import layers_stated
+from report.models.partial.packed import PackedCheckpoint, open_checkpoint
 from report.models.partial.stored import stored_names
+from report.models.quantised.methods import UNMISTAKABLE
+from report.text import quoted
 
 DEEP = 200
 """A config may always state this many layers: some models run the same weights many times."""
@@ -60,7 +64,9 @@ def require_shapes(
         if "trust_remote_code" in options:  # it may compute with numbers while it is built
             return
         raise
-    headers = weights.shapes(folder, whole)
+    checkpoint = open_checkpoint(folder)
+    headers = checkpoint.shapes(whole)
+    _require_meant(checkpoint, model, headers, name)
     stored = stored_names(model, headers, renamed)
     if is_gguf(folder):
         _require_all_used(stored, headers, name)
@@ -87,6 +93,24 @@ def require_shapes(
             f"model '{name}': config.json asks for {sum(tables.values()):,} bytes of tables beside "
             f"its {numbers:,} weights, most of them for {max(tables, key=tables.get)}; it belongs "
             "to other weights"
+        )
+
+
+def _require_meant(checkpoint, model, headers, name):
+    """Stop for packed weights of which nobody says how, or which are the other way round."""
+    if not isinstance(checkpoint, PackedCheckpoint):
+        packed = next(filter(UNMISTAKABLE.fullmatch, headers), None)
+        if packed is not None:
+            raise ReportError(
+                f"model '{name}': its weights are packed ({quoted(packed)}), and its config.json "
+                "does not say how; copy the whole folder again, or use the checkpoint that it was "
+                "made from"
+            )
+    elif any(isinstance(module, Conv1D) for module in model.modules()):
+        raise ReportError(
+            f"model '{name}' is quantised, and its architecture holds matrices the other way "
+            "round (Conv1D), of which packed weights do not tell; use the checkpoint that it was "
+            "made from"
         )
 
 

@@ -36,15 +36,21 @@ POSITION_EMBEDDINGS = ("wpe", "embed_positions", "position_embeddings", "positio
 
 
 def identity(
-    source: Source, folder: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+    source: Source,
+    folder: Path,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    packed_as: str | None = None,
 ) -> dict[str, Any]:
     """The facts about a model that do not depend on how it is measured, as a dict for JSON.
 
     source: names.Source; folder: where its files are; model, tokenizer: of transformers
+    packed_as: as of `Settings`
     returns: dict, see `LoadedModel`; nothing in it is a path
     """
     config = text_config(model)
-    stored = {"stored_as": open_gguf(folder).main_format} if is_gguf(folder) else {}
+    stored_as = open_gguf(folder).main_format if is_gguf(folder) else packed_as
+    stored = {} if stored_as is None else {"stored_as": stored_as}
     return stored | {
         "name": source.shown,
         "source": source.origin,

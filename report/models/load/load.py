@@ -21,7 +21,7 @@ from report.models.load.placement import device_named, placement
 from report.models.load.sentences import one_sentence
 from report.models.load.settings import from_pretrained, read_settings
 from report.models.partial.model import Partial, open_partial
-from report.models.partial.reader import open_checkpoint
+from report.models.partial.packed import open_checkpoint, stored_plainly
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -35,8 +35,9 @@ class LoadedModel:
         num_attention_heads, hidden_size, head_dim, vocabulary (rows of the embedding), parameters,
         context (most tokens a text may have, None without a limit), training_step (after which it
         was saved, None if nothing beside it says), alibi_factor,
-        special_tokens_added (their texts, in the order of the passage); of a GGUF file, stored_as
-        (the block format of most of its numbers, such as "Q4_1"); never a path
+        special_tokens_added (their texts, in the order of the passage); of weights that were
+        unpacked, stored_as (the format of most of a GGUF file's numbers, such as "Q4_1", or of a
+        checkpoint's, such as "FP8"); never a path
     folder: where its files are
     partial: what runs a model whose weights are not all in memory (see `partial`), or None
     checked: the numbers of the self-check once it ran
@@ -112,14 +113,16 @@ def load_model(
     folder = source.folder or _fetch(settings, wanted, announce)
     with enough_memory("loading the weights"):
         require_layers_held(settings.config, folder, settings.name)
-        size = weights.parameters(folder, wanted) * dtype.itemsize
+        held = open_checkpoint(folder).shapes(whole=False)
+        size = weights.parameters(folder, wanted, held) * dtype.itemsize
         how = placement(size, asked.device, where, asked.layer_by_layer)
         partly = asked.layers is not None or how == "layer by layer"
-        _require_shapes(settings, folder, not partly)
+        about = settings.model_class, settings.config, folder, settings.name, settings.renamed
+        require_shapes(*about, whole=not partly, **_build_options(settings))
         load = _open_partial if partly else _load_whole
         model, opened = load(settings, folder, number, how, dtype, where)
         with one_sentence(f"model '{settings.name}': its files do not say what it is"):
-            facts = identity(source, folder, model, settings.tokenizer)
+            facts = identity(source, folder, model, settings.tokenizer, settings.packed_as)
     _require_same_vocabulary(settings, facts["vocabulary"])
     facts |= {
         "device": devices(model, where),
@@ -158,11 +161,6 @@ def _require_same_vocabulary(settings, rows):
 
 def _open_partial(settings, folder, layers, how, dtype, device):
     """A model without its weights, and what reads these when texts are run."""
-    if settings.quantised:  # packed numbers, read as they are, would be other weights
-        raise ReportError(
-            f"model '{settings.name}' is quantised ({settings.quantised}), so it cannot be loaded "
-            "in part; use the float32, float16 or bfloat16 checkpoint that it was made from"
-        )
     try:
         said = f"model '{settings.name}': it cannot be loaded in part"
         with one_sentence(said, passing=(NotImplementedError,)):
@@ -194,22 +192,17 @@ def _build_options(settings):
     return options
 
 
-def _require_shapes(settings, folder, whole):
-    if not settings.quantised:  # packed numbers have other shapes
-        about = settings.model_class, settings.config, folder, settings.name, settings.renamed
-        require_shapes(*about, whole, **_build_options(settings))
-
-
 def _load_whole(settings, folder, _, how, dtype, device):
     """A model with all its weights, none of them random; and None."""
     weights_of = {"use_safetensors": True}
-    if is_gguf(folder):
+    unpacked = is_gguf(folder) or settings.packed_as is not None
+    if unpacked:
         weights_of = {"state_dict": _numbers(folder, dtype)}
     model, info = from_pretrained(
         settings.name,
         "its weights",
         settings.model_class,
-        None if is_gguf(folder) else folder,
+        None if unpacked else folder,
         config=settings.config,
         dtype=dtype,
         **weights_of,
@@ -228,9 +221,12 @@ def _load_whole(settings, folder, _, how, dtype, device):
 
 
 def _numbers(path, dtype):
-    """All tensors of a GGUF file, under transformers' names."""
+    """All tensors whose numbers are unpacked here, under transformers' names."""
     checkpoint = open_checkpoint(path)
-    return {name: checkpoint.read(name, dtype=dtype) for name in checkpoint.files}
+    return {
+        name: checkpoint.read(name, dtype=None if stored_plainly(checkpoint, name) else dtype)
+        for name in checkpoint.files
+    }
 
 
 def _is_counter(model, name):

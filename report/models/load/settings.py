@@ -26,7 +26,7 @@ from report.models.load.identity import tokenizer_files
 from report.models.load.sentences import one_sentence, without_panics
 from report.models.load.stated import read_config, require_allowed, require_objects
 from report.models.load.tokenizing import require_plain
-from report.text import quoted
+from report.models.quantised.methods import packing
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Settings:
     own_code: whether the checkpoint's own code is run
     config: what `model_class` takes; renamed: how the names of the checkpoint's tensors change,
         dict of pattern -> replacement
-    quantised: the method by which its weights are packed into fewer bits, None if they are not
+    packed_as: the format of weights that are packed into fewer bits, such as "FP8"; None if they
+        are not, or come in a GGUF file
     """
 
     source: names.Source
@@ -45,7 +46,7 @@ class Settings:
     model_class: type
     renamed: dict[str, str]
     tokenizer: PreTrainedTokenizerBase
-    quantised: str | None
+    packed_as: str | None
 
     @property
     def name(self) -> str:
@@ -85,13 +86,22 @@ def read_settings(source: names.Source, trust_remote_code: str | None) -> Settin
     stated = read_config(folder, source.name)
     require_objects(folder, source.name)
     own_code = require_known(stated, source.name, trust_remote_code)
+    packed = packing(stated, source.name)
+    if packed is not None and own_code:
+        raise ReportError(
+            f"model '{source.name}' is quantised ({packed.label}) and brings its own code, which "
+            "may read its weights in its own way; use the checkpoint that it was made from"
+        )
     config = from_pretrained(
         source.name, "its config.json", AutoConfig, folder, trust_remote_code=own_code
     )
     with one_sentence(f"model '{source.name}': its config.json names no class that can load it"):
         cls, config, renamed = model_class(config, source.name, own_code)
+    for part in (config, config.get_text_config()):  # its weights come unpacked
+        vars(part).pop("quantization_config", None)
     tokenizer = _load_tokenizer(source.name, folder, own_code)
-    return Settings(source, own_code, config, cls, renamed, tokenizer, _quantised(stated))
+    label = None if packed is None else packed.label
+    return Settings(source, own_code, config, cls, renamed, tokenizer, label)
 
 
 def _of_gguf(source):
@@ -108,12 +118,6 @@ def _of_gguf(source):
         tokenizer = tokenizer_of(file)
         require_plain(tokenizer, source.name)
     return Settings(source, False, config, cls, renamed, tokenizer, None)
-
-
-def _quantised(stated):
-    packing = stated.get("quantization_config") or None
-    method = packing.get("quant_method") if isinstance(packing, dict) else None
-    return packing and (quoted(method).strip("'") if method else "unknown method")
 
 
 def _load_tokenizer(name, folder, own_code):

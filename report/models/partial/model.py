@@ -20,7 +20,8 @@ from report.models.attention.structure import architecture
 from report.models.load.memory import enough_memory
 from report.models.partial.layers import run_layer_by_layer
 from report.models.partial.needs import needs
-from report.models.partial.reader import Checkpoint, open_checkpoint
+from report.models.partial.packed import open_checkpoint
+from report.models.partial.reader import Checkpoint
 from report.models.partial.skeleton import assign, skeleton
 from report.models.partial.stored import Stored, converted, stored_names
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import torch
 
 from report.errors import ReportError
-from report.models.find.weights import INDEX, lacks_tensor, read_header, weight_map
-from report.models.gguf.file import is_gguf, open_gguf
+from report.models.find.weights import INDEX, lacks_tensor, read_header, shapes, weight_map
+from report.models.gguf.file import open_gguf
 from report.models.gguf.views import View, views
 
 DTYPES = {
@@ -51,16 +51,14 @@ class Entry:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-def open_checkpoint(folder: Path | str) -> "Checkpoint":
-    """What reads the weights of a folder, or of a GGUF file."""
-    return GgufCheckpoint(folder) if is_gguf(folder) else Checkpoint(folder)
-
-
 class Checkpoint:
     """The weights of a folder, in one file or several; files with nothing wanted may be missing.
 
     bytes_read: bytes of tensors read so far
+    dtypes: dict of what files call a dtype to the dtype, of those that may be read
     """
+
+    dtypes = DTYPES
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -83,7 +81,15 @@ class Checkpoint:
         stated = self._header(path).get(name)
         if stated is None:
             raise lacks_tensor(path, name)
-        return _entry(path, name, stated)
+        return self._entry(path, name, stated)
+
+    def shapes(self, whole: bool = True) -> dict[str, list[int]]:
+        """dict of each tensor's name to its shape.
+
+        whole: whether all weight files are to be there; else tensors of missing ones are left out
+        raises: ReportError as `weights.weight_files`
+        """
+        return shapes(self.folder, whole)
 
     def require_shape(self, name: str, shape: Sequence[int]) -> None:
         """Stop for a tensor that is missing or has another shape than a model wants.
@@ -158,6 +164,22 @@ class Checkpoint:
                     _read_exactly(stream, memoryview(used.numpy()), entry.path)
                     chunk.copy_(used.view(entry.dtype))
                     self.bytes_read += len(used)
+
+    def _entry(self, path, name, stated):
+        if stated["dtype"] not in self.dtypes:
+            raise ReportError(
+                f"'{path.parent.name}/{path.name}' stores '{name}' as {stated['dtype']}, which "
+                f"cannot be read alone; known: {', '.join(self.dtypes)}; use the model in bf16 or "
+                "float32"
+            )
+        start, end = stated["span"]
+        entry = Entry(path, start, self.dtypes[stated["dtype"]], tuple(stated["shape"]))
+        if end - start != entry.bytes:
+            raise ReportError(
+                f"'{path.parent.name}/{path.name}' is damaged: '{name}' has {end - start} bytes "
+                f"and should have {entry.bytes}; download or copy it again"
+            )
+        return entry
 
     def _header(self, path):
         if path not in self._headers:
@@ -235,19 +257,3 @@ def _read_exactly(stream, view, path):
         if not count:
             raise ReportError(f"'{path.parent.name}/{path.name}' became shorter while it was read")
         view = view[count:]
-
-
-def _entry(path, name, stated):
-    if stated["dtype"] not in DTYPES:
-        raise ReportError(
-            f"'{path.parent.name}/{path.name}' stores '{name}' as {stated['dtype']}, which cannot "
-            f"be read alone; known: {', '.join(DTYPES)}; use the model in bf16 or float32"
-        )
-    start, end = stated["span"]
-    entry = Entry(path, start, DTYPES[stated["dtype"]], tuple(stated["shape"]))
-    if end - start != entry.bytes:
-        raise ReportError(
-            f"'{path.parent.name}/{path.name}' is damaged: '{name}' has {end - start} bytes and "
-            f"should have {entry.bytes}; download or copy it again"
-        )
-    return entry

@@ -165,11 +165,3 @@ def test_of_first_layers_only_what_they_need_has_to_be_there(folder):
         replace(whole, identity=whole.identity | {"layers_measured": 1}), runs
     )
     assert torch.equal(running.run_texts(loaded, runs)[0], expected[0])
-
-
-@pytest.mark.parametrize("part", [{"layers": 1}, {"layer_by_layer": True}])
-def test_packed_weights_are_never_read_as_if_they_were_the_weights(folder, part):
-    name = "transformer.h.0.self_attention.query_key_value.weight"
-    change_weights(folder, lambda tensors: tensors | {name: tensors[name].mul(99).char()})
-    change_config(folder, quantization_config={"quant_method": "bitsandbytes"})
-    refused(folder, r"'copy' is quantised \(bitsandbytes\), so it cannot be loaded in part", **part)
