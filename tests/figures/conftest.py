@@ -97,11 +97,70 @@ def tables_address(table):
         yield f"{root}articles/hand/"
 
 
+DESK = {"viewport": {"width": 1280, "height": 900}}
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+"""A phone has fingers and no mouse."""
+
+
+@pytest.fixture(scope="session")
+def desk(browser):
+    """A tab that tests share; see `page`."""
+    with quiet_page(browser, **DESK) as tab:
+        yield tab
+
+
+@pytest.fixture(scope="session")
+def hand(browser):
+    """The same on a phone."""
+    with quiet_page(browser, **PHONE) as tab:
+        yield tab
+
+
 @pytest.fixture
-def page(browser):
-    """A page that fails the test on any error in its console; pictures are not made here."""
-    with quiet_page(browser, viewport={"width": 1280, "height": 900}) as page:
-        yield page
+def page(request, browser):
+    """A page that fails the test on any error in its console.
+
+    Most tests open it in one tab, which has read the scripts already and so opens a page in half
+    the time. Nothing that a test did is left in it. A test that is marked as a `first_visit` has a
+    browser window of its own: it is about what is loaded, or it counts the steps of the history, or
+    it adds a script that no later page may have.
+    """
+    yield from _page(request, browser, "desk", DESK)
+
+
+@pytest.fixture
+def phone(request, browser):
+    """The same on a phone."""
+    yield from _page(request, browser, "hand", PHONE)
+
+
+def _page(request, browser, shared, options):
+    if request.node.get_closest_marker("first_visit"):
+        with quiet_page(browser, **options) as page:
+            yield page
+        return
+    tab = request.getfixturevalue(shared)
+    yield tab
+    left(tab, options["viewport"])
+
+
+def left(tab, viewport):
+    """Make a shared tab as it was before a test, and fail on what its page complained of."""
+    tab.unroute_all()
+    tab.evaluate("location.protocol === 'http:' && (localStorage.clear(), sessionStorage.clear())")
+    tab.goto("about:blank")  # what a page complains of while it is left is its own still
+    tab.context.clear_cookies()
+    tab.context.clear_permissions()
+    tab.context.set_offline(False)
+    tab.set_viewport_size(viewport)
+    tab.emulate_media(media="null", color_scheme="null", reduced_motion="null")
+    tab.mouse.move(0, 0)
+    others = [each for each in tab.context.pages if each != tab]
+    complaints = tab.problems[:]
+    expected, tab.expected = tab.expected, ()
+    tab.problems.clear()
+    assert others == []
+    assert [each for each in complaints if not any(text in each for text in expected)] == []
 
 
 @pytest.fixture(scope="module")
@@ -112,26 +171,21 @@ def scripts(browser, address):
         yield page
 
 
-@pytest.fixture
-def phone(browser):
-    """The same on a phone, that has fingers and no mouse."""
-    viewport = {"width": 390, "height": 844}
-    with quiet_page(browser, viewport=viewport, has_touch=True, is_mobile=True) as page:
-        yield page
-
-
 @contextmanager
 def quiet_page(browser, **options):
+    """A page in a browser window of its own."""
     context = browser.new_context(**options)
-    context.route("**/*.svg", lambda route: route.fulfill(body="<svg/>"))
     page = context.new_page()
-    problems = []
-    page.on("console", lambda m: problems.append(m.text) if m.type in ("error", "warning") else 0)
-    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.problems = []
+    page.on(
+        "console", lambda m: page.problems.append(m.text) if m.type in ("error", "warning") else 0
+    )
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
     page.expected = ()  # texts of problems that a test brings about
     yield page
     context.close()
-    assert [each for each in problems if not any(text in each for text in page.expected)] == []
+    complaints = [text for text in page.problems if not any(e in text for e in page.expected)]
+    assert complaints == []
 
 
 @pytest.fixture
