@@ -3,6 +3,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests import tabs
 from tests.figures import (
     hand_conditions,
     hand_made,
@@ -104,7 +105,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 
 @pytest.fixture(scope="session")
 def desk(browser):
-    """A tab that tests share; see `page`."""
+    """A tab that tests share, see tests/tabs.py."""
     with quiet_page(browser, **DESK) as tab:
         yield tab
 
@@ -118,13 +119,7 @@ def hand(browser):
 
 @pytest.fixture
 def page(request, browser):
-    """A page that fails the test on any error in its console.
-
-    Most tests open it in one tab, which has read the scripts already and so opens a page in half
-    the time. Nothing that a test did is left in it. A test that is marked as a `first_visit` has a
-    browser window of its own: it is about what is loaded, or it counts the steps of the history, or
-    it adds a script that no later page may have.
-    """
+    """A page that fails the test on any error in its console."""
     yield from _page(request, browser, "desk", DESK)
 
 
@@ -141,26 +136,9 @@ def _page(request, browser, shared, options):
         return
     tab = request.getfixturevalue(shared)
     yield tab
-    left(tab, options["viewport"])
-
-
-def left(tab, viewport):
-    """Make a shared tab as it was before a test, and fail on what its page complained of."""
-    tab.unroute_all()
-    tab.evaluate("location.protocol === 'http:' && (localStorage.clear(), sessionStorage.clear())")
-    tab.goto("about:blank")  # what a page complains of while it is left is its own still
-    tab.context.clear_cookies()
-    tab.context.clear_permissions()
-    tab.context.set_offline(False)
-    tab.set_viewport_size(viewport)
-    tab.emulate_media(media="null", color_scheme="null", reduced_motion="null")
-    tab.mouse.move(0, 0)
-    others = [each for each in tab.context.pages if each != tab]
-    complaints = tab.problems[:]
     expected, tab.expected = tab.expected, ()
-    tab.problems.clear()
-    assert others == []
-    assert [each for each in complaints if not any(text in each for text in expected)] == []
+    problems, _ = tabs.left(tab)
+    assert unexpected(problems, expected) == []
 
 
 @pytest.fixture(scope="module")
@@ -173,19 +151,16 @@ def scripts(browser, address):
 
 @contextmanager
 def quiet_page(browser, **options):
-    """A page in a browser window of its own."""
-    context = browser.new_context(**options)
-    page = context.new_page()
-    page.problems = []
-    page.on(
-        "console", lambda m: page.problems.append(m.text) if m.type in ("error", "warning") else 0
-    )
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    """A page in a browser window of its own, which may have no problem that is not `expected`."""
+    page = tabs.opened(browser, **options)
     page.expected = ()  # texts of problems that a test brings about
     yield page
-    context.close()
-    complaints = [text for text in page.problems if not any(e in text for e in page.expected)]
-    assert complaints == []
+    page.context.close()
+    assert unexpected(page.problems, page.expected) == []
+
+
+def unexpected(problems, expected):
+    return [problem for problem in problems if not any(text in problem for text in expected)]
 
 
 @pytest.fixture
