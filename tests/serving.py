@@ -1,4 +1,4 @@
-"""Serves a folder to a browser, as `python -m report serve` does."""
+"""Serves a folder to a browser."""
 
 import functools
 import threading
@@ -17,10 +17,13 @@ class Host(Handler):
 
 
 @contextmanager
-def served(folder):
-    """Address of a server of `folder` at a free port, ending in a slash."""
+def served(folder, handler=Host):
+    """Address of a server of `folder` at a free port, ending in a slash.
+
+    handler: `Host`, or the project's own, `Handler`
+    """
     with server(folder, 0) as serving:
-        serving.RequestHandlerClass = functools.partial(Host, directory=str(folder))
+        serving.RequestHandlerClass = functools.partial(handler, directory=str(folder))
         threading.Thread(target=serving.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{serving.server_port}/"

@@ -6,7 +6,11 @@ mark `first_visit`. So do tests that count the steps of the history, of which a 
 tests that add a script, which a tab cannot lose.
 """
 
+from contextlib import contextmanager
+
 from tests import violations
+
+DESK = {"viewport": {"width": 1280, "height": 1000}}
 
 
 def opened(browser, **options):
@@ -53,3 +57,40 @@ def left(tab):
     tab.problems.clear()
     tab.asked.clear()
     return said
+
+
+@contextmanager
+def visits(browser, root, shared, alone=False):
+    """A function that opens an address of a site: of its path and of options of `opened`.
+
+    Whatever is done in these tabs, no console may complain, nothing may be tried that the page's
+    policy forbids, and no other host may be asked for anything.
+
+    root: address of the site
+    shared: tabs by their options, which other tests have left, and which get more
+    alone: whether every visit is in a browser window of its own
+    """
+    used = []
+
+    def visit(path="", **options):
+        options = DESK | options
+        key = repr(sorted(options.items()))
+        tab = None if alone else shared.get(key)
+        if tab is None or tab in used:
+            tab = opened(browser, **options)
+            if not alone:
+                shared.setdefault(key, tab)
+        used.append(tab)
+        tab.goto(root + path)
+        return tab
+
+    yield visit
+    problems, asked = [], []
+    for tab in used:
+        said, addresses = left(tab)
+        problems += said
+        asked += addresses
+        if tab not in shared.values():
+            tab.context.close()
+    assert problems == []
+    assert [url for url in asked if not url.startswith((root, "data:", "blob:"))] == []

@@ -103,29 +103,6 @@ def visit(request, browser, built, shared_tabs):
     Whatever a test does, no console may complain, nothing may be tried that the page's policy
     forbids, and no other host may be asked for anything.
     """
-    root = built.address
-    alone = request.node.get_closest_marker("first_visit")
-    opened = []
-
-    def visit(path=ARTICLE, **options):
-        options = {"viewport": {"width": 1280, "height": 1000}, **options}
-        key = repr(sorted(options.items()))
-        tab = None if alone else shared_tabs.get(key)
-        if tab is None or tab in opened:
-            tab = tabs.opened(browser, **options)
-            if not alone:
-                shared_tabs.setdefault(key, tab)
-        opened.append(tab)
-        tab.goto(root + path)
-        return tab
-
-    yield visit
-    problems, asked = [], []
-    for tab in opened:
-        found = tabs.left(tab)
-        problems += found[0]
-        asked += found[1]
-        if tab not in shared_tabs.values():
-            tab.context.close()
-    assert problems == []
-    assert [url for url in asked if not url.startswith((root, "data:", "blob:"))] == []
+    alone = bool(request.node.get_closest_marker("first_visit"))
+    with tabs.visits(browser, built.address, shared_tabs, alone) as visit:
+        yield lambda path=ARTICLE, **options: visit(path, **options)
