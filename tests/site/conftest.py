@@ -98,11 +98,8 @@ def shared_tabs(browser):
 
 @pytest.fixture
 def visit(request, browser, built, shared_tabs):
-    """A function that opens an address of the site as a reader who comes for the first time.
-
-    Whatever a test does, no console may complain, nothing may be tried that the page's policy
-    forbids, and no other host may be asked for anything.
-    """
+    """A function that opens an address of the site, of which nothing is kept but files; or, of a
+    test marked as a `first_visit`, nothing at all. See `tabs.visits` for what pages may not do."""
     alone = bool(request.node.get_closest_marker("first_visit"))
     with tabs.visits(browser, built.address, shared_tabs, alone) as visit:
         yield lambda path=ARTICLE, **options: visit(path, **options)
