@@ -137,8 +137,13 @@ def _parsed(content, path):
 
 
 def _values(text):
-    return strict_json(text, parse_int=_whole_number, parse_float=_number)
+    whole = _whole_number if LONG.search(text) else int
+    return strict_json(text, parse_int=whole, parse_float=_number)
 
+
+LONG = re.compile(r"\d{19}")
+"""Digits that may be more than LARGEST_WHOLE. Most texts have none, and hundreds of thousands of
+numbers, which are read in half the time if not each of them is compared."""
 
 HALF = re.compile(r"\\u[dD][89a-fA-F]")
 """How JSON writes a lone surrogate, which no file that we write can hold."""

@@ -82,12 +82,19 @@ def _read(package, name, stamp):
 
     stamp: changes with the file
     """
-    tree = ast.parse((package / name).read_text("utf-8"))
+    digest, modules, schemas = _understood((package / name).read_text("utf-8"))
+    return digest, sorted({_file(package, parts) for parts in modules} - {None}), schemas
+
+
+@functools.lru_cache(maxsize=1000)
+def _understood(text):
+    """Hash of Python code, the modules of the package that it imports as lists of the parts of
+    their names, and the schemas it writes. The same text, in whatever folder, is parsed once."""
+    tree = ast.parse(text)
     modules = set().union(*map(_imported, _running(tree)))
     parts = [module.split(".")[1:] for module in modules if module.startswith("report.")]
     followed = [path for path in parts if not {path[0], ".".join(path[:2])} & {*NOT_FOLLOWED}]
-    files = {_file(package, path) for path in followed}
-    return _hashed(_shape(tree)), sorted(files - {None}), [*_schemas(tree)]
+    return _hashed(_shape(tree)), followed, [*_schemas(tree)]
 
 
 def _running(node: ast.AST) -> Iterator[ast.AST]:

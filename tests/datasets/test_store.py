@@ -63,6 +63,23 @@ def test_a_corrupt_file_is_one_sentence(tmp_path, content, said):
         store.read(tmp_path / "t.json")
 
 
+LARGEST = 2**63 - 1
+
+
+@pytest.mark.parametrize("number", [10**18 - 1, LARGEST, -LARGEST, 0.1234567890123456789])
+def test_whole_numbers_up_to_an_int64_are_read(tmp_path, number):
+    (tmp_path / "t.json").write_text(json.dumps(TABLE).replace("[1]", f"[{number}]"))
+    data = store.read(tmp_path / "t.json")
+    assert data["tables"]["t"]["columns"]["a"]["values"] == [number]
+
+
+@pytest.mark.parametrize("number", [LARGEST + 1, -LARGEST - 1, 10**19, "9" * 5000])
+def test_larger_ones_are_refused(tmp_path, number):
+    (tmp_path / "t.json").write_text(json.dumps(TABLE).replace("[1]", f"[{number}]"))
+    with pytest.raises(ReportError, match="is too large for a number of a dataset"):
+        store.read(tmp_path / "t.json")
+
+
 def test_bytes_that_are_no_text_and_missing_files(tmp_path):
     (tmp_path / "t.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ReportError, match="cannot be read"):

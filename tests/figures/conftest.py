@@ -3,6 +3,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests import tabs
 from tests.figures import (
     hand_conditions,
     hand_made,
@@ -97,11 +98,47 @@ def tables_address(table):
         yield f"{root}articles/hand/"
 
 
+DESK = {"viewport": {"width": 1280, "height": 900}}
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+"""A phone has fingers and no mouse."""
+
+
+@pytest.fixture(scope="session")
+def desk(browser):
+    """A tab that tests share, see tests/tabs.py."""
+    with quiet_page(browser, **DESK) as tab:
+        yield tab
+
+
+@pytest.fixture(scope="session")
+def hand(browser):
+    """The same on a phone."""
+    with quiet_page(browser, **PHONE) as tab:
+        yield tab
+
+
 @pytest.fixture
-def page(browser):
-    """A page that fails the test on any error in its console; pictures are not made here."""
-    with quiet_page(browser, viewport={"width": 1280, "height": 900}) as page:
-        yield page
+def page(request, browser):
+    """A page that fails the test on any error in its console."""
+    yield from _page(request, browser, "desk", DESK)
+
+
+@pytest.fixture
+def phone(request, browser):
+    """The same on a phone."""
+    yield from _page(request, browser, "hand", PHONE)
+
+
+def _page(request, browser, shared, options):
+    if request.node.get_closest_marker("first_visit"):
+        with quiet_page(browser, **options) as page:
+            yield page
+        return
+    tab = request.getfixturevalue(shared)
+    yield tab
+    expected, tab.expected = tab.expected, ()
+    problems, _ = tabs.left(tab)
+    assert unexpected(problems, expected) == []
 
 
 @pytest.fixture(scope="module")
@@ -112,26 +149,18 @@ def scripts(browser, address):
         yield page
 
 
-@pytest.fixture
-def phone(browser):
-    """The same on a phone, that has fingers and no mouse."""
-    viewport = {"width": 390, "height": 844}
-    with quiet_page(browser, viewport=viewport, has_touch=True, is_mobile=True) as page:
-        yield page
-
-
 @contextmanager
 def quiet_page(browser, **options):
-    context = browser.new_context(**options)
-    context.route("**/*.svg", lambda route: route.fulfill(body="<svg/>"))
-    page = context.new_page()
-    problems = []
-    page.on("console", lambda m: problems.append(m.text) if m.type in ("error", "warning") else 0)
-    page.on("pageerror", lambda error: problems.append(str(error)))
+    """A page in a browser window of its own, which may have no problem that is not `expected`."""
+    page = tabs.opened(browser, **options)
     page.expected = ()  # texts of problems that a test brings about
     yield page
-    context.close()
-    assert [each for each in problems if not any(text in each for text in page.expected)] == []
+    page.context.close()
+    assert unexpected(page.problems, page.expected) == []
+
+
+def unexpected(problems, expected):
+    return [problem for problem in problems if not any(text in problem for text in expected)]
 
 
 @pytest.fixture

@@ -1,5 +1,9 @@
-"""A page with all figures of a hand-made study, as an article has them, served to a browser."""
+"""A page with all figures of a hand-made study, as an article has them, served to a browser.
 
+Its still pictures are empty: they are drawn and looked at elsewhere.
+"""
+
+import re
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -120,6 +124,9 @@ def _write(site, article, body):
 <style>html {{ font-size: 125% }} body {{ max-width: 720px; font-family: sans-serif }}</style>
 <body class="md-typeset" data-md-color-scheme="default">{body}"""
     files.write_text(site / "articles" / "hand" / "index.html", page)
+    for path in site.rglob("*.html"):
+        for picture in re.findall(r"[\w./-]+\.svg", path.read_text("utf-8")):
+            files.write_text(path.parent / picture, "<svg xmlns='http://www.w3.org/2000/svg'/>")
 
 
 def go_live(page, number):

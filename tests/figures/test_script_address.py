@@ -4,7 +4,7 @@ import pytest
 
 from tests.figures.live_page import first_tooltip, go_live, ink, ink_at_rest, until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.first_visit]
 
 PARSED = """hash => import('/assets/reader/address.js').then(({parsed}) => {
     const found = parsed(hash); return found && [found.id, Object.fromEntries(found.values)]; })"""

@@ -4,7 +4,7 @@ import pytest
 
 from tests.figures.live_page import go_live, until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.first_visit]
 
 FAR = "document.querySelector('.passage').style.marginBottom = '1200px'"
 """Puts figure 1 a good way below the window; it must be said before the page is laid out."""

@@ -4,7 +4,7 @@ import pytest
 
 from tests.figures.live_page import go_live, ink, until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.first_visit]
 
 
 def test_charts_follow_the_palette_and_print_in_light(page, address):

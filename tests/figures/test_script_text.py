@@ -41,12 +41,17 @@ WITH_TOKENS = ("attention_map", "table_attention_map", "magnitude_by_position")
 """Figures with an axis of tokens."""
 
 
-def texts(browser, svg):
+@pytest.fixture(scope="module")
+def shown(browser):
+    """A page whose content each picture replaces."""
     page = browser.new_page()
-    page.set_content(f"<body style='margin:0'>{svg}")
-    found = page.evaluate(TEXTS)
-    page.close()
-    return found
+    yield page
+    page.context.close()
+
+
+def texts(shown, svg):
+    shown.set_content(f"<body style='margin:0'>{svg}")
+    return shown.evaluate(TEXTS)
 
 
 def check(found):
@@ -65,9 +70,9 @@ def check(found):
 
 @every_figure
 @pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
-def test_no_label_is_cut_off_or_covers_another(figure, drawn_of, browser, phone):  # noqa: F811
+def test_no_label_is_cut_off_or_covers_another(figure, drawn_of, shown, phone):  # noqa: F811
     for panel in panels_of(figure, drawn_of):
-        check(texts(browser, picture(figure, drawn_of, phone=phone, **panel)))
+        check(texts(shown, picture(figure, drawn_of, phone=phone, **panel)))
 
 
 @every_figure
@@ -79,12 +84,12 @@ def test_these_figures_have_an_axis_of_tokens(figure, drawn_of):  # noqa: F811
 
 @each(WITH_TOKENS)
 @pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
-def test_whatever_a_token_says_its_label_keeps_its_place(figure, drawn_of, browser, phone):  # noqa: F811
+def test_whatever_a_token_says_its_label_keeps_its_place(figure, drawn_of, shown, phone):  # noqa: F811
     empty = specification(figure, drawn_of)
     spec = still.specification(figure, drawn_of, phone=phone, empty=empty)
     (labels,) = [param for param in spec["params"] if param["name"] == token_names.LABELS]
     labels["value"] = [HOSTILE[n % len(HOSTILE)] for n in range(len(labels["value"]))]
-    found = texts(browser, still.drawn(spec))
+    found = texts(shown, still.drawn(spec))
     assert any("漢字" in text["said"] for text in found)
     assert any("<b>" in text["said"] for text in found)
     check(found)

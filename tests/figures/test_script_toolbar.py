@@ -108,6 +108,7 @@ NO_CLIPBOARD = """Object.defineProperty(navigator, 'clipboard', { value: undefin
     document.execCommand = () => false;"""
 
 
+@pytest.mark.first_visit
 def test_without_a_clipboard_the_link_is_shown_to_be_copied_by_hand(page, address):
     page.add_init_script(NO_CLIPBOARD)
     page.goto(address)
@@ -125,6 +126,7 @@ def test_without_a_clipboard_the_link_is_shown_to_be_copied_by_hand(page, addres
     assert field.count() == 0
 
 
+@pytest.mark.first_visit
 def test_the_old_way_to_the_clipboard_is_tried_first(page, address):
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined });")
     page.goto(address)
@@ -177,6 +179,7 @@ def point_in_full_screen(page, number):
     pytest.fail("no tooltip")
 
 
+@pytest.mark.first_visit
 def test_where_there_is_no_full_screen_a_figure_fills_the_window(page, address):
     page.add_init_script("delete Element.prototype.requestFullscreen")
     page.goto(address)
@@ -192,6 +195,7 @@ def test_where_there_is_no_full_screen_a_figure_fills_the_window(page, address):
     until(page, f"document.querySelector('#fig-4 canvas').clientWidth <= {before}")
 
 
+@pytest.mark.first_visit
 def test_nothing_moves_when_toolbars_come(page, address):
     page.add_init_script(
         """window.shifts = []; new PerformanceObserver(list => {
@@ -205,6 +209,7 @@ def test_nothing_moves_when_toolbars_come(page, address):
     assert page.evaluate("shifts.reduce((sum, each) => sum + each, 0)") == 0
 
 
+@pytest.mark.first_visit
 def test_what_a_menu_needs_is_loaded_when_it_opens(page, address):
     asked = []
     page.on("request", lambda request: asked.append(request.url.rsplit("/", 1)[1]))

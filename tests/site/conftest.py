@@ -12,7 +12,7 @@ from filelock import FileLock
 from report.models.find import names
 from report.site.build import build
 from report.study.study import read_studies
-from tests import violations
+from tests import tabs
 from tests.commands import ask_less, copy_project, report
 from tests.site import SITE
 from tests.site.independent import Independent
@@ -87,39 +87,19 @@ def model(built):
     return Independent(names.model_folder(study.front_matter.model), study.front_matter.passage)
 
 
+@pytest.fixture(scope="session")
+def shared_tabs(browser):
+    """Tabs that tests share, by the options of their window; see tests/tabs.py."""
+    found = {}
+    yield found
+    for tab in found.values():
+        tab.context.close()
+
+
 @pytest.fixture
-def visit(browser, built):
-    """A function that opens an address of the site as a reader who comes for the first time.
-
-    Whatever a test does, no console may complain, nothing may be tried that the page's policy
-    forbids, and no other host may be asked for anything.
-    """
-    root = built.address
-    contexts, problems, foreign = [], [], []
-
-    def ask(request):
-        if not request.url.startswith((root, "data:", "blob:")):
-            foreign.append(request.url)
-
-    def say(message):
-        if message.type in ("error", "warning"):
-            problems.append(message.text)
-
-    def visit(path=ARTICLE, **options):
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 1000}, **options})
-        contexts.append(context)
-        context.on("request", ask)
-        violations.watch(context, problems)
-        page = context.new_page()
-        page.on("console", say)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("websocket", lambda socket: foreign.append(socket.url))
-        page.problems = problems
-        page.goto(root + path)
-        return page
-
-    yield visit
-    for context in contexts:
-        context.close()
-    assert problems == []
-    assert foreign == []
+def visit(request, browser, built, shared_tabs):
+    """A function that opens an address of the site, of which nothing is kept but files; or, of a
+    test marked as a `first_visit`, nothing at all. See `tabs.visits` for what pages may not do."""
+    alone = bool(request.node.get_closest_marker("first_visit"))
+    with tabs.visits(browser, built.address, shared_tabs, alone) as visit:
+        yield lambda path=ARTICLE, **options: visit(path, **options)

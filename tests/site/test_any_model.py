@@ -11,6 +11,7 @@ import pytest
 
 from report.measurements.precision import summed_by, tolerance
 from report.text import slug
+from tests import tabs
 from tests.commands import copy_project, report
 from tests.figures.live_page import first_tooltip, go_live
 from tests.serving import served
@@ -77,23 +78,10 @@ def publication(tmp_path_factory):
 
 
 @pytest.fixture
-def visit(browser, publication):
+def visit(browser, publication, shared_tabs):
     """A function that opens an address of the site; no console may complain."""
-    contexts, problems = [], []
-
-    def visit(path, **options):
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 1000}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda m: problems.append(m.text) if m.type != "log" else None)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.goto(publication.address + path)
-        return page
-
-    yield visit
-    for context in contexts:
-        context.close()
-    assert problems == []
+    with tabs.visits(browser, publication.address, shared_tabs) as visit:
+        yield visit
 
 
 def number_of(page, figure):

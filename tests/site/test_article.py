@@ -48,6 +48,7 @@ def test_a_token_tells_index_and_id_and_is_marked_in_the_figures(visit, model):
     assert drawn != before  # guides through its row and its column
 
 
+@pytest.mark.first_visit
 def test_nothing_moves_while_a_reader_scrolls_through(visit, browser):
     page = visit("about/")
     page.add_init_script(SHIFT)
@@ -63,6 +64,7 @@ def test_nothing_moves_while_a_reader_scrolls_through(visit, browser):
     assert page.evaluate("document.documentElement.scrollHeight") == height
 
 
+@pytest.mark.first_visit
 def test_without_javascript_every_figure_is_a_picture_with_links(visit, browser):
     page = visit(java_script_enabled=False)
     figures = page.locator("figure.live-figure")

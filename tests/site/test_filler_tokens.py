@@ -8,7 +8,7 @@ loops; nothing of report is used but the text of the prompts, and what rounding 
 import re
 import shutil
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, Auto
 
 from report.inputs.prompts import prompts
 from report.measurements.precision import summed_by, tolerance
+from tests import tabs
 from tests.commands import ROOT, ask_less, copy_project, report
 from tests.figures.live_page import TOOLTIP, go_live, until
 from tests.figures.test_script_grids import drawn, point_at
@@ -153,30 +154,10 @@ def publication(tmp_path_factory):
 
 
 @pytest.fixture
-def visit(browser, publication):
+def visit(browser, publication, shared_tabs):
     """A function that opens the article; no console may complain, no other host be asked."""
-    contexts, problems = [], []
-
-    def visit(**options):
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 1000}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda m: problems.append(m.text) if m.type != "log" else None)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on(
-            "request",
-            lambda asked: (
-                asked.url.startswith((publication.address, "data:", "blob:"))
-                or problems.append(asked.url)
-            ),
-        )
-        page.goto(publication.address + ADDRESS)
-        return page
-
-    yield visit
-    for context in contexts:
-        context.close()
-    assert problems == []
+    with tabs.visits(browser, publication.address, shared_tabs) as visit:
+        yield partial(visit, ADDRESS)
 
 
 def figure(name):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from report.site.serve import Handler
 from tests.fuzz.profile import examples
 from tests.serving import served
 
@@ -42,7 +43,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def port(site):
-    with served(site) as address:
+    with served(site, Handler) as address:
         yield int(address.rstrip("/").rpartition(":")[2])
 
 

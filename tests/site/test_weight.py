@@ -7,7 +7,7 @@ import pytest
 
 from tests.figures.live_page import until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.first_visit]
 
 LIMIT = 90_000
 """Bytes, compressed as static hosts do."""

@@ -1,5 +1,6 @@
 """The datasets of a built site: every schema, checksum and number, and that all fit together."""
 
+import functools
 from pathlib import Path
 
 from report import files
@@ -9,6 +10,9 @@ from report.datasets.verify.attention import verify_attention
 from report.datasets.verify.conditions import verify_effects, verify_received, verify_texts
 from report.datasets.verify.table import verify_table
 from report.errors import ReportError
+
+TEXTS = "conditions.json"
+"""The dataset that those of all heads are compared with."""
 
 
 def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
@@ -27,6 +31,7 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
         if not store.is_whole(manifest):
             where = manifest_path.relative_to(folder)
             problems.append(f"{where}: not the manifest that was written")
+        texts = functools.cache(functools.partial(store.read, manifest_path.parent / TEXTS))
         for name, facts in manifest["files"].items():
             try:
                 path = files.inside(manifest_path.parent, name)
@@ -37,7 +42,7 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
             where = path.relative_to(folder)
             if files.sha256(path) != facts["sha256"]:
                 problems.append(f"{where}: not the file that was measured")
-            wrong = _check_numbers(name, data, manifest, manifest_path.parent)
+            wrong = _check_numbers(name, data, manifest, texts)
             problems += [f"{where}: {problem}" for problem in wrong]
             counts["datasets"] += 1
         there = {p.relative_to(manifest_path.parent) for p in manifest_path.parent.rglob("*.json")}
@@ -60,10 +65,11 @@ def _check_table(path, folder):
     return []
 
 
-def _check_numbers(name, data, manifest, folder):
+def _check_numbers(name, data, manifest, texts):
     """What is wrong with the numbers of a dataset beyond its schema, as phrases.
 
     name: of its file in the folder of the datasets
+    texts: gives the conditions/1 dataset of that folder
     """
     verifying = {
         "attention/3": _verify_shard,
@@ -74,7 +80,7 @@ def _check_numbers(name, data, manifest, folder):
         verifying["table/1"] = _verify_effects
     try:
         if data["schema"] in verifying:
-            verifying[data["schema"]](name, data, manifest, folder)
+            verifying[data["schema"]](name, data, manifest, texts)
     except ReportError as error:
         return [str(error)]
     return []
@@ -89,16 +95,16 @@ def _verify_shard(name, shard, manifest, _):
     verify_attention(shard)
 
 
-def _verify_received(name, received, manifest, folder):
+def _verify_received(name, received, manifest, texts):
     _require_place(name, "received", received)
     terms = manifest["model"]["capabilities"]["terms"]
-    verify_received(received, store.read(folder / "conditions.json"), terms)
+    verify_received(received, texts(), terms)
 
 
-def _verify_effects(_, effects, manifest, folder):
+def _verify_effects(_, effects, manifest, texts):
     model = manifest["model"]
     layers, heads = model["layers_measured"], model["num_attention_heads"]
-    verify_effects(effects, store.read(folder / "conditions.json"), layers, heads)
+    verify_effects(effects, texts(), layers, heads)
 
 
 def _require_place(name, kind, data):
