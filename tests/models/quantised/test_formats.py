@@ -1,5 +1,7 @@
 """Packed checkpoints of every format: their numbers, logits and measurements, whole and in part."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from report import families
 from report.models.load.load import load_model
 from report.models.measure.passage import measure_passage
 from report.models.partial.packed import open_checkpoint
+from report.models.quantised.methods import packing
 from tests.models.checkpoints import change_config, change_weights, save
 from tests.models.quantised.written import EIGHT, FORMATS, single, written
 
@@ -53,12 +56,21 @@ def require_same_measurements(packed, twin, **way):
     return ours, theirs
 
 
+MODELS = ("fp8 blocks", "fbgemm", "float-quantized", "int-quantized", "pack-quantized", "nvfp4")
+MODELS += ("bitsandbytes 8", "nf4", "fp4", "gptq 4", "awq", "mlx 4")
+"""One of each format, loaded by transformers too; the others differ in their numbers alone."""
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_packed_model_is_the_model_of_its_numbers(plain, form, tmp_path):
     """Of two families the numbers, of one of them the model too."""
     require_same_numbers(*written(plain["qwen3"], form, tmp_path / "qwen3"))
     packed, twin = written(plain["llama"], form, tmp_path / "llama")
     require_same_numbers(packed, twin)
+    stated = json.loads((packed / "config.json").read_text("utf-8"))
+    assert packing(stated, "it").label == FORMATS[form][2]
+    if form not in MODELS:
+        return
     ours = load_model(packed, device="cpu")
     assert ours.identity["stored_as"] == FORMATS[form][2]
     require_same_state(ours.model, of_transformers(twin))
