@@ -12,6 +12,12 @@ from report.errors import ReportError
 ADDED = "added"
 """Name of the segment of tokens that a tokenizer puts around a text; no other may have it."""
 
+TEMPLATE = "template"
+"""Beginning of the names of the segments that a chat template writes."""
+
+BEGUN, ANSWER = "begun", "answer"
+"""Names of the segments after a prompt: what an answer is begun with, and the right answer."""
+
 FILLER = "filler"
 """Name of the segment that a condition adds to a prompt."""
 
@@ -42,11 +48,14 @@ class Condition:
         """
         names = [segment.name for segment in self.segments]
         twice = sorted({name for name in names if names.count(name) > 1})
-        if twice or ADDED in names or "" in names:
+        own = {"", ADDED, BEGUN, ANSWER}
+        taken = own & {*names} or any(name.startswith(TEMPLATE) for name in names)
+        if twice or taken:
             said = f"two segments are called '{twice[0]}'" if twice else f"got {names}"
             raise ReportError(
                 f"condition '{self.name}': {said}; give every segment a name of its own, "
-                f"not empty and not '{ADDED}'"
+                f"not empty, not '{ADDED}', '{BEGUN}' or '{ANSWER}', and not beginning with "
+                f"'{TEMPLATE}'"
             )
         if not self.text.strip():
             raise ReportError(f"condition '{self.name}' has no text; write some into a segment")

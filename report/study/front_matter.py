@@ -126,8 +126,9 @@ class FrontMatter(BaseModel):
     """The model's name, if the code in its folder may run."""
     alibi_factor: float = Field(1.0, ge=0, allow_inf_nan=False)
     """Factor of the ALiBi term; 2 recreates figures affected by a bug of transformers."""
-    chat: bool = False
-    """Whether the passage is put into the model's chat template."""
+    chat: bool | Literal["available"] = False
+    """Whether the passage, or the prompts, are put into the model's chat template; "available": if
+    the model has one."""
     layer_by_layer: bool | None = None
     """Keep one layer's weights in memory at a time; default: only if the model would not fit."""
     cluster: ClusterSpec = ClusterSpec()

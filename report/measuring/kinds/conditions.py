@@ -38,6 +38,8 @@ class Inputs:
     prompts: Prompts
     specs: tuple[ConditionSpec, ...]
     """The conditions; the others are compared with the first."""
+    chat: bool | str = False
+    """Whether the prompts are put into the model's chat template; "available": if it has one."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Measured:
 
 def inputs(wanted: FrontMatter) -> Inputs:
     """The prompts and their conditions; ReportError if the prompts cannot be read."""
-    return Inputs(prompts(wanted.prompts), tuple(wanted.conditions))
+    return Inputs(prompts(wanted.prompts), tuple(wanted.conditions), wanted.chat)
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
@@ -58,6 +60,7 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
     return {
         "prompts": hashed(asdict(inputs.prompts)),
         "conditions": [spec.model_dump(exclude_defaults=True) for spec in inputs.specs],
+        **({"chat": inputs.chat} if inputs.chat else {}),
     }
 
 
@@ -77,11 +80,12 @@ def measure(
     from report.models.load.memory import enough_memory
     from report.models.measure.conditions import measure_conditions
     from report.models.partial.model import announce_bytes
-    from report.models.text.segments import segmented
+    from report.models.text.segments import segmented_prompts
 
-    questions = conditions(loaded, inputs)
-    every = chain.from_iterable(questions)
-    texts = [segmented(loaded, condition.segments).token_ids for condition in every]
+    chat = chat_of(loaded, inputs)
+    questions = conditions(loaded, inputs, chat)
+    every = [condition.segments for condition in chain.from_iterable(questions)]
+    texts = [text.token_ids for text in segmented_prompts(loaded, every, chat)]
     announce_bytes(loaded, [*chain.from_iterable(texts)], announce)
     name, number = loaded.identity["name"], len(questions)
     what = f"{count(number, 'prompt')} under {count(len(inputs.specs), 'condition')}"
@@ -94,7 +98,7 @@ def measure(
 
     with enough_memory(f"measuring prompts of {max(map(len, texts))} tokens"):
         statistics = measure_conditions(
-            loaded, questions, lambda *n: progress("Measuring", *n), say_size
+            loaded, questions, lambda *n: progress("Measuring", *n), say_size, chat
         )
     read = inputs.prompts
     facts = {key: getattr(read, key) for key in ("name", "title", "source", "licence", "system")}
@@ -105,25 +109,56 @@ def measure(
     }
 
 
-def conditions(loaded: LoadedModel, inputs: Inputs) -> list[list[Condition]]:
+def chat_of(loaded: LoadedModel, inputs: Inputs) -> bool | str:
+    """The result of `in_chat` for the prompts of a study."""
+    prompt = question_prompt(inputs.prompts.system, inputs.prompts.questions[0])
+    return in_chat(loaded, inputs.chat, prompt, inputs.specs)
+
+
+def in_chat(
+    loaded: LoadedModel, chat: bool | str, prompt: Condition, specs: Sequence[ConditionSpec]
+) -> bool | str:
+    """Whether a model reads prompts in its chat template, as `chat_segments` takes it.
+
+    Where a template takes off the white space that a filler is, all of every prompt is the message
+    of the user: then the instruction stands before the filler.
+
+    chat: as of `Inputs`; prompt: one of them, as it is
+    """
+    from report.models.text.chat import has_template
+    from report.models.text.messages import ALONE, NothingLeftError, chat_segments
+
+    if not chat or (chat == "available" and not has_template(loaded.tokenizer)):
+        return False
+    try:
+        texts = new_texts(loaded, prompt, specs, True)
+        every = [changed(prompt, spec, texts.get(spec.name)).segments for spec in specs]
+        chat_segments(loaded.tokenizer, every)
+    except NothingLeftError:
+        return ALONE
+    return True
+
+
+def conditions(
+    loaded: LoadedModel, inputs: Inputs, chat: bool | str = False
+) -> list[list[Condition]]:
     """Every question under every condition.
+
+    chat: the result of `in_chat`
 
     The new segments are made for the first question, and are the same for all questions.
     raises: ReportError if a segment of a wanted number of tokens cannot be found
     """
     system, questions = inputs.prompts.system, inputs.prompts.questions
     plain = [question_prompt(system, question) for question in questions]
-    new = _new_texts(loaded, plain[0], inputs.specs)
+    new = new_texts(loaded, plain[0], inputs.specs, chat)
     return [
-        [_changed(prompt, spec, new.get(spec.name)) for spec in inputs.specs] for prompt in plain
+        [changed(prompt, spec, new.get(spec.name)) for spec in inputs.specs] for prompt in plain
     ]
 
 
-def _changed(prompt, spec, text):
-    """A prompt under a condition.
-
-    spec: `ConditionSpec`; text: of the new segment, if the condition has one
-    """
+def changed(prompt: Condition, spec: ConditionSpec, text: str | None) -> Condition:
+    """A prompt under a condition; text: of the new segment, if the condition has one."""
     names = {"name": spec.name, "label": spec.label or spec.name}
     if spec.before:
         return prompt.inserted(Segment(FILLER, text), spec.before, **names)
@@ -134,29 +169,41 @@ def _changed(prompt, spec, text):
     return replace(prompt, **names)
 
 
-def _new_texts(loaded, prompt, specs):
-    """Name of a condition -> text of its new segment."""
+def new_texts(
+    loaded: LoadedModel, prompt: Condition, specs: Sequence[ConditionSpec], chat: bool | str
+) -> dict[str, str]:
+    """Name of a condition -> text of its new segment, of a wanted length in that prompt.
+
+    chat: the result of `in_chat`
+    raises: ReportError if a segment of a wanted number of tokens cannot be found
+    """
     adding = [spec for spec in specs if spec.before or spec.replace]
     texts, lengths = {}, {}
     for spec in sorted(adding, key=lambda spec: spec.like is not None):  # `like` needs a length
-        count = _counting(loaded, prompt, spec)
+        count = _counting(loaded, prompt, spec, chat)
         text = _text(loaded, spec, count, lengths.get(spec.like, spec.tokens))
         texts[spec.name] = text if spec.kind == "text" else f"{text}\n"
         lengths[spec.name] = count(text)
     return texts
 
 
-def _counting(loaded, prompt, spec):
+def _counting(loaded, prompt, spec, chat):
     """A function from a text to its number of tokens as the new segment of a prompt."""
+    from report.models.text.messages import replaceable
     from report.models.text.segments import segmented
 
     # a candidate may be longer than the model's context
     unlimited = replace(loaded, identity=loaded.identity | {"context": None})
+    name = spec.replace or FILLER
+
+    def segments(text):
+        return changed(prompt, spec, text).segments
+
+    placed = replaceable(loaded.tokenizer, segments, name, chat) if chat else segments
 
     def count(text):
         line = text if spec.kind == "text" else f"{text}\n"
-        changed = _changed(prompt, spec, line)
-        return len(segmented(unlimited, changed.segments).span(spec.replace or FILLER))
+        return len(segmented(unlimited, placed(line), bool(chat)).span(name))
 
     return count
 

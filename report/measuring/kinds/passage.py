@@ -37,8 +37,8 @@ class Inputs:
     corpus: corpora.Corpus
     name: str
     """The passage's name or path in the front matter; "" if the text is spelt out there."""
-    chat: bool
-    """Whether the passage is put into the model's chat template."""
+    chat: bool | str
+    """Whether the passage is put into the model's chat template; "available": if it has one."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def words(inputs: Inputs) -> list[str]:
     allowed = inputs.corpus.origin and inputs.corpus.allow_local
     return [
         *(["--passage", name] if name else []),
-        *["--chat"] * inputs.chat,
+        *(["--chat"] if inputs.chat is True else []),
         *(["--allow-local"] if allowed else []),
     ]
 
@@ -117,8 +117,11 @@ def measure_batch(
     from report.models.measure.passage import measure_passage, reads_layer_by_layer
     from report.models.partial.model import announce_bytes
     from report.models.text import tokens
+    from report.models.text.chat import has_template
 
-    read = tokens.tokenize(loaded, inputs.passage.text, inputs.chat) if piece.per_model else None
+    available = inputs.chat == "available"
+    chat = has_template(loaded.tokenizer) if available else inputs.chat
+    read = tokens.tokenize(loaded, inputs.passage.text, chat) if piece.per_model else None
     passage_ids = read.token_ids if read else None
     encoded = tokens.encode_texts(loaded, [text for _, text in piece.texts])
     index = [index for index, _ in piece.texts]

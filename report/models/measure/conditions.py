@@ -23,7 +23,7 @@ from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, counting, run_texts
 from report.models.attention.self_check import checked
 from report.models.measure.passage import reads_layer_by_layer, require_measurable
-from report.models.text.segments import SegmentedText, align, segmented
+from report.models.text.segments import SegmentedText, align, segmented_prompts
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
@@ -34,6 +34,7 @@ def measure_conditions(
     prompts: list[list[Condition]],
     progress: Callable[..., None] | None = None,
     after_first: Callable[[list[ConditionStatistics]], None] | None = None,
+    chat: bool | str = False,
 ) -> list[ConditionStatistics]:
     """Measure every head on the conditions of many prompts.
 
@@ -43,11 +44,14 @@ def measure_conditions(
     progress: called with (texts done, texts), a condition of a prompt being a text
     after_first: called with what is returned, but of the first prompt only (of all, if the model is
         read layer by layer), before the others are run
+    chat: whether the prompts are put into the model's chat template, as of `chat_segments`
     returns: list of ConditionStatistics, one a condition
     raises: ReportError as for a passage, or if the prompts' positions cannot be averaged
     """
     _require_alike(prompts)
-    texts = [[segmented(loaded, condition.segments) for condition in prompt] for prompt in prompts]
+    every = [condition.segments for prompt in prompts for condition in prompt]
+    read = iter(segmented_prompts(loaded, every, chat))
+    texts = [[next(read) for _ in prompt] for prompt in prompts]
     for text in (text for prompt in texts for text in prompt):
         require_measurable(loaded, text.token_ids)
     checked(loaded)

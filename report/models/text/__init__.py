@@ -3,7 +3,8 @@
 tokens.py      a text as tokens, exactly as the model's tokenizer does it
 spelling.py    what each token is, in the text's own characters
 characters.py  which tokens are parts of one character
-chat.py        a message in a chat template, filled in by chat_process.py
+messages.py    a text, or the segments of a prompt, as messages in a chat template
+chat.py        the chats that a template makes of messages, filled in by chat_process.py
 segments.py    which segment of a prompt a token belongs to
 cells.py       which cell, name or delimiter of a table
 """

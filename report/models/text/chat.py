@@ -1,13 +1,16 @@
-"""A message of the user in a model's chat template.
+"""Chats in a model's chat template.
 
 A template is a program out of a file. The sandbox that it runs in keeps files and objects from it,
 but not memory and time: a few letters of it can ask for any number of gigabytes. So it runs in a
-process that may take little of both.
+process that may take little of both. The process fills in many chats, since it takes a second to
+begin.
 """
 
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
+from functools import lru_cache
 
 from transformers import PreTrainedTokenizerBase
 
@@ -18,31 +21,76 @@ MEMORY = 2 << 30
 """Bytes of addresses that the process may ask for; the libraries take a tenth."""
 
 SECONDS = 60
-"""Usual are some milliseconds, after a second in which the libraries are loaded."""
+"""Of a processor, and one more for every hundred chats; usual are some milliseconds a chat, after a
+second in which the libraries are loaded."""
+
+FIXED_DATE = """{%- macro strftime_now(format) -%}
+{{ format | replace("%Y", "2024") | replace("%m", "07") | replace("%B", "July")
+          | replace("%b", "Jul") | replace("%d", "26") }}
+{%- endmacro -%}
+"""
+"""Some chat templates write today's date; the same passage shall give the same tokens every day."""
+
+Chat = Sequence[tuple[str, str]]
+"""Messages: the role of each, and its text."""
 
 
-def filled(tokenizer: PreTrainedTokenizerBase, template: str, text: str) -> str:
-    """A chat of one message, up to the end of it.
+def has_template(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether a model comes with a chat template."""
+    try:
+        tokenizer.get_chat_template()
+    except ValueError:
+        return False
+    return True
 
-    raises: ReportError if the template refuses it, or takes too much memory or time
+
+def filled(
+    tokenizer: PreTrainedTokenizerBase, chats: Sequence[Chat], begun: bool = False
+) -> list[str | ReportError]:
+    """What a template makes of chats, or why it refuses one.
+
+    begun: whether the template also writes how an answer begins
+    raises: ReportError if there is no template, or if it takes too much memory or time
     """
+    if not has_template(tokenizer):
+        raise ReportError(
+            "the model's tokenizer has no chat template; leave the option chat out, or choose a "
+            "model that was trained for chats"
+        )
+    template = tokenizer.get_chat_template()
     asked = dict(tokenizer.special_tokens_map)
-    asked |= {"conversations": [[{"role": "user", "content": text}]], "chat_template": template}
-    limits = map(str, (MEMORY, SECONDS))
+    asked |= {
+        "chat_template": FIXED_DATE + template if "strftime_now" in template else template,
+        "add_generation_prompt": begun,
+        "conversations": [
+            [{"role": role, "content": text} for role, text in messages] for messages in chats
+        ],
+    }
+    seconds = SECONDS + len(chats) // 100
+    answers = json.loads(_answers(json.dumps(asked, default=str), MEMORY, seconds))
+    return [
+        answer["text"] if "text" in answer else _refusal(answer["error"]) for answer in answers
+    ]
+
+
+@lru_cache(maxsize=8)
+def _answers(asked, memory, seconds):
+    """What the process says; kept, since a text is read once to be measured, and again to be
+    written."""
+    command = [sys.executable, "-P", chat_process.__file__, str(memory), str(seconds)]
     try:
         done = subprocess.run(  # noqa: S603 (a list of arguments, no shell)
-            [sys.executable, "-P", chat_process.__file__, *limits],
-            input=json.dumps(asked, default=str).encode(),
-            capture_output=True,
-            timeout=SECONDS,
+            command, input=asked.encode(), capture_output=True, timeout=seconds
         )
-        answer = json.loads(done.stdout)
-    except (subprocess.TimeoutExpired, ValueError):  # ValueError: it was ended before it answered
-        reason = f"it takes more than {MEMORY >> 30} GB of memory or {SECONDS} seconds"
-        answer = {"error": reason}
-    if "error" in answer:
-        raise ReportError(
-            "the model's chat template does not take a single message of the user: "
-            f"{answer['error']}; leave the option chat out"
-        )
-    return answer["text"]
+        json.loads(done.stdout)
+    except (subprocess.TimeoutExpired, ValueError) as error:  # ValueError: it was ended before
+        reason = f"it takes more than {memory >> 30} GB of memory or {seconds} seconds"
+        raise _refusal(reason) from error
+    return done.stdout
+
+
+def _refusal(reason):
+    return ReportError(
+        "the model's chat template does not take a single message of the user: "
+        f"{reason}; leave the option chat out"
+    )

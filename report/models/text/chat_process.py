@@ -10,9 +10,12 @@ from typing import Any
 LONGEST = 10_000_000
 """Characters of a chat. No model reads nearly as many."""
 
+ALL = 100_000_000
+"""Characters of all chats together."""
+
 
 def main(memory: int, seconds: int) -> None:
-    """Write the `answer` to stdout.
+    """Write the `answers` to stdout, a list.
 
     memory: bytes that may be asked for; seconds: of a processor
     """
@@ -25,7 +28,18 @@ def main(memory: int, seconds: int) -> None:
             _, hard = resource.getrlimit(limit)
             if hard == resource.RLIM_INFINITY or most < hard:
                 resource.setrlimit(limit, (most, hard))
-    json.dump(answer(json.load(sys.stdin)), sys.stdout)
+    json.dump(answers(json.load(sys.stdin)), sys.stdout)
+
+
+def answers(asked: dict[str, Any]) -> list[dict[str, str]]:
+    """The `answer` to every one of the `conversations`."""
+    said, characters = [], 0
+    for chat in asked["conversations"]:
+        said.append(answer(asked | {"conversations": [chat]}))
+        characters += len(said[-1].get("text", ""))
+        if characters > ALL:
+            raise MemoryError
+    return said
 
 
 def answer(asked: dict[str, Any]) -> dict[str, str]:

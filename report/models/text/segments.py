@@ -6,7 +6,7 @@ reaches into the next is a crossing, which a study has to mention.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,8 @@ from transformers import PreTrainedTokenizerBase
 from report.errors import ReportError
 from report.inputs.conditions import ADDED, Segment
 from report.models.load.tokenizing import asked, encoded
-from report.models.text.tokens import tokenize
+from report.models.text.messages import chat_segments
+from report.models.text.tokens import reading, tokenize, tokenize_whole
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
@@ -65,20 +66,45 @@ class SegmentedText:
         return range(tokens[0], tokens[-1] + 1) if tokens else range(0)
 
 
-def segmented(loaded: "LoadedModel", segments: Iterable[Segment]) -> SegmentedText:
+def segmented_prompts(
+    loaded: "LoadedModel",
+    prompts: Sequence[Sequence[Segment]],
+    chat: bool | str = False,
+    after: Sequence[Sequence[Segment]] = (),
+) -> list[SegmentedText]:
+    """The tokens of prompts and their segments.
+
+    prompts: each its segments in order
+    chat: whether they are put into the model's chat template, as of `chat_segments`
+    after: of every prompt the segments after all of that, with which the model's answer begins; ():
+        none
+    raises: ReportError as `segmented` and `chat_segments` do
+    """
+    if chat:
+        prompts = chat_segments(loaded.tokenizer, prompts, chat)
+    after = after or [()] * len(prompts)
+    return [
+        segmented(loaded, [*segments, *more], bool(chat))
+        for segments, more in zip(prompts, after, strict=True)
+    ]
+
+
+def segmented(
+    loaded: "LoadedModel", segments: Sequence[Segment], chat: bool = False
+) -> SegmentedText:
     """The tokens of a prompt and their segments.
 
-    loaded: LoadedModel
-    segments: list of objects with name and text, such as `report.inputs.conditions.Segment`
-    returns: SegmentedText
+    segments: of the prompt, in its order
+    chat: whether a chat template wrote some of them, which are segments of their own
     raises: ReportError as `report.models.text.tokens.tokenize` does
     """
     texts = {segment.name: segment.text for segment in segments}
-    tokenized = tokenize(loaded, "".join(texts.values()))
+    whole = "".join(texts.values())
+    tokenized = tokenize_whole(loaded, whole, True) if chat else tokenize(loaded, whole)
     ends = np.cumsum([len(text.encode()) for text in texts.values()])
     names, starts = list(texts), ends - [len(text.encode()) for text in texts.values()]
     segment, place, crossings = [], [], []
-    for token, (start, end) in enumerate(_bytes(loaded.tokenizer, tokenized)):
+    for token, (start, end) in enumerate(_bytes(loaded.tokenizer, tokenized, chat)):
         if start is None:
             place.append((segment.count(ADDED), 0))
             segment.append(ADDED)
@@ -143,16 +169,9 @@ def _keys(text):
     return list(zip(text.segment, text.place, text.token_ids, strict=True))
 
 
-def _bytes(tokenizer, tokenized):
+def _bytes(tokenizer, tokenized, chat):
     """[T] pairs: at which byte of the text each token begins and ends; None for an added one."""
-    pieces = encoded(
-        tokenizer,
-        tokenized.text,
-        split_special_tokens=True,
-        return_offsets_mapping=True,
-        return_special_tokens_mask=True,
-        verbose=False,
-    )
+    pieces = encoded(tokenizer, tokenized.text, **reading(chat))
     assert list(pieces["input_ids"]) == tokenized.token_ids
     byte_of = np.cumsum([0, *(len(character.encode()) for character in tokenized.text)])
     symbols = tokenizer.convert_ids_to_tokens(tokenized.token_ids)

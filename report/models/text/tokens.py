@@ -6,18 +6,11 @@ from typing import TYPE_CHECKING
 from report.errors import ReportError
 from report.models.load.tokenizing import asked, encoded
 from report.models.text.characters import with_parts
-from report.models.text.chat import filled
+from report.models.text.messages import user_chat
 from report.models.text.spelling import spelled
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
-
-FIXED_DATE = """{%- macro strftime_now(format) -%}
-{{ format | replace("%Y", "2024") | replace("%m", "07") | replace("%B", "July")
-          | replace("%b", "Jul") | replace("%d", "26") }}
-{%- endmacro -%}
-"""
-"""Some chat templates write today's date; the same passage shall give the same tokens every day."""
 
 
 @dataclass(frozen=True)
@@ -88,20 +81,20 @@ def tokenize(loaded: "LoadedModel", text: str, chat: bool = False) -> TokenizedT
         contains text that the tokenizer reads as a special token; if the model has no chat
         template; or if its tokenizer does not say where its tokens lie in the text
     """
-    tokenizer = loaded.tokenizer
-    _require_offsets(tokenizer)
+    _require_offsets(loaded.tokenizer)
     if not text.strip():
         raise TooShortError("the passage is empty; give a text of at least 2 tokens")
-    whole = _chat(tokenizer, text) if chat else text
-    pieces = encoded(
-        tokenizer,
-        whole,
-        add_special_tokens=not chat,  # a chat template writes them itself
-        split_special_tokens=not chat,
-        return_special_tokens_mask=True,
-        return_offsets_mapping=True,
-        verbose=False,
-    )
+    return tokenize_whole(loaded, user_chat(loaded.tokenizer, text) if chat else text, chat)
+
+
+def tokenize_whole(loaded: "LoadedModel", whole: str, chat: bool) -> TokenizedText:
+    """The tokens of a text, or of a chat as the model's template wrote it.
+
+    raises: ReportError as `tokenize`
+    """
+    tokenizer = loaded.tokenizer
+    _require_offsets(tokenizer)
+    pieces = encoded(tokenizer, whole, **reading(chat))
     added = pieces["special_tokens_mask"]
     with asked():
         tokens = spelled(tokenizer, whole, pieces["input_ids"], pieces["offset_mapping"], added)
@@ -111,32 +104,24 @@ def tokenize(loaded: "LoadedModel", text: str, chat: bool = False) -> TokenizedT
     return TokenizedText(whole, list(pieces["input_ids"]), with_parts(tokens))
 
 
+def reading(chat: bool) -> dict[str, bool]:
+    """Options of a tokenizer that reads a text, or a chat: a template writes special tokens itself,
+    and in a text nothing is one."""
+    return {
+        "add_special_tokens": not chat,
+        "split_special_tokens": not chat,
+        "return_special_tokens_mask": True,
+        "return_offsets_mapping": True,
+        "verbose": False,
+    }
+
+
 def _require_offsets(tokenizer):
     if not getattr(tokenizer, "is_fast", False):
         raise ReportError(
             f"the tokenizer is a {type(tokenizer).__name__}, which does not say where its tokens "
             "lie in a text; give a model with a tokenizer.json"
         )
-
-
-def _chat(tokenizer, text):
-    """The model's chat template filled with one message of the user, up to the end of it."""
-    try:
-        template = tokenizer.get_chat_template()
-    except ValueError as error:
-        raise ReportError(
-            "the model's tokenizer has no chat template; leave the option chat out, or choose a "
-            "model that was trained for chats"
-        ) from error
-    for token in tokenizer.added_tokens_decoder.values():
-        if token.special and token.content in text:
-            raise ReportError(
-                f"the passage contains '{token.content}', a special token of the model, which "
-                "would end or change the chat; remove it, or leave the option chat out"
-            )
-    if "strftime_now" in template:
-        template = FIXED_DATE + template
-    return filled(tokenizer, template, text)
 
 
 def _require_plain(tokens, added):
