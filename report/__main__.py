@@ -129,7 +129,20 @@ def why(options: Options, study: Only = None, root: Root = HERE):
 
 @app.command()
 @with_options
-def freeze(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
+def freeze(
+    options: Options,
+    study: Only = None,
+    force: Force = False,
+    root: Root = HERE,
+    answers: Annotated[
+        bool,
+        typer.Option(
+            "--answers",
+            help="Instead, ask whether fillers help the answer, where articles want it; it takes "
+            "some 20 minutes a model.",
+        ),
+    ] = False,
+):
     """Measure what changed and copy the datasets into frozen/.
 
     Commit them, and a machine that cannot measure can publish them.
@@ -141,6 +154,9 @@ def freeze(options: Options, study: Only = None, force: Force = False, root: Roo
     with only_build(where, say):
         request = pipeline.Request(where, study, options.given, force)
         studies = pipeline.read(request)
+        if answers:
+            studies = [article.answers for article in studies if article.answers]
+            _require_answers(studies)
         all_found = pipeline.measure(studies, request, terminal, use_frozen=False)
         for article, found in zip(studies, all_found, strict=True):
             for folder in frozen.freeze(article.name, [model.folder for model in found], where):
@@ -309,6 +325,15 @@ def models(
 
     for line in (parity if verify else overview)(family):
         typer.echo(line)
+
+
+def _require_answers(studies):
+    """Stop where no article asks for answers."""
+    if not studies:
+        raise UsageError(
+            "--answers: no article here asks whether fillers help the answer; say `answers: {}` in "
+            "the front matter of one that compares conditions"
+        )
 
 
 def _steps(listed):

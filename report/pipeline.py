@@ -78,7 +78,8 @@ def read(request: Request) -> list[Study]:
     studies = read_studies(request.project.articles, request.article, **request.options)
     for study in studies:
         check_prose(study, measuring.largest(study, request.project))
-        measuring.read(study)
+        for part in filter(None, (study, study.answers)):
+            measuring.read(part)
     return studies
 
 
@@ -116,15 +117,21 @@ def draw(
     terminal: Terminal,
 ) -> tuple[list[Page], list]:
     """The page and the figures of every article; returns the pages, and the data they show."""
+    answers = [measuring.answers(study, project) for study in studies]
     opened = [
-        open_study([model.folder for model in found], study.front_matter.labels)
-        for study, found in zip(studies, all_found, strict=True)
+        open_study(
+            [model.folder for model in found],
+            study.front_matter.labels,
+            [model.folder for model in answered],
+        )
+        for study, found, answered in zip(studies, all_found, answers, strict=True)
     ]
     pages = []
     with terminal.bars() as show:
         show("Writing pages", 0, len(studies))
-        for study, data, found in zip(studies, opened, all_found, strict=True):
-            frozen = [model.folder.name for model in found if model.state == "frozen"]
+        for study, data, found, answered in zip(studies, opened, all_found, answers, strict=True):
+            both = [*found, *answered]
+            frozen = [model.folder.name for model in both if model.state == "frozen"]
             pages.append(render_article(study, data, project.site_src, frozen, about.url))
             show("Writing pages", len(pages), len(studies))
     return pages, opened

@@ -103,6 +103,9 @@ def test_the_address_is_that_of_the_repository_unless_one_is_chosen(clone):
 
 def test_nothing_is_measured_where_every_article_is_frozen(clone):
     assert where(clone)[1]["measure"] == "yes"
+    answers = clone / "frozen" / "two" / "123456789abc" / "manifest.json"
+    answers.parent.mkdir(parents=True)
+    answers.write_text('{"schema":"manifest/1","kind":"answers"}', "utf-8")
     for name, measured in (("one", "yes"), ("two", "no")):
         manifest = clone / "frozen" / name / "0123456789ab" / "manifest.json"
         manifest.parent.mkdir(parents=True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from report.datasets.read.conditions import ConditionsData, ModelConditions
 from report.figures.parts import received, received_numbers
+from report.findings.answers import AnswerFindings
 from report.findings.effects import EffectFindings, Value
 from report.findings.lines import FIRST, LineFindings
 
@@ -48,7 +49,7 @@ class Against:
     """Places where that weight is larger too, but only a little."""
 
 
-class Findings(EffectFindings, LineFindings):
+class Findings(EffectFindings, LineFindings, AnswerFindings):
     """Numbers of a study of conditions, computed from its datasets when they are asked for.
 
     model: index in the front matter's order, from 0; layer, head: from 1

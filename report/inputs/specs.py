@@ -1,7 +1,8 @@
-"""The keys of front matter that have keys of their own: conditions, corpus, passage, cluster."""
+"""The keys of front matter that have keys of their own: conditions, answers, corpus, passage,
+cluster."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -180,6 +181,26 @@ class ConditionSpec(BaseModel):
                 "neither `text` nor `times`"
             )
         return self
+
+
+class AnswersSpec(BaseModel):
+    """Whether fillers help the answer: generated questions, under every condition that adds a
+    segment before the question, for several lengths of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    questions: int = Field(300, ge=20, le=1200)
+    """How many, see `report.inputs.questions`."""
+    lengths: list[Annotated[int, Field(ge=1, le=MOST_TOKENS)]] = Field([10, 55, 110], min_length=1)
+    """Numbers of tokens that the added segment has, with the end of its line."""
+    seed: int = Field(0, ge=0)
+
+    @field_validator("lengths")
+    @classmethod
+    def _rising(cls, lengths):
+        if sorted(set(lengths)) != lengths:
+            raise ValueError("lengths go from the smallest to the largest, each once")
+        return lengths
 
 
 def require_agreement(conditions: Sequence[ConditionSpec]) -> None:

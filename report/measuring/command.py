@@ -18,6 +18,7 @@ def command(study: Study, source: Source, words: Sequence[str], settings: dict) 
     """
     wanted, model = study.front_matter, named_anywhere(source)
     option = "--models" if wanted.models or wanted.revisions else "--model"
+    verb = "freeze" if wanted.kind == "answers" else "measure"
     arguments = ["--study", study.name, option, model]
     options = {}
     if settings["layers"]:
@@ -32,7 +33,7 @@ def command(study: Study, source: Source, words: Sequence[str], settings: dict) 
     arguments += words
     for name, value in options.items():
         arguments += [f"--{name.replace('_', '-')}", str(value)]
-    return shlex.join(["python", "-m", "report", "measure", *arguments])
+    return shlex.join(["python", "-m", "report", verb, *arguments])
 
 
 def named_anywhere(source: Source) -> str:

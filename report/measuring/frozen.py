@@ -10,11 +10,12 @@ from pathlib import Path
 from report import files
 from report.datasets import store
 from report.datasets.verify.whole import problems, require_measured
+from report.errors import ReportError
 from report.project import Project
 
 
 def freeze(name: str, folders: Iterable[Path], project: Project) -> list[Path]:
-    """Copy the datasets of an article into `frozen/`, and remove its older ones there.
+    """Copy datasets of an article into `frozen/`, and remove its older ones of their kind there.
 
     name: of the article; folders: of its datasets, one a model
     returns: folders of the copies
@@ -24,10 +25,19 @@ def freeze(name: str, folders: Iterable[Path], project: Project) -> list[Path]:
         copy_datasets(folder, files.inside(project.frozen, f"{name}/{folder.name}"))
         for folder in folders
     ]
+    replaced = {None, *map(kind_of, copies)}
     for path in files.inside(project.frozen, name).iterdir():
-        if path not in copies:
+        if path not in copies and kind_of(path) in replaced:
             shutil.rmtree(path, ignore_errors=True)
     return copies
+
+
+def kind_of(folder: Path) -> str | None:
+    """The kind of the datasets in a folder; None if its manifest cannot be read."""
+    try:
+        return store.read(folder / "manifest.json")["kind"]
+    except ReportError:
+        return None
 
 
 def copy_datasets(folder: Path, target: Path) -> Path:

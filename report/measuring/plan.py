@@ -84,20 +84,34 @@ def left_out(studies: Iterable[Study], project: Project) -> list[str]:
     the package is not installed."""
     sentences = {}
     for study in studies:
-        manifests = _manifests(project.frozen / study.name)
+        manifests = _manifests(project.frozen / study.name, study.front_matter.kind)
         frozen = {manifest["model"]["name"] for _, manifest in manifests}
         for name in study.front_matter.all_models:
-            first, *others = names.alternatives(name)
-            if others and first not in frozen and (why := names.absent(first)):
-                sentences[first] = (
-                    f"{why}; {' or '.join(others)} takes its place (`make setup` installs it)."
-                )
+            tried = names.alternatives(name)
+            for place, wanted in enumerate(tried[:-1], start=1):
+                if wanted in frozen or names.is_here(wanted):
+                    break
+                if why := names.absent(wanted):
+                    others = " or ".join(tried[place:])
+                    sentences[wanted] = (
+                        f"{why}; {others} takes its place (`make setup` installs it)."
+                    )
     return list(sentences.values())
 
 
 def missing_package() -> str | None:
     """The first package that measuring needs and that is not installed, or None."""
     return next((name for name in PACKAGES if importlib.util.find_spec(name) is None), None)
+
+
+def known_plans(study: Study, project: Project, inputs: Any) -> list[Plan]:
+    """The same of the models that are here, or whose frozen datasets are; nothing is asked."""
+    planner = _Planner(study, project, inputs, force=False, use_frozen=True, ask=False)
+    found = []
+    for name in study.front_matter.all_models:
+        with suppress(ReportError):  # it is not here, and nothing was measured that fits
+            found.append(planner.plan(name))
+    return found
 
 
 @dataclass(frozen=True)
@@ -115,8 +129,8 @@ class _Planner:
 
     def plan(self, name: str) -> Plan:
         """The plan for a model's name, or for alternatives "a or b"."""
-        frozen = _manifests(self.project.frozen / self.study.name, careful=True)
-        measured = _manifests(self.project.site_src / "datasets" / self.study.name)
+        frozen = _manifests(self.project.frozen / self.study.name, self.kind, careful=True)
+        measured = _manifests(self.project.site_src / "datasets" / self.study.name, self.kind)
         fitting, misfits = self._fitting(name, frozen)
         wanted = self.use_frozen and not self.force
         if fitting and (wanted or self._is_gone(name, fitting[1])):
@@ -236,8 +250,8 @@ def _source(name, label, before, commits):
     return names.Source(called, "folder") if (label or names.called(name)) == called else None
 
 
-def _manifests(folder, careful=False):
-    """Pairs (folder, manifest) of the datasets of an article, sorted by key.
+def _manifests(folder, kind, careful=False):
+    """Pairs (folder, manifest) of the datasets of a kind of an article, sorted by key.
 
     careful: raise ReportError for a manifest that cannot be read; otherwise it counts as missing
     """
@@ -249,4 +263,4 @@ def _manifests(folder, careful=False):
         except ReportError:
             if careful:
                 raise
-    return manifests
+    return [pair for pair in manifests if pair[1]["kind"] == kind]

@@ -14,7 +14,7 @@ from report.measuring.command import command
 from report.measuring.kept import Kept
 from report.measuring.key import version
 from report.measuring.kinds import Announce, Progress
-from report.measuring.plan import Plan, plans
+from report.measuring.plan import Plan, known_plans, plans
 from report.measuring.settings import preset_of, size_measured
 from report.project import Project
 from report.study.study import Study
@@ -76,8 +76,25 @@ def datasets(
     chosen = plans(study, project, inputs, force, use_frozen)
     run = MeasuringRun(project, progress, announce, force, measurer)
     measured = carry_out(chosen, study, inputs, run)
-    _keep_only(project.site_src / "datasets" / study.name, [model.folder for model in measured])
+    kept = [model.folder for model in measured]
+    _keep_only(project.site_src / "datasets" / study.name, kept, study.front_matter.kind)
     return measured
+
+
+def answers(study: Study, project: Project) -> list[ModelDatasets]:
+    """The datasets of the answers of an article, one a model of which they are there and fit.
+
+    Nothing is measured: `freeze --answers` does that, since it takes long.
+    """
+    part = study.answers
+    if part is None:
+        return []
+    inputs = read(part)
+    there = [plan for plan in known_plans(part, project, inputs) if plan.state != "measure"]
+    datasets = project.site_src / "datasets"
+    found = [_existing(plan, datasets, study.name) for plan in there]
+    _keep_only(datasets / study.name, [model.folder for model in found], "answers")
+    return found
 
 
 def read(study: Study) -> Any:
@@ -200,8 +217,8 @@ def _versions(libraries, preset):
     return {"python": platform.python_version()} | ours | libraries
 
 
-def _keep_only(folder, kept):
-    """Remove datasets of the article that have earlier keys."""
-    for path in folder.iterdir():
-        if path not in kept and path.is_dir():
+def _keep_only(folder, kept, kind):
+    """Remove datasets of the article that have earlier keys, of this kind or of none."""
+    for path in folder.glob("*/"):
+        if path not in kept and frozen.kind_of(path) in (kind, None):
             shutil.rmtree(path, ignore_errors=True)

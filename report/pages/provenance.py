@@ -37,7 +37,7 @@ def provenance(study: Study, data, frozen: Collection[str] = (), url: str = "") 
         "schema": "provenance/1",
         "article": article,
         "generator": {"name": GENERATOR, "version": __version__},
-        "datasets": [_dataset(one, one.manifest["key"] in frozen) for one in data.models],
+        "datasets": [_dataset(one, one.manifest["key"] in frozen) for one in _measured(data)],
         "bibtex": bibtex(study, data, url),
     }
 
@@ -45,6 +45,11 @@ def provenance(study: Study, data, frozen: Collection[str] = (), url: str = "") 
 def article_url(study: Study, url: str) -> str:
     """The address of an article on a site whose address is known."""
     return f"{url}articles/{study.name}/"
+
+
+def _measured(data):
+    """The datasets of an article, one a model; those of answers are apart."""
+    return [*data.models, *getattr(data, "answers", ())]
 
 
 def _dataset(one, frozen):
@@ -65,7 +70,7 @@ def _dataset(one, frozen):
 def bibtex(study: Study, data, url: str = "") -> str:
     """An entry for BibTeX that names the article and its datasets, text of several lines."""
     front = study.front_matter
-    keys = ", ".join(one.manifest["key"] for one in data.models)
+    keys = ", ".join(one.manifest["key"] for one in _measured(data))
     note = f"Made with {GENERATOR} {__version__}; datasets {keys}"
     author = tex(front.author)
     fields = {

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from report.inputs.specs import (
+    AnswersSpec,
     ClusterSpec,
     ConditionSpec,
     CorpusSpec,
@@ -36,6 +37,7 @@ READ_BY = {
     "passage": "passage",
     "corpus": "passage",
     "prompts": "conditions",
+    "answers": "conditions",
     "columns": "table",
     "rows": "table",
 }
@@ -44,6 +46,7 @@ READ_BY = {
 
 INSIDE = {
     "conditions": (ConditionSpec, "condition"),
+    "answers": (AnswersSpec, "answers"),
     "passage": (PassageSpec, "passage"),
     "corpus": (CorpusSpec, "corpus"),
     "cluster": (ClusterSpec, "cluster"),
@@ -109,6 +112,9 @@ class FrontMatter(BaseModel):
     """Name of a set of prompts that ships with the project, or an .md file; see `conditions`."""
     conditions: list[ConditionSpec] = []
     """Variants of those prompts that are compared; makes this an article about conditions."""
+    answers: AnswersSpec | None = None
+    """Whether what conditions add helps the answer, on generated questions. It takes long, so it is
+    measured only by `freeze --answers`, and shown where it was."""
     table: str | None = None
     """A data set inside vega_datasets, or the path of a file of rows, that is read as a table,
     instead of a passage."""
@@ -199,6 +205,22 @@ class FrontMatter(BaseModel):
     def kind(self) -> str:
         """The kind of article: name of a module of `report.measuring.kinds`."""
         return next((kind for kind in KINDS if getattr(self, kind)), "passage")
+
+    @property
+    def of_answers(self) -> "FrontMatter | None":
+        """The same keys for the answers, which are measured apart; None if none are asked for."""
+        if self.answers is None:
+            return None
+        return _OfAnswers.model_construct(self.model_fields_set, **dict(self))
+
+
+class _OfAnswers(FrontMatter):
+    """What the answers of a study are measured on."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of what is measured."""
+        return "answers"
 
 
 BESIDE = ("passage", "table")

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -44,6 +44,12 @@ class Study:
     """Keys that options of the command line replaced."""
     allow_local: bool = False
     """Whether a corpus may be fetched from this machine or a private network."""
+
+    @property
+    def answers(self) -> "Study | None":
+        """The part of it that is measured apart: whether conditions help the answer; or None."""
+        front_matter = self.front_matter.of_answers
+        return front_matter and replace(self, front_matter=front_matter)
 
     @contextmanager
     def blaming(self, *keys: str) -> Iterator[None]:

@@ -3,7 +3,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests import tabs
+from tests import made_answers, tabs
 from tests.figures import (
     hand_conditions,
     hand_made,
@@ -69,6 +69,12 @@ def table(tmp_path_factory):
 def sweep(tmp_path_factory):
     """A hand-made sweep over checkpoints of a training and two other models."""
     return hand_sweep.study(tmp_path_factory.mktemp("sweep") / "datasets" / "hand")
+
+
+@pytest.fixture(scope="session")
+def answers(tmp_path_factory):
+    """Made answers of one model."""
+    return made_answers.model(tmp_path_factory.mktemp("answers") / "hand")
 
 
 @pytest.fixture(scope="session")

@@ -55,6 +55,9 @@ OF_TABLES = ("table_attention_map", "classes_by_layer", "renderings_compared")
 OF_SWEEPS = ("repeated_loss", "habits_in_training", "heads_at_step", "habits_by_model")
 """Figure 1, figure 2, … of a page about many models and the checkpoints of one."""
 
+OF_ANSWERS = ("answers_by_length", "answers_by_attention")
+"""Figures of the answers of one model."""
+
 
 HAND = SimpleNamespace(
     name="hand",

@@ -13,7 +13,7 @@ from report.figures.build import defaults, still
 from report.figures.build.find import figure_named, figure_names
 from report.figures.parts import choices
 from tests.figures import hand_made
-from tests.figures.live_page import GRIDS, OF_MODELS, OF_SWEEPS, OF_TABLES, ORDER
+from tests.figures.live_page import GRIDS, OF_ANSWERS, OF_MODELS, OF_SWEEPS, OF_TABLES, ORDER
 from tests.figures.pictures import picture, specification
 from tests.rendered import NEEDS_A_LIVE_FIGURE
 
@@ -23,7 +23,7 @@ def each(names):
     return pytest.mark.parametrize("figure", figures, ids=names)
 
 
-every_figure = each((*ORDER, *GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS))
+every_figure = each((*ORDER, *GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS))
 
 every_kind = pytest.mark.parametrize("kind", hand_made.KINDS)
 """Kinds of models; a figure that cannot be drawn of one says so."""
@@ -49,6 +49,8 @@ def drawn_of(figure, request):
         return request.getfixturevalue("models")
     if name in OF_SWEEPS:
         return request.getfixturevalue("sweep")
+    if name in OF_ANSWERS:
+        return request.getfixturevalue("answers")
     return request.getfixturevalue("data")
 
 
@@ -60,7 +62,9 @@ def panels_of(figure, data):
 
 
 def test_no_figure_is_forgotten():
-    assert sorted((*ORDER, *GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS)) == figure_names()
+    assert (
+        sorted((*ORDER, *GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS)) == figure_names()
+    )
 
 
 def drawable(figure, data):
@@ -102,7 +106,7 @@ def test_is_valid_vega_lite_of_the_version_that_the_bundle_has(figure, drawn_of)
         altair.Root.validate(spec)  # the whole schema; no chart need be made again
 
 
-@each((*GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS))
+@each((*GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS))
 def test_figures_of_no_passage_have_words(figure, drawn_of):
     said_by(figure, drawn_of)
 
@@ -174,7 +178,7 @@ def test_rows_fill_exactly_the_named_datasets(figure, study, kind):
         assert_fills(figure, data)
 
 
-@each((*GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS))
+@each((*GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS))
 def test_rows_of_no_passage_fill_exactly_the_named_datasets(figure, drawn_of):
     assert_fills(figure, drawn_of)
 
@@ -190,9 +194,11 @@ def assert_fills(figure, data):
 
 @every_figure
 def test_tells_the_script_what_it_must_know(figure, drawn_of):
-    several = drawn_of.places if figure.name in GRIDS else None
-    first = several[0].model if several else drawn_of.models[0]
-    folder = drawn_of.path if hasattr(drawn_of, "path") else first.path.parent
+    folder = getattr(drawn_of, "path", None)
+    if folder is None:
+        of_grid = figure.name in GRIDS
+        first = drawn_of.places[0].model if of_grid else drawn_of.models[0]
+        folder = first.path.parent
     for panel in panels_of(figure, drawn_of):
         report = specification(figure, drawn_of, **panel)["usermeta"]["report"]
         assert next(iter(report.items())) == ("figure", figure.name)

@@ -1,51 +1,135 @@
 """The datasets that the repository itself has frozen: used as they are, small, and committed."""
 
 import subprocess
+from dataclasses import dataclass, replace
 
 import pytest
+import torch
 
+from report.datasets import store
+from report.datasets.read.answers import ModelAnswers
 from report.datasets.verify.whole import require_measured
-from report.measuring.plan import plans
+from report.measuring.frozen import kind_of
+from report.measuring.kinds import answers
+from report.measuring.plan import known_plans, plans
 from report.measuring.run import read
-from report.models.find.names import is_here
+from report.models.find.names import find, is_here
+from report.models.load.load import load_model
 from report.project import project
-from report.study.study import read_study
+from report.study.study import Study, read_study
 from tests.commands import ROOT
 
-FROZEN = sorted(path.name for path in (ROOT / "frozen").iterdir() if path.is_dir())
+WHERE = project(ROOT)
+PLACES = (0, 101, 299)
+"""Questions that are asked again; the fillers are made for the first of all."""
 MOST = 1_000_000
 """Bytes of all of them."""
 
-every_article = pytest.mark.parametrize("name", FROZEN)
+
+@dataclass(frozen=True)
+class Frozen:
+    """The frozen datasets of a kind of an article."""
+
+    name: str
+    kind: str
+
+    @property
+    def study(self) -> Study:
+        whole = read_study(WHERE.articles / f"{self.name}.md.j2")
+        return whole.answers if self.kind == "answers" else whole
+
+    @property
+    def folders(self):
+        there = sorted((WHERE.frozen / self.name).iterdir())
+        return [folder for folder in there if kind_of(folder) == self.kind]
+
+
+ALL = sorted({(folder.parent.name, kind_of(folder)) for folder in WHERE.frozen.glob("*/*/")})
+MEASURED = [Frozen(*each) for each in ALL if each[1] != "answers"]
+ANSWERS = [Frozen(*each) for each in ALL if each[1] == "answers"]
+
+
+def each(frozen):
+    return pytest.mark.parametrize("frozen", frozen, ids=lambda one: one.name)
 
 
 def test_the_article_about_a_training_is_frozen():
     """Its checkpoints are no part of the repository."""
-    assert "how-heads-form" in FROZEN
+    assert "how-heads-form" in [one.name for one in MEASURED]
 
 
-@every_article
+@each(MEASURED)
 @pytest.mark.parametrize("force", [False, True])
-def test_they_are_used_without_the_checkpoints(name, force):
+def test_they_are_used_without_the_checkpoints(frozen, force):
     """Whatever has become of the code that measured them; of models that are here, weights and
     settings must be those that were measured."""
-    where = project(ROOT)
-    study = read_study(where.articles / f"{name}.md.j2")
-    chosen = plans(study, where, read(study), force=force, ask=False)
+    study = frozen.study
+    chosen = plans(study, WHERE, read(study), force=force, ask=False)
     wanted = study.front_matter.all_models
     assert len(chosen) == len(wanted)
     for plan, model in zip(chosen, wanted, strict=True):
         assert plan.state == ("measure" if force and is_here(model) else "frozen"), plan
 
 
-@every_article
-def test_every_folder_is_what_was_measured_and_one_of_the_article_s_models(name):
-    where = project(ROOT)
-    study = read_study(where.articles / f"{name}.md.j2")
-    folders = list((where.frozen / name).iterdir())
-    for folder in folders:
+@each([*MEASURED, *ANSWERS])
+def test_every_folder_is_what_was_measured_and_one_of_the_article_s_models(frozen):
+    for folder in frozen.folders:
         require_measured(folder)
-    assert len(folders) == len(study.front_matter.all_models)
+    models = len(frozen.study.front_matter.all_models)
+    assert len(frozen.folders) == models or frozen.kind == "answers"
+    assert len(frozen.folders) <= models
+
+
+@each(ANSWERS)
+def test_frozen_answers_are_those_of_models_of_the_article(frozen):
+    study = frozen.study
+    found = [plan for plan in known_plans(study, WHERE, read(study)) if plan.state == "frozen"]
+    assert sorted(plan.folder for plan in found) == frozen.folders
+
+
+@each(ANSWERS)
+def test_frozen_answers_are_of_enough_questions_and_lengths(frozen):
+    for folder in frozen.folders:
+        data = ModelAnswers(folder)
+        assert len(data.texts) >= 300
+        assert max(data.lengths) >= 110
+        assert len(data.conditions) == 4
+        assert data.attended is not None
+        assert sum(facts["bytes"] for facts in data.manifest["files"].values()) < 200_000
+
+
+@each(ANSWERS)
+def test_a_part_of_the_frozen_answers_repeated_by_a_plain_loop_gives_the_same(frozen):
+    """Three questions under three conditions, each alone, through the model's own forward pass."""
+    for folder in frozen.folders:
+        name = store.read(folder / "manifest.json")["model"]["name"]
+        if not is_here(name):
+            pytest.skip(f"{name} is not on this machine")
+        data, loaded = ModelAnswers(folder), load_model(find(name))
+        whole = answers.inputs(frozen.study.front_matter)
+        few = replace(
+            whole,
+            questions=[whole.questions[place] for place in PLACES],
+            answers=whole.answers.model_copy(update={"lengths": [10]}),
+        )
+        prompts = answers.asked_of(loaded, few, answers.chat_of(loaded, few))
+        loaded.model.eval()
+        for cell in [("none", 0), *((name, 10) for name in data.conditions)][::2]:
+            logs, rights = data.values("log_probability", *cell), data.values("right", *cell)
+            for place, prompt in zip(PLACES, prompts[cell], strict=True):
+                log, right = by_hand(loaded.model, prompt)
+                # half a stored step, and what summing in another order changes in float32
+                assert logs[place] == pytest.approx(log, abs=0.0005 + 0.0005)
+                assert rights[place] == right
+
+
+def by_hand(model, prompt):
+    """(log probability, whether right) of the answer of a prompt, read alone."""
+    with torch.no_grad():
+        rows = model(torch.tensor([prompt.token_ids])).logits[0].double()
+    pairs = [(rows[place - 1].log_softmax(-1), prompt.token_ids[place]) for place in prompt.answer]
+    log = sum(float(row[token]) for row, token in pairs)
+    return log, all(int(row.argmax()) == token for row, token in pairs)
 
 
 def test_they_are_small_and_all_committed():

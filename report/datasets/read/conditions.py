@@ -2,13 +2,14 @@
 
 import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
+from report.datasets.read.answers import ModelAnswers
 from report.datasets.read.model import Measured
 from report.datasets.verify.conditions import decoded_received, verify_texts
 from report.errors import ReportError
@@ -131,8 +132,15 @@ class ConditionsData:
 
     models: list[ModelConditions]
     """In the order of the front matter."""
+    answers: Sequence[ModelAnswers] = ()
+    """Whether fillers help the answer, of the models that were asked."""
     kind = "conditions"
     address = ""
+
+    def with_answers(self, paths: Iterable[Path]) -> "ConditionsData":
+        """The same with answers; paths: folders, one a model."""
+        labels = {condition.name: condition.label for condition in self.models[0].conditions}
+        return replace(self, answers=[ModelAnswers(path, labels) for path in paths])
 
 
 def _text(content):

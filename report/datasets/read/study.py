@@ -20,13 +20,17 @@ class StudyData(Protocol):
     """Of its files below datasets/<article>/: a folder with a slash at the end, or ""."""
 
 
-def open_study(paths: Sequence[Path], labels: Sequence[str | None] = ()) -> StudyData:
+def open_study(
+    paths: Sequence[Path], labels: Sequence[str | None] = (), answers: Sequence[Path] = ()
+) -> StudyData:
     """What was measured for one article.
 
     paths: folders of its datasets, one a model, as `report.measuring.run.datasets` names them
     labels: what the article calls its models; None: by their names
+    answers: folders of the answers of an article about conditions, one a model that was asked
     raises: ReportError if a manifest is missing or damaged
     """
     kind = store.read_manifest(paths[0])["kind"]
     more = [labels] if any(labels) else []
-    return import_module(f"report.datasets.read.{kind}").opened(paths, *more)
+    data = import_module(f"report.datasets.read.{kind}").opened(paths, *more)
+    return data.with_answers(answers) if answers else data

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from report import files
 from report.datasets import store
+from report.datasets.formats import answers
 from report.datasets.read.table import TableData
 from report.datasets.verify.attention import verify_attention
 from report.datasets.verify.conditions import verify_effects, verify_received, verify_texts
@@ -78,6 +79,8 @@ def _check_numbers(name, data, manifest, texts):
     }
     if name == "effects.json":
         verifying["table/1"] = _verify_effects
+    if name == answers.FILE:
+        verifying["table/1"] = _verify_answers
     try:
         if data["schema"] in verifying:
             verifying[data["schema"]](name, data, manifest, texts)
@@ -105,6 +108,10 @@ def _verify_effects(_, effects, manifest, texts):
     model = manifest["model"]
     layers, heads = model["layers_measured"], model["num_attention_heads"]
     verify_effects(effects, texts(), layers, heads)
+
+
+def _verify_answers(_, table, manifest, __):
+    answers.decode(table, manifest["answers"])
 
 
 def _require_place(name, kind, data):

@@ -78,6 +78,7 @@ CALLED = {
     "table": "a table",
     "sweep": "a sweep",
     "conditions": "conditions",
+    "answers": "answers of a model, as in `data=find.answers[0]`",
     "panels": "panels of conditions, as in `data=find.panels(heads, lines)`",
 }
 """Kind of data -> what messages call it."""

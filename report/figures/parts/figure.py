@@ -11,8 +11,8 @@ from report.figures.parts.grid import Box
 
 Data = Any
 """What a figure is drawn of, as the article hands it over: a `PassageData`, `TableData`,
-`SweepData` or `PassageModels` of `report.datasets.read`, or the `parts.received.Panels` of a study
-of prompts."""
+`SweepData`, `ModelAnswers` or `PassageModels` of `report.datasets.read`, or the
+`parts.received.Panels` of a study of prompts."""
 
 Rows = list[dict[str, Any]]
 """Rows of a table, each a dict of column to value."""

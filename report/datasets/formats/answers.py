@@ -1,0 +1,106 @@
+"""Answers to questions under conditions: one table, a row a question (schema table/1)."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from report.datasets.formats import columnar
+from report.datasets.formats.columnar import Column
+from report.errors import ReportError
+
+FILE = "answers.json"
+
+LOG_STEP, SHARE_STEP = 0.001, 0.0001
+"""Units of the stored log probabilities and shares; a value is off by at most half of it."""
+
+
+class Question(Protocol):
+    """A question, see `report.inputs.questions`."""
+
+    kind: str
+    text: str
+    answer: int
+
+
+class Scores(Protocol):
+    """How a model answers them, see `report.models.measure.answers`."""
+
+    log_probability: np.ndarray
+    right: np.ndarray
+
+
+class Cell(Protocol):
+    """All questions under a condition, see `report.measuring.kinds.answers`."""
+
+    name: str
+    tokens: int
+    scores: Scores
+    shares: Sequence[float] | None
+
+
+def column(measure: str, condition: str, tokens: int) -> str:
+    """The name of a column: of "log_probability", "right" or "share"."""
+    return f"{measure}.{condition}.{tokens}"
+
+
+def encode(questions: Sequence[Question], cells: Sequence[Cell]) -> dict:
+    """The table/1 dataset: "questions", a row a question, with columns for every cell."""
+    columns = {
+        "kind": Column("kind of question", "name", [question.kind for question in questions]),
+        "question": Column("the question", "text", [question.text for question in questions]),
+        "answer": Column("the right answer", "number", [question.answer for question in questions]),
+    }
+    for cell in cells:
+        of, where = (cell.name, cell.tokens), f"{cell.name}, filler of {cell.tokens} tokens"
+        columns[column("log_probability", *of)] = Column(
+            f"log probability of the right answer, summed over its tokens: {where}",
+            "nats",
+            cell.scores.log_probability,
+            LOG_STEP,
+        )
+        columns[column("right", *of)] = Column(
+            f"whether each token of the right answer is the most probable one: {where}",
+            "1 or 0",
+            np.asarray(cell.scores.right, int),
+        )
+        if cell.shares is not None:
+            columns[column("share", *of)] = Column(
+                "attention that the filler gets from the tokens before those of the answer, mean "
+                f"over these and all heads: {where}",
+                "0 to 1",
+                cell.shares,
+                SHARE_STEP,
+            )
+    return columnar.encode({"questions": columns})
+
+
+def decode(table: dict, about: dict) -> dict[str, np.ndarray]:
+    """The columns of the table/1 dataset of answers.
+
+    about: the manifest's "answers"
+    returns: name -> array [questions]
+    raises: ReportError if a column is missing or too many, or a number is impossible
+    """
+    columns = columnar.decode(table).get("questions", {})
+    wanted = {"kind": None, "question": None, "answer": None}
+    for cell in about["cells"]:
+        measures = ("log_probability", "right", *(["share"] if cell["shares"] else []))
+        wanted |= {column(name, cell["name"], cell["tokens"]): name for name in measures}
+    if columns.keys() != wanted.keys():
+        odd = sorted(columns.keys() ^ wanted.keys())
+        raise ReportError(f"has other columns than its manifest says: {odd[0]!r}")
+    for name, values in columns.items():
+        if len(values) != about["questions"]:
+            raise ReportError(f"{name!r} has {len(values)} values, not {about['questions']}")
+    for name, measure in wanted.items():
+        if measure is None:
+            continue
+        values = np.asarray(columns[name], float)
+        low, high = (-np.inf, 0) if measure == "log_probability" else (0, 1)
+        possible = (values >= low) & (values <= high)
+        if measure == "right":
+            possible = np.isin(values, (0, 1))
+        if not possible.all():
+            raise ReportError(f"{name!r} has a value that is none: {values[~possible][0]}")
+    return columns

@@ -1,0 +1,182 @@
+"""How a model answers questions under conditions, with paired differences and their intervals."""
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from report.datasets.damaged import damaged
+from report.datasets.formats.answers import FILE, column, decode
+from report.datasets.read.model import Measured
+from report.errors import ReportError
+from report.text import isolated
+
+RESAMPLES = 4000
+"""Times that questions are drawn again for an interval, with a fixed seed."""
+
+INTERVAL = 0.95
+"""The part of the resampled means that lies inside an interval."""
+
+MEASURES = ("log_probability", "right")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over questions, and where 95 % of the means of resampled questions lie."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether 0 lies outside."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All questions under a condition, with a filler of one length."""
+
+    name: str
+    label: str
+    tokens: int
+    """Of the filler, with the end of its line."""
+
+
+class ModelAnswers(Measured):
+    """The answers of one model."""
+
+    kind = "answers"
+
+    def __init__(self, path: Path | str, labels: dict[str, str] | None = None):
+        """labels: name of a condition -> what the article calls it now"""
+        super().__init__(path)
+        self._labels = labels or {}
+
+    @property
+    def about(self) -> dict:
+        """The manifest's "answers": instruction, how answers begin, whether in a chat, seed."""
+        return self.manifest["answers"]
+
+    @functools.cached_property
+    def cells(self) -> list[Cell]:
+        """Every condition with a filler, at every length; without the prompt as it is."""
+        return [
+            Cell(cell["name"], self._label(cell), cell["tokens"])
+            for cell in self.about["cells"]
+            if cell["tokens"]
+        ]
+
+    def _label(self, cell):
+        return isolated(self._labels.get(cell["name"], cell["label"]))
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """Name of each condition -> its label, in order."""
+        return {cell.name: cell.label for cell in self.cells}
+
+    @property
+    def lengths(self) -> list[int]:
+        """How many tokens fillers have, smallest first."""
+        return sorted({cell.tokens for cell in self.cells})
+
+    @property
+    def attended(self) -> Cell | None:
+        """The cell of which is known what answers give to the filler; None if of none."""
+        known = {(c["name"], c["tokens"]) for c in self.about["cells"] if c["shares"]}
+        return next((cell for cell in self.cells if (cell.name, cell.tokens) in known), None)
+
+    @functools.cached_property
+    def _columns(self):
+        try:
+            return decode(self._read(FILE), self.about)
+        except ReportError as error:
+            if str(self.path) in str(error):
+                raise
+            raise damaged(f"{self.path / FILE}: {error}") from error
+
+    @property
+    def kinds(self) -> np.ndarray:
+        """The kind of each question, str [questions]."""
+        return self._columns["kind"]
+
+    @property
+    def texts(self) -> list[str]:
+        """The questions."""
+        return [isolated(text) for text in self._columns["question"].tolist()]
+
+    @property
+    def right_answers(self) -> list[int]:
+        """The right answers."""
+        return self._columns["answer"].tolist()
+
+    def values(self, measure: str, condition: str = "none", tokens: int = 0) -> np.ndarray:
+        """Of every question: "log_probability" in nats, "right" (0 or 1), or the "share".
+
+        raises: ReportError if that was not measured
+        """
+        name = column(measure, condition, tokens)
+        if name not in self._columns:
+            raise ReportError(f"{name!r} was not measured of {self.name}.")
+        return np.asarray(self._columns[name], float)
+
+    def differences(self, measure: str, condition: str, tokens: int) -> np.ndarray:
+        """Of every question, what it has more with the filler than without."""
+        return self.values(measure, condition, tokens) - self.values(measure)
+
+    def mean(
+        self, measure: str, condition: str = "none", tokens: int = 0, kind: str | None = None
+    ) -> Interval:
+        """The mean over questions, of a kind or of all."""
+        return interval(self._of(kind, self.values(measure, condition, tokens)))
+
+    def difference(
+        self, measure: str, condition: str, tokens: int, kind: str | None = None
+    ) -> Interval:
+        """The mean of the `differences` over questions, of a kind or of all."""
+        return interval(self._of(kind, self.differences(measure, condition, tokens)))
+
+    def _of(self, kind, values):
+        return values if kind is None else values[self.kinds == kind]
+
+    def correlation(self) -> Interval:
+        """Of the attended cell: rank correlation of what the answer gives to the filler with how
+        much more probable the filler makes it, over questions."""
+        cell = self.attended
+        share = self.values("share", cell.name, cell.tokens)
+        more = self.differences("log_probability", cell.name, cell.tokens)
+        drawn = [rank_correlation(share[pick], more[pick]) for pick in _picks(len(share))]
+        return Interval(rank_correlation(share, more), *_ends(np.array(drawn)))
+
+
+def interval(values: np.ndarray) -> Interval:
+    """The mean of values, float [n], and its bootstrap interval."""
+    means = values[_picks(len(values))].mean(1)
+    return Interval(float(values.mean()), *_ends(means))
+
+
+@functools.cache
+def _picks(number):
+    """Indices of resampled questions, int [RESAMPLES, number]: the same for every comparison."""
+    return np.random.default_rng(0).integers(number, size=(RESAMPLES, number))
+
+
+def _ends(means):
+    outside = (1 - INTERVAL) / 2
+    low, high = np.quantile(means, [outside, 1 - outside])
+    return float(low), float(high)
+
+
+def rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
+    """Spearman's rank correlation, -1 to 1; ties share a rank; 0 where all values are equal."""
+    ranks = [_ranks(values) for values in (one, other)]
+    spread = [rank - rank.mean() for rank in ranks]
+    length = float(np.linalg.norm(spread[0]) * np.linalg.norm(spread[1]))
+    return float(spread[0] @ spread[1]) / length if length else 0.0
+
+
+def _ranks(values):
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]

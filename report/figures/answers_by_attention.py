@@ -1,0 +1,150 @@
+"""Do answers that look more at the filler gain more by it? Question by question."""
+
+import altair
+import numpy as np
+
+from report.datasets.read.answers import Interval, ModelAnswers, interval
+from report.figures.parts import answered, choices, theme
+from report.figures.parts.choices import Control
+from report.figures.parts.figure import Rows
+from report.text import percent
+
+ASPECT, PHONE_ASPECT = 1.6, 1.05
+
+GROUPS = 5
+"""Groups of equally many questions, by what their answers give to the filler."""
+
+COLOUR = theme.TERMS["position"]
+
+
+def title(data: ModelAnswers) -> str:
+    return f"Attention to the filler, and what it does to the answer: {data.name}"
+
+
+def left_out(data: ModelAnswers) -> str:
+    return "" if data.attended else "What the answers give to the filler was not measured."
+
+
+def caption(data: ModelAnswers) -> str:
+    cell = data.attended
+    return (
+        f"A small point is one of {len(data.texts)} questions, with “{cell.label}” of "
+        f"{cell.tokens} tokens before it. To the right: the share of attention that the filler "
+        "gets where the answer is said, a mean over the tokens before each token of the answer, "
+        "over all heads and all layers. Upwards: how much more probable the filler makes the right "
+        f"answer. The large points are the means of {GROUPS} groups of equally many questions, "
+        "from the least to the most attention; their bars are where 95 % of the means lie when the "
+        "questions of a group are drawn again at random."
+    )
+
+
+def controls(data: ModelAnswers) -> list[Control]:
+    return []
+
+
+def chart(data: ModelAnswers, **state: str) -> altair.LayerChart:
+    at = choices.at_state(controls(data), state)
+    points = altair.Chart(altair.NamedData("rows"))
+    groups = altair.Chart(altair.NamedData("groups"))
+    x = altair.X("share:Q", title="share of attention that the filler gets")
+    x = x.scale(zero=False, nice=True).axis(format=".1~%", tickCount=theme.ticks_across())
+    y = altair.Y("difference:Q", title="difference in log probability (nats)")
+    y = y.axis(tickCount=6, format="+.2~f")
+    soft = theme.themed(*theme.MASS.values())
+    colour = {"color": theme.themed(*COLOUR)}
+    tooltip = [
+        altair.Tooltip("question:N", title="question"),
+        altair.Tooltip("answer:Q", title="right answer", format="d"),
+        altair.Tooltip("share:Q", title="share of the filler", format=".1%"),
+        altair.Tooltip("difference:Q", title="difference in nats", format="+.2f"),
+    ]
+    of_group = [
+        altair.Tooltip("said:N", title="mean of the group (95 % interval)"),
+        altair.Tooltip("share:Q", title="mean share of the filler", format=".1%"),
+        altair.Tooltip("questions:Q", title="questions", format="d"),
+    ]
+    zero = altair.Chart(altair.InlineData([{}])).mark_rule(
+        strokeWidth=1, opacity=0.6, aria=False, color=theme.themed(*theme.SOFT.values())
+    )
+    return theme.frame(
+        altair.layer(
+            points.mark_circle(size=26, opacity=0.55, color=soft, aria=False).encode(
+                x=x, y=y, tooltip=tooltip
+            ),
+            zero.encode(y=theme.at(0)),
+            groups.mark_rule(strokeWidth=6, aria=False, color=altair.ExprRef("paper")).encode(
+                x=x, y="low:Q", y2="high:Q"
+            ),
+            groups.mark_rule(strokeWidth=2.4, aria=False, **colour).encode(
+                x=x, y="low:Q", y2="high:Q"
+            ),
+            groups.mark_circle(
+                size=120, opacity=1, stroke=altair.ExprRef("paper"), aria=False, **colour
+            ).encode(x=x, y=y, tooltip=of_group),
+        ),
+        theme.Source(answered.ROWS, "tables", ["rows", "groups"], tokens=None),
+        description=f"{title(data)}: a point a question",
+        controls=at,
+    )
+
+
+def rows(data: ModelAnswers, **state: str) -> dict[str, Rows]:
+    choices.at_state(controls(data), state)
+    share, more = _columns(data)
+    names = {"question": data.texts, "answer": data.right_answers}
+    return {
+        "rows": theme.records(names | {"share": share, "difference": more}),
+        "groups": [
+            {
+                "share": float(share[some].mean()),
+                "difference": found.value,
+                "low": found.low,
+                "high": found.high,
+                "said": answered.in_words(found, "log_probability"),
+                "questions": len(some),
+            }
+            for some, found in _groups(share, more)
+        ],
+    }
+
+
+def _columns(data):
+    """Share of the filler and difference of each question: two float [questions]."""
+    cell = data.attended
+    share = data.values("share", cell.name, cell.tokens)
+    return share, data.differences("log_probability", cell.name, cell.tokens)
+
+
+def _groups(share, more) -> list[tuple[np.ndarray, Interval]]:
+    """The questions of each group, by index, and the interval of their differences."""
+    parts = np.array_split(np.argsort(share, kind="stable"), min(GROUPS, len(share)))
+    return [(some, interval(more[some])) for some in parts]
+
+
+def seen(data: ModelAnswers, **state: str) -> str:
+    share, _ = _columns(data)
+    found = data.correlation()
+    ends = f"{answered.signed(found.low)} to {answered.signed(found.high)}"
+    way = "so the questions do not tell whether the two go together"
+    if found.low > 0:
+        way = "so answers that look more at the filler gain more by it, or lose less"
+    elif found.high < 0:
+        way = "so answers that look more at the filler gain less by it, or lose more"
+    return (
+        f"The filler gets {percent(float(share.mean()), 1)} of the attention where answers are "
+        f"said, from {percent(float(share.min()), 1)} to {percent(float(share.max()), 1)}. Its "
+        f"rank correlation with the difference is {answered.signed(found.value)} (95 % interval "
+        f"{ends}), {way}."
+    )
+
+
+def alt(data: ModelAnswers, **state: str) -> str:
+    share, more = _columns(data)
+    listed = "; ".join(
+        f"{percent(float(share[some].mean()), 1)}: {answered.in_words(found, 'log_probability')}"
+        for some, found in _groups(share, more)
+    )
+    return (
+        f"{len(share)} points, the share of attention that the filler gets against the difference "
+        f"in log probability. Means of groups from the least to the most attention: {listed}."
+    )

@@ -1,0 +1,182 @@
+"""Does a filler help the answer? By kind of filler and number of its tokens, over questions."""
+
+import altair
+
+from report.datasets.read.answers import Cell, Interval, ModelAnswers
+from report.figures.parts import answered, choices, theme
+from report.figures.parts.choices import Switch
+from report.figures.parts.figure import Rows
+from report.text import count
+
+ASPECT, PHONE_ASPECT = 1.5, 1.5
+
+COLOUR = theme.TERMS["position"]
+
+
+def title(data: ModelAnswers) -> str:
+    return f"Does a filler help the answer? {data.name}"
+
+
+def caption(data: ModelAnswers) -> str:
+    return (
+        f"Each panel is a kind of filler. A point is the mean over {len(data.texts)} questions of "
+        "how much more the model has with the filler than without it, question by question: of the "
+        "log probability of the right answer, summed over its tokens, or of answers of which each "
+        "token is the most probable one. Its bar is where 95 % of the means lie when the questions "
+        "are drawn again at random (bootstrap). Where a bar crosses the line at 0, the questions "
+        "do not tell whether the filler helps or harms."
+    )
+
+
+def use(data: ModelAnswers) -> str:
+    return (
+        "The switch “Compared” chooses what is compared, the switch “Questions” of which questions."
+    )
+
+
+def controls(data: ModelAnswers) -> list[Switch]:
+    return [answered.measure_control(), answered.kind_control(data)]
+
+
+def columns(data: ModelAnswers) -> int:
+    """Panels side by side."""
+    return min(2, len(data.conditions))
+
+
+def panels(data: ModelAnswers) -> list[str]:
+    return list(data.conditions.values())
+
+
+def chart(data: ModelAnswers, panel: int = 0, **state: str) -> altair.LayerChart:
+    at = choices.at_state(controls(data), state)
+    chosen = {control.param: control.value for control in at}
+    table = altair.Chart(altair.NamedData("rows")).transform_filter(
+        "datum.measure === measure && datum.kind === kind"
+    )
+    x = altair.X("tokens:Q", title="tokens of the filler")
+    x = x.scale(domain=[0, max(data.lengths)], nice=False, padding=12)
+    x = x.axis(values=[0, *data.lengths], format="d", grid=False)
+    y = altair.Y("difference:Q", title=None).axis(tickCount=5, format="+.2~f")
+    colour = {"color": theme.themed(*COLOUR)}
+    tooltip = [
+        altair.Tooltip("tokens:Q", title="tokens of the filler", format="d"),
+        altair.Tooltip("said:N", title="difference (95 % interval)"),
+        altair.Tooltip("without:N", title="without a filler"),
+        altair.Tooltip("with:N", title="with it"),
+    ]
+    zero = altair.Chart(altair.InlineData([{}])).mark_rule(
+        strokeWidth=1, opacity=0.6, aria=False, color=theme.themed(*theme.SOFT.values())
+    )
+    reach = [
+        table.mark_point(opacity=0, aria=False).encode(x=x, y=altair.Y(f"{end}:Q"))
+        for end in ("floor", "ceiling")  # so that all panels have one scale
+    ]
+    points = table.mark_circle(size=64, opacity=1, aria=False, **colour)
+    return theme.frame(
+        altair.layer(
+            *reach,
+            zero.encode(y=theme.at(0)),
+            table.mark_line(strokeWidth=1.6, aria=False, **colour).encode(x=x, y=y),
+            table.mark_rule(strokeWidth=2.4, aria=False, **colour).encode(
+                x=x, y=altair.Y("low:Q"), y2="high:Q"
+            ),
+            points.encode(x=x, y=y, tooltip=tooltip),
+            theme.y_title(choices.chosen("measure", answered.AXES)),
+        ),
+        theme.Source(answered.ROWS, "tables", ["rows"], tokens=None),
+        description=f"{title(data)}: {panels(data)[panel]}, by the number of its tokens",
+        controls=at,
+        params=[altair.param(name=name, value=value) for name, value in chosen.items()],
+        shows={"rows": [["measure", "=", "{measure}"], ["kind", "=", "{kind}"]]},
+        walk=["tokens"],
+    )
+
+
+def rows(data: ModelAnswers, panel: int = 0, **state: str) -> Rows:
+    choices.at_state(controls(data), state)
+    name = list(data.conditions)[panel]
+    return [
+        row | {"floor": low, "ceiling": high}
+        for measure in answered.MEASURES
+        for said, kind in answered.kinds(data).items()
+        for low, high in [_reach(data, measure, kind)]
+        for row in [
+            _row(data, measure, said, kind, None),
+            *(_row(data, measure, said, kind, cell) for cell in data.cells if cell.name == name),
+        ]
+    ]
+
+
+def _row(data, measure, said, kind, cell: Cell | None):
+    """A point; cell: None for the prompt as it is."""
+    without = data.mean(measure, kind=kind)
+    found, there = Interval(0, 0, 0), without
+    if cell:
+        found = answered.scaled(data.difference(measure, cell.name, cell.tokens, kind), measure)
+        there = data.mean(measure, cell.name, cell.tokens, kind)
+    return {
+        "measure": measure,
+        "kind": said,
+        "tokens": cell.tokens if cell else 0,
+        "difference": found.value,
+        "low": found.low,
+        "high": found.high,
+        "said": answered.in_words(found, measure) if cell else "0, by definition",
+        "without": _level(without, measure),
+        "with": _level(there, measure),
+    }
+
+
+def _level(found, measure):
+    """A mean in the words of a tooltip."""
+    if measure == "right":
+        return f"{100 * found.value:.1f} % right"
+    return f"{found.value:.2f} nats".replace("-", "−")
+
+
+def _reach(data, measure, kind):
+    """The lowest and the highest end of an interval in any panel."""
+    every = [
+        answered.scaled(data.difference(measure, cell.name, cell.tokens, kind), measure)
+        for cell in data.cells
+    ]
+    return min(0, *(each.low for each in every)), max(0, *(each.high for each in every))
+
+
+def _found(data, at, cells):
+    kind = answered.kinds(data)[at["kind"]]
+    return [
+        (
+            answered.scaled(
+                data.difference(at["measure"], cell.name, cell.tokens, kind), at["measure"]
+            ),
+            cell,
+        )
+        for cell in cells
+    ]
+
+
+def seen(data: ModelAnswers, **state: str) -> str:
+    at = choices.values(controls(data), state)
+    found = _found(data, at, data.cells)
+    up = sum(each.low > 0 for each, _ in found)
+    down = sum(each.high < 0 for each, _ in found)
+    top, cell = max(found, key=lambda pair: pair[0].value)
+    low, other = min(found, key=lambda pair: pair[0].value)
+    level = _level(data.mean(at["measure"], kind=answered.kinds(data)[at["kind"]]), at["measure"])
+    return (
+        f"Without a filler, {at['kind']}: {level}. Of {count(len(found), 'comparison')}, {up} "
+        f"{'lies' if up == 1 else 'lie'} clearly above 0 and {down} clearly below. The most is "
+        f"{answered.in_words(top, at['measure'])} with {cell.tokens} tokens of “{cell.label}”, the "
+        f"least {answered.in_words(low, at['measure'])} with {other.tokens} of “{other.label}”."
+    )
+
+
+def alt(data: ModelAnswers, panel: int = 0, **state: str) -> str:
+    at = choices.values(controls(data), state)
+    name, label = list(data.conditions.items())[panel]
+    found = _found(data, at, [cell for cell in data.cells if cell.name == name])
+    listed = "; ".join(
+        f"{cell.tokens} tokens {answered.in_words(each, at['measure'])}" for each, cell in found
+    )
+    return f"{label}, {at['kind']}: {answered.AXES[at['measure']]}, with 95 % intervals: {listed}."

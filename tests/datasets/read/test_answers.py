@@ -1,0 +1,123 @@
+"""Paired differences, their intervals and correlations, against plain loops; damaged files."""
+
+import json
+
+import numpy as np
+import pytest
+
+from report.datasets import store
+from report.datasets.formats import answers as format_
+from report.datasets.read.answers import (
+    INTERVAL,
+    RESAMPLES,
+    ModelAnswers,
+    interval,
+    rank_correlation,
+)
+from report.errors import ReportError
+from tests import made_answers
+
+
+@pytest.fixture
+def model(tmp_path):
+    return made_answers.model(tmp_path / "a")
+
+
+def test_a_difference_is_the_mean_of_each_question_s_own(model):
+    one = model.difference("log_probability", "filler", 55, "sums")
+    base, there = (
+        [
+            value
+            for value, kind in zip(model.values("log_probability", *cell), model.kinds, strict=True)
+            if kind == "sums"
+        ]
+        for cell in (("none", 0), ("filler", 55))
+    )
+    pairs = [b - a for a, b in zip(base, there, strict=True)]
+    assert one.value == pytest.approx(sum(pairs) / len(pairs))
+    assert len(pairs) == len(model.texts) / 4
+    assert one.low < one.value < one.high
+
+
+def test_an_interval_is_where_most_means_of_resampled_questions_lie():
+    values = np.random.default_rng(5).exponential(size=25)
+    rng = np.random.default_rng(0)
+    means = sorted(
+        sum(float(values[i]) for i in rows) / 25 for rows in rng.integers(25, size=(RESAMPLES, 25))
+    )
+    found = interval(values)
+    below = sum(mean < found.low for mean in means), sum(mean > found.high for mean in means)
+    assert below == pytest.approx([RESAMPLES * (1 - INTERVAL) / 2] * 2, abs=1)
+    assert found == interval(values.copy())
+
+
+def test_an_interval_holds_the_true_mean_about_as_often_as_it_says():
+    rng = np.random.default_rng(1)
+    inside = 0
+    for _ in range(200):
+        found = interval(rng.normal(0.3, 1, 60))
+        inside += found.low <= 0.3 <= found.high
+    assert 0.88 <= inside / 200 <= 0.99
+
+
+def test_without_differences_there_is_no_interval_to_speak_of():
+    found = interval(np.zeros(30))
+    assert (found.value, found.low, found.high, found.clear) == (0, 0, 0, False)
+
+
+def test_rank_correlation_shares_ranks_among_ties():
+    one, other = np.array([1, 2, 2, 4.0]), np.array([1, 3, 2, 9.0])
+    ranks = [1, 2.5, 2.5, 4], [1, 3, 2, 4]
+    assert rank_correlation(one, other) == pytest.approx(np.corrcoef(*ranks)[0, 1])
+    assert rank_correlation(one, -one) == pytest.approx(-1)
+    assert rank_correlation(one, np.ones(4)) == 0
+
+
+def test_what_the_filler_takes_is_read_with_what_it_changes(model):
+    assert (model.attended.name, model.attended.tokens) == ("filler", 55)
+    found = model.correlation()
+    assert found.low > 0.5, "made so that both rise together"
+    assert found.low < found.value <= found.high
+
+
+def test_labels_are_those_of_the_article(tmp_path):
+    folder = made_answers.write(tmp_path / "a")
+    assert list(ModelAnswers(folder).conditions) == ["filler", "newline"]
+    renamed = ModelAnswers(folder, {"filler": "Slashes"})
+    assert list(renamed.conditions.values()) == ["Slashes", "Repeated newline"]
+
+
+def test_what_was_not_measured_is_said(model):
+    with pytest.raises(ReportError, match=r"'right\.filler\.30' was not measured of tiny"):
+        model.values("right", "filler", 30)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("log_probability.filler.55", 1, "has a value that is none"),
+        ("right.none.0", 2, "has a value that is none"),
+        ("share.filler.55", 99999, "has a value that is none"),
+        ("share.filler.55", None, "has a value that is none"),
+        ("right.none.0", "gone", "has other columns than its manifest says"),
+    ],
+)
+def test_impossible_numbers_are_told(tmp_path, column, value, said):
+    folder = made_answers.write(tmp_path / "a")
+    table = json.loads((folder / format_.FILE).read_text())
+    columns = table["tables"]["questions"]["columns"]
+    if value == "gone":
+        columns["other"] = columns.pop(column)
+    else:
+        columns[column]["values"][0] = value
+    about = store.read(folder / "manifest.json")["answers"]
+    with pytest.raises(ReportError, match=said):
+        format_.decode(table, about)
+
+
+def test_a_changed_file_is_noticed(tmp_path):
+    folder = made_answers.write(tmp_path / "a")
+    path = folder / format_.FILE
+    path.write_text(path.read_text().replace("What is", "What was", 1))
+    with pytest.raises(ReportError, match="is not the file that was measured"):
+        _ = ModelAnswers(folder).texts
