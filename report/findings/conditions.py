@@ -67,6 +67,31 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         """Why the others were not measured: clauses, "tiny has 4 heads, so there is no head 8"."""
         return list(dict.fromkeys(filter(None, (self._lacking(*place) for place in places))))
 
+    def shown(self, places: list[Place]) -> list[Place]:
+        """What figures show for (model, layer, head) of the study.
+
+        A model that has not all heads that the study names is shown by as many of its own: those
+        of the first layer named that give most to what is added. Models and layers that were not
+        measured are left out.
+        """
+        found = []
+        for model in dict.fromkeys(model for model, *_ in places):
+            if model >= len(self.data.models):
+                continue
+            known = self.data.models[model]
+            named = [(layer, head) for one, layer, head in places if one == model]
+            heads = {head for _, head in named}
+            if max(heads) > known.heads:
+                most = self.heads(model, named[0][0], "taken")[-len(heads) :]
+                layers = dict.fromkeys(layer for layer, _ in named)
+                named = [(layer, head) for layer in layers for head in sorted(h for _, h in most)]
+            found += [(model, layer, head) for layer, head in named if layer <= known.layers]
+        return found
+
+    def lacking(self, places: list[Place]) -> list[str]:
+        """Why models that were measured have not all heads and layers of the study: clauses."""
+        return self.missing([place for place in places if place[0] < len(self.data.models)])
+
     @property
     def compared(self) -> list[str]:
         """Names of the first condition and of the first that adds a segment to it."""

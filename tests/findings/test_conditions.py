@@ -171,6 +171,16 @@ def test_panels_that_are_there_and_why_others_are_not(find):
     assert (panels.rules, panels.lines) == (True, {"none": "w/o", "filler": "w/"})
 
 
+def test_a_model_without_the_heads_named_shows_those_that_give_most(find):
+    assert find.shown([(0, 1, 4), (0, 1, 2), (0, 9, 2)]) == [(0, 1, 4), (0, 1, 2)]
+    most = sorted(head for _, head in find.heads(0, 1, "taken")[-2:])
+    assert find.shown([(0, 1, 5), (0, 1, 2)]) == [(0, 1, head) for head in most]
+    (best,) = [head for _, head in find.heads(0, 1, "taken")[-1:]]
+    assert find.shown([(0, 1, 5), (0, 2, 5)]) == [(0, 1, best), (0, 2, best)]
+    assert find.shown([(7, 1, 1), (0, 1, 1)]) == [(0, 1, 1)]
+    assert find.lacking([(7, 1, 1), (0, 1, 5)]) == ["one has 4 heads, so there is no head 5"]
+
+
 def test_models_that_stand_in_for_others(data, find):
     names = ["big/one or x or one", "owner/two@main or small"]
     assert find.stand_ins(names) == [("big/one", data.models[0])]

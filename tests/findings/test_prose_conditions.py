@@ -116,24 +116,33 @@ def test_the_study_s_panels_are_all_there_and_in_its_order(written):
         "filler_against",
         "filler_layers",
     ]
-    assert "are missing here" not in text
-    assert "cannot be drawn here" not in text
+    assert "Not all that the study shows is here" not in text
 
 
-def test_panels_that_cannot_be_drawn_are_owned_up_to(written):
+def test_models_without_the_study_s_heads_show_others_and_say_so(written):
     text, figures = written(TINY)
-    assert figures[:2] == ["filler_lines_2", "filler_effect_1"]
-    assert (
-        "The study’s panels cannot be drawn here: tiny has 1 head, so there is no head 20" in text
-    )
+    assert figures[:3] == ["filler_lines", "filler_lines_2", "filler_effect_1"]
+    assert figures[-2:] == ["filler_against", "filler_layers"]
+    assert "Not all that the study shows is here: tiny has 1 head, so there is no head 20" in text
+    assert "shows the head of layer 1 that gives most to the meaningless tokens." in text
+    assert "shows the heads of layer 1 that give most to the meaningless tokens." in text
     assert "tiny-2 has 4 heads, so there is no head 8" in text
     assert "so there is no head 22" in text
     few = [SMALL[0] | {"heads": 25}, SMALL[1] | {"layers": 2}]
     text, figures = written(few)
-    assert "Some panels of the study are missing here: llama-5x32 has 25 heads, so there is" in text
-    assert "qwen2-5x28 has 2 layers measured, so there is no layer 3" in text
-    assert "shows it for two heads of the first layer" in text
+    assert "Not all that the study shows is here: llama-5x32 has 25 heads, so there is" in text
+    assert "qwen2-5x28 has 2 layers measured, so there is no layer 3." in text
+    assert "shows it for three heads of the first layer" in text
     assert "| not measured |" in text
+
+
+def test_one_model_has_its_six_panels_and_its_layers(written):
+    text, figures = written(TINY[2:])
+    assert "there is no model" not in text
+    assert [name for name in figures if name in ("filler_lines", "filler_lines_2")] == [
+        "filler_lines"
+    ]
+    assert "filler_layers" in figures
 
 
 def test_small_models_say_what_they_stand_in_for(written):
