@@ -158,15 +158,16 @@ def _found(data, at, cells):
 
 def seen(data: ModelAnswers, **state: str) -> str:
     at = choices.values(controls(data), state)
-    found = _found(data, at, data.cells)
+    found, kind = _found(data, at, data.cells), at["kind"]
     up = sum(each.low > 0 for each, _ in found)
     down = sum(each.high < 0 for each, _ in found)
     top, cell = max(found, key=lambda pair: pair[0].value)
     low, other = min(found, key=lambda pair: pair[0].value)
     level = _level(data.mean(at["measure"], kind=answered.kinds(data)[at["kind"]]), at["measure"])
+    clear = f"{up} {'lies' if up == 1 else 'lie'} clearly above 0 and {down} clearly below"
     return (
-        f"Without a filler, {at['kind']}: {level}. Of {count(len(found), 'comparison')}, {up} "
-        f"{'lies' if up == 1 else 'lie'} clearly above 0 and {down} clearly below. The most is "
+        f"{kind[0].upper()}{kind[1:]}, without a filler: {level}. Of "
+        f"{count(len(found), 'comparison')}, {clear}. The most is "
         f"{answered.in_words(top, at['measure'])} with {cell.tokens} tokens of “{cell.label}”, the "
         f"least {answered.in_words(low, at['measure'])} with {other.tokens} of “{other.label}”."
     )

@@ -20,7 +20,7 @@ UNITS = {"log_probability": "nats", "right": "percentage points"}
 SCALES = {"log_probability": 1, "right": 100}
 """Measure -> what its values are multiplied by where they are shown."""
 
-ALL = "all of them"
+ALL = "all questions"
 
 ROWS = "rows/all.json"
 """Address of the rows of a figure whose controls choose among them in the page."""
