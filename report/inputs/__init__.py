@@ -1,1 +1,2 @@
-"""What models read: passages, corpora, rows of data, prompts, conditions, fillers and tables."""
+"""What models read: passages, corpora, rows of data, prompts, conditions, fillers,
+questions and tables."""

@@ -37,13 +37,23 @@ def test_a_model_beside_itself_is_measured_once_and_why_is_said_once(tmp_path, m
     )
 
 
+def test_of_several_alternatives_only_what_would_have_been_taken_is_said(tmp_path, monkeypatch):
+    packaged.hide(monkeypatch)
+    keys = f"models: [owner/large or {NAME} or llama-5x32, falcon-8x8 or {NAME} or llama-5x32]"
+    (said,) = plan.left_out(*article(tmp_path, f"{keys}\ntitle:"))
+    assert said.startswith(f"{NAME} is not on this machine")
+    assert "; llama-5x32 takes its place" in said
+    (project,) = article(tmp_path / "here", f"models: [falcon-8x8 or {NAME}]\ntitle:")[1:]
+    assert plan.left_out(read_studies(project.articles), project) == []
+
+
 def test_nothing_is_said_where_frozen_datasets_stand_in_for_a_model(tmp_path, monkeypatch):
     packaged.hide(monkeypatch)
     studies, project = article(tmp_path, BOTH)
     folder = project.frozen / "small" / "0123456789ab"
     folder.mkdir(parents=True)
     (folder / "manifest.json").touch()
-    monkeypatch.setattr(store, "read", lambda path: {"model": {"name": NAME}})
+    monkeypatch.setattr(store, "read", lambda path: {"model": {"name": NAME}, "kind": "passage"})
     assert plan.left_out(studies, project) == []
 
 

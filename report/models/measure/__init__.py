@@ -2,6 +2,7 @@
 
     passage.py     a passage: everything that figures of it need; a corpus: sums only
     conditions.py  prompts under conditions: attention received, and what fillers change
+    answers.py     how probable right answers are, and what they give to a filler
     table.py       a table, by classes of tokens
     repetition.py  a sweep: random tokens said twice; loss.py, how well they are predicted
 
