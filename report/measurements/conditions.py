@@ -28,6 +28,10 @@ class PromptText(Protocol):
     texts: dict[str, str]
     crossings: list
 
+    @property
+    def before_last(self) -> list[str]:
+        """Names of the segments before the last that is a part of the prompt."""
+
     def span(self, name: str) -> range:
         """The tokens of a segment."""
 
@@ -46,7 +50,8 @@ class ConditionStatistics:
     positions: [P of the first condition], the position at which this condition has the same token;
         -1 where it has none, or not the same in every prompt
     fixed: dict of segment name to range, the segments that all prompts must have at one place:
-        all but the last
+        those before the last that is a part of the prompt, such as the question. Positions after
+        its beginning are means over what prompts have there, also where a chat template goes on
     crossings: list of (number of the prompt from 0, `Crossing`)
     prompts: how many
     """
@@ -102,7 +107,7 @@ def statistics_of(
     condition: has name and label; text: its SegmentedText
     received: float [3, L, H, T]; compared: float [3, 2, L, H] or None; positions: as above
     """
-    fixed = {name: text.span(name) for name in list(text.texts)[:-1]}
+    fixed = {name: text.span(name) for name in text.before_last}
     return ConditionStatistics(
         condition.name,
         condition.label,

@@ -68,9 +68,7 @@ def filled(
     }
     seconds = SECONDS + len(chats) // 100
     answers = json.loads(_answers(json.dumps(asked, default=str), MEMORY, seconds))
-    return [
-        answer["text"] if "text" in answer else _refusal(answer["error"]) for answer in answers
-    ]
+    return [answer["text"] if "text" in answer else _refusal(answer["error"]) for answer in answers]
 
 
 @lru_cache(maxsize=8)

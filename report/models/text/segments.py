@@ -14,7 +14,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerBase
 
 from report.errors import ReportError
-from report.inputs.conditions import ADDED, Segment
+from report.inputs.conditions import ADDED, TEMPLATE, Segment
 from report.models.load.tokenizing import asked, encoded
 from report.models.text.messages import chat_segments
 from report.models.text.tokens import reading, tokenize, tokenize_whole
@@ -59,6 +59,14 @@ class SegmentedText:
     segment: list[str]
     place: list[tuple[int, int]]
     crossings: list[Crossing]
+
+    @property
+    def before_last(self) -> list[str]:
+        """Names of the segments before the last that is a part of the prompt, and not of a template
+        around it."""
+        names = list(self.texts)
+        own = [place for place, name in enumerate(names) if not name.startswith(TEMPLATE)]
+        return names[: own[-1]] if own else names
 
     def span(self, name: str) -> range:
         """The tokens of a segment as a range; an empty one if it has none."""

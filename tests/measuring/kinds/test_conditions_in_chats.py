@@ -43,6 +43,8 @@ system: The lamp stood.
 ---
 
 How many are 3 and 4?
+
+How many are seventeen and four apples?
 """
 
 
