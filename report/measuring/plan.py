@@ -17,7 +17,7 @@ from report.errors import ReportError
 from report.measuring import kinds
 from report.measuring.changes import changes
 from report.measuring.key import determined_by, key_of, known_model
-from report.measuring.settings import labelled, measuring_settings, require_layers
+from report.measuring.settings import labelled, measuring_settings, require_layers, require_some
 from report.models.find import names
 from report.project import Project
 from report.study.study import Study
@@ -70,6 +70,8 @@ def plans(
     raises: ReportError if a model cannot be found and no frozen datasets stand in for it
     """
     planner = _Planner(study, project, inputs, force, use_frozen, ask)
+    with study.blaming("layers"):
+        require_some(study, project)
     with study.blaming(*MODELS):
         wanted = study.front_matter.all_models
     first, *others = [planner.plan(name) for name in wanted]
@@ -220,7 +222,7 @@ class _Planner:
         source = _source(name, label, before, self.project.root / names.COMMITS)
         if source is None:
             return None
-        settings = measuring_settings(self.study.front_matter, source)
+        settings = measuring_settings(self.study.front_matter, source, before["settings"])
         given = kinds.kind(self.kind).parts(self.inputs, before)
         model = known_model(source, settings["layers"], before["model"])
         kept = {part: before[part] for part in ("code", "libraries")}

@@ -14,20 +14,38 @@ from report.study.front_matter import FrontMatter
 from report.study.study import Study
 
 
-def measuring_settings(wanted: FrontMatter, source: names.Source) -> dict:
+def measuring_settings(
+    wanted: FrontMatter, source: names.Source, before: dict | None = None
+) -> dict:
     """How an article's model is measured, for its key.
 
-    The layers are those of the front matter, else of the preset, else all.
+    The layers are those of the front matter, else of the preset, else all. Of several models, one
+    that has no more than the front matter asks for is measured whole.
+
+    before: the settings of earlier datasets, which count where it is not known how many layers a
+        model has
     """
     preset = preset_of(source)
     layers = wanted.layers or (number_of_layers(preset.layers) if preset else None)
+    if layers == "all" or (wanted.layers and _is_whole(wanted, source, before)):
+        layers = None
     return {
-        "layers": None if layers == "all" else layers,
+        "layers": layers,
         "dtype": wanted.dtype,
         "device": wanted.device,
         "trust_remote_code": wanted.trust_remote_code,
         "alibi_factor": wanted.alibi_factor,
     }
+
+
+def _is_whole(wanted, source, before):
+    """Whether one model of several has no more layers than are asked for."""
+    if len(wanted.all_models) == 1:
+        return False
+    there = size_of(source).layers
+    if there is None:
+        return before is not None and before["layers"] is None
+    return there <= wanted.layers
 
 
 def labelled(source: names.Source, label: str | None) -> names.Source:
@@ -54,6 +72,19 @@ def size_measured(study: Study, project: Project, name: str) -> Size:
         return Size()
     size, asked = size_of(source), measuring_settings(wanted, source)["layers"]
     return replace(size, layers=asked) if asked is not None else size
+
+
+def require_some(study: Study, project: Project) -> None:
+    """Refuse more layers than any of several models has; ReportError."""
+    wanted = study.front_matter
+    sizes = [size_measured(study, project, name).layers for name in wanted.all_models]
+    if not isinstance(wanted.layers, int) or len(sizes) == 1 or None in sizes:
+        return
+    if max(sizes) < wanted.layers:
+        raise ReportError(
+            f"the models have at most {max(sizes)} layers, asked for were the first "
+            f"{wanted.layers}; ask for fewer, or leave `layers` out"
+        )
 
 
 def require_layers(source: names.Source, asked: int | None) -> None:

@@ -123,7 +123,8 @@ class FrontMatter(BaseModel):
     rows: int | None = Field(None, ge=2)
     """How many of the table's first rows are read; default: 8, or all if there are fewer."""
     layers: Annotated[int | Literal["all"] | None, BeforeValidator(number_of_layers)] = None
-    """The first layers to measure: a number, a range from 0, or all; default: the preset's."""
+    """The first layers to measure: a number, a range from 0, or all; default: the preset's. Of
+    several models, those that have no more are measured whole."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Type of numbers to compute in, whatever type the checkpoint is stored in."""
     device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
@@ -211,7 +212,8 @@ class FrontMatter(BaseModel):
         """The same keys for the answers, which are measured apart; None if none are asked for."""
         if self.answers is None:
             return None
-        return _OfAnswers.model_construct(self.model_fields_set, **dict(self))
+        whole = dict(self) | {"layers": "all"}  # a part of a model answers nothing
+        return _OfAnswers.model_construct(self.model_fields_set, **whole)
 
 
 class _OfAnswers(FrontMatter):
