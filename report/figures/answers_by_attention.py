@@ -71,7 +71,7 @@ def chart(data: ModelAnswers, **state: str) -> altair.LayerChart:
             points.mark_circle(size=26, opacity=0.55, color=soft, aria=False).encode(
                 x=x, y=y, tooltip=tooltip
             ),
-            zero.encode(y=theme.at(0)),
+            zero.encode(**theme.at(y=0)),
             groups.mark_rule(strokeWidth=6, aria=False, color=altair.ExprRef("paper")).encode(
                 x=x, y="low:Q", y2="high:Q"
             ),

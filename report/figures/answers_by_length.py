@@ -75,7 +75,7 @@ def chart(data: ModelAnswers, panel: int = 0, **state: str) -> altair.LayerChart
     return theme.frame(
         altair.layer(
             *reach,
-            zero.encode(y=theme.at(0)),
+            zero.encode(**theme.at(y=0)),
             table.mark_line(strokeWidth=1.6, aria=False, **colour).encode(x=x, y=y),
             table.mark_rule(strokeWidth=2.4, aria=False, **colour).encode(
                 x=x, y=altair.Y("low:Q"), y2="high:Q"

@@ -16,6 +16,7 @@ from report.figures.parts import received, received_numbers
 from report.findings.answers import AnswerFindings
 from report.findings.effects import EffectFindings, Value
 from report.findings.lines import FIRST, LineFindings
+from report.text import count
 
 Place = tuple[int, int, int]
 """(model, layer, head): the model from 0, the others from 1."""
@@ -65,7 +66,11 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
 
     def missing(self, places: list[Place]) -> list[str]:
         """Why the others were not measured: clauses, "tiny has 4 heads, so there is no head 8"."""
-        return list(dict.fromkeys(filter(None, (self._lacking(*place) for place in places))))
+        clauses = {}
+        for place in places:
+            if lacking := self._lacking(*place):
+                clauses.setdefault(lacking[:-1], set()).add(lacking[-1])
+        return [_no(*why, sorted(numbers)) for why, numbers in clauses.items()]
 
     def shown(self, places: list[Place]) -> list[Place]:
         """What figures show for (model, layer, head) of the study.
@@ -111,15 +116,15 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         return received.panels(self.data.models, self.there(places), lines, **options)
 
     def _lacking(self, model, layer, head):
+        """Why a place was not measured, (reason, what, its number); None if it was."""
         if model >= len(self.data.models):
-            return f"there is no model {model + 1} in this study"
+            return "", "model", model + 1
         found = self.data.models[model]
-        for what, number, count in (("layer", layer, found.layers), ("head", head, found.heads)):
-            if number > count:
-                have = f"{count} {what}{'s' if count > 1 else ''}"
-                measured = " measured" if what == "layer" else ""
-                return f"{found.name} has {have}{measured}, so there is no {what} {number}"
-        return ""
+        if layer > found.layers:
+            return f"{found.name} has {count(found.layers, 'layer')} measured", "layer", layer
+        if head > found.heads:
+            return f"{found.name} has {count(found.heads, 'head')}", "head", head
+        return None
 
     # --- What was asked for, and what was measured
 
@@ -290,3 +295,11 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
 
 NAMES = {"data": ConditionsData, "find": Findings, "prompts": None}
 """Name in templates -> class of what it stands for; None: several, or a plain value."""
+
+
+def _no(reason, what, numbers):
+    """A clause that says what there is not; reason: "" or why."""
+    *others, last = map(str, numbers)
+    there = f"there are no {what}s {', '.join(others)} and {last}" if others else ""
+    there = there or f"there is no {what} {last}"
+    return f"{reason}, so {there}" if reason else f"{there} in this study"

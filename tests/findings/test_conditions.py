@@ -165,6 +165,9 @@ def test_panels_that_are_there_and_why_others_are_not(find):
         "two has 2 layers measured, so there is no layer 3",
         "there is no model 3 in this study",
     ]
+    assert find.missing([(0, 1, 9), (0, 2, 5), (0, 1, 7), (0, 1, 9)]) == [
+        "one has 4 heads, so there are no heads 5, 7 and 9"
+    ]
     panels = find.panels(places, {"none": "w/o", "filler": "w/"}, rules=True)
     assert [place.title for place in panels.places] == ["one Layer 1 Head 4", "two Layer 2 Head 6"]
     assert [(place.layer, place.head) for place in panels.places] == [(0, 3), (1, 5)]
