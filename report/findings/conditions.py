@@ -16,7 +16,7 @@ from report.figures.parts import received, received_numbers
 from report.findings.answers import AnswerFindings
 from report.findings.effects import EffectFindings, Value
 from report.findings.lines import FIRST, LineFindings
-from report.text import count
+from report.text import count, none_of
 
 Place = tuple[int, int, int]
 """(model, layer, head): the model from 0, the others from 1."""
@@ -67,10 +67,12 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
     def missing(self, places: list[Place]) -> list[str]:
         """Why the others were not measured: clauses, "tiny has 4 heads, so there is no head 8"."""
         clauses = {}
-        for place in places:
-            if lacking := self._lacking(*place):
-                clauses.setdefault(lacking[:-1], set()).add(lacking[-1])
-        return [_no(*why, sorted(numbers)) for why, numbers in clauses.items()]
+        for *reason, number in filter(None, (self._lacking(*place) for place in places)):
+            clauses.setdefault(tuple(reason), set()).add(number)
+        return [
+            f"{before}{none_of(what, *sorted(numbers))}{after}"
+            for (before, after, what), numbers in clauses.items()
+        ]
 
     def shown(self, places: list[Place]) -> list[Place]:
         """What figures show for (model, layer, head) of the study.
@@ -116,14 +118,15 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         return received.panels(self.data.models, self.there(places), lines, **options)
 
     def _lacking(self, model, layer, head):
-        """Why a place was not measured, (reason, what, its number); None if it was."""
+        """What is said before and after, what is lacking, and its number; None if it is there."""
         if model >= len(self.data.models):
-            return "", "model", model + 1
+            return "", " in this study", "model", model + 1
         found = self.data.models[model]
         if layer > found.layers:
-            return f"{found.name} has {count(found.layers, 'layer')} measured", "layer", layer
+            have = f"{found.name} has {count(found.layers, 'layer')} measured, so "
+            return have, "", "layer", layer
         if head > found.heads:
-            return f"{found.name} has {count(found.heads, 'head')}", "head", head
+            return f"{found.name} has {count(found.heads, 'head')}, so ", "", "head", head
         return None
 
     # --- What was asked for, and what was measured
@@ -295,11 +298,3 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
 
 NAMES = {"data": ConditionsData, "find": Findings, "prompts": None}
 """Name in templates -> class of what it stands for; None: several, or a plain value."""
-
-
-def _no(reason, what, numbers):
-    """A clause that says what there is not; reason: "" or why."""
-    *others, last = map(str, numbers)
-    there = f"there are no {what}s {', '.join(others)} and {last}" if others else ""
-    there = there or f"there is no {what} {last}"
-    return f"{reason}, so {there}" if reason else f"{there} in this study"

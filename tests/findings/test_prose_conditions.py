@@ -123,10 +123,10 @@ def test_models_without_the_study_s_heads_show_others_and_say_so(written):
     text, figures = written(TINY)
     assert figures[:3] == ["filler_lines", "filler_lines_2", "filler_effect_1"]
     assert figures[-2:] == ["filler_against", "filler_layers"]
-    assert "Not all that the study shows is here: tiny has 1 head, so there is no head 20" in text
-    assert "shows the head of layer 1 that gives most to the meaningless tokens." in text
-    assert "shows the heads of layer 1 that give most to the meaningless tokens." in text
-    assert "tiny-2 has 4 heads, so there is no head 8" in text
+    assert "study shows is here: tiny has 1 head, so there are no heads 20, " in text
+    assert "shows the head of layer\u00a01 that gives most to the meaningless tokens." in text
+    assert "shows the heads of layer\u00a01 that give most to the meaningless tokens." in text
+    assert "tiny-2 has 4 heads, so there is no head 8." in text
     assert "so there is no head 22" in text
     few = [SMALL[0] | {"heads": 25}, SMALL[1] | {"layers": 2}]
     text, figures = written(few)
@@ -307,6 +307,7 @@ def test_only_the_study_s_own_numbers_are_typed():
             text,
         )
         text = re.sub(
+            r"95&nbsp;% bootstrap|clearly above 0|"
             r"1&nbsp;−&nbsp;λ|sum to 1|count from 1|head 20|0 if nothing|1 if all|be 0 in|than 1,",
             "",
             text,
