@@ -16,7 +16,7 @@ from report.models.load.sentences import one_sentence
 from report.models.load.stated import layers_stated
 from report.models.partial.packed import PackedCheckpoint, open_checkpoint
 from report.models.partial.stored import stored_names
-from report.models.quantised.methods import UNMISTAKABLE
+from report.models.quantised.packing import UNMISTAKABLE
 from report.text import quoted
 
 DEEP = 200

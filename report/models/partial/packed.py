@@ -14,7 +14,8 @@ import torch
 from report.errors import ReportError
 from report.models.gguf.file import is_gguf
 from report.models.partial.reader import DTYPES, Checkpoint, Entry, GgufCheckpoint
-from report.models.quantised.methods import Packing, packing_in
+from report.models.quantised.methods import packing_in
+from report.models.quantised.packing import Packing
 from report.models.quantised.parts import Format, Parts
 from report.text import quoted
 
