@@ -163,10 +163,14 @@ def test_a_label_changes_nothing_and_a_length_does(project, answered, folder):
     assert run.answers(article(project, folder, lengths="[7, 10]"), project) == []
 
 
-def test_a_model_of_which_only_some_layers_are_wanted_answers_nothing(project, folder):
+def test_a_study_of_some_layers_asks_the_whole_model(project, folder):
     study = article(project, folder, layers="0-1")
-    with pytest.raises(ReportError, match="only some of its layers were loaded"):
-        measured(study.answers, project)
+    read = [
+        store.read(measured(one, project)[0].folder / "manifest.json")["model"]
+        for one in (study, study.answers)
+    ]
+    assert [model["num_hidden_layers"] for model in read] == [3, 3]
+    assert [model["layers_measured"] for model in read] == [2, 3]
 
 
 def test_an_article_without_such_conditions_is_refused(project, folder):
