@@ -153,6 +153,12 @@ class ModelAnswers(Measured):
 
 def interval(values: np.ndarray) -> Interval:
     """The mean of values, float [n], and its bootstrap interval."""
+    return _interval(np.ascontiguousarray(values, float).tobytes())
+
+
+@functools.cache  # figures and sentences ask for the same ones at every state
+def _interval(content):
+    values = np.frombuffer(content)
     means = values[_picks(len(values))].mean(1)
     return Interval(float(values.mean()), *_ends(means))
 
