@@ -1,6 +1,7 @@
 """Search finds articles and terms, and nothing that no one wrote to be found."""
 
 import json
+import re
 
 import pytest
 
@@ -71,3 +72,16 @@ def test_the_search_box_leads_to_the_article_that_one_means(visit):
         wanted = page.locator(f".md-search-result__item a[href*='{expected}']").first
         wanted.wait_for(timeout=60_000)  # the index is made in the browser
         page.keyboard.press("Escape")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("term", ["Induction head", "Attention sink", "Previous-token head"])
+def test_a_term_of_several_words_leads_to_its_meaning_first(visit, term):
+    page = visit("about/")
+    page.wait_for_load_state("networkidle")
+    box = page.locator("[data-md-component=search-query]")
+    box.click()
+    box.press_sequentially(term.lower())
+    anchor = re.sub("[ -]", "-", term.lower())
+    first = f".md-search-result__item:first-child a[href*='glossary/'][href$='#{anchor}']"
+    page.locator(first).first.wait_for(timeout=60_000)
