@@ -5,7 +5,6 @@ import json
 import pytest
 
 from tests.figures import hand_conditions
-from tests.figures.conftest import quiet_page
 from tests.figures.hand_conditions import FILLER, MERGED, SYSTEM
 from tests.figures.live_page import TOOLTIP, go_live, told_at, until
 
@@ -108,8 +107,17 @@ def test_the_filler_is_shaded_in_the_bottom_row(page, grids):
     assert min(shaded[3:]) > 3000
 
 
-def test_a_tooltip_where_the_filler_is_cut_out_compares_both_conditions(page, grids, conditions):
+def test_a_tooltip_tells_what_was_measured_at_a_position(page, grids, conditions):
     page.goto(grids)
+    of_both_where_the_filler_is_cut_out(page, conditions)
+    of_one_inside_and_outside_of_the_filler(page, conditions)
+    of_a_position_that_only_longer_prompts_have(page, conditions)
+    of_the_filler_against_a_sentence(page, conditions)
+    assert point_at(page, LINES, 0, 2)["token"] == "“ <b>bold</b>”"
+    assert page.locator("#vg-tooltip-element b").count() == 0
+
+
+def of_both_where_the_filler_is_cut_out(page, conditions):
     position = SYSTEM + 2
     found = point_at(page, LINES, 1, position)  # layer 3, head 4, counted from 1
     values, texts = measured(conditions, 0, 2, 3)
@@ -129,8 +137,7 @@ def test_a_tooltip_where_the_filler_is_cut_out_compares_both_conditions(page, gr
     }
 
 
-def test_a_tooltip_says_whether_a_position_lies_in_the_filler(page, grids, conditions):
-    page.goto(grids)
+def of_one_inside_and_outside_of_the_filler(page, conditions):
     values, texts = measured(conditions, 0, 0, 1)
     for position, inside in ((SYSTEM - 1, "no"), (SYSTEM, "yes"), (SYSTEM + FILLER, "no")):
         assert point_at(page, LINES, 3, position) == {
@@ -142,20 +149,7 @@ def test_a_tooltip_says_whether_a_position_lies_in_the_filler(page, grids, condi
         }
 
 
-def test_a_tooltip_against_a_sentence_names_both_tokens(page, grids, conditions):
-    page.goto(grids)
-    values, texts = measured(conditions, 1, 1, 2)
-    found = point_at(page, AGAINST, 1, SYSTEM + 1)
-    assert found["token, Meaningless tokens"] == "“/”"
-    sentence = f"“{texts['sentence']['tokens'][SYSTEM + 1]}”"
-    assert found["token, Random sentence"] == sentence
-    assert found["Meaningless tokens"] == said(values["filler"]["mean"], SYSTEM + 1)
-    assert found["Random sentence"] == said(values["sentence"]["mean"], SYSTEM + 1)
-    assert found["in the filler"] == "yes"
-
-
-def test_a_position_that_only_longer_prompts_have_tells_so(page, grids, conditions):
-    page.goto(grids)
+def of_a_position_that_only_longer_prompts_have(page, conditions):
     values, texts = measured(conditions, 0, 0, 1)
     last = len(texts["filler"]["counts"]) - 1
     found = point_at(page, LINES, 3, last)
@@ -165,11 +159,15 @@ def test_a_position_that_only_longer_prompts_have_tells_so(page, grids, conditio
     assert found["±"] == "one standard error, 1 prompt has it"
 
 
-def test_token_text_is_told_as_text(page, grids, conditions):
-    page.goto(grids)
-    found = point_at(page, LINES, 0, 2)
-    assert found["token"] == "“ <b>bold</b>”"
-    assert page.locator("#vg-tooltip-element b").count() == 0
+def of_the_filler_against_a_sentence(page, conditions):
+    values, texts = measured(conditions, 1, 1, 2)
+    found = point_at(page, AGAINST, 1, SYSTEM + 1)
+    assert found["token, Meaningless tokens"] == "“/”"
+    sentence = f"“{texts['sentence']['tokens'][SYSTEM + 1]}”"
+    assert found["token, Random sentence"] == sentence
+    assert found["Meaningless tokens"] == said(values["filler"]["mean"], SYSTEM + 1)
+    assert found["Random sentence"] == said(values["sentence"]["mean"], SYSTEM + 1)
+    assert found["in the filler"] == "yes"
 
 
 def test_hovering_marks_the_same_token_in_all_panels(page, grids):
@@ -188,21 +186,15 @@ def test_hovering_marks_the_same_token_in_all_panels(page, grids):
     # and behind it the same token as before
     point_at(page, LINES, 4, SYSTEM + 1 + FILLER)
     assert drawn(page, LINES) == marked
-    page.mouse.move(1, 1)
-    assert drawn(page, LINES) == still
-    assert page.evaluate(TOOLTIP) == {}
-
-
-def test_a_token_without_a_counterpart_is_marked_above_only(page, grids):
-    page.goto(grids)
-    plot(page, LINES, 0)
-    page.mouse.move(1, 1)
-    still = drawn(page, LINES)
+    # what has no counterpart is marked above only
     found = point_at(page, LINES, 2, MERGED)
     assert "w/ Meaningless tokens" not in found
     now = drawn(page, LINES)
     assert all(one != other for one, other in zip(still[:3], now[:3], strict=True))
     assert now[3:] == still[3:]
+    page.mouse.move(1, 1)
+    assert drawn(page, LINES) == still
+    assert page.evaluate(TOOLTIP) == {}
 
 
 def test_a_click_pins_a_mark_and_escape_takes_it_away(page, grids):
@@ -387,35 +379,35 @@ def test_a_panel_that_cannot_be_loaded_leaves_the_pictures(page, grids):
     assert "The still picture stays." in text
 
 
-WIDTHS = {1280: 3, 800: 3, 620: 1, 390: 1, 320: 1}
+WIDTHS = {800: 3, 620: 1, 320: 1}
 """Width of the window -> panels side by side."""
 
 
 @pytest.mark.parametrize(("width", "columns"), WIDTHS.items())
-def test_panels_stand_side_by_side_where_there_is_room(browser, grids, width, columns):
-    with quiet_page(browser, viewport={"width": width, "height": 800}) as page:
-        page.goto(grids)
-        height = "document.documentElement.scrollHeight"
-        before = page.evaluate(height)
-        for number in PANELS:
-            go_live(page, number)
-        assert page.evaluate(height) == before
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        boxes = [
-            page.locator(f"#fig-{LINES} .live-figure__box").nth(n).bounding_box() for n in range(6)
-        ]
-        assert len({round(box["x"]) for box in boxes}) == columns
-        assert len({round(box["y"]) for box in boxes}) == 6 // columns
-        assert min(box["width"] for box in boxes) > 180
-        wide, *narrow = [
-            page.locator(f"#fig-{EFFECT} .live-figure__box").nth(n).bounding_box() for n in range(3)
-        ]
-        assert wide["width"] > (1.9 if columns > 1 else 0.9) * narrow[0]["width"]
-        canvases = page.locator("canvas").all()
-        assert len(canvases) == sum(PANELS.values())
-        inside = "c => { const [a, b] = [c, c.closest('.live-figure__box')]"
-        inside += ".map(e => e.getBoundingClientRect()); return a.right - b.right; }"
-        assert max(canvas.evaluate(inside) for canvas in canvases) <= 1
+def test_panels_stand_side_by_side_where_there_is_room(page, grids, width, columns):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(grids)
+    height = "document.documentElement.scrollHeight"
+    before = page.evaluate(height)
+    for number in PANELS:
+        go_live(page, number)
+    assert page.evaluate(height) == before
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    boxes = [
+        page.locator(f"#fig-{LINES} .live-figure__box").nth(n).bounding_box() for n in range(6)
+    ]
+    assert len({round(box["x"]) for box in boxes}) == columns
+    assert len({round(box["y"]) for box in boxes}) == 6 // columns
+    assert min(box["width"] for box in boxes) > 180
+    wide, *narrow = [
+        page.locator(f"#fig-{EFFECT} .live-figure__box").nth(n).bounding_box() for n in range(3)
+    ]
+    assert wide["width"] > (1.9 if columns > 1 else 0.9) * narrow[0]["width"]
+    canvases = page.locator("canvas").all()
+    assert len(canvases) == sum(PANELS.values())
+    inside = "c => { const [a, b] = [c, c.closest('.live-figure__box')]"
+    inside += ".map(e => e.getBoundingClientRect()); return a.right - b.right; }"
+    assert max(canvas.evaluate(inside) for canvas in canvases) <= 1
 
 
 def test_a_tap_marks_and_tells_until_a_tap_there_or_elsewhere(phone, grids):

@@ -65,16 +65,19 @@ def test_a_token_of_the_passage_is_marked_in_every_figure_that_shows_tokens(page
     assert page.evaluate(CHIPS)[0].startswith("Pinned: token 9 “")
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 9, 10])
-def test_a_token_of_a_figure_is_marked_in_the_passage(page, address, number):
+def test_a_token_of_a_figure_is_marked_in_the_passage(page, address):
     page.goto(address)
-    walk(page, number, "ArrowRight", "ArrowRight")
-    token = int(page.get_attribute(".token--marked", "data-token"))
-    said = page.evaluate(SAID.format(number))
-    assert f"token {token} " in said
-    page.keyboard.press("Enter")
-    assert page.get_attribute(".token--pinned", "data-token") == str(token)
-    until(page, f"location.hash.includes('pinned_token={token}')")
+    for number in (1, 2, 3, 9, 10):
+        walk(page, number, "ArrowRight", "ArrowRight")
+        token = int(page.get_attribute(".token--marked", "data-token"))
+        said = page.evaluate(SAID.format(number))
+        assert f"token {token} " in said, number
+        page.keyboard.press("Enter")
+        assert page.get_attribute(".token--pinned", "data-token") == str(token), number
+        until(page, f"location.hash.includes('pinned_token={token}')")
+        page.keyboard.press("Escape")
+        until(page, "document.querySelector('.token--pinned') === null")
+        assert "pinned_token" not in page.evaluate("location.hash"), number
 
 
 @pytest.mark.parametrize(("source", "changes"), [(4, {5, 6, 7, 8, 9, 10}), (9, {4, 5, 6, 7, 8})])
@@ -198,22 +201,22 @@ def test_heads_singled_out_are_in_the_address(page, address):
 # --- Keys: the same in every figure ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", range(1, 11))
-def test_keys_walk_every_figure_of_a_passage(page, address, number):
+def test_keys_walk_every_figure_of_a_passage(page, address):
     page.goto(address)
-    walks(page, number)
+    for number in range(1, 11):
+        walks(page, number)
 
 
-@pytest.mark.parametrize("number", [1, 2, 3])
-def test_keys_walk_every_figure_of_a_table(page, tables, number):
+def test_keys_walk_every_figure_of_a_table(page, tables):
     page.goto(tables)
-    walks(page, number)
+    for number in range(1, 4):
+        walks(page, number)
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 4])
-def test_keys_walk_every_panel_of_grids(page, grids, number):
+def test_keys_walk_every_panel_of_grids(page, grids):
     page.goto(grids)
-    walks(page, number)
+    for number in range(1, 5):
+        walks(page, number)
 
 
 def walks(page, number):
@@ -223,7 +226,7 @@ def walks(page, number):
         assert chart.get_attribute("role") == "application"
         label = chart.get_attribute("aria-label")
         for words in ("; ", "arrow", "Home", "Page Down", "Enter", "Escape"):
-            assert words in label
+            assert words in label, number
         focus(page, number, panel)
         width = "getComputedStyle(document.activeElement).outlineStyle"
         page.keyboard.press("Shift")  # so that the browser knows of a keyboard
@@ -231,9 +234,9 @@ def walks(page, number):
         for key in ("ArrowRight", "ArrowRight", "ArrowRight", "End", "Home", "PageDown"):
             page.keyboard.press(key)
             told = page.evaluate(live_page.TOOLTIP)
-            assert told, key
+            assert told, (number, key)
             announced = page.evaluate(SAID.format(number))
-            assert all(value in announced for value in told.values()), key
+            assert all(value in announced for value in told.values()), (number, key)
             said.add(announced)
         assert len(said) >= 2  # a panel may have three points
         assert page.evaluate(width) == "solid"
