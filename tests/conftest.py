@@ -17,7 +17,7 @@ from tests import browsers
 from tests.commands import ROOT
 from tests.fuzz import profile  # noqa: F401 (how random inputs are drawn, in all tests)
 from tests.killing import children
-from tests.serving import served
+from tests.serving import BELOW, ProjectPages, served
 from tests.site import SITE
 from tests.small import CORPUS
 
@@ -58,8 +58,8 @@ def pytest_configure(config):
     stack = ExitStack()
     config.add_cleanup(stack.close)
     folder = stack.enter_context(TemporaryDirectory(prefix="tests-"))
-    address = stack.enter_context(served(Path(folder) / SITE))
-    os.environ |= {"SHARED_FOLDER": folder, "SHARED_ADDRESS": address}
+    host = stack.enter_context(served(Path(folder) / SITE, ProjectPages))
+    os.environ |= {"SHARED_FOLDER": folder, "SHARED_ADDRESS": host + BELOW}
     os.environ |= {"OMP_WAIT_POLICY": "passive"}
     if config.getoption("numprocesses", None):
         os.environ |= {"OMP_NUM_THREADS": "1"}

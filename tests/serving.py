@@ -3,6 +3,7 @@
 import functools
 import threading
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 from report.site.serve import Handler, server
 
@@ -16,11 +17,25 @@ class Host(Handler):
         super().end_headers()
 
 
+BELOW = "some/repo/"
+"""Where project pages lie on their host."""
+
+
+class ProjectPages(Host):
+    """As a host of project pages: the site below a folder, its own 404 page for the rest."""
+
+    def translate_path(self, path):
+        inside = urlsplit(path).path.removeprefix("/")
+        if inside.startswith(BELOW):
+            return super().translate_path("/" + inside.removeprefix(BELOW))
+        return f"{self.directory}/no such file"
+
+
 @contextmanager
 def served(folder, handler=Host):
     """Address of a server of `folder` at a free port, ending in a slash.
 
-    handler: `Host`, or the project's own, `Handler`
+    handler: `Host`; `ProjectPages`, which have the site `BELOW` that address; or the project's own
     """
     with server(folder, 0) as serving:
         serving.RequestHandlerClass = functools.partial(handler, directory=str(folder))

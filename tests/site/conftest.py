@@ -47,8 +47,9 @@ def built():
     MkDocs strict; and served.
 
     It is built for the address it is served at, as for a real host: instant navigation follows
-    only links to pages that the site's map lists. Processes that share the tests share it: the
-    first one builds, and none changes it.
+    only links to pages that the site's map lists. That lies below a folder of its host, where a
+    page that asks for a file from the root misses it (for sites at the root see test_domain.py).
+    Processes that share the tests share it: the first one builds, and none changes it.
     """
     shared, address = Path(os.environ["SHARED_FOLDER"]), os.environ["SHARED_ADDRESS"]
     project, said = (shared / SITE).parent, shared / "said.txt"

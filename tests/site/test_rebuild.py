@@ -1,5 +1,5 @@
 """Measuring again gives equal bytes, and the site passes its check. Building it again: see
-test_published.py."""
+test_zensical.py and tests/cli/test_one_study.py."""
 
 import re
 

@@ -1,11 +1,11 @@
 """What opening an article fetches, and what only a reader who goes on does."""
 
 import gzip
-from urllib.parse import urlsplit
 
 import pytest
 
 from tests.figures.live_page import until
+from tests.site.conftest import ARTICLE
 
 pytestmark = [pytest.mark.browser, pytest.mark.first_visit]
 
@@ -17,14 +17,14 @@ WINDOW = {"width": 1280, "height": 800}
 
 @pytest.fixture
 def opened(visit, built):
-    """The article, opened and left alone; and the paths of all requests, which grows."""
+    """The article, opened and left alone; and the paths of all requests so far, by a function."""
     asked = []
     page = visit("about/", viewport=WINDOW)
-    page.context.on("request", lambda request: asked.append(urlsplit(request.url).path[1:]))
-    page.goto(f"{built.address}articles/attention-focus-plots/")
+    page.context.on("request", lambda request: asked.append(request.url))
+    page.goto(built.address + ARTICLE)
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(1000)
-    return page, asked
+    return page, lambda: [url.removeprefix(built.address) for url in asked]
 
 
 def size(built, path):
@@ -35,13 +35,14 @@ def size(built, path):
 
 def test_an_article_opens_with_its_text_and_what_the_window_shows(opened, built):
     _, asked = opened
-    weights = {path: size(built, path) for path in set(asked) | {"assets/page/start.js"}}
+    weights = {path: size(built, path) for path in set(asked()) | {"assets/page/start.js"}}
     for path in ("assets/stylesheets", "assets/javascripts"):  # as for a first visit
         for file in (built.folder / path).glob("*.min.*s"):
             weights[f"{path}/{file.name}"] = size(built, f"{path}/{file.name}")
+    assert weights[ARTICLE] > 1000
     assert sum(weights.values()) <= LIMIT, weights
     late = ("vega.js", "figures.js", "search", "datasets/", "figures/")
-    assert [path for path in asked if any(part in path for part in late)] == []
+    assert [path for path in asked() if any(part in path for part in late)] == []
 
 
 def test_charts_come_with_the_first_scroll(opened):
@@ -49,7 +50,7 @@ def test_charts_come_with_the_first_scroll(opened):
     page.mouse.move(640, 700)
     page.mouse.wheel(0, 60)
     until(page, "document.querySelector('#fig-1.live-figure--live') !== null")
-    assert [path for path in asked if "/attention/" in path]
+    assert [path for path in asked() if "/attention/" in path]
 
 
 def test_a_picture_comes_where_a_reader_waits_for_the_chart_and_nowhere_else(opened):
@@ -59,7 +60,7 @@ def test_a_picture_comes_where_a_reader_waits_for_the_chart_and_nowhere_else(ope
     page.locator("#fig-3").scroll_into_view_if_needed()
     until(page, "document.querySelector('#fig-3 img').naturalWidth > 0")
     assert page.locator("#fig-3 .live-figure__picture").first.is_visible()
-    pictures = {path.split("/")[-1] for path in asked if path.endswith(".svg")}
+    pictures = {path.split("/")[-1] for path in asked() if path.endswith(".svg")}
     assert "bias_vs_position-light.svg" in pictures
     assert not {name for name in pictures if name.startswith(("alignment_vs", "update_"))}
     for route in waiting:
@@ -70,8 +71,8 @@ def test_a_picture_comes_where_a_reader_waits_for_the_chart_and_nowhere_else(ope
 
 def test_search_comes_with_its_first_use(opened):
     page, asked = opened
-    assert not [path for path in asked if "search" in path]
+    assert not [path for path in asked() if "search" in path]
     page.locator(".md-search__input").click()
     page.locator(".md-search__input").press_sequentially("softmax")
     page.wait_for_selector(".md-search-result__link")
-    assert "search/search_index.json" in asked
+    assert "search/search_index.json" in asked()

@@ -10,10 +10,11 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from report.pages import assets
+from report.pages.provenance import NAME
 from tests import violations
 from tests.commands import contents, report
 from tests.figures.live_page import go_live, ink, until
-from tests.serving import served
+from tests.serving import BELOW, ProjectPages, served
 from tests.site.conftest import ARTICLE
 from tests.site.journey import travel
 
@@ -80,16 +81,18 @@ class _Article(HTMLParser):
 
 @pytest.fixture(scope="module")
 def zensical(built, tmp_path_factory):
-    """The folder of the site that Zensical makes of the same project, and where it is served."""
+    """The folder of the site that Zensical makes of the same project, where it is served, and what
+    the command said."""
     project = tmp_path_factory.mktemp("zensical") / "project"
     shutil.copytree(built.project, project, ignore=shutil.ignore_patterns("site"))
-    with served(project / "site-zensical") as address:
+    with served(project / "site-zensical", ProjectPages) as host:
+        address = host + BELOW
         options = ("--no-real", "--builder", "zensical", "--project", project)
         done = report("site", *options, SITE_URL=address)
         assert done.returncode == 0, done.stderr
         assert "The site is in" in done.stderr
         assert not (project / "site").exists()
-        yield project / "site-zensical", address
+        yield project / "site-zensical", address, done.stderr
 
 
 @pytest.fixture
@@ -126,6 +129,22 @@ def parsed(path):
     page = _Article()
     page.feed(path.read_text("utf-8"))
     return page
+
+
+def stamps(site):
+    """When the files of a project's datasets were written."""
+    datasets = (site.parent / "site_src" / "datasets").rglob("*")
+    files = (path for path in datasets if path.is_file() and path.name != NAME)  # has the address
+    return {path.relative_to(site.parent): path.stat().st_mtime_ns for path in files}
+
+
+def test_a_second_build_measures_nothing_and_touches_no_dataset(built, zensical):
+    folder, _, said = zensical
+    assert "measured (" in built.output
+    assert "unchanged, not measured again" in said
+    assert "Corpus" not in said
+    assert stamps(folder)
+    assert stamps(folder) == stamps(built.folder)
 
 
 def test_the_pages_have_the_same_addresses(built, zensical):
@@ -181,7 +200,7 @@ def test_site_maps_list_the_same_pages_with_the_same_dates(built, zensical):
         )
 
     ours = listed(built.folder, built.address)
-    assert listed(*zensical) == ours
+    assert listed(*zensical[:2]) == ours
     assert [day for name, day in ours if name == ARTICLE] != [""]
 
 
