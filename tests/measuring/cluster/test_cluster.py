@@ -84,7 +84,7 @@ def test_workers_and_nodes_may_die_in_the_middle(
 
 
 def test_a_driver_that_is_killed_leaves_what_is_finished(cluster, study, measured, project):
-    study(texts=2, workers=1)  # each takes long to start
+    study(["model-1"], texts=2, workers=1)  # each takes long to start
     command = ["measure", "--project", str(project.root), "--ray", cluster.address]
     driver = subprocess.Popen(
         [sys.executable, "-m", "report", *command],
@@ -99,23 +99,27 @@ def test_a_driver_that_is_killed_leaves_what_is_finished(cluster, study, measure
     out, _ = driver.communicate()
     assert driver.returncode == -signal.SIGKILL, out
     before = {path: path.read_bytes() for path in kept.glob("*/*.json")}
-    assert 3 <= len(before) < TEXTS
+    assert 3 <= len(before) < TEXTS // 2
     again = report(*command)
     assert again.returncode == 0, again.stderr
-    # what was kept is not measured again: the texts of two models less 2 texts a batch
-    assert f"\n{2 * TEXTS - 2 * len(before)} texts and " in again.stderr
+    # what was kept is not measured again: all texts less 2 a batch
+    assert f"\n{TEXTS - 2 * len(before)} texts and " in again.stderr
     resumed = sorted((project.site_src / "datasets" / "small").iterdir())
     found = datasets(resumed)
     assert not contents(project.root / ".cache")
     shutil.rmtree(project.site_src / "datasets")
-    alone = measured(study(texts=64))
-    assert found == datasets(sorted(alone.folders))
+    alone = measured(study(["model-1"], texts=64))
+    assert found == datasets(alone.folders)
 
 
 def test_bad_texts_are_tried_again_and_told_by_their_index(cluster, study, measured, project):
-    """One text that ends the process at once, one that makes numbers that are none."""
+    """One text that ends the process at once, one that makes numbers that are none.
+
+    The first is a batch of its own, as every worker takes long to start: how such a text is looked
+    for among others is tested in test_scheduling.py.
+    """
     trap_model(project.root / "trap")
-    texts = ["The lamp", "By the window", "Is it lit?", "Ann asked", "But nobody did", "A lamp"]
+    texts = ["The lamp", "By the window", "Is it lit?", "Ann asked", "But nobody did"]
     (project.root / "texts.txt").write_text("\n".join(texts))
     asked = study(models=["trap"], texts=2, retries=0, workers=1)
     with on_cluster(cluster.address) as run, pytest.raises(ReportError) as raised:
