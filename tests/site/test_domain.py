@@ -10,6 +10,7 @@ import pytest
 from tests.commands import contents, report, with_added
 from tests.figures.live_page import go_live
 from tests.themed import write_themed
+from tests.unpainted import unpainted
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +27,8 @@ def published(falcon_folder, tmp_path_factory):
     subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
     write_themed(project, "one", "two", cover="attention_map")
     read = ("--model", falcon_folder, "--passage", project / "passage.md", "--layers", "0-0")
-    done = report("site", "--project", project, *read, SITE_URL=ROOT)
+    with unpainted():
+        done = report("site", "--project", project, *read, SITE_URL=ROOT)
     assert done.returncode == 0, done.stderr
     options = ("--project", project, "--remote", bare, "--domain", DOMAIN)
     done = report("publish", *options, SITE_URL=ROOT)

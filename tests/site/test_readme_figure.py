@@ -14,6 +14,7 @@ from tests.figures.live_page import first_tooltip, go_live, ink
 from tests.readme import block
 from tests.serving import served
 from tests.themed import write_themed
+from tests.unpainted import unpainted
 
 FIGURE = block("Add a figure", "python")
 MOST_LINES = 40
@@ -27,7 +28,8 @@ def site(tmp_path_factory, falcon_folder):
     (project / "figures").mkdir()
     (project / "figures" / f"{NAME}.py").write_text(FIGURE)
     read = ("--model", falcon_folder, "--passage", project / "passage.md")
-    done = report("site", "--project", project, *read)
+    with unpainted():
+        done = report("site", "--project", project, *read)
     assert done.returncode == 0, done.stderr
     return project / "site"
 
