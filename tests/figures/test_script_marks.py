@@ -4,7 +4,6 @@ import pytest
 
 from tests.figures import live_page
 from tests.figures.live_page import first_tooltip, go_live, ink, until
-from tests.serving import served
 
 pytestmark = pytest.mark.browser
 
@@ -36,14 +35,6 @@ def redrawn(page, before):
     """Which of some figures {number: ink} have another picture now."""
     page.wait_for_timeout(250)
     return {number for number, picture in before.items() if ink(page, number) != picture}
-
-
-@pytest.fixture(scope="module")
-def tables(table):
-    site = table.path.parents[2]
-    live_page.write_table(site, table)
-    with served(site) as root:
-        yield f"{root}articles/hand/"
 
 
 TOKENS = (1, 2, 3, 7, 8, 9, 10)
@@ -207,8 +198,8 @@ def test_keys_walk_every_figure_of_a_passage(page, address):
         walks(page, number)
 
 
-def test_keys_walk_every_figure_of_a_table(page, tables):
-    page.goto(tables)
+def test_keys_walk_every_figure_of_a_table(page, tables_address):
+    page.goto(tables_address)
     for number in range(1, 4):
         walks(page, number)
 
