@@ -6,6 +6,22 @@ from tests.commands import ROOT
 
 DOCS = ROOT / "site_src" / "docs"
 
+REFERENCE = ("front-matter", "command-line", "prose", "figures", "datasets")
+"""Pages that are made from the code, in `reference/`."""
+
+WRITTEN = sorted(
+    path.relative_to(DOCS).with_suffix("").as_posix()
+    for path in DOCS.rglob("*.md")
+    if path.parent.name != "reference"
+)
+"""The pages that are written by hand."""
+
+ADDRESSES = sorted(
+    f"docs/{page}/".replace("/index/", "/")
+    for page in (*WRITTEN, *(f"reference/{name}" for name in REFERENCE))
+)
+"""Of all pages, below that of the site."""
+
 
 def blocks(page: str, language: str) -> list[str]:
     """All blocks of code in a language on a page, "how-to/figures", in order."""

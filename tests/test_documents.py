@@ -11,14 +11,8 @@ import yaml
 from report.__main__ import app
 from report.study.front_matter import FrontMatter
 from tests.commands import ROOT
-from tests.documents import DOCS, blocks
+from tests.documents import DOCS, REFERENCE, WRITTEN, blocks
 
-PAGES = sorted(
-    path.relative_to(DOCS).with_suffix("").as_posix()
-    for path in DOCS.rglob("*.md")
-    if path.parent.name != "reference"
-)
-GENERATED = ["front-matter", "command-line", "prose", "figures", "datasets"]
 MOST_BYTES = 6000
 """Of README.md."""
 
@@ -29,10 +23,10 @@ ELSEWHERE = {"git"}
 def test_the_navigation_has_every_page():
     text = (ROOT / "mkdocs.yml").read_text("utf-8")
     listed = re.findall(r": docs/(\S+)\.md$", text, re.MULTILINE)
-    assert sorted(listed) == sorted([*PAGES, *(f"reference/{name}" for name in GENERATED)])
+    assert sorted(listed) == sorted([*WRITTEN, *(f"reference/{name}" for name in REFERENCE)])
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", WRITTEN)
 def test_a_page_says_what_it_is_about(page):
     _, header, text = (DOCS / f"{page}.md").read_text("utf-8").split("---\n", 2)
     front = yaml.safe_load(header)
@@ -47,7 +41,7 @@ def test_examples_name_commands_and_options_that_exist():
     variables = set(re.findall(r"\$\((?:filter no,)?([A-Z_]+)", (ROOT / "Makefile").read_text()))
     lines = [
         (page, line)
-        for page in PAGES
+        for page in WRITTEN
         for block in blocks(page, "sh")
         for line in block.splitlines()
     ]
@@ -69,7 +63,7 @@ def test_examples_name_commands_and_options_that_exist():
 
 def test_examples_of_front_matter_have_keys_that_exist():
     keys = set()
-    for page in PAGES:
+    for page in WRITTEN:
         for block in blocks(page, "yaml"):
             said = yaml.safe_load(block.replace("---\n", ""))
             assert said.keys() <= FrontMatter.model_fields.keys(), (page, said)
@@ -84,4 +78,4 @@ def test_the_readme_is_short_and_leads_to_what_is_there():
     assert len(links) > 20
     assert [to for to in links if urlsplit(to).scheme or not (ROOT / to).is_file()] == []
     reached = {to for to in links if "/docs/" in to}
-    assert reached == {f"site_src/docs/{page}.md" for page in PAGES if page != "index"}
+    assert reached == {f"site_src/docs/{page}.md" for page in WRITTEN if page != "index"}

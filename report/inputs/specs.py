@@ -199,6 +199,7 @@ class AnswersSpec(BaseModel):
     lengths: list[Annotated[int, Field(ge=1, le=MOST_TOKENS)]] = Field([10, 55, 110], min_length=1)
     """Numbers of tokens that the added segment has, with the end of its line."""
     seed: int = Field(0, ge=0)
+    """What the questions are drawn from: another number, other questions."""
 
     @field_validator("lengths")
     @classmethod
