@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from dataclasses import fields
 
 from report.pages.reference.documented import Entry, Reference, Section, attributes, code, prose
@@ -51,7 +52,11 @@ def _about(key, schema, is_option):
     if is_option:
         parts.append(f"on the command line {code('--' + key.replace('_', '-'))}")
     about = "; ".join(parts)
-    return f"{about[:1].upper()}{about[1:]}."
+    return f"{about if about.startswith('`') else re.sub('[a-z]', _capital, about, count=1)}."
+
+
+def _capital(letter):
+    return letter[0].upper()
 
 
 def _kind(what):
