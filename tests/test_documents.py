@@ -71,6 +71,19 @@ def test_examples_of_front_matter_have_keys_that_exist():
     assert len(keys) > 12
 
 
+def test_the_layout_names_folders_that_exist():
+    """A folder is that of the entry it stands below."""
+    above, seen = {-1: ROOT}, []
+    text = (DOCS / "explanation" / "layout.md").read_text("utf-8")
+    for indent, name in re.findall(r"^( *)- `(\S+)`: ", text, re.MULTILINE):
+        depth = len(indent) // 4
+        above[depth] = above[depth - 1] / name
+        seen.append(above[depth])
+    assert [path for path in seen if not path.exists()] == []
+    folders = {path for path in (ROOT / "report").iterdir() if (path / "__init__.py").is_file()}
+    assert folders - {*seen} == {ROOT / "report" / "training"}  # named beside `embedded/`
+
+
 def test_the_readme_is_short_and_leads_to_what_is_there():
     text = (ROOT / "README.md").read_text("utf-8")
     assert len(text.encode()) <= MOST_BYTES
