@@ -31,7 +31,7 @@ def test_a_page_says_what_it_is_about(page):
     _, header, text = (DOCS / f"{page}.md").read_text("utf-8").split("---\n", 2)
     front = yaml.safe_load(header)
     assert front["title"] and front["description"].endswith(".")
-    assert front["search"] == {"boost": 0.3}  # what is sought is an article, as a rule
+    assert front["search"] == {"boost": 0.1}  # what is sought is an article, as a rule
     assert re.match(r"\n# .+\n", text)
 
 
