@@ -28,6 +28,7 @@ from report.pages.feed import write_feed
 from report.pages.lists import remove_departed, render_lists
 from report.pages.page import Page, Site
 from report.pages.prose import check_prose
+from report.pages.reference.write import write_reference
 from report.pages.render import render_article
 from report.pages.share_card import write_cards
 from report.project import Project
@@ -138,8 +139,9 @@ def draw(
 
 
 def write(pages: list[Page], opened: list, project: Project, about: Site) -> None:
-    """What articles share: lists, the feed, share cards, scripts and styles."""
+    """What articles share: lists, the reference, the feed, share cards, scripts and styles."""
     render_lists(pages, opened, project.site_src, feed=bool(about.url))
+    write_reference(pages, project.site_src)
     write_cards(pages, about, project.site_src)
     write_feed(pages, about, project.site_src)
     remove_departed(study_names(project.articles), project.site_src)

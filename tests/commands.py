@@ -64,7 +64,8 @@ def copy_project(folder, articles=True):
     generated = re.findall(r"^site_src/(.+?)/?$", (ROOT / ".gitignore").read_text(), re.MULTILINE)
 
     def made(parent, names):
-        return generated if Path(parent) == ROOT / "site_src" else []
+        inside = Path(parent).relative_to(ROOT / "site_src")
+        return [name for name in names if (inside / name).as_posix() in generated]
 
     shutil.copytree(ROOT / "site_src", folder / "site_src", ignore=made)
     return folder

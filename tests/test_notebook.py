@@ -1,4 +1,5 @@
-"""In a notebook: the three lines of README.md, frames that equal the datasets, charts with data."""
+"""In a notebook: the three lines of the documentation, frames that equal the datasets, charts with
+their data."""
 
 import re
 import shlex
@@ -20,10 +21,10 @@ from report.figures.parts.received import RED, Line
 from report.measuring import alone
 from report.notebook import figure, measure
 from tests.commands import ROOT
-from tests.readme import block
+from tests.documents import blocks
 from tests.small import SENTENCE, write_publication
 
-LINES = [line for line in block("In a notebook", "python").splitlines() if line]
+LINES = [line for line in blocks("how-to/notebook", "python")[0].splitlines() if line]
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +40,7 @@ def measured(tmp_path_factory, falcon_folder, short_corpus):
         yield measure(falcon_folder, SENTENCE, layers=2)
 
 
-def test_the_three_lines_of_the_readme_run():
+def test_the_three_lines_of_the_documentation_run():
     assert len(LINES) == 3
     *before, last = LINES
     names = {}
@@ -204,7 +205,7 @@ def test_the_figures_that_are_listed_are_those_that_can_be_drawn(measured):
     assert str(refused.value).endswith(f"These can be drawn: {', '.join(listed)}.")
 
 
-OWN = block("Add a figure", "python")
+OWN = blocks("how-to/figures", "python")[0]
 
 
 def test_figures_of_a_project_are_known_in_it(measured, tmp_path, monkeypatch):

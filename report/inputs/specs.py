@@ -137,11 +137,15 @@ class ConditionSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(pattern=NAME)
+    """What data files and the template call it: small letters, digits, hyphens, underscores."""
     label: str = ""
     """What a reader sees; default: the name."""
     before: PromptSegment | None = None
+    """The segment that a new one is put before."""
     replace: PromptSegment | None = None
+    """The segment that a new one takes the place of."""
     remove: PromptSegment | None = None
+    """The segment that is left out."""
     kind: Literal["repeated", "sentence", "random tokens", "text"] = "repeated"
     """How the segment is made, see `report.inputs.fillers`. "text" is used as it is; the others get
     a line of their own."""
@@ -154,6 +158,7 @@ class ConditionSpec(BaseModel):
     like: str | None = None
     """A condition: the new segment gets exactly as many tokens as the one of that condition."""
     seed: int = Field(0, ge=0)
+    """What a sentence or random tokens are drawn from: another number, another text."""
 
     @model_validator(mode="after")
     def _fits_together(self):
@@ -194,6 +199,7 @@ class AnswersSpec(BaseModel):
     lengths: list[Annotated[int, Field(ge=1, le=MOST_TOKENS)]] = Field([10, 55, 110], min_length=1)
     """Numbers of tokens that the added segment has, with the end of its line."""
     seed: int = Field(0, ge=0)
+    """What the questions are drawn from: another number, other questions."""
 
     @field_validator("lengths")
     @classmethod

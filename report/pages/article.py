@@ -24,6 +24,12 @@ from report.text import split_sentences
 ROOT = "../../"
 """From an article's address, `articles/<name>/`, to the root of the site."""
 
+FUNCTIONS = (
+    *("figure", "ref", "passage", "can_draw", "left_out"),
+    *("term", "finding", "live", "cover"),
+)
+"""Methods of `ArticleFigures` that templates may call."""
+
 
 class ArticleFigures:
     """Collects the figures of one article while its template is rendered, and numbers them."""
@@ -45,11 +51,7 @@ class ArticleFigures:
     @property
     def functions(self) -> dict[str, Callable]:
         """What templates may call: dict of name to function."""
-        calls = (
-            *(self.figure, self.ref, self.passage, self.can_draw, self.left_out),
-            *(self.term, self.finding, self.live, self.cover),
-        )
-        return {call.__name__: call for call in calls}
+        return {name: getattr(self, name) for name in FUNCTIONS}
 
     def can_draw(self, name: str, data: Data = None) -> bool:
         """`{% if can_draw("attention_breakdown") %}`: whether this model has what it shows."""

@@ -81,10 +81,15 @@ class FrontMatter(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: Shown
+    """The heading of the article, and its name in lists."""
     date: Annotated[date, BeforeValidator(_day)]
+    """The day of publication; lists have the newest article first."""
     author: Shown
+    """Who wrote the article."""
     summary: Shown
+    """One sentence for the home page, search engines and link previews."""
     tags: list[Annotated[str, AfterValidator(_shown)]] = []
+    """Subjects of the article, by which the page of tags lists it."""
     model: str = "falcon-8x8"
     """Name of an embedded model, a folder with a checkpoint, a GGUF file, `ollama:NAME[:TAG]`, or
     owner/model on the hub, with `@revision` for another commit than the recorded one."""

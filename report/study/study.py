@@ -156,7 +156,8 @@ def read_study(
     ends = [number for number, line in enumerate(lines) if line.rstrip() == MARK]
     if len(ends) < 2 or ends[0] != 0:
         raise ReportError(
-            f"{path}: must start with front matter between two lines of '---'; see README.md."
+            f"{path}: must start with front matter between two lines of '---'; `python -m report "
+            "new NAME` writes an article that has it."
         )
     header = lines[1 : ends[1]]
     body = "\n" * (ends[1] + 1) + "\n".join(lines[ends[1] + 1 :])

@@ -85,7 +85,7 @@ class Worker:
         except ModuleNotFoundError as error:
             raise ReportError(
                 f"the worker on {socket.gethostname()} has no package {error.name!r}; install the "
-                "same there as here, see the section on clusters in README.md"
+                "same there as here, see CLUSTER.md"
             ) from error
         placement.use_threads(self.threads)
         source = _here(task.source)

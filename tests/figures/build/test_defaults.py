@@ -8,9 +8,10 @@ from report.errors import ReportError
 from report.figures.build import defaults
 from report.figures.build.find import figure_named, figure_names
 from report.figures.parts import choices
-from tests.readme import block
+from tests.documents import blocks
 
-README = block("Add a figure", "python")
+(SHOWN,) = blocks("how-to/figures", "python")
+"""The figure that the documentation shows."""
 SMALL = '''"""Shows one number.
 
 More about it.
@@ -93,7 +94,7 @@ def test_rows_are_published_as_plain_numbers_and_text(data):
 )
 def test_a_mistake_is_told_with_file_and_line(tmp_path, data, old, new, said):
     with pytest.raises(ReportError, match=rf"looking_back\.py.*{said}"):
-        own(tmp_path, README.replace(old, new, 1), "looking_back").rows(data)
+        own(tmp_path, SHOWN.replace(old, new, 1), "looking_back").rows(data)
 
 
 def test_names_are_unique_and_can_be_guessed(tmp_path):

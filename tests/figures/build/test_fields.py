@@ -7,9 +7,10 @@ from report.errors import ReportError
 from report.figures.build import defaults, fields, still, vega
 from report.figures.build.find import figure_named
 from report.pages.placed import PlacedFigure, drawn
-from tests.readme import block
+from tests.documents import blocks
 
-README = block("Add a figure", "python")
+(SHOWN,) = blocks("how-to/figures", "python")
+"""The figure that the documentation shows."""
 ROWS = [{"layer": 0, "head": 1, "value": 0.5, "kind": "a"}, {"layer": 1, "head": 0, "value": 0.1}]
 
 
@@ -138,9 +139,9 @@ def own(folder, text):
     ],
 )
 def test_nothing_broken_is_drawn(tmp_path, data, old, new, said):
-    assert README.count(old) >= 1
+    assert SHOWN.count(old) >= 1
     with pytest.raises(ReportError, match=rf"looking_back.*{said}"):
-        everything_of(own(tmp_path, README.replace(old, new)), data)
+        everything_of(own(tmp_path, SHOWN.replace(old, new)), data)
 
 
 TABLES = '''"""How far."""
@@ -184,17 +185,17 @@ def everything_of(figure, data):
 
 
 def test_an_unknown_param_is_told_with_the_figures_name(tmp_path, data):
-    wrong = README.replace("mark_rect(stroke=None)", 'mark_rect(opacity=altair.ExprRef("dim"))')
+    wrong = SHOWN.replace("mark_rect(stroke=None)", 'mark_rect(opacity=altair.ExprRef("dim"))')
     with pytest.raises(ReportError, match=r"'looking_back': its chart cannot be drawn: .*dim"):
         everything_of(own(tmp_path, wrong), data)
 
 
-def test_the_readme_figure_and_helpers_of_any_name_are_fine(tmp_path, data):
+def test_the_shown_figure_and_helpers_of_any_name_are_fine(tmp_path, data):
     more = "\n\ndef row(data):\n    return data\n\n\nFAR = 3\n"
-    words, *_ = everything_of(own(tmp_path, README + more), data)
+    words, *_ = everything_of(own(tmp_path, SHOWN + more), data)
     assert words[2].endswith("tokens on average.")
 
 
 def test_words_in_quotation_marks_are_no_numbers(tmp_path, data):
-    said = own(tmp_path, README.replace("looks farthest", "looks at “nan” and banana-inf"))
+    said = own(tmp_path, SHOWN.replace("looks farthest", "looks at “nan” and banana-inf"))
     assert "“nan”" in said.seen(data)

@@ -14,7 +14,7 @@ from report.models.load.load import load_model
 from report.models.measure.passage import measure_passage
 from report.models.partial.reader import GgufCheckpoint
 from tests.close import require_close
-from tests.commands import ROOT
+from tests.documents import DOCS
 from tests.models import tiny_tokenizers
 from tests.models.gguf import written
 from tests.models.gguf.written import Written, saved, tiny
@@ -111,7 +111,7 @@ def test_every_architecture_is_among_them():
     assert set(ARCHITECTURES) <= set(gguf.MODEL_ARCH_NAMES.values())
 
 
-def test_the_readme_lists_the_architectures():
-    text = (ROOT / "README.md").read_text("utf-8")
+def test_the_documentation_lists_the_architectures():
+    text = (DOCS / "how-to" / "models.md").read_text("utf-8")
     (listed,) = re.findall(r"The architectures are (.+?)\. ", text)
     assert set(re.findall(r"`([\w-]+)`", listed)) == set(ARCHITECTURES)

@@ -1,4 +1,4 @@
-"""The figure that README.md shows is one file of at most 40 lines, and a page shows it."""
+"""The figure that the documentation shows is one file of at most 40 lines, and a page shows it."""
 
 import re
 import shutil
@@ -9,14 +9,14 @@ import pytest
 
 from report.site.check import check_site
 from tests.commands import ROOT, report
+from tests.documents import blocks
 from tests.figures import hand_made
 from tests.figures.live_page import first_tooltip, go_live, ink
-from tests.readme import block
 from tests.serving import served
 from tests.themed import write_themed
 from tests.unpainted import unpainted
 
-FIGURE = block("Add a figure", "python")
+(FIGURE,) = blocks("how-to/figures", "python")
 MOST_LINES = 40
 NAME = "looking_back"
 

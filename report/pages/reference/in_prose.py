@@ -1,0 +1,82 @@
+"""What templates of articles may use: functions, findings and filters."""
+
+import functools
+import inspect
+
+from jinja2.filters import FILTERS
+
+from report import findings
+from report.pages.article import FUNCTIONS, ArticleFigures
+from report.pages.reference.documented import (
+    Entry,
+    Reference,
+    Section,
+    attributes,
+    call,
+    code,
+    prose,
+)
+from report.pages.templates import environment
+from report.study.front_matter import KINDS
+
+
+def page() -> Reference:
+    """Functions of every article, the findings of each kind of article, and filters."""
+    functions = {name: getattr(ArticleFigures, name) for name in FUNCTIONS}
+    filters = {name: each for name, each in environment().filters.items() if name not in FILTERS}
+    return Reference(
+        "prose",
+        "In prose",
+        "Functions, findings and filters that the template of an article may use.",
+        [
+            Section("Functions", _functions(functions)),
+            *(_findings(kind) for kind in ("passage", *KINDS)),
+            Section(
+                "Filters", _functions(filters), "A filter stands behind a value: `value | filter`."
+            ),
+        ],
+    )
+
+
+def _functions(functions):
+    return [Entry(call(name, each), prose(each.__doc__)) for name, each in functions.items()]
+
+
+def _findings(kind):
+    """A section of what `find` and its like know in an article of a kind."""
+    names = findings.names(kind)
+    classes = {
+        name: owner
+        for name, owner in names.items()
+        if owner and owner.__module__.startswith(findings.__name__)
+    }
+    return Section(
+        f"Findings of a {kind.rstrip('s')}",
+        [
+            entry
+            for name, owner in classes.items()
+            for base in reversed(owner.__mro__[:-1])
+            for entry in members(base, f"{name}.")
+        ],
+        f"Templates have these names: {', '.join(map(code, sorted(names)))}.",
+    )
+
+
+def members(owner: type, prefix: str = "") -> list[Entry]:
+    """Entries of all that a class itself defines and explains; prefix: put before each name."""
+    said = {name: text for name, text in attributes(owner).items() if text}
+    found = [Entry(prefix + name, prose(text)) for name, text in said.items() if public(name)]
+    for name, member in vars(owner).items():
+        text = inspect.getdoc(member)
+        if not public(name) or not text:
+            continue
+        if inspect.isfunction(member):
+            found.append(Entry(prefix + call(name, member), prose(text)))
+        elif isinstance(member, property | functools.cached_property):
+            found.append(Entry(prefix + name, prose(text)))
+    return found
+
+
+def public(name: str) -> bool:
+    """Whether a name is meant for others."""
+    return not name.startswith("_")

@@ -1,0 +1,29 @@
+"""What the pages of the documentation show, for tests that run exactly that."""
+
+import re
+
+from tests.commands import ROOT
+
+DOCS = ROOT / "site_src" / "docs"
+
+REFERENCE = ("front-matter", "command-line", "prose", "figures", "datasets")
+"""Pages that are made from the code, in `reference/`."""
+
+WRITTEN = sorted(
+    path.relative_to(DOCS).with_suffix("").as_posix()
+    for path in DOCS.rglob("*.md")
+    if path.parent.name != "reference"
+)
+"""The pages that are written by hand."""
+
+ADDRESSES = sorted(
+    f"docs/{page}/".replace("/index/", "/")
+    for page in (*WRITTEN, *(f"reference/{name}" for name in REFERENCE))
+)
+"""Of all pages, below that of the site."""
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """All blocks of code in a language on a page, "how-to/figures", in order."""
+    text = (DOCS / f"{page}.md").read_text("utf-8")
+    return re.findall(rf"^```{language}\b[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

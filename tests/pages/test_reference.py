@@ -1,0 +1,121 @@
+"""The reference: all that the code has stands there and is explained, and nothing of the machine
+that wrote it."""
+
+from dataclasses import fields
+
+import pytest
+import typer
+
+from report.__main__ import app
+from report.datasets import store
+from report.figures.build.find import figure_names
+from report.figures.parts.figure import Figure
+from report.pages.article import ArticleFigures
+from report.pages.reference import command_line, datasets, drawing, front_matter, in_prose
+from report.pages.reference.documented import Section, code, prose
+from report.pages.reference.write import write_reference
+from report.study.front_matter import INSIDE, FrontMatter
+from tests.commands import ROOT
+
+PAGES = {
+    page.name: page
+    for page in (
+        front_matter.page(),
+        command_line.page(),
+        in_prose.page(),
+        drawing.page([]),
+        datasets.page(),
+    )
+}
+
+
+def names(page, title):
+    """The entries below a heading of a page, in order."""
+    (section,) = [section for section in PAGES[page].sections if section.title == title]
+    return [entry.name for entry in section.entries]
+
+
+@pytest.mark.parametrize("page", [name for name in PAGES if name != "datasets"])
+def test_every_entry_is_explained(page):
+    sections = PAGES[page].sections
+    lacking = [
+        f"{section.title}: {entry.name}"
+        for section in sections
+        for entry in section.entries
+        if not entry.text.strip()
+    ]
+    assert lacking == []
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=list(PAGES))
+def test_every_entry_has_a_place_of_its_own(page):
+    places = [section.anchor(entry) for section in page.sections for entry in section.entries]
+    assert len(places) == len(set(places))
+
+
+def test_every_key_of_front_matter_is_there():
+    assert names("front-matter", "Keys") == list(FrontMatter.model_fields)
+    for key, (model, _) in INSIDE.items():
+        assert names("front-matter", f"Keys of {key}") == list(model.model_fields)
+
+
+def test_a_key_says_what_it_may_be():
+    about = {entry.name: entry.about for entry in PAGES["front-matter"].sections[0].entries}
+    assert about["title"] == "A text; must be given."
+    assert about["rows"] == "A whole number, at least 2."
+    assert about["dtype"] == (
+        "`float32` or `bfloat16`; default: `float32`; on the command line `--dtype`."
+    )
+    assert about["passage"].startswith("A text or [keys of passage](#keys-of-passage); default:")
+
+
+def test_every_command_and_option_is_there():
+    program = typer.main.get_command(app)
+    shared = names("command-line", command_line.IN_PLACE)
+    for name, command in program.commands.items():
+        listed = " ".join([*names("command-line", name), *shared])
+        for option in command.params:
+            for word in option.opts if option.param_type_name == "option" else ():
+                assert word in listed, (name, word)
+    assert [section.title for section in PAGES["command-line"].sections] == [
+        *program.commands,
+        command_line.IN_PLACE,
+    ]
+
+
+def test_functions_figures_fields_and_schemas_are_there():
+    functions = {name.partition("(")[0] for name in names("prose", "Functions")}
+    called = {
+        name for name, m in vars(ArticleFigures).items() if (m.__doc__ or "").startswith("`{")
+    }
+    assert functions == called
+    assert names("figures", "Figures that ship") == figure_names()
+    assert names("figures", "Fields of a figure") == [field.name for field in fields(Figure)]
+    assert len(PAGES["datasets"].sections) == len(list(store.SCHEMAS.glob("*.json")))
+    assert "find.strongest(measure, source='corpus')" in names("prose", "Findings of a passage")
+
+
+def test_pages_are_written_where_there_is_a_documentation(tmp_path):
+    write_reference([], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "docs" / "reference").mkdir(parents=True)
+    (tmp_path / "docs" / "reference" / "departed.md").touch()
+    write_reference([], tmp_path)
+    written = {path.stem: path.read_text() for path in (tmp_path / "docs" / "reference").iterdir()}
+    assert written.keys() == PAGES.keys()
+    assert not [name for name, text in written.items() if str(ROOT) in text]
+
+
+def test_docstrings_become_markdown_that_shows_them_as_they_are():
+    said = prose("""Takes `<b>` and *a* <i>.
+
+        key: what it is
+            called
+        raises: ReportError
+        """)
+    assert said == (
+        "Takes `<b>` and &#42;a&#42; &#60;i&#62;&#46;\n\n"
+        "- **key**: what it is called\n- **raises**: ReportError"
+    )
+    assert code("a `b`\n c") == "`` a `b` c ``"
+    assert Section("A b", []).anchor(front_matter.Entry("find.x(y)", "")) == "a-b-find-x"
