@@ -53,7 +53,9 @@ def page(tmp_path, monkeypatch):
     """A function from a kind of article to its page and its figures, as `new` begins them."""
     rendered.words_only(monkeypatch)
     drawn = []
-    monkeypatch.setattr(render, "_write_figures", lambda folder, article: drawn.append(article))
+    monkeypatch.setattr(
+        render, "_write_figures", lambda folder, article: drawn.append(article) or {}
+    )
 
     def write(kind):
         path = new_article("mine", kind, Project(tmp_path))

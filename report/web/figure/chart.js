@@ -47,7 +47,7 @@ export class Chart {
   }
 
   get specAddress() {
-    return compiled(new URL(this.element.dataset.spec, location.href));
+    return compiled(new URL(this.element.dataset.spec, this.figure.page));
   }
 
   // What a state needs: its dataset file, the file's address, and the labels of its tokens (true

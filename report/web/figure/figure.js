@@ -19,7 +19,8 @@ const PICKS = ["cell", "singled"]; // what can be chosen in charts
 export class Figure {
   constructor(element) {
     this.element = element;
-    this.datasets = new URL(withSlash(element.dataset.datasets), location.href);
+    this.page = element.dataset.page ?? location.href;
+    this.datasets = new URL(withSlash(element.dataset.datasets), this.page);
     this.inputs = [...element.querySelectorAll("input[name]")];
     this.link = element.querySelector("input[data-link]");
     this.live = element.querySelector(".live-figure__live");

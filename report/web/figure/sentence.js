@@ -20,16 +20,17 @@ export async function tellSeen(figure, state) {
   if (!first.has(place)) first.set(place, [...place.childNodes]);
   const wanted = keyOf(figure, state);
   const opens = wanted === keyOf(figure, figure.opening);
-  const nodes = opens ? first.get(place) : await told(figure.element.dataset.seen, state, wanted);
+  const nodes = opens ? first.get(place) : await told(figure, state, wanted);
   if (keyOf(figure, figure.shows) !== wanted) return; // another state is shown by now
   place.hidden = !nodes;
   if (nodes) place.replaceChildren(...nodes);
 }
 
-async function told(place, state, wanted) {
+async function told(figure, state, wanted) {
+  const place = figure.element.dataset.seen;
   if (!place) return null;
   const address = place.replace(/{(\w+)}/g, (_, name) => state[name]);
-  const sentences = await loadJson(new URL(address, location.href).href).catch(() => ({}));
+  const sentences = await loadJson(new URL(address, figure.page).href).catch(() => ({}));
   if (!sentences[wanted]) return null;
   const [words, sentence] = sentences[wanted];
   const at = document.createElement("span");

@@ -102,8 +102,11 @@ function repeat() {
 function page() {
   window.watchPictures?.();
   for (const element of waiting.keys()) if (!element.isConnected) forget(element);
+  // its addresses lead from here; instant navigation changes the location before the page
+  const all = document.querySelectorAll(".live-figure[data-datasets]");
+  for (const element of all) element.dataset.page ??= location.href;
   if (others) return; // figures.js looks for itself
-  const figures = [...document.querySelectorAll(".live-figure[data-datasets]")];
+  const figures = [...all];
   const [, named] = /^#(fig-\d+)/.exec(location.hash) ?? [];
   const first = figures.find(({ id }) => id === named);
   if (first) loadWithCharts(first);

@@ -17,7 +17,7 @@ export function snippet(figure, title) {
 
 // Address of the page that has the figure alone, at its present state.
 export function aloneAt(figure) {
-  const page = new URL(figure.element.dataset.embed, location.href);
+  const page = new URL(figure.element.dataset.embed, figure.page);
   page.hash = new URL(figure.address()).hash;
   return page.href;
 }

@@ -20,7 +20,7 @@ export async function specification(chart) {
 
 // A figure with a switch between models has a specification for each.
 function addressOf({ element, report, figure }) {
-  const address = new URL(element.dataset.spec, location.href);
+  const address = new URL(element.dataset.spec, figure.page);
   return new URL(report.models?.[figure.state.model] ?? "", address).href;
 }
 
