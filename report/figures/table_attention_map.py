@@ -157,13 +157,13 @@ def seen(data: TableData, **state: int) -> str:
     if not liked:
         return (
             f"This head prefers no class of tokens by much: from a cell, most goes to "
-            f"{present[most]}, {percent(given[most])}, where even attention would give "
+            f"{present[most]}, {percent(given[most])}, where uniform attention would give "
             f"{percent(even[most])}."
         )
     best = max(liked, key=lambda target: given[target] / max(even[target], 1e-9))
     return (
         f"From a cell, this head gives {percent(given[best])} of its attention to {present[best]}, "
-        f"where even attention would give {percent(even[best])}."
+        f"where uniform attention would give {percent(even[best])}."
     )
 
 
