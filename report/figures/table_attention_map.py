@@ -27,8 +27,8 @@ def title(data: TableData) -> str:
 def caption(data: TableData) -> str:
     return (
         f"{map.explained(data)} The table is written as {data.first.label}. Markers say by colour "
-        "and shape what the target is to the current token; the strips along both axes say what each token "
-        "is: the name of a column, a delimiter (narrow) or a part of a cell."
+        "and shape what the target is to the current token; the strips along both axes say what "
+        "each token is: the name of a column, a delimiter (narrow) or a part of a cell."
     )
 
 
