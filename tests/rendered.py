@@ -56,6 +56,11 @@ def figures(text):
     return found
 
 
+def answer(text):
+    """The sentence in bold that answers an article's question, in its Markdown."""
+    return re.search(r'<p class="finding"><strong>([^<]*[.])</strong>', text)[1]
+
+
 def explains_its_first_head(text):
     """Whether the first short name of a head, "L3H5", is explained there; true if there is none."""
     found = re.search(r"\bL\d+H\d+\b", text)

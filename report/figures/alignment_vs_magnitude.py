@@ -18,9 +18,10 @@ def title(data: PassageData) -> str:
 
 def caption(data: PassageData) -> str:
     return (
-        f"A point is one token in one head. Impact orientation is the orientation of an update, "
-        f"impact strength its magnitude. {updates.explained(data)} Colour and shape say what the "
-        f"head looks at most from that token. {updates.without_first(data)}"
+        "A point is one token in one head: orientation from left to right, magnitude upwards.\n"
+        f"{updates.explained(data)}\nImpact orientation is the orientation of an update, impact "
+        "strength its magnitude. Colour and shape say what the head looks at most from that "
+        f"token.\n{updates.without_first(data)}"
     )
 
 
@@ -55,7 +56,7 @@ def _cloud(data, points):
     tooltip = [
         altair.Tooltip("label:N", title="current token"),
         altair.Tooltip("head:O", title="head"),
-        altair.Tooltip("target_label:N", title="largest target"),
+        altair.Tooltip("target_label:N", title="top target"),
         altair.Tooltip("alignment:Q", title="orientation", format=".3f"),
         altair.Tooltip("magnitude:Q", title="magnitude", format=".3f"),
     ]

@@ -43,7 +43,7 @@ def _axes(data):
 def caption(data: PassageData) -> str:
     axes = _axes(data)
     target = (
-        "A point is a current token and its target of one rank: rank 0 is its largest target, "
+        "A point is a current token and its target of one rank: rank 0 is its top target, "
         "rank 1 the second largest. "
     )
     shift = "each is shifted by its smallest value over the targets that the current token can see"
@@ -70,7 +70,7 @@ def _own_only(data):
 
 
 def use(data: PassageData) -> str:
-    return "The slider “Rank” leads from the largest target of each token to the second, and so on."
+    return "The slider “Rank” leads from the top target of each token to the second, and so on."
 
 
 def controls(data: PassageData) -> list[Control | Switch]:
@@ -235,7 +235,7 @@ def seen(data: PassageData, **state: int) -> str:
     leading = parts.argmax(1)
     most = int(np.bincount(leading, minlength=len(axes)).argmax())
     what = axes[list(axes)[most]]
-    which = "the largest target" if sort_idx == 0 else f"the target of rank {sort_idx}"
+    which = "the top target" if sort_idx == 0 else f"the target of rank {sort_idx}"
     share = percent(np.mean(leading == most))
     if len(axes) == 2:
         side = "below" if most == 0 else "above"

@@ -1,4 +1,4 @@
-"""How far the largest target stands out from the second, head by head and layer by layer."""
+"""How far the top target stands out from the second, head by head and layer by layer."""
 
 from report.figures.parts import head_sorted
 
@@ -8,11 +8,11 @@ figure = head_sorted.figure(
         column="concentration",
         title="Attention concentration",
         counted=(
-            "How far the largest probability of a token is above its second largest, on average."
+            "A point is a head: how far its largest probability is above the second, on average."
         ),
         axis="largest − second largest probability, mean",
         number=".3f",
         described="Mean difference between the largest and the second largest probability",
-        does="{head} is the most concentrated, its largest target {value} ahead of the next",
+        does="{head} is the most concentrated, its top target {value} ahead of the next",
     ),
 )

@@ -1,4 +1,4 @@
-"""Where every token of the passage looks: the scores of one head, the largest targets marked."""
+"""Where every token of the passage looks: the scores of one head, the top targets marked."""
 
 import altair
 import numpy as np
@@ -121,12 +121,12 @@ def seen(data: PassageData, **state: int) -> str:
     most = max(shares, key=shares.get)
     if shares[most] <= 0.5:
         return (
-            f"This head has no single habit: most often its largest target is {most}, but only for "
+            f"This head has no single habit: most often its top target is {most}, but only for "
             f"{percent(shares[most])} of the tokens."
         )
     _, given, where = habits[most]
     return (
-        f"This head looks at {most}: that is the largest target for {percent(shares[most])} of the "
+        f"This head looks at {most}: that is the top target for {percent(shares[most])} of the "
         f"tokens, and it gets {percent(given.mean())} of the probability on average. "
         f"The markers lie {where}."
     )

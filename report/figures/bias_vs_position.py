@@ -73,8 +73,9 @@ def caption(data: PassageData) -> str:
         )
     if "position" in lines and "bias" in lines:
         return (
-            "The bias term and the ALiBi term of a score depend on the target token alone; ALiBi "
-            "does so up to a constant for each current token, which changes nothing after softmax. "
+            "A line is what one term adds to the score of each target, whoever looks. ALiBi "
+            "depends on the target alone up to a constant for each current token, which changes "
+            "nothing after softmax. "
             "For the same reason each line has its mean removed: only differences matter. Tokens "
             "that stand out are named. Where the bias falls while ALiBi rises, the head works "
             "against its pull to the recent past; the "
@@ -87,8 +88,9 @@ def caption(data: PassageData) -> str:
     if data.causal and _fewest(data) > 1:
         fits = f"Of the last targets, which few tokens see, the content is left out. {fits}"
     return (
-        f"The {other} term of a score depends on the target token alone. The content term depends "
-        "on both tokens; its line is what it gives a target on average over the current tokens. "
+        "A line is what one term adds to the score of each target. "
+        f"The {other} term depends on the target alone, the content term on both tokens: its line "
+        "is an average over the current tokens. "
         f"{_common()} Each line has its mean removed, since only differences count. {fits} {unit}"
     )
 

@@ -21,11 +21,11 @@ def caption(data: TableData) -> str:
     if data.layers > 1:
         joined = ", and a line joins the values of one rank; it does not follow one head"
     return (
-        "The probability that a head gives to one class of target tokens: the mean over the tokens "
-        "of all cells that have a cell above. At each layer the heads are sorted by their value"
-        f"{joined}. The highest has its number above it. The dashed line is what even attention "
-        "would give: the class’s share of the tokens that can be seen. So a class of many tokens "
-        "lies high by chance alone."
+        "A point is a head: the probability that it gives to one class of targets (keys). It is "
+        "the mean over the tokens of all cells that have a cell above. At each layer the heads are "
+        f"sorted by their value{joined}. The highest has its number above it. The dashed line is "
+        "what uniform attention would give: the class’s share of the tokens that can be seen. So a "
+        "class of many tokens lies high by chance alone."
     )
 
 
@@ -56,7 +56,7 @@ def chart(data: TableData, **state: str) -> altair.LayerChart:
         altair.Tooltip("rank:Q", title="rank (0 = lowest)"),
         altair.Tooltip("layer:Q", title="layer"),
         altair.Tooltip("probability:Q", title="probability", format=".1%"),
-        altair.Tooltip("even:Q", title="even attention", format=".1%"),
+        altair.Tooltip("even:Q", title="uniform attention", format=".1%"),
         altair.Tooltip("times:Q", title="times even", format=".2f"),
         altair.Tooltip("named:N", title="real head"),
     ]
@@ -89,7 +89,7 @@ def _y():
 
 
 def _even(data, shown, x):
-    """What even attention would give, from edge to edge."""
+    """What uniform attention would give, from edge to edge."""
     # The value is the same for all heads of a layer, so one head stands for all. A single layer
     # gets a tick, since a line needs two.
     first = shown.transform_filter("datum.rank === 0")
@@ -112,7 +112,7 @@ def _named_even():
     style = {"align": "right", "baseline": "bottom", "aria": False}
     return [
         rule.encode(**theme.place(x="width - 118", x2="width - 94", y=-29)),
-        theme.written("'even attention'", "width", -24, **style),
+        theme.written("'uniform attention'", "width", -24, **style),
     ]
 
 
@@ -123,7 +123,7 @@ def rows(data: TableData, **state: str) -> dict[str, Rows]:
 
 
 def alt(data: TableData, **state: str) -> str:
-    """The head and the layer with the largest value, and even attention."""
+    """The head and the layer with the largest value, and uniform attention."""
     at = choices.values(controls(data), state)
     values = data.shares(at["target"], at["rendering"])
     layer, head = np.unravel_index(values.argmax(), values.shape)
@@ -133,13 +133,13 @@ def alt(data: TableData, **state: str) -> str:
         f"Probability given to {target_classes.NAMES[at['target']]}, by layer, with the "
         f"{data.heads} heads of each layer sorted; the table is written as "
         f"{target_classes.renderings(data)[at['rendering']]}. The largest value is "
-        f"{values[layer, head]:.1%}, head {head} of layer {layer}. Even attention would give "
+        f"{values[layer, head]:.1%}, head {head} of layer {layer}. Uniform attention would give "
         f"{even:.1%}; the mean of all heads is {values.mean():.1%}{times}."
     )
 
 
 def seen(data: TableData, **state: str) -> str:
-    """The head that gives the class most, and how many go well beyond even attention."""
+    """The head that gives the class most, and how many go well beyond uniform attention."""
     at = choices.values(controls(data), state)
     values = data.shares(at["target"], at["rendering"])
     even = data.even(at["target"], at["rendering"])
@@ -147,7 +147,7 @@ def seen(data: TableData, **state: str) -> str:
     named = target_classes.named(at["target"])
     said = (
         f"{top.label} gives {percent(top.value)} of its attention to {named}, "
-        f"where even attention would give {percent(even[top.layer])}."
+        f"where uniform attention would give {percent(even[top.layer])}."
     )
     if total == 1:
         return said
@@ -155,7 +155,7 @@ def seen(data: TableData, **state: str) -> str:
     how_many = {0: "No head goes", 1: "It alone goes", total: f"All {total} heads go"}
     return (
         f"{said} {how_many.get(beyond, f'{beyond} of the {total} heads go')} beyond one and a half "
-        "times even attention; the dashed line is even attention itself."
+        "times uniform attention; the dashed line is uniform attention itself."
     )
 
 

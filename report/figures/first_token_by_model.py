@@ -1,4 +1,4 @@
-"""How often each head's largest target is the first token, a panel for every model."""
+"""How often each head's top target is the first token, a panel for every model."""
 
 import altair
 import numpy as np
@@ -28,7 +28,7 @@ def left_out(data: PassageModels) -> str:
 
 def caption(data: PassageModels) -> str:
     return (
-        "A point is a head: how often the largest target of a token is the first token. At each "
+        "A point is a head: how often the top target of a token is the first token. At each "
         "layer the heads are sorted by their value, and a line joins the values of one rank. All "
         "panels have the same vertical axis. Token 0 is left out."
     )
@@ -99,7 +99,7 @@ def alt(data: PassageModels, panel: int = 0, **state: str) -> str:
     source = choices.values(controls(data), state)["source"]
     values, labels = _values(data.models[panel], source), data.labels
     return (
-        f"{labels[panel]}: fraction of tokens whose largest target is token 0, for each of "
+        f"{labels[panel]}: fraction of tokens whose top target is token 0, for each of "
         f"{values.size} heads by layer, over {SOURCES[source]}. The mean is "
         f"{percent(values.mean())}, the largest {percent(values.max())}."
     )

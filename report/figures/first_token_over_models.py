@@ -36,7 +36,7 @@ def caption(data: PassageModels) -> str:
     where = "training step" if _steps(data) else "number of parameters"
     mean = "The line joins the" if _steps(data) else "Large points with a name are"
     return (
-        f"A point is a head at the {where} of its model: how often the largest target of a token "
+        f"A point is a head at the {where} of its model: how often the top target of a token "
         f"is the first token. {mean} means over all heads. Token 0 is left out."
     )
 

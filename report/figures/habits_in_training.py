@@ -41,7 +41,7 @@ def caption(data: SweepData) -> str:
         f"highest; the thinner one with a name was highest up to step {early:,}; the broken one is "
         "the mean of all heads. The first two panels are mean "
         f"probabilities over {sweep['sequences']} sequences of {sweep['length']} random tokens "
-        "said twice, the others count the largest targets of the tokens of "
+        "said twice, the others count the top targets of the tokens of "
         f"{corpus['texts']} short texts; the first token of a text is left out.{more} Steps are "
         "drawn closer together the later they are."
     )

@@ -21,9 +21,9 @@ def title(data: PassageData) -> str:
 
 def caption(data: PassageData) -> str:
     return (
-        f"A point is one token in one head, the passage runs from top to bottom. "
-        f"{updates.explained(data)} Points whose largest target is the first token have a colour "
-        "of their own; the outline holds the middle 80 % of them at each height. "
+        "A point is one token in one head: the passage runs from top to bottom, magnitude to the "
+        f"right.\n{updates.explained(data)}\nPoints whose top target is the first token have a "
+        "colour of their own; the outline holds the middle 80 % of them at each height.\n"
         f"{updates.without_first(data)}"
     )
 
@@ -70,7 +70,7 @@ def _cloud(data, points):
     tooltip = [
         altair.Tooltip("label:N", title="current token"),
         altair.Tooltip("head:O", title="head"),
-        altair.Tooltip("target_label:N", title="largest target"),
+        altair.Tooltip("target_label:N", title="top target"),
         altair.Tooltip("magnitude:Q", title="magnitude", format=".3f"),
     ]
     return (
@@ -113,7 +113,7 @@ def alt(data: PassageData, **state: int) -> str:
     magnitude = columns["magnitude"][columns["token"] > 0]
     start = (
         f"Scatter plot of layer {layer}: update magnitude by token position. For "
-        f"{np.mean(first):.0%} of the points the largest target is the first token"
+        f"{np.mean(first):.0%} of the points the top target is the first token"
     )
     if not first.any() or first.all():
         return f"{start}; the median magnitude is {number(np.median(magnitude))}."

@@ -22,7 +22,7 @@ STYLES = (
 BAR = (0.45, 0.6)
 """Opacity of the bars: (on light, on dark)."""
 
-MEASURES = {"times": "times even attention", "probability": "probability"}
+MEASURES = {"times": "times uniform attention", "probability": "probability"}
 
 
 def title(data: TableData) -> str:
@@ -40,7 +40,7 @@ def caption(data: TableData) -> str:
     return (
         "A panel is a class of target tokens. A line is the mean over all heads of a layer; the "
         f"bar at each point spans the middle half of the heads{apart}. Probability is divided by "
-        "what even attention would give, so 1 (the thin rule) means no preference. Without this, "
+        "what uniform attention would give, so 1 (the thin rule) means no preference. Otherwise "
         "ways of writing could not be compared: one has more tokens of a class than another, and "
         "they get more by chance. Every panel has a scale of its own."
     )
@@ -75,7 +75,7 @@ def panels(data: TableData) -> list[str]:
 
 
 def _compared(data):
-    """The classes that even attention would give something: dict of class to its name."""
+    """The classes that uniform attention would give something: dict of class to its name."""
     return {
         name: named
         for name, named in target_classes.present(data).items()
@@ -109,7 +109,7 @@ def chart(data: TableData, panel: int = 0, **state: str) -> altair.LayerChart:
         altair.Tooltip("label:N", title="written as"),
         altair.Tooltip("layer:Q", title="layer"),
         altair.Tooltip("mean:Q", title="mean over heads", format=".1%"),
-        altair.Tooltip("even:Q", title="even attention", format=".1%"),
+        altair.Tooltip("even:Q", title="uniform attention", format=".1%"),
         altair.Tooltip("times:Q", title="times even", format=".2f"),
         altair.Tooltip("strongest:N", title="largest"),
     ]
@@ -214,7 +214,7 @@ def alt(data: TableData, panel: int = 0, **state: str) -> str:
         mean, even = data.shares(target, name).mean(), data.even(target, name).mean()
         said = f"{mean:.1%}"
         if shown == "times":
-            said = f"{number(mean / even)} times even attention" if even else "nothing"
+            said = f"{number(mean / even)} times uniform attention" if even else "nothing"
         given.append(f"{said} as {label}")
     return (
         f"What {named} get by layer, one line a way to write the table, {MEASURES[shown]}. Over "
@@ -239,7 +239,7 @@ def seen(data: TableData, **state: str) -> str:
     if len(values) > 1:
         ends.append(_end(values, labels, np.argmin))
     once = all(len(end) == 1 for end in ends)  # then the ways of writing are named once, at the end
-    against = " and compared with even attention" if shown == "times" else ""
+    against = " and compared with uniform attention" if shown == "times" else ""
     said = f"Averaged over all heads{against}, most goes "
     said += "; least goes ".join(
         ", and ".join(

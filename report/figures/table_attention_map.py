@@ -26,9 +26,9 @@ def title(data: TableData) -> str:
 
 def caption(data: TableData) -> str:
     return (
-        f"The table as {data.first.label}. {map.explained(data)} Markers say by colour and shape "
-        "what the target is to the current token; the strips along both axes say what each token "
-        "is: the name of a column, a delimiter (narrow) or a part of a cell."
+        f"{map.explained(data)} The table is written as {data.first.label}. Markers say by colour "
+        "and shape what the target is to the current token; the strips along both axes say what "
+        "each token is: the name of a column, a delimiter (narrow) or a part of a cell."
     )
 
 
@@ -157,13 +157,13 @@ def seen(data: TableData, **state: int) -> str:
     if not liked:
         return (
             f"This head prefers no class of tokens by much: from a cell, most goes to "
-            f"{present[most]}, {percent(given[most])}, where even attention would give "
+            f"{present[most]}, {percent(given[most])}, where uniform attention would give "
             f"{percent(even[most])}."
         )
     best = max(liked, key=lambda target: given[target] / max(even[target], 1e-9))
     return (
         f"From a cell, this head gives {percent(given[best])} of its attention to {present[best]}, "
-        f"where even attention would give {percent(even[best])}."
+        f"where uniform attention would give {percent(even[best])}."
     )
 
 

@@ -15,10 +15,9 @@ def title(data: PassageData) -> str:
 
 def caption(data: PassageData) -> str:
     return (
-        f"{updates.explained(data)} The impact is the update, and its orientation the cosine of "
-        "the angle between u and x. Right of 0 the head strengthens the direction that the "
-        "hidden state already has, left of 0 it weakens it, and at 0 it adds something new."
-        f"{histogram.explained(data)}"
+        "A row is a head: right of 0 its updates strengthen what is there, left of 0 they weaken "
+        f"it, at 0 they add something new.\n{updates.explained(data)}\nThe impact is the update; "
+        f"its orientation is the cosine of the angle between u and x.{histogram.explained(data)}"
     )
 
 

@@ -14,8 +14,8 @@ def title(data: PassageData) -> str:
 
 def caption(data: PassageData) -> str:
     return (
-        f"{updates.explained(data)} A value of 0.1 means that the head adds a vector a tenth as "
-        f"long as the hidden state.{histogram.explained(data)}"
+        f"A row is a head: how long its updates are.\n{updates.explained(data)}\nA value of 0.1 "
+        f"means a vector a tenth as long as the hidden state.{histogram.explained(data)}"
     )
 
 

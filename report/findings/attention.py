@@ -18,8 +18,8 @@ def summary(data) -> dict[str, np.ndarray]:
         sink: what no token gets, mean over all tokens
         content, bias, position: mean over rows with two targets or more of the standard deviation
             of this term over the targets
-        even_<place>: mean of what even attention gives to each of `PLACES`
-    and largest_target: int [layer, head, T], the index of every token's largest target
+        even_<place>: mean of what uniform attention gives to each of `PLACES`
+    and largest_target: int [layer, head, T], the index of every token's top target
     """
     shape = (data.layers, data.heads)
     names = ("first_token", "last_token", "sink", *TERMS, *(f"even_{p}" for p in PLACES))
@@ -41,7 +41,7 @@ def summary(data) -> dict[str, np.ndarray]:
 
 
 def _even(seen):
-    """What even attention over what is seen, bool [query, key], gives to each of PLACES."""
+    """What uniform attention over what is seen, bool [query, key], gives to each of PLACES."""
     even = seen / seen.sum(1, keepdims=True)
     ways = even[1:, 0], even[:-1, -1], np.diagonal(even, -1), np.diagonal(even, 1)
     return dict(zip(PLACES, [way.mean() for way in ways], strict=True))

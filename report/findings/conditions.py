@@ -243,7 +243,7 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         return Against(more, inner, level)
 
     def even(self, model: int, condition: str | None = None) -> float:
-        """The share that even attention would give to what a condition adds.
+        """The share that uniform attention would give to what a condition adds.
 
         A mean over the current tokens after it and over prompts, if no window hides anything.
         """

@@ -23,8 +23,8 @@ STEP_BACK = 0.1
 """The fraction of its whole rise that a mean may fall back by and still rise; and the reverse."""
 
 TIMES_EVEN = {"habit": 4, "sink": 2}
-"""How many times the share of even attention a habit or a sink must have. A habit needs more, since
-a passage has only one example of it a token; a sink is an average of probabilities."""
+"""How many times the share of uniform attention a habit or a sink must have. A habit needs more,
+since a passage has only one example of it a token; a sink is an average of probabilities."""
 
 NEIGHBOURS = {"previous_token": -1, "next_token": 1}
 """Targets that only a passage is asked for -> how far they are from the current token."""
@@ -58,13 +58,13 @@ class Findings(UpdateFindings):
     """Numbers of one article, computed from its datasets when they are asked for."""
 
     least_lead = 0.05
-    """If the largest target is ahead of the second by less (mean probability), it hardly leads."""
+    """If the top target is ahead of the second by less (mean probability), it hardly leads."""
 
     def values(self, measure: str, source: str = "corpus") -> np.ndarray:
         """A measure of every head, float [layer, head].
 
         measure: itself, first_token, concentration, previous_token or next_token. The last two are
-            the fraction of the passage's tokens whose largest target is the token before or after,
+            the fraction of the passage's tokens whose top target is the token before or after,
             of those that have one
         source: "passage" or "corpus"; previous_token and next_token are always of the passage
         raises: ReportError for an unknown measure
@@ -110,7 +110,7 @@ class Findings(UpdateFindings):
         return int((self.values(measure, source) >= at_least).sum())
 
     def narrow(self, measure: str, at_least: float, source: str = "corpus") -> int:
-        """How many of the heads that reach a value have a largest target that hardly leads."""
+        """How many of the heads that reach a value have a top target that hardly leads."""
         reach = self.values(measure, source) >= at_least
         return int((reach & (self.values("concentration", source) < self.least_lead)).sum())
 
@@ -119,7 +119,7 @@ class Findings(UpdateFindings):
         return self.values(measure, source).mean(1).tolist()
 
     def hardly_leading(self, source: str = "corpus") -> list[int]:
-        """The first layers in which, on average over heads, the largest target hardly leads: all
+        """The first layers in which, on average over heads, the top target hardly leads: all
         layers before the first one in which it leads."""
         means = self.layer_means("concentration", source)
         leads = [layer for layer, mean in enumerate(means) if mean >= self.least_lead]
@@ -165,7 +165,7 @@ class Findings(UpdateFindings):
 
     @functools.cached_property
     def largest_target_shares(self) -> dict[str, float]:
-        """Where the largest targets of the passage lie: fractions of all (token, head) pairs.
+        """Where the top targets of the passage lie: fractions of all (token, head) pairs.
 
         returns: itself, first_token, previous_token, next_token, other. Token 0 is left out as a
             current token. A previous token that is token 0 counts as the first token only
@@ -202,11 +202,11 @@ class Findings(UpdateFindings):
 
     @functools.cached_property
     def even_attention(self) -> dict[str, np.ndarray]:
-        """What even attention would give to some targets over the passage: as `mean_probability`.
+        """What uniform attention would give to some targets: as `mean_probability`.
 
         returns: first_token, last_token, previous_token, next_token -> float [layer, head]. A mean
             over the tokens that can have such a target of 1 / number of visible targets, or of 0
-            where a window hides it. By chance, it would be the largest target just as often
+            where a window hides it. By chance, it would be the top target just as often
         """
         return {name: self.attention[f"even_{name}"] for name in PLACES}
 
@@ -215,11 +215,18 @@ class Findings(UpdateFindings):
 
         If tokens and targets are few, some head always reaches one half by chance.
         """
-        even = self.even_attention[measure][head.layer, head.head]
-        return bool(head.value >= max(0.5, TIMES_EVEN["habit"] * even))
+        return bool(head.value >= self._least_habit(measure)[head.layer, head.head])
+
+    def habits(self, measure: str) -> np.ndarray:
+        """Heads that have a neighbour measure for most tokens, and not by chance.
+
+        measure: previous_token or next_token
+        returns: bool [layer, head]
+        """
+        return self.values(measure) >= self._least_habit(measure)
 
     def beyond_even(self, target: str, least: float, mean: bool = False) -> np.ndarray | bool:
-        """Heads that give a target of `mean_probability` much more than even attention would.
+        """Heads that give a target of `mean_probability` much more than uniform attention would.
 
         target: "first_token" or "last_token"; least: a mean probability that they must reach
         mean: whether to judge the mean over all heads instead
@@ -265,6 +272,9 @@ class Findings(UpdateFindings):
         """
         windows = {n: self.data.visible(n, 0).window for n in range(self.data.layers)}
         return {layer: window for layer, window in windows.items() if window is not None}
+
+    def _least_habit(self, measure):
+        return np.maximum(0.5, TIMES_EVEN["habit"] * self.even_attention[measure])
 
     def _neighbour(self, step):
         target = self.attention["largest_target"]

@@ -40,7 +40,7 @@ class RepetitionFindings:
 
     @functools.cached_property
     def even_repetition(self) -> dict[str, float]:
-        """What even attention would give to copies and followers: dict of float."""
+        """What uniform attention would give to copies and followers: dict of float."""
         seen = self.data.visible(0, 0).mask()[self.data.current]
         return {
             name: float(((member & seen).sum(1) / seen.sum(1)).mean())
@@ -48,7 +48,7 @@ class RepetitionFindings:
         }
 
     def even_part(self, kind: str) -> float:
-        """The fraction of what even attention gives to the same column above that goes to copies or
+        """The part of what uniform attention gives to the same column above that goes to copies or
         followers; 0 if there is nothing above."""
         seen = self.data.visible(0, 0).mask()[self.data.current]
         even = seen / seen.sum(1, keepdims=True)

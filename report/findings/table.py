@@ -1,4 +1,4 @@
-"""What an article about a table may say: what heads give to its parts, against even attention."""
+"""What an article about a table may say: what heads give to its parts, and if that is much."""
 
 import functools
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from report.figures.parts.heads import Head, largest
 from report.findings.repetition import RepetitionFindings
 
 BEYOND = 1.5
-"""A head that gives a class this many times what even attention would give prefers it."""
+"""A head that gives a class this many times what uniform attention would give prefers it."""
 
 FAR_APART = 2
 """A rendering is far apart if it gives this many times as much as any other."""
 
 LEAST, TIMES_EVEN = 0.2, 3
 """A head looks for repetitions if it gives them at least this much of its attention, and this many
-times what even attention would."""
+times what uniform attention would."""
 
 MOST = 8
 """Heads that are listed, at most."""
@@ -63,7 +63,7 @@ class Reader:
     part: float
     """The fraction of its value that goes to this habit."""
     even_part: float
-    """The same fraction of even attention."""
+    """The same fraction of uniform attention."""
     columns: list[Column | None]
     """One entry a column of the table; None if no token of it is measured."""
 
@@ -81,11 +81,11 @@ class Apart:
     layer: int
     rendering: str
     times: dict[str, float]
-    """Rendering -> what the layer gives, as a multiple of even attention."""
+    """Rendering -> what the layer gives, as a multiple of uniform attention."""
     head: Head
     """The head of the layer that gives most in this rendering."""
     even: float
-    """What even attention would give."""
+    """What uniform attention would give."""
     most: bool
     """Whether that head gives more than all others of the layer together."""
 
@@ -108,7 +108,7 @@ class TableFindings(RepetitionFindings):
         return float(self.shares(target, rendering).mean())
 
     def even(self, target: str, rendering: str | None = None) -> float:
-        """What even attention would give to a class, mean over the layers."""
+        """What uniform attention would give to a class, mean over the layers."""
         if target not in self.data.targets:
             return 0.0
         return float(self.data.even(target, rendering or self.data.first.name).mean())
@@ -118,7 +118,7 @@ class TableFindings(RepetitionFindings):
         return float(self.shares(target, rendering)[head.layer, head.head])
 
     def times(self, target: str, rendering: str | None = None, head: Head | None = None) -> float:
-        """`mean` divided by `even`; 0 if even attention would give nothing.
+        """`mean` divided by `even`; 0 if uniform attention would give nothing.
 
         head: the same of one head, a `Head`
         """
@@ -135,12 +135,12 @@ class TableFindings(RepetitionFindings):
         return np.divide(means, even, out=np.zeros_like(means), where=even > 0)
 
     def peak_of_times(self, target: str, rendering: str | None = None) -> int:
-        """The layer in which a class gets the largest multiple of even attention."""
+        """The layer in which a class gets the largest multiple of uniform attention."""
         return int(self.times_by_layer(target, rendering).argmax())
 
     def least_times(self, target: str, heads: list[Head]) -> float:
         """The least that one of these heads gives a class in a rendering other than the first, as a
-        multiple of even attention."""
+        multiple of uniform attention."""
         others = [name for name in self.data.renderings if name != self.data.first.name]
         return min(self.times(target, name, head) for name in others for head in heads)
 
@@ -177,7 +177,7 @@ class TableFindings(RepetitionFindings):
         return int(np.argmax(self.layer_means(target, rendering)))
 
     def prefers(self, target: str, rendering: str | None = None) -> np.ndarray:
-        """Heads that give a class `BEYOND` times what even attention would: bool [layer, head]."""
+        """Heads that give a class `BEYOND` times uniform attention: bool [layer, head]."""
         even = self.even(target, rendering)
         return self.shares(target, rendering) >= BEYOND * even if even else self._none
 
@@ -187,7 +187,7 @@ class TableFindings(RepetitionFindings):
         return {layer: seen for layer, seen in enumerate(self.data.windows) if seen is not None}
 
     def steady(self, target: str) -> bool:
-        """Whether in every rendering a class gets about what even attention would give it."""
+        """Whether in every rendering a class gets about what uniform attention would give it."""
         return all(0.8 < self.times(target, name) < 1.2 for name in self.data.renderings)
 
     def layers_of(self, target: str, rendering: str | None = None) -> list[int]:

@@ -84,7 +84,7 @@ class UpdateFindings:
 
     @functools.cached_property
     def first_token_updates(self) -> list[MagnitudeRatio]:
-        """Are updates shorter where the largest target is the first token? Compared layer by layer.
+        """Are updates shorter where the top target is the first token? Compared layer by layer.
 
         This also compares heads of a layer: those that look there often with those that do not.
 

@@ -148,6 +148,8 @@ class ArticleFigures:
     def finding(self, caller: Callable[[], str]) -> str:
         """`{% call finding() %}…{% endcall %}`: what the article found, in a sentence or two.
 
+        The first sentence answers the article's question, and stands in bold.
+
         It stands above the article, and on the home page to say why one should read it. Plain text.
 
         raises: ReportError if it is called twice
@@ -155,7 +157,9 @@ class ArticleFigures:
         if self.found:
             raise ReportError("finding() is called twice; an article says once what it found.")
         self.found = re.sub("[ \\n]+", " ", caller()).strip()
-        return f'<p class="finding">{self.found}</p>\n'
+        answer, *others = split_sentences(self.found) or [""]
+        said = " ".join([f"<strong>{answer}</strong>", *others])
+        return f'<p class="finding">{said}</p>\n'
 
     def cover(self, name: str) -> str:
         """`{{ cover("attention_map") }}`: the figure that stands for the article.

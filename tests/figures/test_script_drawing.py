@@ -20,8 +20,8 @@ def test_all_figures_draw_and_their_tooltips_have_readable_names(page, address):
         6: {"rank (0 = lowest)", "layer", "value", "real head"},
         7: {"head", "magnitude", "tokens"},
         8: {"head", "alignment", "tokens"},
-        9: {"current token", "head", "largest target", "orientation", "magnitude"},
-        10: {"current token", "head", "largest target", "magnitude"},
+        9: {"current token", "head", "top target", "orientation", "magnitude"},
+        10: {"current token", "head", "top target", "magnitude"},
     }  # fmt: skip
     for number, names in expected.items():
         assert first_tooltip(page, number).keys() == names, number

@@ -91,7 +91,7 @@ def looking(step=None, at=None, causal=True, rows=range(T)):
 def test_the_map_names_the_habit_of_a_head(probability, causal, said, where):
     text = attention_map.seen(one_head(probability, causal=causal))
     assert text == (
-        f"This head looks at {said}: that is the largest target for 100\u00a0% of the tokens, and "
+        f"This head looks at {said}: that is the top target for 100\u00a0% of the tokens, and "
         f"it gets 60\u00a0% of the probability on average. The markers lie {where}."
     )
 
@@ -102,7 +102,7 @@ def test_the_map_names_no_habit_where_there_is_none():
     text = attention_map.seen(one_head(probability))
     # tokens 1, 2 and 3 of nine; all others look two tokens back
     assert text == (
-        "This head has no single habit: most often its largest target is the token itself, but "
+        "This head has no single habit: most often its top target is the token itself, but "
         "only for 33\u00a0% of the tokens."
     )
 
@@ -116,7 +116,7 @@ def test_the_breakdown_names_the_term_that_speaks_most():
     data = one_head(looking(at=1), terms)
     assert attention_breakdown.seen(data) == (
         # token 1 sees no content; all others get three times as much of it
-        "The content term speaks most for the largest target of 89\u00a0% of the tokens: those "
+        "The content term speaks most for the top target of 89\u00a0% of the tokens: those "
         "points lie below the dashed line."
     )
     text = attention_breakdown.seen(data, sort_idx=9)
@@ -168,7 +168,7 @@ def statistics(values):
 def test_sorted_heads_name_the_first_the_middle_and_the_layers():
     data = statistics([[0.1, 0.2, 0.3], [0.9, 0.5, 0.4]])
     assert attending_to_first_token.seen(data, source="corpus") == (
-        "L1H0 has the first token as its largest target most often, for 90\u00a0% of the tokens; "
+        "L1H0 has the first token as its top target most often, for 90\u00a0% of the tokens; "
         "half of all 6 heads are at 35\u00a0% or below. The average is highest in layer 1 "
         "(60\u00a0%) and lowest in layer 0 (20\u00a0%)."
     )
@@ -180,7 +180,7 @@ def test_sorted_heads_name_the_first_the_middle_and_the_layers():
     assert "(2 other heads come within" in attention_concentration.seen(nothing, source="corpus")
     level = statistics([[0.5, 0.5]])
     assert attention_concentration.seen(level, source="corpus") == (
-        "L0H0 is the most concentrated, its largest target 0.50 ahead of the next (another head "
+        "L0H0 is the most concentrated, its top target 0.50 ahead of the next (another head "
         "comes within a hundredth of that); half of all 2 heads are at 0.50 or below."
     )
     assert "The average" not in attending_to_first_token.seen(
@@ -188,7 +188,7 @@ def test_sorted_heads_name_the_first_the_middle_and_the_layers():
     )
     alone = attending_to_first_token.seen(statistics([[0.25]]), source="corpus")
     assert alone == (
-        "L0H0 has the first token as its largest target most often, for 25\u00a0% of the tokens."
+        "L0H0 has the first token as its top target most often, for 25\u00a0% of the tokens."
     )
 
 
@@ -278,21 +278,21 @@ def test_classes_of_a_table_are_compared_with_even_attention():
     }
     data = shares(given, {"delimiter": [0.5, 0.5], "same_column": [0.1, 0.2]})
     assert classes_by_layer.seen(data, target="same_column") == (
-        "L1H0 gives 80\u00a0% of its attention to the same column above, where even attention "
-        "would give 20\u00a0%. 2 of the 4 heads go beyond one and a half times even attention; the "
-        "dashed line is even attention itself."
+        "L1H0 gives 80\u00a0% of its attention to the same column above, where uniform attention "
+        "would give 20\u00a0%. 2 of the 4 heads go beyond one and a half times uniform attention; "
+        "the dashed line is uniform attention itself."
     )
     assert "No head goes beyond" in classes_by_layer.seen(data, target="delimiter")
     assert table_attention_map.seen(data, layer=1, head=0) == (
         "From a cell, this head gives 80\u00a0% of its attention to the same column above, where "
-        "even attention would give 20\u00a0%."
+        "uniform attention would give 20\u00a0%."
     )
     assert table_attention_map.seen(data, layer=0, head=1) == (
         "This head prefers no class of tokens by much: from a cell, most goes to delimiters, "
-        "20\u00a0%, where even attention would give 50\u00a0%."
+        "20\u00a0%, where uniform attention would give 50\u00a0%."
     )
     assert renderings_compared.seen(data) == (
-        "Averaged over all heads and compared with even attention, most goes to the same column "
+        "Averaged over all heads and compared with uniform attention, most goes to the same column "
         "above: 2.2 times as much; least goes to delimiters: 0.45 times as much (as CSV)."
     )
     assert renderings_compared.seen(data, shown="probability") == (
@@ -318,13 +318,13 @@ def test_each_way_of_writing_has_its_own_most_and_least():
     data = written_in_ways(given, {"header": 0.4, "delimiter": 0.4, "same_column": 0.2})
     said = renderings_compared.seen(data)
     assert said == (
-        "Averaged over all heads and compared with even attention, most goes to the same column "
+        "Averaged over all heads and compared with uniform attention, most goes to the same column "
         "above: 3.0 and 3.5 times as much (as CSV and JSON); least goes to column names: 0.25 "
         "times as much (as CSV), and to delimiters: 0.25 times as much (as JSON)."
     )
     given["delimiter"] = 0.1, 0.9
     assert renderings_compared.seen(written_in_ways(given, dict.fromkeys(given, 0.5))) == (
-        "Averaged over all heads and compared with even attention, most goes to the same column "
+        "Averaged over all heads and compared with uniform attention, most goes to the same column "
         "above: 1.2 times as much (as CSV), and to delimiters: 1.8 times as much (as JSON); least "
         "goes to column names: 0.20 and 0.40 times as much (as CSV and JSON)."
     )

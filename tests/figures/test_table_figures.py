@@ -63,7 +63,7 @@ def test_the_tooltip_names_the_real_head_and_even_attention(table):
     told = [layer["encoding"]["tooltip"] for layer in layers if "tooltip" in layer["encoding"]]
     titles = {each["title"]: each["field"] for each in told[-1]}
     assert titles["real head"] == "named"
-    assert titles["even attention"] == "even"
+    assert titles["uniform attention"] == "even"
     assert titles["probability"] == "probability"
 
 
@@ -222,7 +222,7 @@ def test_points_by_layer_tell_the_head_and_even_attention(page, tables):
     for each in shown:
         layer, head = int(each["layer"]), int(each["real head"].removeprefix("head "))
         assert each["probability"] == f"{values[layer, head]:.1%}"
-        assert each["even attention"] == f"{even[layer]:.1%}"
+        assert each["uniform attention"] == f"{even[layer]:.1%}"
         assert float(each["times even"]) == pytest.approx(
             values[layer, head] / even[layer], abs=0.006
         )

@@ -243,6 +243,8 @@ def test_a_habit_is_more_than_chance(data, monkeypatch, even, value, habit):
     find = Findings(data)
     monkeypatch.setitem(find.attention, "even_previous_token", np.full((LAYERS, HEADS), even))
     assert find.is_habit(Head(0, 1, value), "previous_token") is habit
+    monkeypatch.setattr(find, "values", lambda measure: np.eye(LAYERS, HEADS, 1) * value)
+    assert find.habits("previous_token").any() == habit
 
 
 def test_much_attention_is_more_than_even_attention_gives(data, monkeypatch):

@@ -188,8 +188,8 @@ def test_numbers_are_those_of_the_data(written, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said", "not_said"),
     [
-        ({"taken": 0.1}, "they find them dull", "even more than even attention"),
-        ({"taken": 0.7}, "even more than even attention would", "they find them dull"),
+        ({"taken": 0.1}, "they find them dull", "even more than uniform attention"),
+        ({"taken": 0.7}, "even more than uniform attention would", "they find them dull"),
         ({"error": 0.001}, "The reading is all but exact", "a poor one"),
         ({"error": 0.1}, "The reading is a good one, then", "all but exact"),
         ({"error": 0.8}, "The reading is a poor one, then", "a good one"),

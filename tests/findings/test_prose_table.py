@@ -57,6 +57,7 @@ def prose(text):
 def test_sentences_are_whole(written, kind):
     text, figures, _ = written(kind)
     assert figures == ["table_attention_map", "classes_by_layer", "renderings_compared"]
+    assert not re.search(r"\d", rendered.answer(text))
     assert rendered.explains_its_first_head(prose(text))
     assert "<a " not in prose(text)  # HTML that was escaped
     for paragraph in re.split(r"\n\s*\n", prose(text).strip()):
@@ -101,7 +102,7 @@ def test_what_was_not_seen_in_training_is_said_of_embedded_models_only(written):
 def test_only_what_was_measured_is_spoken_of(written):
     text, _, _ = written("rotary", num_hidden_layers=32)
     assert "(the first 3 of its 32 layers)" in text
-    assert "watches 12 heads read it" in text
+    assert "This article watches 12 heads" in text
     assert "Only the first 3 of 32 layers were measured" in text
     assert "this model" not in prose(text).lower().replace("this model’s", "")
 
@@ -300,13 +301,13 @@ def test_what_all_ways_to_write_the_table_share_is_said_of_each_alone(written):
     highest = {name: find.times_by_layer("same_column", name) for name in data.renderings}
     assert [int(values.argmax()) for values in highest.values()] == [2, 1, 0]
     assert (
-        f"averages are highest in layer 2 for the CSV ({number(highest['csv'][2])} times even "
-        f"attention), in layer 1 for the JSON ({number(highest['json'][1])} times even attention) "
-        f"and in layer 0 for the sentences"
+        f"averages are highest in layer 2 for the CSV ({number(highest['csv'][2])} times uniform "
+        f"attention), in layer 1 for the JSON ({number(highest['json'][1])} times uniform "
+        f"attention) and in layer 0 for the sentences"
     ) in plain(text)
     least = min(0.6 / find.even("same_column", name) for name in ("json", "sentences"))
     assert find.least_times("same_column", heads) == pytest.approx(least)
-    assert f"at least {number(least)} times what even attention would." in plain(text)
+    assert f"at least {number(least)} times what uniform attention would." in plain(text)
     said = "".join(t.text for t in data.renderings["sentences"].tokens if t.role == "delimiter")
     assert ("commas stand in all three, and may still help" in plain(text)) == ("," in said)
 

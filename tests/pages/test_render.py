@@ -81,7 +81,7 @@ def test_a_caption_names_the_figure_that_has_explained_the_same(tmp_path, data):
     shared = figure_named("attending_to_itself").caption(data).partition("\n")[2].replace("\n", " ")
     assert shared in first
     assert shared not in again
-    assert "How often the largest target of a token is the first token." in again
+    assert "A point is a head: how often its top target is the first token." in again
     see = 'How to read it: see <a class="figure-ref" href="#fig-2">Figure 2</a>.'
     assert see in again
     assert "How to read it: see" not in one + first
@@ -158,10 +158,13 @@ def test_a_model_s_name_in_what_was_found_breaks_at_no_hyphen(tmp_path, data, mo
 
 
 def test_what_was_found_stands_in_the_article_and_on_the_home_page(tmp_path, data):
-    said = "{% call finding() %}\nOf {{ data.heads }}\n\u00a0% one.\n{% endcall %}\n\nText.\n"
+    said = "{% call finding() %}\nOf {{ data.heads }}\n\u00a0% one. More.\n{% endcall %}\n\nText.\n"
     page, text = render(tmp_path, data, f'{said}\n{{{{ figure("update_magnitude") }}}}\n')
-    assert page.finding == f"Of {data.heads} \u00a0% one."
-    assert f'\n<p class="finding">{page.finding}</p>\n\n' in text
+    answer = f"Of {data.heads} \u00a0% one."
+    assert page.finding == f"{answer} More."
+    assert f'\n<p class="finding"><strong>{answer}</strong> More.</p>\n\n' in text
+    question = text.index('<p class="standfirst"')
+    assert text.index("\n# ") < question < text.index('<p class="finding">')
     assert page.figures == {"update_magnitude": (1, "Effect of Attention Head on Hidden State")}
     with pytest.raises(ReportError, match="finding\\(\\) is called twice"):
         render(tmp_path, data, f'{said}{said}{{{{ figure("update_magnitude") }}}}\n')

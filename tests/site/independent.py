@@ -105,7 +105,7 @@ class Independent:
         return torch.tensor(slope).to(torch.bfloat16)
 
     def share_of_rows(self, layer, head, target):
-        """Fraction of tokens 1, 2, … whose largest target is `target`(token)."""
+        """Fraction of tokens 1, 2, … whose top target is `target`(token)."""
         largest = self.head(layer, head).probability.argmax(1)
         hits = [largest[token] == target(token) for token in range(1, self.length)]
         return sum(hits) / len(hits)

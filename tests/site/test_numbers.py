@@ -202,4 +202,4 @@ def test_an_update_is_what_the_head_adds_to_the_hidden_state(visit, model, figur
         assert number(shown["orientation"]) == pytest.approx(truth.alignment, abs=bound)
     of_head = model.head(layer, head)
     row, near = of_head.probability[token], 2 * rounding(model, of_head)
-    assert row[token_index(shown["largest target"])] == pytest.approx(row.max(), rel=near)
+    assert row[token_index(shown["top target"])] == pytest.approx(row.max(), rel=near)

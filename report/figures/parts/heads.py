@@ -40,7 +40,7 @@ class MagnitudeRatio:
 
     layer: int
     first_token: float
-    """Where the largest target is the first token."""
+    """Where the top target is the first token."""
     other: float
     """Where it is another token."""
     head: int | None = None

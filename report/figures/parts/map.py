@@ -26,9 +26,9 @@ def controls(data: choices.Heads) -> list[Control | Switch]:
 def explained(data: PassageData) -> str:
     """How to read a map of these data, plain text."""
     return (
-        "A row is a current token, from top to bottom; a column is a target token that it may "
-        f"attend to: {_reach(data)} Shade is the probability, on a logarithmic scale that "
-        "begins at 0.1 %. Markers are on the largest targets of a row: the "
+        "A row is a current token (query), a column a target token (key) that it may attend to: "
+        f"{_reach(data)} Shade is the probability, on a logarithmic scale that "
+        "begins at 0.1 %. Markers are on the top targets of a row: the "
         f"fewest that together hold half of its probability, at most 11.{_sink(data)}"
     )
 
@@ -206,7 +206,7 @@ def _markers(size, causal, kinds, offset):
     legend = altair.Legend(
         **_legend_place(causal, 52),
         **({} if causal else {"columns": altair.ExprRef("width > 420 ? 3 : 1")}),
-        title="largest targets",
+        title="top targets",
         symbolOpacity=1,
         labelFontSize=theme.TICK,
         rowPadding=2,

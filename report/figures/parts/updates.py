@@ -37,8 +37,8 @@ def explained(data: PassageData) -> str:
     if data.capabilities["updates"] == "effective":
         norm = ", after the norm through which this model sends what its attention writes"
     return (
-        f"u is what one head adds to the hidden state of a token{norm}; x is the hidden state that "
-        "enters the layer."
+        f"The update u is what one head adds to the hidden state of a token{norm}; x is the "
+        "state that enters the layer."
     )
 
 
@@ -102,7 +102,7 @@ def zero_line() -> altair.Chart:
 def legend() -> altair.Legend:
     """The legend of kinds of targets: three columns, or two on a phone."""
     return altair.Legend(
-        title="largest target",
+        title="top target",
         orient="top",
         columns=altair.ExprRef("width > 400 ? 3 : 2"),
         symbolOpacity=1,
