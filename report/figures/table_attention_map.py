@@ -145,7 +145,7 @@ def alt(data: TableData, **state: int) -> str:
 
 
 def seen(data: TableData, **state: int) -> str:
-    """The class that the head prefers most, of those that get a tenth of the attention."""
+    """The class that gets most beyond uniform attention, of those that the head clearly prefers."""
     at = choices.values(controls(data), state)
     layer, head = at["layer"], at["head"]
     rendering = data.first.name
@@ -160,7 +160,7 @@ def seen(data: TableData, **state: int) -> str:
             f"{present[most]}, {percent(given[most])}, where uniform attention would give "
             f"{percent(even[most])}."
         )
-    best = max(liked, key=lambda target: given[target] / max(even[target], 1e-9))
+    best = max(liked, key=lambda target: given[target] - even[target])
     return (
         f"From a cell, this head gives {percent(given[best])} of its attention to {present[best]}, "
         f"where uniform attention would give {percent(even[best])}."

@@ -271,6 +271,15 @@ def shares(given, even):
     )
 
 
+def test_a_head_of_a_table_is_known_by_what_gets_most_beyond_uniform_attention():
+    given = {"first_token": [[0.2] * 2] * 2, "same_column": [[0.65] * 2] * 2}
+    data = shares(given, {"first_token": [0.01] * 2, "same_column": [0.34] * 2})
+    assert table_attention_map.seen(data, layer=0, head=0) == (
+        "From a cell, this head gives 65\u00a0% of its attention to the same column above, where "
+        "uniform attention would give 34\u00a0%."
+    )
+
+
 def test_classes_of_a_table_are_compared_with_even_attention():
     given = {
         "delimiter": [[0.3, 0.2], [0.2, 0.2]],
