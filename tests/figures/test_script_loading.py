@@ -46,9 +46,7 @@ def test_a_figure_a_little_below_the_window_comes_to_life_at_the_first_scroll(pa
     assert page.locator(".live-figure--live").count() == 1
 
 
-def test_a_figure_finds_its_files_when_the_location_changes_before_the_page(
-    page, address, asked
-):
+def test_a_figure_finds_its_files_when_the_location_changes_before_the_page(page, address, asked):
     """As instant navigation does it, while the next page is on its way."""
     open_above_the_figures(page, address)
     page.evaluate("history.replaceState(null, '', '/another/folder/below/')")
