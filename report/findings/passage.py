@@ -96,6 +96,16 @@ class Findings(UpdateFindings):
         return firsts if firsts.value >= 0.1 else self.strongest("concentration")
 
     @property
+    def least_one_sided(self) -> Head:
+        """The `Head` whose top targets in the passage differ most in kind.
+
+        value: the fraction of tokens whose top target is of another kind than the commonest; kinds
+            are the token itself, the first token, and both neighbours
+        """
+        kinds = [self.values(kind, "passage") for kind in ("itself", "first_token", *NEIGHBOURS)]
+        return largest(1 - np.max(kinds, axis=0))
+
+    @property
     def choosing(self) -> list[str]:
         """The terms of a score that can choose between targets; [] if only scores are known."""
         return list(score_terms.choosing(self.data))

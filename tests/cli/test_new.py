@@ -1,5 +1,7 @@
 """`report new`: one file that builds at once, and front matter that a reader can change."""
 
+import re
+
 import pytest
 
 from report.pages.new import kinds
@@ -66,6 +68,19 @@ def test_model_passage_and_layers_are_all_that_it_takes(run, project, llama):
     assert "Row 3 of seattle&#45;weather" in page
     assert page.count('data-param="model"') >= 8, "two radio buttons in every figure of one model"
     assert 'data-figure="first_token_by_model"' in page
+
+
+def test_a_new_article_opens_at_a_head_worth_seeing(run, project, llama):
+    run("new", "my-study", "--project", project)
+    change(project, ("model: falcon-8x8 ", f"model: {llama} "))
+    assert run("render", "--project", project).code == 0
+    page = (project / "site_src" / "articles" / "my-study" / "index.md").read_text()
+    [said] = re.findall(r"It opens at L(\d+)H(\d+), (whose top target|the head whose)", page)
+    controls = page.partition('data-figure="attention_map"')[2]
+    at = [
+        re.search(rf'name="{name}"[^>]* value="(\d+)"', controls)[1] for name in ("layer", "head")
+    ]
+    assert [*said[:2]] == at
 
 
 def save_other(project):

@@ -181,6 +181,19 @@ def test_the_head_that_gives_most_to_a_target_is_named(find, monkeypatch):
     assert (beyond.label, beyond.value) == ("L0H1", 0.4)  # the other sees few besides
 
 
+def test_the_least_one_sided_head_has_no_kind_of_target_that_leads_by_much(data, monkeypatch):
+    values = {
+        "itself": [[0.1, 0.4], [0.3, 0.0]],
+        "first_token": [[0.9, 0.3], [0.3, 0.6]],
+        "previous_token": [[0.0, 0.2], [0.35, 0.1]],
+        "next_token": [[0.0, 0.0], [0.0, 0.0]],
+    }
+    monkeypatch.setattr(Findings, "values", lambda _, kind, source: np.array(values[kind]))
+    found = Findings(data).least_one_sided
+    assert found.label == "L1H0"
+    assert found.value == pytest.approx(0.65)
+
+
 def test_shares_of_largest_targets(find, points):
     counts = dict.fromkeys(("itself", "first_token", "previous_token", "other"), 0)
     for point in points:
