@@ -80,7 +80,8 @@ def ask_less(project, number=4):
     few.write_text("".join(lines[: begins + number]), "utf-8")
     article = project / "templates" / "articles" / "filler-tokens.md.j2"
     text = article.read_text("utf-8")
-    wanted = text.replace("\nconditions:\n", "\nprompts: few.md\nconditions:\n", 1)
+    wanted = text.replace("\nconditions:", "\nprompts: few.md\nconditions:", 1)
+    assert wanted != text
     article.write_text(wanted, "utf-8")
     return few
 

@@ -142,11 +142,12 @@ def test_frozen_datasets_are_no_links(project, folder, tmp_path, part):
         "manifest": folder / "manifest.json",
         "dataset": next(path for path in folder.iterdir() if path.name != "manifest.json"),
     }
+    kind = store.read_manifest(folder)["kind"]
     path = paths.get(part) or project.root / part.format(key=folder.name)
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ReportError, match="is a link, which may lead anywhere"):
-        [(found, _)] = plan._manifests(project.frozen / "small", careful=True)
+        [(found, _)] = plan._manifests(project.frozen / "small", kind, careful=True)
         frozen.copy_datasets(found, project.site_src / "datasets" / "small" / found.name)
     assert contents(project.site_src) == {}
 

@@ -30,19 +30,19 @@ def asked(tmp_path):
 
 
 @pytest.mark.parametrize("layers", ["0-8", "9", "400"])
-@pytest.mark.parametrize("models", ["model: falcon-8x8", "models: [falcon-8x8, llama-5x32]"])
+@pytest.mark.parametrize(
+    ("models", "told"),
+    [
+        ("model: falcon-8x8", "model 'falcon-8x8' has 8 layers"),
+        ("models: [falcon-8x8, llama-5x32]", "the models have at most 8 layers"),
+    ],
+)
 def test_layers_beyond_a_model_are_told_before_any_is_measured(
-    asked, tmp_path, monkeypatch, layers, models
+    asked, tmp_path, monkeypatch, layers, models, told
 ):
     monkeypatch.setattr(weights, "weights_sha256", lambda *_: pytest.fail("weights were read"))
     study = asked(f"{models}\nlayers: {layers}")
-    with pytest.raises(ReportError, match=r"a\.md\.j2, line 7: model 'falcon-8x8' has 8 layers"):
-        run.datasets(study, Project(tmp_path), lambda *_: None)
-
-
-def test_of_several_models_the_one_that_has_too_few_is_named(asked, tmp_path):
-    study = asked("models: [falcon-8x8, llama-5x32]\nlayers: 6")
-    with pytest.raises(ReportError, match="model 'llama-5x32' has 5 layers"):
+    with pytest.raises(ReportError, match=rf"a\.md\.j2, line 7: {told}"):
         run.datasets(study, Project(tmp_path), lambda *_: None)
 
 

@@ -181,7 +181,7 @@ TRIGGERS = {
         lambda a: a.edit(
             "templates/articles/small.md.j2", "title:", "table: cars\ncolumns: [Name]\ntitle:"
         ),
-        "the table changed",
+        plan.NEVER,  # what was measured of the passage stays beside it
     ),
     "datasets deleted": (
         lambda a: shutil.rmtree(a.root / "site_src" / "datasets"),

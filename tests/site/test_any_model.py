@@ -179,12 +179,12 @@ def words_are_about(kind, said):
     assert "ALiBi" not in said
     assert ("rotary" in said) == ("rotary position" in TERMS[kind])
     assert ("encoder" in said) == (kind == "bert")
-    assert ("reads from left to right" in said) == (kind != "bert")
+    assert ("words or pieces of words, from left to right" in said) == (kind != "bert")
     assert ("a norm rescales" in said) == (kind == "gemma3")
     assert ("Not every layer sees everything" in said) == (kind == "gemma3")
     first = {"gemma3": "<bos>", "bert": "[CLS]"}.get(kind)
     if first:
-        assert f"The first token, {first}, is not part of the passage" in said
+        assert f"The first token, {first}, stands for no word" in said
     else:
         assert "nothing was put in front of it" in said
 

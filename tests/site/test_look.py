@@ -35,7 +35,7 @@ def test_charts_follow_the_switch_in_the_page(visit):
 
 @pytest.mark.parametrize(("scheme", "name"), [("light", "default"), ("dark", "slate")])
 def test_a_page_opens_in_the_palette_of_the_system(visit, scheme, name):
-    page = visit(color_scheme=scheme)
+    page = visit(color_scheme=scheme, viewport={"width": 1280, "height": 600})  # of figure 1 little
     assert page.evaluate(SCHEME) == name
     waiting = []
     page.route("**/assets/vega.js", lambda route: waiting.append(route))

@@ -9,8 +9,8 @@ from tests.site.conftest import ARTICLE
 
 pytestmark = [pytest.mark.browser, pytest.mark.first_visit]
 
-LIMIT = 90_000
-"""Bytes, compressed as static hosts do."""
+LIMIT = 93_000
+"""Bytes, compressed as static hosts do: 90,000 and the still picture that opens the article."""
 
 WINDOW = {"width": 1280, "height": 800}
 
@@ -42,7 +42,9 @@ def test_an_article_opens_with_its_text_and_what_the_window_shows(opened, built)
     assert weights[ARTICLE] > 1000
     assert sum(weights.values()) <= LIMIT, weights
     late = ("vega.js", "figures.js", "search", "datasets/", "figures/")
-    assert [path for path in asked() if any(part in path for part in late)] == []
+    shown = "figures/attention-focus-plots/attention_map"
+    asked_late = [path for path in asked() if any(part in path for part in late)]
+    assert [path for path in asked_late if not path.startswith(shown) or ".svg" not in path] == []
 
 
 def test_charts_come_with_the_first_scroll(opened):

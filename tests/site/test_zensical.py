@@ -1,5 +1,6 @@
 """The same pages built by Zensical instead of MkDocs: what readers get is the same."""
 
+import html
 import json
 import re
 import shutil
@@ -183,7 +184,7 @@ def test_heads_of_pages_say_the_same(built, zensical):
             .replace('"./', '"')
         )
         tags = r'<title>.*|<meta (?:name="desc|property).*|<link rel="(?:can|alt).*'
-        return re.findall(tags, text)
+        return [html.unescape(tag) for tag in re.findall(tags, text)]
 
     for name in pages(built.folder):
         ours = head(built.folder / name, built.address)

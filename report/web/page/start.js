@@ -10,7 +10,7 @@
 const MODULES = window.scriptsOfFigures ?? [];
 const USED = ".live-figure, .passage, .figure-ref";
 const PRESSED = "button, summary, .token";
-const PART = "64px"; // of a figure in the window, so that the edge of one is none
+const PART = 0.5; // of a figure in the window; of less, its still picture will do until an act
 const AHEAD = "400px";
 
 const root = new URL("..", import.meta.url); // the folder that all assets are in
@@ -19,13 +19,13 @@ const needed = new Set(); // figures that waited for the other scripts
 const missed = new Map(); // type of event -> the last one that nobody heard
 let others;
 
-const observer = (rootMargin) =>
+const observer = (rootMargin, threshold) =>
   new IntersectionObserver(
     (entries) => entries.filter((each) => each.isIntersecting).forEach(({ target }) => meet(target)),
-    { rootMargin },
+    { rootMargin, threshold },
   );
-const seen = observer(`-${PART} 0px`);
-const near = observer(AHEAD);
+const seen = observer("0px", PART);
+const near = observer(AHEAD, 0);
 let watched = [seen];
 
 // Runs `act` once when `element`, a figure, is needed.
@@ -87,7 +87,14 @@ function miss(event) {
   if (!event.isTrusted || !event.target.closest?.(USED)) return;
   const pressed = ["click", "keydown"].includes(event.type);
   if (!pressed || event.target.closest(PRESSED)) missed.set(event.type, event);
+  lookAhead();
   load();
+}
+
+// From the first act of the reader on.
+function lookAhead() {
+  watched = [seen, near];
+  for (const element of waiting.keys()) near.observe(element);
 }
 
 const MISSED = ["pointerover", "focusin", "click", "keydown"];
@@ -123,8 +130,7 @@ addEventListener(
   "scroll",
   () => {
     loadWide();
-    watched = [seen, near];
-    for (const element of waiting.keys()) near.observe(element);
+    lookAhead();
   },
   { once: true, capture: true, passive: true },
 );
