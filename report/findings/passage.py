@@ -1,7 +1,8 @@
 """What an article may say about the numbers: heads, counts and comparisons, from the datasets.
 
 Templates call these as `{{ find.strongest("first_token").label }}` and choose their sentences by
-the values, so that prose stays true when the model or the passage changes.
+the values, so that prose stays true when the model or the passage changes. They stand in one file
+because templates ask one object, and those about updates have a file already (updates.py).
 """
 
 import functools
