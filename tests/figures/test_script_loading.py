@@ -46,6 +46,47 @@ def test_a_figure_a_little_below_the_window_comes_to_life_at_the_first_scroll(pa
     assert page.locator(".live-figure--live").count() == 1
 
 
+def open_before_the_scripts(page, address):
+    """Returns what lets the first script come."""
+    waiting = []
+    page.route("**/assets/page/start.js", lambda route: waiting.append(route))
+    page.goto(address, wait_until="commit")
+    until(page, "document.readyState === 'interactive' && document.querySelector('#fig-1')")
+    return lambda: waiting.pop().continue_()
+
+
+@pytest.mark.parametrize("part", [0.4, 0.6])
+def test_a_picture_that_fills_most_of_the_window_comes_to_life_without_an_act(page, address, part):
+    """Half of a figure higher than two windows is never in the window."""
+    come = open_before_the_scripts(page, address)
+    height = page.viewport_size["height"]
+    top = page.evaluate(
+        """top => {
+          const figure = document.querySelector('#fig-1');
+          document.querySelector('.passage').before(figure);
+          figure.style.minHeight = '3000px';
+          figure.style.marginTop = `${top - figure.getBoundingClientRect().top}px`;
+          return figure.getBoundingClientRect().top;
+        }""",
+        height * (1 - part),
+    )
+    assert 1 - top / height == pytest.approx(part, abs=0.09)
+    come()
+    page.wait_for_load_state("networkidle")
+    assert page.locator("#fig-1.live-figure--live").count() == (part > 0.5)
+
+
+def test_a_reader_who_scrolled_before_the_scripts_came_is_not_missed(page, address):
+    """A figure is a little below the window then, as after a scroll that the script hears."""
+    come = open_before_the_scripts(page, address)
+    page.evaluate(FAR)
+    top = page.evaluate("document.querySelector('#fig-1').getBoundingClientRect().top")
+    page.evaluate("y => scrollTo({top: y, behavior: 'instant'})", top - 900 - 300)
+    page.wait_for_timeout(100)
+    come()
+    until(page, "document.querySelector('#fig-1').classList.contains('live-figure--live')")
+
+
 def test_a_figure_finds_its_files_when_the_location_changes_before_the_page(page, address, asked):
     """As instant navigation does it, while the next page is on its way."""
     open_above_the_figures(page, address)

@@ -10,7 +10,9 @@
 const MODULES = window.scriptsOfFigures ?? [];
 const USED = ".live-figure, .passage, .figure-ref";
 const PRESSED = "button, summary, .token";
-const PART = 0.5; // of a figure in the window; of less, its still picture will do until an act
+// Of a figure, or of the window that it fills; of less, its still picture will do until an act.
+const PART = 0.5;
+const STEPS = Array.from({ length: 21 }, (_, step) => step / 20); // of a figure: one higher than the window
 const AHEAD = "400px";
 
 const root = new URL("..", import.meta.url); // the folder that all assets are in
@@ -19,13 +21,15 @@ const needed = new Set(); // figures that waited for the other scripts
 const missed = new Map(); // type of event -> the last one that nobody heard
 let others;
 
-const observer = (rootMargin, threshold) =>
+const observer = (isNeeded, options) =>
   new IntersectionObserver(
-    (entries) => entries.filter((each) => each.isIntersecting).forEach(({ target }) => meet(target)),
-    { rootMargin, threshold },
+    (entries) => entries.filter(isNeeded).forEach(({ target }) => meet(target)),
+    options,
   );
-const seen = observer("0px", PART);
-const near = observer(AHEAD, 0);
+const isSeen = ({ intersectionRatio, intersectionRect }) =>
+  intersectionRatio >= PART || intersectionRect.height >= PART * innerHeight;
+const seen = observer(isSeen, { threshold: STEPS });
+const near = observer((each) => each.isIntersecting, { rootMargin: AHEAD });
 let watched = [seen];
 
 // Runs `act` once when `element`, a figure, is needed.
@@ -119,6 +123,7 @@ function page() {
   if (first) loadWithCharts(first);
   else if (location.hash.includes("=") && figures.length) load();
   for (const figure of figures) whenNear(figure, () => loadWithCharts(figure));
+  if (scrollY > 0) lookAhead(); // the reader scrolled before this script came
   if (!figures.length) loadWide();
 }
 
