@@ -14,8 +14,8 @@ import typer
 
 from report import __version__
 from report.console import NOT_MEASURED, Terminal, progress, say_error, shown
-from report.errors import ReportError, UsageError
-from report.project import HERE, only_build, project
+from report.errors import PROGRAM, ReportError, UsageError, command, setup
+from report.project import enclosing_project, nearest_project, only_build, project
 from report.study.options import Options, with_options
 
 app = typer.Typer(
@@ -29,14 +29,16 @@ terminal = Terminal()
 say = terminal.say
 
 Root = Annotated[
-    Path,
-    typer.Option("--project", help="Folder of the project.", show_default="this one"),
+    Path | None,
+    typer.Option("--project", help="Folder of the publication.", show_default="the nearest"),
 ]
 Only = Annotated[
     str | None, typer.Option("--study", help="The one article to work on; default: all of them.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Measure again even if nothing changed.")]
-SiteFolder = Annotated[Path, typer.Argument(help="Folder of the built site.", show_default="site")]
+SiteFolder = Annotated[
+    Path | None, typer.Argument(help="Folder of the built site.", show_default="site")
+]
 
 
 @app.command()
@@ -45,7 +47,7 @@ def site(
     options: Options,
     study: Only = None,
     force: Force = False,
-    root: Root = HERE,
+    root: Root = None,
     builder: Annotated[
         Literal["mkdocs", "zensical"],
         typer.Option(help="What builds the site; Zensical builds it into site-zensical/."),
@@ -63,15 +65,15 @@ def site(
     if not read_site(where.config).url:
         say(
             "SITE_URL is not set: the site has no feed, no canonical links and an empty site map. "
-            f"Before you publish it, say where it will be: `make site SITE_URL={EXAMPLE}`."
+            f"Before you publish it, say where it will be: `{command('site', site_url=EXAMPLE)}`."
         )
-    serve = "make serve" if folder == where.site else f"python -m report serve {shown(folder)}"
+    serve = command("serve") if folder == where.site else f"{PROGRAM} serve {shown(folder)}"
     say(f"The site is in {shown(folder)}; see it with `{serve}`.")
 
 
 @app.command()
 @with_options
-def render(options: Options, study: Only = None, force: Force = False, root: Root = HERE):
+def render(options: Options, study: Only = None, force: Force = False, root: Root = None):
     """Measure what changed and write Markdown, data, figures and assets into site_src/."""
     from report import pipeline
 
@@ -86,7 +88,7 @@ def measure(
     options: Options,
     study: Only = None,
     force: Force = False,
-    root: Root = HERE,
+    root: Root = None,
     ray: Annotated[
         str | None,
         typer.Option(
@@ -106,7 +108,7 @@ def measure(
 
 @app.command()
 @with_options
-def why(options: Options, study: Only = None, root: Root = HERE):
+def why(options: Options, study: Only = None, root: Root = None):
     """Say what would be measured, and because of which change; runs no model."""
     from report.measuring.plan import left_out, plans
     from report.measuring.run import read, say_fetched
@@ -133,7 +135,7 @@ def freeze(
     options: Options,
     study: Only = None,
     force: Force = False,
-    root: Root = HERE,
+    root: Root = None,
     answers: Annotated[
         bool,
         typer.Option(
@@ -165,26 +167,38 @@ def freeze(
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(help="Name of the article, as in its address: my-study.")],
+    name: Annotated[
+        str, typer.Argument(help="Name of the article or folder, as in an address: my-study.")
+    ],
     kind: Annotated[
         str, typer.Option(help="What the article is about: passage, conditions, table or sweep.")
     ] = "passage",
-    root: Root = HERE,
+    root: Root = None,
 ):
-    """Write a new article that builds as it is, for you to change."""
-    from report.pages.new import new_article
+    """Write a new article that builds as it is, for you to change.
 
-    path = shown(new_article(name, kind, project(root)))
-    only = shlex.join(["--study", name])
-    say(f"{path} is yours: name the model and what it reads in its first lines, and write.")
-    say(f"Build it with `make site STUDY={name}` (`python -m report site {only}`).")
+    Outside a publication, start one: a folder of that name with one article, settings, and a
+    workflow for GitHub Pages. Nothing that exists is overwritten.
+    """
+    from report.pages.new import new_article
+    from report.pages.publication import ARTICLE, new_publication
+
+    where = project(root) if root else enclosing_project()
+    path = new_article(name, kind, where) if where else new_publication(name, Path.cwd())
+    if not where:
+        say(f"{name}/ is a publication with one article, {ARTICLE}.")
+        say(f"Build it with `cd {name}`, then `{PROGRAM} site`.")
+        return
+    say(f"{shown(path)} is yours: name the model and what it reads in its first lines, and write.")
+    say(f"Build it with `{command('site', study=name)}`.")
 
 
 @app.command()
-def check(folder: SiteFolder = HERE / "site"):
+def check(folder: SiteFolder = None):
     """Verify a built site: files, links, anchors, pictures, figures, datasets, no other host."""
     from report.site.check import check_site
 
+    folder = folder or nearest_project().site
     counts = check_site(folder)
     listed = ", ".join(f"{number} {what}" for what, number in counts.items())
     say(f"{shown(folder)}: all right ({listed}).")
@@ -209,11 +223,12 @@ def publish(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Leave one commit on the branch, without history.")
     ] = False,
-    root: Root = HERE,
+    root: Root = None,
 ):
     """Push a built site to a branch of a git remote, e.g. for GitHub Pages."""
     from report.site.push import push
 
+    root = root or nearest_project().root
     done = push(
         folder or root / "site", root, remote, branch, site_url=site_url, domain=domain, fresh=fresh
     )
@@ -223,12 +238,13 @@ def publish(
 
 @app.command()
 def serve(
-    folder: SiteFolder = HERE / "site",
+    folder: SiteFolder = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8000,
 ):
     """Serve a built site on this machine, until Ctrl-C."""
     from report.site.serve import serve_folder
 
+    folder = folder or nearest_project().site
     serve_folder(folder, port, announce=lambda url: say(f"Serving {url}; stop: Ctrl-C"))
 
 
@@ -274,7 +290,7 @@ def train(
     if kept:
         say(f"Kept on the way: {', '.join(f'step-{step}' for step in kept)} in {output}.")
     following = ["accept", str(output), "--texts", str(texts), "--write"]
-    say(f"The model is in {output}; next: python -m report {shlex.join(following)}")
+    say(f"The model is in {output}; next: {PROGRAM} {shlex.join(following)}")
 
 
 @app.command()
@@ -368,7 +384,7 @@ def _measuring_packages():
         yield
     except ModuleNotFoundError as error:
         raise ReportError(
-            f"this command needs the package {error.name!r}; run `make setup`."
+            f"this command needs the package {error.name!r}; run `{setup()}`."
         ) from error
 
 

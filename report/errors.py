@@ -1,4 +1,19 @@
-"""Errors that a user can mend, each said in one sentence; `__main__` prints no traceback."""
+"""Errors that a user can mend, each said in one sentence; `__main__` prints no traceback.
+
+Most end in what to type. That differs: the project's own repository has a Makefile, an installed
+package has a command.
+"""
+
+import shlex
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+INSTALLED = (PACKAGE / "mkdocs.yml").is_file()
+"""Whether this is an installed package. In the repository, mkdocs.yml lies beside `report/`; a
+wheel has it inside (pyproject.toml)."""
+NAME = "attention-focus-plots"
+"""Name of the package, and of the command that it brings."""
+PROGRAM = NAME if INSTALLED else "python -m report"
 
 
 class ReportError(Exception):
@@ -14,3 +29,32 @@ class UsageError(ReportError):
     """The command line or a study file is wrong; nothing was run."""
 
     exit_code = 2
+
+
+def command(task: str, **options: object) -> str:
+    """What to type for a task, to be quoted in a sentence.
+
+    In the repository `make site STUDY=x`; elsewhere `attention-focus-plots site --study x`.
+
+    task: a command of the program that the Makefile has as well
+    options: of the command, under the names of the Makefile's variables in lower case, a list for
+        several; `site_url` is a variable of the environment for both
+    """
+    given = {
+        name: [str(each) for each in value] if isinstance(value, list) else [str(value)]
+        for name, value in options.items()
+    }
+    if not INSTALLED:
+        texts = {name: " ".join(values) for name, values in given.items()}
+        quoted = {name: f'"{text}"' if " " in text else text for name, text in texts.items()}
+        return " ".join(
+            ["make", task, *(f"{name.upper()}={text}" for name, text in quoted.items())]
+        )
+    address = [f"SITE_URL={value}" for value in given.pop("site_url", [])]
+    words = (f"--{name} {shlex.quote(value)}" for name, values in given.items() for value in values)
+    return " ".join([*address, NAME, task, *words])
+
+
+def setup(extra: str = "measure") -> str:
+    """What to type to install a package that is missing; extra: the extra that asks for it."""
+    return f"pip install '{NAME}[{extra}]'" if INSTALLED else "make setup"

@@ -13,7 +13,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from report.errors import ReportError
+from report.errors import INSTALLED, PACKAGE, ReportError
+
+SHIPPED = PACKAGE if INSTALLED else PACKAGE.parent
+"""Where `mkdocs.yml`, `templates/` and `site_src/images/` lie that publications are made with."""
+TEMPLATES = SHIPPED / "templates"
 
 
 def write_text(path: Path | str, text: str) -> None:

@@ -23,7 +23,7 @@ from report.console import Terminal
 from report.datasets.read.study import open_study
 from report.measuring import run as measuring
 from report.measuring.plan import left_out
-from report.pages.assets import write_assets
+from report.pages.assets import write_assets, write_theme
 from report.pages.feed import write_feed
 from report.pages.lists import remove_departed, render_lists
 from report.pages.page import Page, Site
@@ -146,3 +146,4 @@ def write(pages: list[Page], opened: list, project: Project, about: Site) -> Non
     write_feed(pages, about, project.site_src)
     remove_departed(study_names(project.articles), project.site_src)
     write_assets(project.site_src)
+    write_theme(project.root)

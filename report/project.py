@@ -7,10 +7,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from report.errors import UsageError
-from report.files import cannot_write, remove_leftovers
-
-HERE = Path(__file__).parents[1]
+from report.errors import INSTALLED, NAME, UsageError
+from report.files import SHIPPED, cannot_write, remove_leftovers
 
 
 @dataclass(frozen=True)
@@ -50,11 +48,13 @@ class Project:
         return self.root / "site"
 
 
-def project(root: Path | str = HERE) -> Project:
-    """The project in a folder.
+def project(root: Path | str | None = None) -> Project:
+    """The project in a folder; None: the nearest one.
 
     raises: UsageError if the folder has no mkdocs.yml or no templates/articles
     """
+    if root is None:
+        return nearest_project()
     found = Project(Path(root))
     for needed in (found.config, found.articles):
         if not needed.exists():
@@ -65,12 +65,25 @@ def project(root: Path | str = HERE) -> Project:
     return found
 
 
-def nearest_project() -> Project:
-    """The project that the current folder lies in, else the one that this package lies in."""
+def enclosing_project() -> Project | None:
+    """The project that the current folder lies in."""
     here = Path.cwd()
     folders = (Project(folder) for folder in (here, *here.parents))
-    inside = (each for each in folders if each.config.exists() and each.articles.exists())
-    return next(inside, Project(HERE))
+    return next((each for each in folders if each.config.exists() and each.articles.exists()), None)
+
+
+def nearest_project() -> Project:
+    """The project that the current folder lies in, else the repository that this package lies in.
+
+    raises: UsageError if there is neither
+    """
+    found = enclosing_project()
+    if found is None and INSTALLED:
+        raise UsageError(
+            "there is no publication here (no mkdocs.yml with templates/articles beside it, in "
+            f"this folder or above); go to its folder, or start one: `{NAME} new my-publication`."
+        )
+    return found or Project(SHIPPED)
 
 
 LOCK = ".report.lock"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sized
 
-from report.errors import ReportError
+from report.errors import ReportError, command
 
 
 def damaged(problem: str) -> ReportError:
@@ -10,7 +10,7 @@ def damaged(problem: str) -> ReportError:
 
     problem: a clause without its full stop, e.g. "term 'bias' has 11 values, not 12"
     """
-    return ReportError(f"{problem}; delete the dataset and run `make site`.")
+    return ReportError(f"{problem}; delete the dataset and run `{command('site')}`.")
 
 
 def require_number(what: str, values: Sized, expected: int) -> None:

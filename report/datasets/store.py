@@ -15,7 +15,7 @@ from pathlib import Path
 import fastjsonschema
 
 from report.datasets.damaged import damaged
-from report.errors import ReportError
+from report.errors import ReportError, command
 from report.files import finite, inside, strict_json, write_text
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -117,7 +117,9 @@ def _bytes(path):
     try:
         return Path(path).read_bytes()
     except FileNotFoundError as error:
-        raise ReportError(f"{path}: no such dataset; run `make site` to measure it.") from error
+        raise ReportError(
+            f"{path}: no such dataset; run `{command('site')}` to measure it."
+        ) from error
     except OSError as error:
         raise ReportError(f"{path}: cannot be read: {error.strerror}.") from error
 

@@ -8,15 +8,14 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from report.errors import ReportError
+from report.files import TEMPLATES
 from report.inputs.records import Bare, Records, is_file, of_data_set, of_file, spelled
 from report.text import whole
 
-TEMPLATES = Path(__file__).parents[2] / "templates" / "tables"
 RENDERINGS = {"csv": "CSV", "json": "JSON", "sentences": "sentences"}
 """The renderings: name of the template -> what a reader sees."""
 
@@ -129,7 +128,7 @@ def renderings(table: Table) -> list[Rendering]:
 def rendering(table: Table, name: str) -> Rendering:
     """A table as text, by the template `templates/tables/<name>.txt.j2`."""
     jinja = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(TEMPLATES / "tables"),
         undefined=StrictUndefined,
         autoescape=False,  # noqa: S701 (plain text, and the cells are put in afterwards)
         trim_blocks=True,

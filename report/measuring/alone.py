@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from report.errors import ReportError
+from report.errors import ReportError, setup
 from report.measuring import pieces
 from report.measuring.forecast import Pace
 from report.measuring.kinds import Announce, Progress
@@ -34,8 +34,7 @@ def measure_task(task: pieces.Task, progress: Progress, announce: Announce) -> t
         from report.models.load import load
     except ModuleNotFoundError as error:
         raise ReportError(
-            f"measuring needs the package {error.name!r}; run `make setup` or "
-            "`pip install -e '.[measure]'`."
+            f"measuring needs the package {error.name!r}; run `{setup()}`."
         ) from error
     if preset := preset_of(task.source):
         announce(known.about(preset, task.options["layers"]))

@@ -13,7 +13,7 @@ from typing import Any
 from report import files
 from report.datasets import store
 from report.datasets.verify.whole import damage
-from report.errors import ReportError
+from report.errors import PROGRAM, ReportError
 from report.measuring import kinds
 from report.measuring.changes import changes
 from report.measuring.key import determined_by, key_of, known_model
@@ -94,9 +94,9 @@ def left_out(studies: Iterable[Study], project: Project) -> list[str]:
                 if wanted in frozen or names.is_here(wanted):
                     break
                 if why := names.absent(wanted):
-                    others = " or ".join(tried[place:])
+                    others, install = " or ".join(tried[place:]), names.installing(wanted)
                     sentences[wanted] = (
-                        f"{why}; {others} takes its place (`make setup` installs it)."
+                        f"{why}; {others} takes its place (`{install}` installs it)."
                     )
     return list(sentences.values())
 
@@ -154,8 +154,8 @@ class _Planner:
                 raise
             raise ReportError(
                 f"{self.study.name}: its datasets do not fit any more ({'; '.join(misfits)}), and "
-                f"it cannot be measured here: {str(error).rstrip('.')}. Run `python -m report "
-                "freeze` where it can be, and commit what that writes."
+                f"it cannot be measured here: {str(error).rstrip('.')}. Run "
+                f"`{PROGRAM} freeze` where it can be, and commit what that writes."
             ) from error
 
     def _is_gone(self, name, manifest):

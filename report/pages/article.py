@@ -109,7 +109,7 @@ class ArticleFigures:
         if counting:
             return ""
         context = self._figure_context(placed, controls) | self._caption(placed)
-        return _html("_figure.html.j2", **context)
+        return self._html("_figure.html.j2", **context)
 
     def alone(self, placed: PlacedFigure) -> Markup:
         """The HTML of a figure for a page of its own, where no other can be joined to it.
@@ -118,7 +118,9 @@ class ArticleFigures:
         """
         figure, state = placed.figure, placed.state
         controls = choices.at_state(controls_for(figure, placed.data, state), state)
-        return _html("_figure.html.j2", **self._figure_context(placed, controls) | {"linked": ""})
+        return self._html(
+            "_figure.html.j2", **self._figure_context(placed, controls) | {"linked": ""}
+        )
 
     def ref(self, name: str) -> Markup | str:
         """`{{ ref("attention_map") }}`: a link "Figure 1", before or after the figure.
@@ -179,7 +181,13 @@ class ArticleFigures:
     def passage(self) -> Markup:
         """`{{ passage() }}`: the tokens of the passage, each with index and id on hover."""
         read = self.data.models[0] if has_several(self.data) else self.data
-        return _html("_passage.html.j2", tokens=read.tokens, passage=read.passage)
+        return self._html("_passage.html.j2", tokens=read.tokens, passage=read.passage)
+
+    def _html(self, template, **context):
+        # In one line: a blank line or an indent inside would end the raw HTML for some parsers.
+        jinja = environment(self.study.publication / "templates")
+        html = jinja.get_template(template).render(**context)
+        return Markup(re.sub(r"\s*\n\s*", "", html))  # noqa: S704 (the template escaped it)
 
     def _with_rows(self, panel, data):
         """A panel whose specification says where its rows and its tokens are on the site."""
@@ -279,11 +287,5 @@ def figure_for(name: str, data: Data, own: Path | None = None) -> Figure:
 
 def own_figures(study: Study) -> Path | None:
     """The folder `figures/` of an article's publication, or None if it has none."""
-    folder = Path(study.template).resolve().parents[2] / "figures"
+    folder = study.publication / "figures"
     return folder if folder.is_dir() else None
-
-
-def _html(template, **context):
-    # In one line: a blank line or an indent inside would end the raw HTML for some parsers.
-    html = environment().get_template(template).render(**context)
-    return Markup(re.sub(r"\s*\n\s*", "", html))  # noqa: S704 (the template escaped it)

@@ -10,9 +10,10 @@ import vl_convert
 
 from report import files
 from report.datasets import store
-from report.errors import ReportError
+from report.errors import ReportError, setup
 from report.figures.build import css
 from report.figures.build.vega import VEGA_LITE
+from report.files import TEMPLATES
 from report.pages.glossary import glossary
 
 WEB = Path(__file__).parents[1] / "web"
@@ -62,6 +63,19 @@ WITH_VEGA = {
     "vega-tooltip@1.0.0": "Handler",
 }
 """What charts need besides Vega, of the versions that vl-convert-python 1.9 holds."""
+
+
+def write_theme(root: Path) -> None:
+    """Write `.theme`, which mkdocs.yml names: the program's changes to the theme of MkDocs, and
+    over them those in `templates/theme` of a publication; root: its folder."""
+    folders = (TEMPLATES / "theme", root / "templates" / "theme")
+    paths = {path.relative_to(folder): path for folder in folders for path in folder.rglob("*")}
+    kept = {name: path for name, path in paths.items() if path.is_file()}
+    for name, path in kept.items():
+        files.write_bytes(root / ".theme" / name, path.read_bytes())
+    old = {path for path in (root / ".theme").rglob("*") if path.is_file()}
+    for path in old - {root / ".theme" / name for name in kept}:
+        path.unlink()
 
 
 def write_assets(site_src: Path) -> None:
@@ -151,7 +165,7 @@ def _chart_library():
             raise
         raise ReportError(
             f"vl-convert-python {vl_convert.__version__} does not hold {', '.join(modules)}; "
-            "install the locked version: run `make setup`."
+            f"install the locked version: run `{setup()}`."
         ) from error
 
 

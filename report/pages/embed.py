@@ -18,7 +18,7 @@ def write_embed_pages(article: ArticleFigures, site_src: Path) -> None:
     Pages of figures that the article no longer has are removed.
     """
     folder = files.inside(site_src, f"embed/{article.study.name}")
-    template = environment().get_template("embed.html.j2")
+    template = environment(article.study.publication / "templates").get_template("embed.html.j2")
     for placed in article.placed:
         page = template.render(
             policy=policy(),

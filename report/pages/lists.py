@@ -35,9 +35,10 @@ def render_lists(pages: list[Page], datas: list, site_src: Path, feed: bool = Fa
         "models": models,
         "glossary": glossary().values(),
         "feed": feed,
+        "about": (site_src / "about.md").is_file(),
     }
     for name in PAGES:
-        template = environment().get_template(f"{name}.md.j2")
+        template = environment(site_src.parent / "templates").get_template(f"{name}.md.j2")
         # A folder's index, as articles are: only there do builders agree about links in HTML.
         folder = site_src if name == "index" else site_src / name
         files.write_text(folder / "index.md", template.render(**context))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from report import files
 from report.errors import UsageError
-from report.pages.templates import TEMPLATES
+from report.files import TEMPLATES
 from report.project import Project
 from report.study.study import ENDING, require_name, study_names
 

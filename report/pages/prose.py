@@ -34,7 +34,9 @@ def check_prose(study: Study, size: Mapping[str, int | None] | None = None) -> N
     size: "layers" and "heads" that its largest model has, None for what is not known
     raises: ReportError with the template, the line and the nearest name that there is
     """
-    prose = Prose(study, environment(study.template.parent), size or {})
+    prose = Prose(
+        study, environment(study.template.parent, study.publication / "templates"), size or {}
+    )
     prose.read(study.body, str(study.template))
     for part in prose.parts:
         for node, tests in walk(part.tree, []):

@@ -57,7 +57,7 @@ def render_article(
     write_embed_pages(article, site_src)
     minutes = filters.reading_minutes(content, len(article.placed))
     page = _page(study, article, cover, minutes)
-    wrapper = environment().get_template("_article.md.j2")
+    wrapper = environment(study.publication / "templates").get_template("_article.md.j2")
     origin = provenance(study, data, frozen, url)
     store.write(files.inside(site_src, f"datasets/{study.name}/{NAME}"), origin)
     context |= {"data": data, "content": content, "page": page, "provenance": origin}
@@ -152,7 +152,7 @@ def _page(study, article, cover, minutes):
 
 
 def _render(study, article, context):
-    jinja = environment(study.template.parent)
+    jinja = environment(study.template.parent, study.publication / "templates")
     jinja.globals |= article.functions
     name = str(study.template)
     try:

@@ -7,12 +7,12 @@ from jinja2.bccache import Bucket
 
 from report import text
 from report.datasets.formats.passage import together
+from report.errors import INSTALLED, PROGRAM, command
 from report.figures.parts import score_terms
+from report.files import TEMPLATES
 from report.pages import filters
 from report.pages.filters import layers
 from report.text import shortened
-
-TEMPLATES = Path(__file__).parents[2] / "templates"
 
 
 class _Compiled(BytecodeCache):
@@ -50,6 +50,7 @@ def environment(*folders: Path) -> Environment:
         bytecode_cache=COMPILED,
     )
     jinja.globals |= {"ROUTES": filters.ROUTES, "UPDATES": filters.UPDATES}
+    jinja.globals |= {"INSTALLED": INSTALLED, "PROGRAM": PROGRAM, "command": command}
     jinja.filters |= {
         "text": filters.markdown_text,
         "percent": text.percent,

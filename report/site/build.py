@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from report import files
-from report.errors import ReportError
+from report.errors import ReportError, setup
 from report.site.protect import protect
 from report.site.sums import write_sums
 
@@ -40,7 +40,7 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
     """
     name, options = BUILDERS[builder]
     if importlib.util.find_spec(builder) is None:
-        raise ReportError(f"{name} is not installed; run `make setup`.")
+        raise ReportError(f"{name} is not installed; run `{setup(builder)}`.")
     left_out = [f"/{part}" for name in without for part in article_parts(name)]
     environment = {
         "SOURCE_DATE_EPOCH": "0",  # the same pages give the same bytes, whenever they are built

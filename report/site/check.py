@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from report import files
 from report.datasets import store
 from report.datasets.verify.published import check_datasets
-from report.errors import ReportError
+from report.errors import ReportError, command
 from report.files import unreplaced
 from report.pages.provenance import NAME as PROVENANCE
 from report.site import sums
@@ -114,7 +114,9 @@ def check_site(folder: Path) -> dict[str, int]:
 
 def _check(folder):
     if not (folder / "index.html").is_file():
-        raise ReportError(f"{folder}: no built site here (index.html missing); run `make site`.")
+        raise ReportError(
+            f"{folder}: no built site here (index.html missing); run `{command('site')}`."
+        )
     require_files(folder)
     problems = sums.problems(folder)
     site = _address(folder, problems)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from report.errors import ReportError, UsageError
+from report.errors import ReportError, UsageError, command
 from report.files import unreplaced
 from report.site.address import EXAMPLE, address, after_user, built_for, without_user
 from report.site.check import check_site
@@ -114,17 +114,17 @@ def _require_address(folder, wanted, domain):
     if not built:
         raise ReportError(
             f"{folder}: was built without its address, which its links and its feed need; build it "
-            f"with `make site SITE_URL={wanted or EXAMPLE}`."
+            f"with `{command('site', site_url=wanted or EXAMPLE)}`."
         )
     if wanted and wanted != built:
         raise ReportError(
             f"{folder}: was built for {built}, not for {wanted}; build it with "
-            f"`make site SITE_URL={wanted}`."
+            f"`{command('site', site_url=wanted)}`."
         )
     if domain and (urlsplit(built).hostname, urlsplit(built).path) != (domain, "/"):
         raise ReportError(
             f"{folder}: was built for {built}, not for the domain {domain}; build it with "
-            f"`make site SITE_URL=https://{domain}/`."
+            f"`{command('site', site_url=f'https://{domain}/')}`."
         )
 
 
@@ -137,7 +137,7 @@ def _target(project, remote):
         known = ", ".join(listed.split()) or "none"
         raise ReportError(
             f"no git remote {remote!r}; known here: {known}. Give one of them, an address or a "
-            "path: `make publish REMOTE=git@github.com:you/repo.git`."
+            f"path: `{command('publish', remote='git@github.com:you/repo.git')}`."
         )
     if remote.startswith("-"):
         said = without_user(remote)

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from report.errors import ReportError, UsageError
+from report.errors import ReportError, UsageError, command
 
 HERE = "127.0.0.1"
 """The address it listens on: no other machine reaches it."""
@@ -36,7 +36,9 @@ def serve_folder(folder: Path, port: int, announce: Callable[[str], None]) -> No
     """
     folder = Path(folder)
     if not (folder / "index.html").is_file():
-        raise ReportError(f"{folder}: no built site here (index.html missing); run `make site`.")
+        raise ReportError(
+            f"{folder}: no built site here (index.html missing); run `{command('site')}`."
+        )
     with server(folder, port) as serving:
         announce(f"http://{HERE}:{port}/")
         serving.serve_forever()
@@ -56,7 +58,7 @@ def server(folder: Path, port: int) -> "Server":
             raise
         reason = "in use" if error.errno == errno.EADDRINUSE else "not allowed"
         raise UsageError(
-            f"port {port} is {reason}; choose another, e.g. `make serve PORT={port + 1}`."
+            f"port {port} is {reason}; choose another, e.g. `{command('serve', port=port + 1)}`."
         ) from error
 
 

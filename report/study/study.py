@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from report.errors import ReportError, UsageError
+from report.errors import PROGRAM, ReportError, UsageError, command
 from report.inputs.passages import SUFFIXES
 from report.inputs.specs import ROW_ENDINGS
 from report.inputs.yaml_lines import blocks, line_of, parse
@@ -28,6 +28,11 @@ LONGEST = 64
 """Characters of an article's name, which is a part of addresses and of file names."""
 
 
+OWN = {"passage": ("passages", SUFFIXES), "prompts": ("prompts", (".md",))}
+"""Key of front matter -> where a publication has files of its own that are called by a name, and
+their endings. They come before those that ship."""
+
+
 @dataclass(frozen=True)
 class Study:
     """One article: its front matter and its template."""
@@ -44,6 +49,11 @@ class Study:
     """Keys that options of the command line replaced."""
     allow_local: bool = False
     """Whether a corpus may be fetched from this machine or a private network."""
+
+    @property
+    def publication(self) -> Path:
+        """The folder of the publication that it belongs to."""
+        return publication_of(self.template)
 
     @property
     def answers(self) -> "Study | None":
@@ -97,6 +107,12 @@ def study_names(folder: Path | str) -> list[str]:
     return names
 
 
+def publication_of(template: Path) -> Path:
+    """The folder of the publication that an article's template belongs to, two folders above."""
+    above = Path(template).resolve().parents
+    return above[min(2, len(above) - 1)]
+
+
 def require_name(name: str) -> None:
     """Stop for a name that no article can have.
 
@@ -122,7 +138,9 @@ def read_studies(folder: Path | str, only: str | None = None, **replaced: object
     """
     paths = {name: Path(folder) / f"{name}{ENDING}" for name in study_names(folder)}
     if not paths:
-        raise ReportError(f"{folder}: no article (*{ENDING}) found; add one and run `make site`.")
+        raise ReportError(
+            f"{folder}: no article (*{ENDING}) found; add one and run `{command('site')}`."
+        )
     if only is not None:
         if only not in paths:
             raise ReportError(f"unknown study {only!r}; articles here: {', '.join(paths)}.")
@@ -156,7 +174,7 @@ def read_study(
     ends = [number for number, line in enumerate(lines) if line.rstrip() == MARK]
     if len(ends) < 2 or ends[0] != 0:
         raise ReportError(
-            f"{path}: must start with front matter between two lines of '---'; `python -m report "
+            f"{path}: must start with front matter between two lines of '---'; `{PROGRAM} "
             "new NAME` writes an article that has it."
         )
     header = lines[1 : ends[1]]
@@ -172,7 +190,7 @@ def read_study(
         if value is not None and key not in NOT_FOR["several" if several else own]
     }
     kept = {key: value for key, value in values.items() if key not in instead_of(replaced)}
-    root = path.resolve().parents[min(2, len(path.resolve().parents) - 1)]
+    root = publication_of(path)
     kept = _from_project(kept, root)
     if not real:
         kept = _without_packaged(kept)
@@ -234,9 +252,23 @@ def _others(names):
 def _from_project(values, root):
     """The values, with whole paths for files inside the project."""
     return {
-        key: _file(value, root) if key in FILES and not _names_data_set(key, value) else value
+        key: _file(_own(key, value, root), root)
+        if key in FILES and not _names_data_set(key, value)
+        else value
         for key, value in values.items()
     }
+
+
+def _own(key, value, root):
+    """The file of the publication's own passage or prompts of that name, else the value."""
+    if key not in OWN or not isinstance(value, str) or Path(value).name != value:
+        return value
+    folder, endings = OWN[key]
+    names = (f"{folder}/{value}{ending}" for ending in endings)
+    try:
+        return next((name for name in names if (root / name).is_file()), value)
+    except OSError:  # the name is too long, for instance
+        return value
 
 
 def _names_data_set(key, value):

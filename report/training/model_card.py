@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from report import files
-from report.errors import ReportError
+from report.errors import PROGRAM, ReportError
 from report.models.find.names import model_folder
 from report.models.find.weights import read_header
 from report.training import described
@@ -42,7 +42,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     path = folder / name
     if not path.is_file():
         raise ReportError(
-            f"'{folder}' has no {name}; train the model, then measure it (python -m report accept)"
+            f"'{folder}' has no {name}; train the model, then measure it ({PROGRAM} accept)"
         )
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -77,7 +77,7 @@ def card(folder: Path) -> str:
         parameters=sum(map(math.prod, shapes.values())),
         megabytes=weights.stat().st_size / 1e6,
         train_parts=train_parts(facts),
-        accept_command=f"python -m report accept {shlex.quote(folder.name)}",
+        accept_command=f"{PROGRAM} accept {shlex.quote(folder.name)}",
     )
 
 
@@ -94,7 +94,7 @@ def train_parts(facts: dict[str, Any]) -> list[str]:
         "--source": facts["source"],
     }
     told = [shlex.join([option, value]) for option, value in options.items() if value]
-    return ["python -m report train TEXTS OUTPUT", *told]
+    return [f"{PROGRAM} train TEXTS OUTPUT", *told]
 
 
 def recipe_name(facts: dict[str, Any]) -> str | None:

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from report import files
-from report.errors import ReportError
+from report.errors import ReportError, setup
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -32,7 +32,7 @@ def commit_of(
         except ModuleNotFoundError as error:
             raise ReportError(
                 f"asking the hub for {repository} needs the package {error.name!r}; run "
-                "`make setup` or `pip install -e '.[measure]'`."
+                f"`{setup()}`."
             ) from error
         commit = hub.resolve(repository, revision or "main")
         if not COMMIT.fullmatch(str(commit)):

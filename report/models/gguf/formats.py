@@ -10,7 +10,7 @@ from types import ModuleType
 
 import numpy as np
 
-from report.errors import ReportError
+from report.errors import ReportError, setup
 
 AT_ONCE = 8192
 """Numbers that `gguf` is given as a row; it computes 16 rows at a time, which should fit into a
@@ -113,7 +113,6 @@ def package() -> ModuleType:
         import gguf
     except ModuleNotFoundError as error:
         raise ReportError(
-            f"reading a GGUF file needs the package {error.name!r}; run `make setup` or `pip "
-            "install -e '.[measure]'`"
+            f"reading a GGUF file needs the package {error.name!r}; run `{setup()}`"
         ) from error
     return gguf

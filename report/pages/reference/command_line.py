@@ -5,12 +5,12 @@ from importlib import import_module
 
 import typer
 
+from report.errors import PROGRAM
 from report.pages.reference.documented import Entry, Reference, Section, code, marked, prose
 from report.study.options import Options
 from report.text import slug
 
 IN_PLACE = "Options in place of front matter"
-PROGRAM = "python -m report"
 
 
 def page() -> Reference:

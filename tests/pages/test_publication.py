@@ -1,0 +1,155 @@
+"""A new publication: its files, its settings, and what of its own comes before what ships."""
+
+import re
+import shutil
+
+import pytest
+import yaml
+
+from report import __version__, errors, files
+from report.errors import UsageError
+from report.pages.assets import write_theme
+from report.pages.publication import ARTICLE, LEFT_OUT, new_publication
+from report.study.study import read_studies
+from tests.commands import ROOT, report
+from tests.small import write_publication
+
+OWN_SETTINGS = {"site_name", "site_description", "nav"}
+
+
+class Loader(yaml.SafeLoader):
+    """Of settings that name variables of the environment."""
+
+
+Loader.add_constructor("!ENV", lambda loader, node: loader.construct_sequence(node))
+
+
+def settings(folder):
+    return yaml.load((folder / "mkdocs.yml").read_text("utf-8"), Loader)
+
+
+@pytest.fixture
+def made(tmp_path):
+    new_publication("my-words", tmp_path)
+    return tmp_path / "my-words"
+
+
+def test_it_has_these_files(made):
+    assert {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()} == {
+        ".github/workflows/pages.yml",
+        ".gitignore",
+        "README.md",
+        "figures/.gitkeep",
+        "mkdocs.yml",
+        "site_src/images/favicon.svg",
+        f"templates/articles/{ARTICLE}.md.j2",
+    }
+    for name in ("README.md", ".github/workflows/pages.yml"):
+        text = (made / name).read_text("utf-8")
+        assert f"[measure]=={__version__}'" in text
+        assert not re.search(r"@[A-Z]+@", text)
+    (study,) = read_studies(made / "templates" / "articles")
+    assert study.publication == made.resolve()
+
+
+def test_its_settings_are_those_of_our_site_but_for_its_name_and_our_own_pages(made):
+    ours, own = settings(ROOT), settings(made)
+    assert {key for key in ours if ours[key] != own[key]} == OWN_SETTINGS
+    assert own["site_name"] == "My words"
+    assert own["nav"] == [part for part in ours["nav"] if not {*part} & {*LEFT_OUT}]
+    assert all(any(name in part for part in ours["nav"]) for name in LEFT_OUT)
+
+
+def test_what_is_generated_is_ignored_by_git(made):
+    ignored = (ROOT / ".gitignore").read_text("utf-8").split("\n")
+    generated = {f"/{line}" for line in ignored if line.startswith("site_src/")}
+    generated -= {"/site_src/docs/reference/"}
+    written = set((made / ".gitignore").read_text("utf-8").split("\n"))
+    assert generated | {"/site/", "/.theme/", "/.report.lock"} <= written
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("my-words", "there is something called 'my-words' here already"),
+        ("My words", "Try 'my-words'."),
+        ("../words", "Try 'words'."),
+    ],
+)
+def test_a_name_that_is_taken_or_none_is_refused(made, tmp_path, name, said):
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(UsageError, match=re.escape(said)):
+        new_publication(name, tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_command_starts_one_where_there_is_none_and_adds_an_article_inside(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert report("new", "my-words").returncode == 0
+    monkeypatch.chdir(tmp_path / "my-words" / "figures")
+    assert report("new", "second").returncode == 0
+    articles = tmp_path / "my-words" / "templates" / "articles"
+    assert sorted(path.name for path in articles.iterdir()) == [
+        f"{ARTICLE}.md.j2",
+        "second.md.j2",
+    ]
+
+
+def test_its_changes_to_the_theme_lie_over_ours_and_those_it_gave_up_are_gone(tmp_path):
+    own = tmp_path / "templates" / "theme"
+    files.write_text(own / "main.html", "own")
+    files.write_text(own / "partials" / "footer.html", "own")
+    write_theme(tmp_path)
+    theme = ROOT / "templates" / "theme"
+    written = tmp_path / ".theme"
+    assert (written / "main.html").read_text("utf-8") == "own"
+    assert (written / "partials" / "footer.html").read_text("utf-8") == "own"
+    assert (written / "404.html").read_bytes() == (theme / "404.html").read_bytes()
+    shutil.rmtree(own)
+    write_theme(tmp_path)
+    left = {path.relative_to(written) for path in written.rglob("*") if path.is_file()}
+    assert left == {path.relative_to(theme) for path in theme.rglob("*") if path.is_file()}
+    assert (written / "main.html").read_bytes() == (theme / "main.html").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("installed", "said"),
+    [
+        (
+            False,
+            ["make site SITE_URL=https://a.b/ STUDY=x", 'make site MODELS="a b"', "make serve"],
+        ),
+        (
+            True,
+            [
+                "SITE_URL=https://a.b/ attention-focus-plots site --study x",
+                "attention-focus-plots site --models a --models b",
+                "attention-focus-plots serve",
+            ],
+        ),
+    ],
+)
+def test_sentences_name_the_command_that_there_is(monkeypatch, installed, said):
+    monkeypatch.setattr(errors, "INSTALLED", installed)
+    address = "https://a.b/"
+    assert said == [
+        errors.command("site", site_url=address, study="x"),
+        errors.command("site", models=["a", "b"]),
+        errors.command("serve"),
+    ]
+
+
+def test_its_passages_and_prompts_come_before_those_that_ship(tmp_path):
+    root = write_publication(tmp_path / "words")
+    article = root / "templates" / "articles" / "small.md.j2"
+    article.write_text(
+        article.read_text().replace("cover:", "passage: the-lamp-on-the-hill\ncover:")
+    )
+    (study,) = read_studies(article.parent)
+    assert study.front_matter.passage == "the-lamp-on-the-hill"
+    files.write_text(root / "passages" / "the-lamp-on-the-hill.txt", "A lamp.")
+    (study,) = read_studies(article.parent)
+    named = root.resolve() / "passages" / "the-lamp-on-the-hill.txt"
+    assert study.front_matter.passage == str(named)

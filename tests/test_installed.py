@@ -1,0 +1,127 @@
+"""The wheel: what it holds, and a publication that is made, built, checked and frozen with nothing
+but it, in a folder and an environment of their own."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from report import __version__
+from tests.commands import ROOT
+from tests.site import tiny_models
+
+NAME = "attention-focus-plots"
+MOST = 35_000_000
+"""Bytes of the wheel."""
+
+
+def call(command, folder, **variables):
+    """What a command says; PYTHONPATH, which may lead to the repository, is left out."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        env=kept | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+def built(target, source, into):
+    code, said = call(
+        [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", into], source
+    )
+    assert code == 0, said
+    (file,) = into.iterdir()
+    return file
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    return built("wheel", ROOT, tmp_path_factory.mktemp("wheel"))
+
+
+def names(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if ".dist-info/" not in name}
+
+
+def tracked(*folders):
+    command = ["git", "ls-files", "-z", *folders]
+    return set(call(command, ROOT)[1].split("\0")) - {""}
+
+
+def test_the_wheel_holds_every_file_of_the_package_and_what_publications_are_made_with(wheel):
+    inside = {f"report/{name}" for name in tracked("templates", "site_src/images", "mkdocs.yml")}
+    inside -= {name for name in inside if name.startswith("report/templates/articles/")}
+    assert names(wheel) == tracked("report") | inside
+    assert wheel.stat().st_size <= MOST
+
+
+def test_every_folder_of_modules_is_a_package():
+    folders = {path.parent for path in (ROOT / "report").rglob("*.py")}
+    assert not [folder for folder in folders if not (folder / "__init__.py").is_file()]
+
+
+def test_the_source_distribution_makes_the_same_wheel(wheel, tmp_path):
+    archive = built("sdist", ROOT, tmp_path / "sdist")
+    with tarfile.open(archive) as file:
+        file.extractall(tmp_path, filter="data")
+    again = built("wheel", tmp_path / archive.name.removesuffix(".tar.gz"), tmp_path / "wheel")
+    assert (again.name, names(again)) == (wheel.name, names(wheel))
+
+
+@pytest.fixture(scope="module")
+def program(wheel, tmp_path_factory):
+    """The command of an environment that holds the wheel, and finds beside it what it depends on.
+
+    Those packages are the tests' own. The repository is not among them, as a folder that is named
+    in a .pth file has its own .pth files ignored.
+    """
+    folder = tmp_path_factory.mktemp("environment")
+    call([sys.executable, "-m", "venv", "--without-pip", folder], ROOT)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
+    install = [*pip, "install", "--quiet", "--no-deps", "--no-index", wheel]
+    assert call(install, ROOT)[0] == 0
+    (own,) = (path for path in sys.path if (Path(path) / "transformers").is_dir())
+    (packages / "others.pth").write_text(own)
+    return folder / "bin" / NAME
+
+
+def test_a_publication_is_made_built_checked_and_frozen_without_the_repository(program, tmp_path):
+    def run(*arguments, folder=tmp_path / "my-words", **variables):
+        code, said = call([program, *arguments], folder, **variables)
+        assert str(ROOT) not in said
+        return code, said
+
+    code, said = run("site", folder=tmp_path)
+    assert (code, said.count("\n")) == (2, 1)
+    assert f"`{NAME} new my-publication`" in said
+    code, said = run("new", "my-words", folder=tmp_path)
+    assert code == 0
+    assert f"`cd my-words`, then `{NAME} site`" in said
+    tiny_models.save("llama", tmp_path / "tiny")
+    code, said = run("site", "--model", tmp_path / "tiny", SITE_URL="https://ann.github.io/words/")
+    assert code == 0, said
+    page = tmp_path / "my-words" / "site" / "articles" / "first-look" / "index.html"
+    assert page.read_text("utf-8").count('<figure class="live-figure') >= 5
+    assert run("check") == (0, said_of_check(run))
+    code, said = run("new", "again")
+    assert (code, f"`{NAME} site --study again`" in said) == (0, True)
+    code, said = run("freeze", "--study", "first-look", "--model", tmp_path / "tiny")
+    assert (code, len(list((tmp_path / "my-words" / "frozen" / "first-look").iterdir()))) == (0, 1)
+    assert run("--version") == (0, f"{__version__}\n")
+
+
+def said_of_check(run):
+    said = run("check")[1]
+    assert said.startswith("site: all right (")
+    return said
