@@ -45,7 +45,7 @@ OPTIONS := $(if $(filter no,$(REAL)),--no-real) $(if $(STUDY),--study "$(STUDY)"
   $(if $(DEVICE),--device "$(DEVICE)") $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock site site-zensical why freeze serve check publish test fuzz lint format clean browser
+.PHONY: help setup lock site site-zensical why freeze serve check publish test release fuzz lint format clean browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -115,6 +115,11 @@ MINUTES ?= 10
 test: $(READY) $(MODELS_READY) browser lint ## Run all tests, in a real browser too
 	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 
+release: $(READY) ## Make the wheel and the source distribution in dist/, and try the wheel
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/python -m pytest --quiet tests/test_installed.py
+
 fuzz: $(READY) ## Try new random inputs for a while (MINUTES=10 ONLY=checkpoints INPUTS=10000)
 	$(BIN)/python -m tests.fuzz $(MINUTES) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(INPUTS),--inputs $(INPUTS))
@@ -143,7 +148,7 @@ browser: ## Install Debian's Chromium and Firefox where they are missing
 	done
 
 clean: ## Remove the site, data and caches (not the virtual environment)
-	rm -rf site site-zensical .site*.tmp .theme .report.lock .cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf dist site site-zensical .site*.tmp .theme .report.lock .cache .pytest_cache .ruff_cache .hypothesis
 	rm -rf site_src/articles site_src/datasets site_src/embed site_src/figures site_src/schemas
 	rm -rf site_src/assets site_src/archive site_src/glossary site_src/models site_src/tags
 	rm -rf site_src/docs/reference

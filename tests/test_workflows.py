@@ -9,7 +9,9 @@ import yaml
 
 from tests.commands import ROOT
 
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+STARTER = ROOT / "templates" / "publication" / "pages.yml"
+"""The workflow that a new publication gets."""
+WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), STARTER]
 PAGES = ROOT / ".github" / "workflows" / "pages.yml"
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 
@@ -42,17 +44,25 @@ def test_workflows_may_read_and_nothing_else(path):
         assert job["timeout-minutes"] <= 90
 
 
-def test_only_the_main_branch_is_published():
-    found = workflow(PAGES)
+@pytest.mark.parametrize("path", [PAGES, STARTER])
+def test_only_the_main_branch_is_published(path):
+    found = workflow(path)
     triggers = found[True]  # YAML reads `on` as a truth value
     assert triggers == {"push": {"branches": ["main"]}, "workflow_dispatch": None}
     assert found["concurrency"]["cancel-in-progress"] is False
 
 
-def test_what_is_published_was_built_and_checked_before():
-    jobs = workflow(PAGES)["jobs"]
+@pytest.mark.parametrize(
+    ("path", "commands"),
+    [
+        (PAGES, [".ci/where", "make site", "make check"]),
+        (STARTER, ["url=", "attention-focus-plots site", "attention-focus-plots check"]),
+    ],
+)
+def test_what_is_published_was_built_and_checked_before(path, commands):
+    jobs = workflow(path)["jobs"]
     steps = [step.get("run") or step["uses"].partition("@")[0] for step in jobs["build"]["steps"]]
-    order = [".ci/where", "make site", "make check", "actions/upload-pages-artifact"]
+    order = [*commands, "actions/upload-pages-artifact"]
     places = [next(i for i, s in enumerate(steps) if s.startswith(each)) for each in order]
     assert places == sorted(places)
     assert jobs["build"]["steps"][places[3]]["with"] == {"path": "site"}

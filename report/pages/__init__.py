@@ -12,5 +12,5 @@ reference/       the reference of the documentation, made from the code
 embed.py         a page for each figure alone
 provenance.py    where the numbers come from, for machines
 assets.py        scripts and styles, policy.py what browsers may load
-new.py           starts an article: `python -m report new`
+new.py           starts an article, publication.py a whole publication: `python -m report new`
 """
