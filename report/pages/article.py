@@ -18,7 +18,7 @@ from report.pages.glossary import term
 from report.pages.placed import PlacedFigure, controls_for, drawn
 from report.pages.templates import environment
 from report.study.front_matter import FIGURE
-from report.study.study import Study
+from report.study.study import Study, publication_of
 from report.text import split_sentences
 
 ROOT = "../../"
@@ -184,10 +184,7 @@ class ArticleFigures:
         return self._html("_passage.html.j2", tokens=read.tokens, passage=read.passage)
 
     def _html(self, template, **context):
-        # In one line: a blank line or an indent inside would end the raw HTML for some parsers.
-        jinja = environment(self.study.publication / "templates")
-        html = jinja.get_template(template).render(**context)
-        return Markup(re.sub(r"\s*\n\s*", "", html))  # noqa: S704 (the template escaped it)
+        return partial(template, publication_of(self.study.template) / "templates", **context)
 
     def _with_rows(self, panel, data):
         """A panel whose specification says where its rows and its tokens are on the site."""
@@ -287,5 +284,12 @@ def figure_for(name: str, data: Data, own: Path | None = None) -> Figure:
 
 def own_figures(study: Study) -> Path | None:
     """The folder `figures/` of an article's publication, or None if it has none."""
-    folder = study.publication / "figures"
+    folder = publication_of(study.template) / "figures"
     return folder if folder.is_dir() else None
+
+
+def partial(template: str, own: Path, **context: object) -> Markup:
+    """A partial, filled in; own: folder of templates that come before those that ship."""
+    # In one line: a blank line or an indent inside would end the raw HTML for some parsers.
+    text = environment(own).get_template(template).render(**context)
+    return Markup(re.sub(r"\s*\n\s*", "", text))  # noqa: S704 (the template escaped it)

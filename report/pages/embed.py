@@ -10,6 +10,7 @@ from report import files
 from report.pages.article import ArticleFigures
 from report.pages.policy import policy
 from report.pages.templates import environment
+from report.study.study import publication_of
 
 
 def write_embed_pages(article: ArticleFigures, site_src: Path) -> None:
@@ -18,7 +19,9 @@ def write_embed_pages(article: ArticleFigures, site_src: Path) -> None:
     Pages of figures that the article no longer has are removed.
     """
     folder = files.inside(site_src, f"embed/{article.study.name}")
-    template = environment(article.study.publication / "templates").get_template("embed.html.j2")
+    template = environment(publication_of(article.study.template) / "templates").get_template(
+        "embed.html.j2"
+    )
     for placed in article.placed:
         page = template.render(
             policy=policy(),

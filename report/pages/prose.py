@@ -21,7 +21,7 @@ from report.pages.parsed import ALWAYS, Prose, walk
 from report.pages.states import check_state
 from report.pages.templates import environment
 from report.study.front_matter import FIGURE
-from report.study.study import Study
+from report.study.study import Study, publication_of
 from report.text import nearest, quoted
 
 CONDITIONS = ("condition", "other", "lines")
@@ -35,7 +35,9 @@ def check_prose(study: Study, size: Mapping[str, int | None] | None = None) -> N
     raises: ReportError with the template, the line and the nearest name that there is
     """
     prose = Prose(
-        study, environment(study.template.parent, study.publication / "templates"), size or {}
+        study,
+        environment(study.template.parent, publication_of(study.template) / "templates"),
+        size or {},
     )
     prose.read(study.body, str(study.template))
     for part in prose.parts:

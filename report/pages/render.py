@@ -28,7 +28,7 @@ from report.pages.embed import write_embed_pages
 from report.pages.page import Page
 from report.pages.provenance import NAME, provenance
 from report.pages.templates import environment
-from report.study.study import Study
+from report.study.study import Study, publication_of
 
 
 def render_article(
@@ -57,7 +57,9 @@ def render_article(
     write_embed_pages(article, site_src)
     minutes = filters.reading_minutes(content, len(article.placed))
     page = _page(study, article, cover, minutes)
-    wrapper = environment(study.publication / "templates").get_template("_article.md.j2")
+    wrapper = environment(publication_of(study.template) / "templates").get_template(
+        "_article.md.j2"
+    )
     origin = provenance(study, data, frozen, url)
     store.write(files.inside(site_src, f"datasets/{study.name}/{NAME}"), origin)
     context |= {"data": data, "content": content, "page": page, "provenance": origin}
@@ -152,7 +154,7 @@ def _page(study, article, cover, minutes):
 
 
 def _render(study, article, context):
-    jinja = environment(study.template.parent, study.publication / "templates")
+    jinja = environment(study.template.parent, publication_of(study.template) / "templates")
     jinja.globals |= article.functions
     name = str(study.template)
     try:

@@ -51,11 +51,6 @@ class Study:
     """Whether a corpus may be fetched from this machine or a private network."""
 
     @property
-    def publication(self) -> Path:
-        """The folder of the publication that it belongs to."""
-        return publication_of(self.template)
-
-    @property
     def answers(self) -> "Study | None":
         """The part of it that is measured apart: whether conditions help the answer; or None."""
         front_matter = self.front_matter.of_answers

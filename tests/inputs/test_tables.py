@@ -130,5 +130,5 @@ def test_errors_say_what_is_allowed():
 
 
 def test_every_template_is_a_rendering():
-    found = {path.name for path in tables.TEMPLATES.iterdir()}
+    found = {path.name for path in (tables.TEMPLATES / "tables").iterdir()}
     assert found == {f"{name}.txt.j2" for name in tables.RENDERINGS}

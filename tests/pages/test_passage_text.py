@@ -2,6 +2,7 @@
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,7 @@ from report.datasets.formats.passage import visible
 from report.datasets.formats.renderings import TableToken
 from report.datasets.read.passage import Token
 from report.models.text.characters import with_parts
-from report.pages.article import _html
+from report.pages.article import partial
 from report.pages.templates import environment
 
 TEXTS = {
@@ -24,6 +25,8 @@ TEXTS = {
     "turned": "a\u202eb\u2067ש\u2069",
     "HTML": '<b>é</b> &amp; "ü" ü</span>',
 }
+
+OWN = Path("templates")  # of the publication that the tests run in
 
 
 class Read(HTMLParser):
@@ -75,7 +78,7 @@ def as_read(tokens):
 
 
 def page_of(tokens):
-    return Read(str(_html("_passage.html.j2", tokens=tokens, passage={"language": ""})))
+    return Read(str(partial("_passage.html.j2", OWN, tokens=tokens, passage={"language": ""})))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
@@ -104,7 +107,9 @@ def test_a_passage_shows_its_text_once_and_a_target_for_every_token(name, size):
 )
 def test_a_passage_runs_as_its_first_letter_does(text, runs):
     html = str(
-        _html("_passage.html.j2", tokens=as_read(tokens_of(text, 1)), passage={"language": ""})
+        partial(
+            "_passage.html.j2", OWN, tokens=as_read(tokens_of(text, 1)), passage={"language": ""}
+        )
     )
     assert (re.search(r'<div class="passage"[^>]* dir="(\w+)"', html) or [None, None])[1] == runs
 

@@ -10,7 +10,7 @@ from report import __version__, errors, files
 from report.errors import UsageError
 from report.pages.assets import write_theme
 from report.pages.publication import ARTICLE, LEFT_OUT, new_publication
-from report.study.study import read_studies
+from report.study.study import publication_of, read_studies
 from tests.commands import ROOT, report
 from tests.small import write_publication
 
@@ -49,7 +49,7 @@ def test_it_has_these_files(made):
         assert f"[measure]=={__version__}'" in text
         assert not re.search(r"@[A-Z]+@", text)
     (study,) = read_studies(made / "templates" / "articles")
-    assert study.publication == made.resolve()
+    assert publication_of(study.template) == made.resolve()
 
 
 def test_its_settings_are_those_of_our_site_but_for_its_name_and_our_own_pages(made):
