@@ -9,6 +9,7 @@ import typer
 import yaml
 
 from report.__main__ import app
+from report.errors import NAME
 from report.study.front_matter import FrontMatter
 from tests.commands import ROOT
 from tests.documents import DOCS, REFERENCE, WRITTEN, blocks
@@ -16,7 +17,7 @@ from tests.documents import DOCS, REFERENCE, WRITTEN, blocks
 MOST_BYTES = 6000
 """Of README.md."""
 
-ELSEWHERE = {"git"}
+ELSEWHERE = {"git", "pip", "cd"}
 """Programs in examples that are not ours."""
 
 
@@ -52,9 +53,11 @@ def test_examples_name_commands_and_options_that_exist():
             said = {word.partition("=")[0] for word in words if "=" in word}
             wrong = [word for word in words if "=" not in word and word not in targets]
             assert not wrong and said <= variables | {"SITE_URL"}, (page, line)
-        elif first.endswith("python"):
-            assert words[:2] == ["-m", "report"], (page, line)
-            known = program.commands[words[2]].params
+        elif first.endswith("python") or first == NAME:
+            if first != NAME:
+                assert words[:2] == ["-m", "report"], (page, line)
+                words = words[2:]
+            known = program.commands[words[0]].params
             options = {word for option in known for word in (*option.opts, *option.secondary_opts)}
             assert {word for word in words if word.startswith("--")} <= options, (page, line)
         else:

