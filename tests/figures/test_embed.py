@@ -17,11 +17,11 @@ ALONE = "/articles/hand/", "/embed/hand/"
 def test_every_figure_has_a_page_alone_and_departed_ones_have_none(address, data):
     folder = data.path.parents[2] / "embed" / "hand"
     assert {path.stem for path in folder.glob("*.html")} == set(ORDER)
-    article = SimpleNamespace(study=SimpleNamespace(name="hand"), placed=[])
     (folder.parent / "other").mkdir()
     (folder.parent / "other" / "left.html").write_text("")
-    article.study.name = "other"
-    write_embed_pages(article, folder.parents[1])
+    template = folder.parents[2] / "templates" / "articles" / "other.md.j2"
+    study = SimpleNamespace(name="other", template=template)
+    write_embed_pages(SimpleNamespace(study=study, placed=[]), folder.parents[1])
     assert list((folder.parent / "other").iterdir()) == []
 
 
