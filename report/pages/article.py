@@ -26,7 +26,7 @@ ROOT = "../../"
 
 FUNCTIONS = (
     *("figure", "ref", "passage", "can_draw", "left_out"),
-    *("term", "finding", "live", "cover"),
+    *("term", "finding", "live", "cover", "can_shade"),
 )
 """Methods of `ArticleFigures` that templates may call."""
 
@@ -181,7 +181,12 @@ class ArticleFigures:
     def passage(self) -> Markup:
         """`{{ passage() }}`: the tokens of the passage, each with index and id on hover."""
         read = self.data.models[0] if has_several(self.data) else self.data
-        return self._html("_passage.html.j2", tokens=read.tokens, passage=read.passage)
+        about = {"tokens": read.tokens, "passage": read.passage, "shaded": self.can_shade()}
+        return self._html("_passage.html.j2", **about)
+
+    def can_shade(self) -> bool:
+        """`{% if can_shade() %}`: whether a figure shows one head, which shades the passage."""
+        return any(map(self._shows_one_head, self.announced or ()))
 
     def _html(self, template, **context):
         return partial(template, publication_of(self.study.template) / "templates", **context)

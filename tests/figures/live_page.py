@@ -87,7 +87,8 @@ def write_table(site, data):
     """The same with the figures of a table, below its text."""
     article = ArticleFigures(HAND, data)
     article.announced = list(OF_TABLES)
-    text = environment().get_template("_table_text.html.j2").render(text=data.first, data=data)
+    template = environment().get_template("_table_text.html.j2")
+    text = template.render(text=data.first, data=data, can_shade=article.can_shade)
     _write(site, article, text + "".join(article.figure(name) for name in OF_TABLES))
 
 
@@ -102,7 +103,8 @@ def write_models(site, data):
     """The same with a figure that has a switch between models, and those that show all of them."""
     article = ArticleFigures(HAND, data)
     article.announced = ["attention_map", *OF_MODELS]
-    _write(site, article, "".join(article.figure(name) for name in article.announced))
+    figures = "".join(article.figure(name) for name in article.announced)
+    _write(site, article, f"{article.passage()}{figures}")
 
 
 def _write(site, article, body):

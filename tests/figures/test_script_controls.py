@@ -182,7 +182,7 @@ def test_a_token_tells_its_index_and_id_to_the_keyboard(page, address, data):
     assert tip.is_visible()
     assert tip.inner_text() == f"token 1, id {data.tokens[1].id}"
     token = page.locator(".token:focus")
-    assert token.get_attribute("aria-describedby") == tip.get_attribute("id")
+    assert token.get_attribute("aria-describedby").split()[0] == tip.get_attribute("id")
     assert token.get_attribute("title") is None  # it would show twice
     page.keyboard.press("Escape")
     assert not tip.is_visible()

@@ -104,7 +104,9 @@ def test_a_token_that_was_pointed_at_before_the_scripts_came_is_marked(page, add
     page.locator(".token").nth(3).hover()
     until(page, "document.querySelector(\".token--marked[data-token='3']\") !== null")
     assert fetched(asked, "assets/reader/marks.js")
-    assert not fetched(asked, "assets/vega.js", "datasets/")
+    until(page, "document.querySelector('.passage--shaded') !== null")
+    assert not fetched(asked, "assets/vega.js")
+    assert len(fetched(asked, "datasets/")) == 2  # the head that shades the passage, and its tokens
 
 
 def test_a_figure_that_an_address_names_is_loaded_at_once(page, address, asked):

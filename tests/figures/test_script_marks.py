@@ -151,6 +151,16 @@ def test_a_cell_is_pinned_restored_and_clamped(page, address):
     page.goto(address)
     walk(page, 1, "Home", "ArrowUp", "ArrowUp", "ArrowRight", "Enter")
     until(page, "location.hash === '#fig-1:layer=1,head=0,cell=21+1,pinned_token=21'")
+    assert both_pinned(page) == ["21", "1"]
+    assert page.evaluate(CHIPS)[0].startswith("Pinned: token 21 “")
+    assert "” → 1 “" in page.evaluate(CHIPS)[0]
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")  # another cell of the same row
+    until(page, "location.hash === '#fig-1:layer=1,head=0,cell=21+2,pinned_token=21'")
+    assert both_pinned(page) == ["21", "2"]
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    until(page, "location.hash === '#fig-1:layer=1,head=0,cell=21+1,pinned_token=21'")
     page.keyboard.press("Tab")
     page.mouse.move(1, 1)
     page.wait_for_timeout(200)
@@ -167,6 +177,28 @@ def test_a_cell_is_pinned_restored_and_clamped(page, address):
     page.locator("#fig-1 input[name=head]").focus()
     page.keyboard.press("ArrowRight")  # the same cell in another head
     until(page, "location.hash === '#fig-1:layer=1,head=1,cell=21+21,pinned_token=21'")
+    assert both_pinned(page) == ["21", "21"]
+    page.locator(".token[data-token='6']").click()  # alone: what was looked at is no longer pinned
+    assert both_pinned(page) == ["6"]
+
+
+def test_the_other_token_of_a_cell_is_gone_back_to(page, address):
+    page.goto(f"{address}#fig-1:layer=1,head=0,cell=21+3")
+    go_live(page, 1)
+    until(page, "document.querySelector('.token--target-pinned')?.dataset.token === '3'")
+    page.locator(".token[data-token='8']").click()
+    until(page, "location.hash.includes('pinned_token=8')")
+    assert both_pinned(page) == ["8"]
+    page.go_back()
+    until(page, "document.querySelector('.token--target-pinned')?.dataset.token === '3'")
+    assert both_pinned(page) == ["21", "3"]
+
+
+def both_pinned(page):
+    """The token that is pinned in the passage and its target, as far as there is one."""
+    classes = ".token--pinned", ".token--target-pinned"
+    found = (page.locator(each).all() for each in classes)
+    return [token.get_attribute("data-token") for tokens in found for token in tokens]
 
 
 def test_heads_singled_out_are_in_the_address(page, address):

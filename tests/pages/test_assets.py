@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "page": {"figure", "tools"},
     "tools": {"figure", "reader", "data"},
     "figure": {"reader", "data"},
-    "reader": set(),
+    "reader": {"data"},
     "data": set(),
 }
 """Folders of scripts: those that each may import from, beside itself."""

@@ -1,6 +1,6 @@
 """The look of the figures as custom properties, written before `web/figure/figures.css`."""
 
-from report.figures.parts import target_classes, theme
+from report.figures.parts import grounds, target_classes, theme
 
 ROOT = 20
 """Pixels of a rem, as Material for MkDocs has it where a window is not very wide."""
@@ -30,10 +30,11 @@ def _colours():
     shades = {"ink": theme.INK, "paper": theme.PAPER, "soft": theme.SOFT}
     shades |= {"context": theme.CONTEXT, "faint": theme.FAINT}
     roles = {f"role-{name}": look[1:] for name, look in target_classes.ROLES.items()}
-    grounds = zip(theme.PASSAGE["light"], theme.PASSAGE["dark"], strict=True)
+    tokens = zip(grounds.TOKENS["light"], grounds.TOKENS["dark"], strict=True)
     return {
         **{name: (colour["light"], colour["dark"]) for name, colour in shades.items()},
         "accent": theme.FIRST,
         **roles,
-        **{f"token-{number}": pair for number, pair in enumerate(grounds)},
+        **{f"token-{number}": pair for number, pair in enumerate(tokens)},
+        "looked": grounds.LOOKED,
     }

@@ -75,12 +75,6 @@ TERMS = {
 }
 """Score terms -> (colour on light, colour on dark); they colour text too."""
 
-PASSAGE = {
-    "light": ("#dfe5f7", "#fbe3d3", "#d9efe6", "#f2dff0", "#f6edc6", "#d8edf5"),
-    "dark": ("#363f63", "#5c3d2a", "#23503f", "#573553", "#524a1e", "#234b5a"),
-}
-"""Grounds behind the tokens of a passage, in turn: they part neighbours, and have no meaning."""
-
 
 def themed(light: str, dark: str) -> alt.ExprRef:
     """A colour that follows the palette."""

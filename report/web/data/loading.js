@@ -25,6 +25,23 @@ async function fetched(url) {
   return response.json().catch(fail("is cut off, or is another file"));
 }
 
+const sheets = new Map(); // url -> promise of a style sheet that the page has
+
+// Gives the page a style sheet that it came without. A failure may be tried again.
+export function loadStyles({ href }) {
+  if (!sheets.has(href)) sheets.set(href, addStyles(href));
+  sheets.get(href).catch(() => sheets.delete(href));
+  return sheets.get(href);
+}
+
+async function addStyles(url) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${shortName(url)} answered ${response.status}`);
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(await response.text());
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+}
+
 // What a reader is told of an error. Those of ours say what it is; those of browsers all differ.
 export function reason(error) {
   if (error.name === "Error") return error.message;

@@ -50,10 +50,13 @@ export class Chart {
     return compiled(new URL(this.element.dataset.spec, this.figure.page));
   }
 
-  // What a state needs: its dataset file, the file's address, and the labels of its tokens (true
-  // where the figure names no tokens).
-  async fetched(state) {
-    const { url, tokens: labels } = this.report.data;
+  specification(state) {
+    return loadSpec(this.specAddress, state);
+  }
+
+  // What a state needs, by its specification's `data`: its dataset file, the file's address, and the
+  // labels of its tokens (true where the figure names no tokens).
+  async fetched(state, { url, tokens: labels }) {
     const at = (path) => new URL(path, this.figure.datasets);
     const address = at(url.replace(/{(\w+)}/g, (_, name) => state[name])).href;
     const [file, tokens] = await Promise.all([
@@ -66,10 +69,10 @@ export class Chart {
   // Draws the data of a state, or puts them into the chart that is there.
   async show(state) {
     loadLibrary().catch(() => {}); // while data are on their way; `draw` tells if it fails
-    const spec = await loadSpec(this.specAddress, state);
+    const spec = await this.specification(state);
     this.report = spec.usermeta.report;
     const { decode, datasets } = this.report.data;
-    const { address, file, tokens } = await this.fetched(state);
+    const { address, file, tokens } = await this.fetched(state, this.report.data);
     if (!this.element.isConnected) return;
     const shown = decoders[decode](file, tokens, state, this.report);
     this.changeTo(state.model);

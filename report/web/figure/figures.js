@@ -4,7 +4,7 @@
 // A page is <figure class="live-figure" data-datasets> elements, in each a box with data-spec for
 // every chart, and perhaps a <div class="passage"> whose tokens mark themselves in the figures.
 
-import { clearMarks, isTouch, onMark, setPins, unpoint } from "../reader/marks.js";
+import { clearMarks, isTouch, marked, onMark, pins, setPins, unpoint, USED_BY } from "../reader/marks.js";
 import { watchPassage } from "../reader/passage.js";
 import { onLabels } from "../reader/pins.js";
 import { forPaper } from "./chart.js";
@@ -50,7 +50,34 @@ function page() {
     sight.observe(element);
   }
   document.querySelectorAll(".passage").forEach(watchPassage);
+  watchBar(document.querySelector(".passage__bar"));
   restore();
+}
+
+// What shades the passage is fetched once a token is marked, or a button above it is pressed.
+let shaded; // the passage that is
+let used; // the figure of one head that was used last
+
+for (const type of USED_BY) {
+  addEventListener(type, ({ target }) => {
+    const figure = figures.get(target.closest?.(".live-figure"));
+    if (figure?.head) used = figure;
+  }, true);
+}
+
+async function shadePassage() {
+  const passage = document.getElementById("passage");
+  if (!passage || passage === shaded) return;
+  const { watchShading } = await import("../reader/shading.js");
+  watchShading(passage, figures, () => used);
+  shaded = passage;
+}
+
+function watchBar(bar) {
+  bar?.addEventListener("click", ({ target }) => {
+    if (bar.parentElement.contains(shaded)) return; // it listens itself
+    shadePassage().then(() => target.click(), console.warn);
+  });
 }
 
 // Back and forward, and links; not if they lead to a page that instant navigation is still loading.
@@ -90,6 +117,7 @@ addEventListener(
 );
 
 onMark(() => figures.forEach((figure) => figure.mark()));
+onMark(() => Math.max(marked().token, pins().token) >= 0 && shadePassage().catch(console.warn));
 onLabels(() => charts().find(({ labels }) => labels)?.labels);
 
 // Called once by start.js, which gives what it has:

@@ -1,8 +1,8 @@
 // The cells of an attention map, which is one picture: they are looked up here. A stop is a cell,
-// [current token, target token]. The current token is marked in all figures. A pinned cell is
-// outlined, and its current token is pinned.
+// [current token, target token]. The current token is marked in all figures, and both in the
+// passage. A pinned cell is outlined, and its tokens are pinned.
 
-import { pin, pins, point, unpin, unpoint } from "./marks.js";
+import { aim, pin, pins, point, unpin, unpoint } from "./marks.js";
 import { clamp, PAGE } from "./walk.js";
 
 export function cells(chart) {
@@ -26,21 +26,21 @@ export function cells(chart) {
     show: (at) => {
       pointed = at;
       draw(chart, pointed).runAsync();
-      if (at) point({ token: at[0] });
+      if (at) point({ token: at[0], target: at[1] });
       else unpoint();
     },
     choose: (at) => {
       const again = chosen(figure)?.join() === at.join();
       figure.picks = again ? {} : { cell: at.join("+") };
       if (again) unpin(["token"], figure);
-      else if (pins().token !== at[0]) pin({ token: at[0] }, figure);
-      else figure.changed();
+      else pin({ token: at[0], target: at[1] }, figure);
       draw(chart, pointed).runAsync();
     },
     // what the address says, as far as this map has it
     restore: () => {
       const at = chosen(figure) && nearest(...chosen(figure), map());
       figure.picks = at && pins().token === at[0] ? { cell: at.join("+") } : {};
+      if (figure.picks.cell) aim(at[1]);
       draw(chart, pointed);
     },
   };

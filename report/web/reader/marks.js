@@ -1,8 +1,9 @@
-// What a reader marks in the passage and in all figures: one token, one head, one position of a
-// prompt. Pointing, by mouse or keyboard, marks for as long as it lasts. A click, Enter or a tap
+// What a reader marks in the passage and in all figures: one token (with it its target, where it is
+// marked in a cell of a map), one head, one position of a prompt. Pointing, by mouse or keyboard, marks for as long as it lasts. A click, Enter or a tap
 // pins until it is done once more. Escape clears all.
 
-const NAMES = ["token", "layer", "head", "position", "original"];
+const IN_ADDRESS = ["token", "layer", "head", "position", "original"];
+const NAMES = [...IN_ADDRESS, "target"]; // of a cell, which the address of its figure has
 const NONE = Object.fromEntries(NAMES.map((name) => [name, -1])); // -1: none
 const HEAD = ["layer", "head"];
 
@@ -11,6 +12,9 @@ let pinned = NONE;
 const listeners = new Set();
 const followers = new Set();
 let finger = false; // whether what pressed last was a finger
+
+// What a reader who uses an element does to it.
+export const USED_BY = ["pointerover", "pointerdown", "focusin", "input"];
 
 export const isTouch = (event) => event.pointerType === "touch";
 export const byFinger = () => finger;
@@ -56,13 +60,23 @@ export function pin(values, figure) {
   if (!Object.keys(values).length) return;
   const again = Object.entries(values).every(([name, value]) => pinned[name] === value);
   if (again) unpin(Object.keys(values), figure);
-  else change({ ...pinned, ...values }, figure);
+  else change({ ...pinned, ...withoutTarget(values), ...values }, figure);
 }
+
+// Says which target the pinned token was pinned with.
+export function aim(target) {
+  if (target === pinned.target) return;
+  pinned = { ...pinned, target };
+  tell();
+}
+
+// A target stands as long as its token.
+const withoutTarget = (values) => ("token" in values ? { target: NONE.target } : {});
 
 export function unpin(names, figure) {
   const none = Object.fromEntries(names.map((name) => [name, NONE[name]]));
   if (byFinger()) pointed = NONE; // a finger that takes a pin away points at nothing
-  change({ ...pinned, ...none }, figure);
+  change({ ...pinned, ...none, ...withoutTarget(none) }, figure);
 }
 
 function change(next, figure) {
@@ -84,7 +98,7 @@ export function clearMarks() {
 
 export const pinsInAddress = () =>
   Object.fromEntries(
-    NAMES.filter((name) => pinned[name] >= 0).map((name) => [`pinned_${name}`, pinned[name]]),
+    IN_ADDRESS.filter((name) => pinned[name] >= 0).map((name) => [`pinned_${name}`, pinned[name]]),
   );
 
 // values: dict that may have such entries, as texts; what it lacks is not pinned

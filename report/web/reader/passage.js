@@ -59,6 +59,8 @@ export function textOf(token) {
 onMark(() => {
   classify("token--marked", marked().token);
   classify("token--pinned", pins().token);
+  classify("token--target", marked().target);
+  classify("token--target-pinned", pins().target);
   placeTips();
 });
 
@@ -107,13 +109,15 @@ function placeTip(passage) {
   passage.querySelector("[aria-describedby]")?.removeAttribute("aria-describedby");
   tip.hidden = !token;
   if (!token) return;
-  token.setAttribute("aria-describedby", tip.id);
+  const says = document.getElementById("passage-says"); // see shading.js
+  token.setAttribute("aria-describedby", says ? `${tip.id} ${says.id}` : tip.id);
   tip.textContent = token.dataset.about;
   const frame = passage.getBoundingClientRect();
-  const place = token.getClientRects()[0] ?? token.getBoundingClientRect();
+  const place = [...token.getClientRects()].at(-1) ?? token.getBoundingClientRect();
   const left = Math.min(place.left - frame.left, frame.width - tip.offsetWidth);
-  // a translation, which to a browser is no shift of the layout
-  const top = place.top - frame.top - tip.offsetHeight - 4;
+  // below, since a token attends mostly to those before it; a translation, which to a browser is no
+  // shift of the layout
+  const top = place.bottom - frame.top + passage.scrollTop + 6;
   tip.style.translate = `${Math.max(0, left)}px ${top}px`;
 }
 

@@ -14,9 +14,10 @@ function showPins() {
   // what fills the screen hides all that is not in it
   const parent = document.fullscreenElement ?? document.body;
   if (box.parentElement !== parent) parent.append(box); // moved under a press, it would lose it
-  const { token, layer, head, position, original } = pins();
+  const { token, target, layer, head, position, original } = pins();
   const chips = [];
-  if (token >= 0) chips.push([["token"], `token ${token}${quoted(token)}`]);
+  const looksAt = target >= 0 ? ` → ${target}${quoted(target)}` : "";
+  if (token >= 0) chips.push([["token"], `token ${token}${quoted(token)}${looksAt}`]);
   if (head >= 0) chips.push([["layer", "head"], `layer ${layer}, head ${head}`]);
   if (position >= 0 || original >= 0) {
     const place = position >= 0 ? position : original;

@@ -1,7 +1,7 @@
 // A figure's toolbar: a row of buttons below its charts. The Tab key stops at it once, and arrow
 // keys lead from button to button. What a button needs is loaded when it is first pressed.
 
-import { reason } from "../data/loading.js";
+import { loadStyles, reason } from "../data/loading.js";
 import { toggleFull, watchFull } from "./full_screen.js";
 
 // Strokes in a box of 24 by 24.
@@ -14,20 +14,10 @@ const ICONS = {
 };
 
 // Its styles come with it and not with the page, so that no reader waits for them.
-let styles;
-
-async function addStyles() {
-  const response = await fetch(new URL("toolbar.css", import.meta.url));
-  if (!response.ok) throw new Error(`toolbar.css answered ${response.status}`);
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(await response.text());
-  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-}
+const STYLES = new URL("toolbar.css", import.meta.url);
 
 export async function equip(figure) {
-  styles ??= addStyles();
-  styles.catch(() => (styles = null)); // the next figure tries again
-  await styles;
+  await loadStyles(STYLES);
   const place = figure.element.querySelector(".live-figure__tools");
   if (!place || place.firstChild) return;
   const number = figure.element.querySelector(".live-figure__number").textContent.trim();

@@ -8,7 +8,7 @@ import pytest
 
 from report.figures import filler_effect, heads_at_step, magnitude_by_position, renderings_compared
 from report.figures.build import css
-from report.figures.parts import received, target_classes, ternary, theme
+from report.figures.parts import grounds, received, target_classes, ternary, theme
 from report.pages import assets
 
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear light
@@ -164,7 +164,11 @@ def test_text_has_contrast(shade):
     coloured = TOGETHER["terms"][shade]  # of axis titles and names at the ends of lines
     for colour in [theme.INK[shade], theme.SOFT[shade], *coloured]:
         assert contrast(colour, paper) >= 4.5, colour
-    for ground in [*theme.PASSAGE[shade], received.SPAN[shade == "dark"]]:
+    for ground in [
+        *grounds.TOKENS[shade],
+        grounds.LOOKED[shade == "dark"],
+        received.SPAN[shade == "dark"],
+    ]:
         assert contrast(theme.INK[shade], ground) >= 4.5, ground
 
 
@@ -207,7 +211,7 @@ def test_style_sheets_get_what_charts_get():
     light, dark = css.css().split("@media screen")
     for text, shade in ((light, "light"), (dark, "dark")):
         assert f"--figure-ink: {theme.INK[shade]};" in text
-        assert f"--figure-token-5: {theme.PASSAGE[shade][5]};" in text
+        assert f"--figure-token-5: {grounds.TOKENS[shade][5]};" in text
         assert f"--figure-accent: {theme.FIRST[shade == 'dark']};" in text
     assert "--type-caption: 0.7rem;" in light
 

@@ -1,0 +1,162 @@
+// The passage, shaded by attention: by how much of it the token that is pointed at, or pinned,
+// gives to each token, under the head of the figure that was used last. Turned round: by how much
+// of their attention the other tokens give to it.
+
+import { latest, loadStyles, reason } from "../data/loading.js";
+import { attention } from "../data/shard.js";
+import { marked, onMark, pins, USED_BY } from "./marks.js";
+import { textOf } from "./passage.js";
+import { watchStrip } from "./strip.js";
+import { shortened } from "./words.js";
+
+const FAINTEST = 0.002; // of attention; a shade for less could not be seen
+const NUMBERED = 9; // at most, the strongest first
+const LEAST = 0.02; // of a token that has a number
+const NAMED = 3; // in words
+
+const OF_A_HEAD = "attention/3";
+const decoded = new WeakMap(); // file of a head -> its attention, so that a token is shaded at once
+
+let passage; // of this page, undefined where no figure shades it
+let tokens, says, turn, hint;
+let figures; // element -> figure, of this page
+let used; // a function that returns the figure that was used last, undefined if none was
+let drawnFor;
+let held = false; // whether Alt is
+
+// all: a map of element to figure, in the order of the page; lastUsed: a function that returns the
+// one that was used last
+export function watchShading(of, all, lastUsed) {
+  const bar = of.parentElement.querySelector(".passage__bar");
+  if (!bar || passage === of) return;
+  [passage, figures, used] = [of, all, lastUsed];
+  tokens = [...passage.querySelectorAll(".token[data-token]")];
+  says = bar.querySelector(".passage__says");
+  hint = says.textContent;
+  turn = bar.querySelector("[data-act=turn]");
+  turn.addEventListener("click", () => {
+    turn.setAttribute("aria-pressed", String(turn.getAttribute("aria-pressed") !== "true"));
+    shade();
+  });
+  watchStrip(passage, bar.querySelector("[data-act=keep]"));
+  loadStyles(STYLES).catch(console.warn); // for the strip
+  shade();
+}
+
+const STYLES = new URL("shading.css", import.meta.url);
+
+onMark(() => shade());
+
+// Another figure is used, or one has drawn another head.
+for (const type of USED_BY) addEventListener(type, () => used?.() !== drawnFor && shade(), true);
+addEventListener("figureshown", ({ target }) => figures?.has(target) && shade(), true);
+
+// Alt turns the shades round for as long as it is held, for who is at the passage.
+const isAt = () => passage?.matches(":hover, :focus-within");
+
+addEventListener("keydown", (event) => {
+  if (event.key !== "Alt" || !isAt()) return;
+  event.preventDefault(); // it would lead to the browser's menu
+  hold(true);
+});
+addEventListener("keyup", ({ key }) => key === "Alt" && hold(false));
+addEventListener("blur", () => hold(false));
+
+function hold(on) {
+  if (held === on) return;
+  held = on;
+  shade();
+}
+
+const isTurned = () => (turn.getAttribute("aria-pressed") === "true") !== held;
+
+// The token that is looked from: the one that is pointed at, else the pinned one.
+const looker = () => [marked().token, pins().token].find((token) => tokens[token]);
+
+const shade = latest(async () => {
+  if (!passage?.isConnected) return;
+  if (looker() === undefined) return clear();
+  try {
+    await loadStyles(STYLES);
+    drawnFor = used();
+    const of = await headInUse();
+    const token = looker(); // of now: the reader has not waited for the files
+    if (token === undefined) return clear();
+    if (!of) return tell("No figure of this page shows a head that reads this text.");
+    if (of.map.size !== tokens.length) return tell(`${of.model} cuts this text into other tokens.`);
+    const shares = isTurned() ? column(of.map, token) : row(of.map, token);
+    paint(token, shares, of.head);
+  } catch (error) {
+    console.warn(error);
+    tell(`The text could not be shaded (${reason(error)}).`);
+  }
+});
+
+// The attention of the head that the figure used last shows; of the first figure that shows one.
+async function headInUse() {
+  for (const figure of new Set([drawnFor, ...figures.values()])) {
+    if (!figure?.head || !figure.element.isConnected) continue;
+    const { state, charts: [chart] } = figure;
+    const { report } = (await chart.specification(state)).usermeta;
+    const { file } = await chart.fetched(state, report.data);
+    if (file.schema !== OF_A_HEAD) continue; // what it shows of a head is no passage's attention
+    if (!decoded.has(file)) decoded.set(file, attention(file));
+    const model = figure.element.querySelector("input[name*=model]:checked")?.parentElement;
+    return { map: decoded.get(file), model: model?.textContent.trim(), head: nameOf(state, model) };
+  }
+  return null;
+}
+
+function nameOf({ layer, head }, model) {
+  const of = model ? ` of ${model.textContent.trim()}` : "";
+  return `layer ${layer}, head ${head}${of}`;
+}
+
+// Shares of each token, 0 where it cannot be seen: in what a token attends to; in what it gets.
+const row = (map, i) => tokens.map((_, j) => (map.sees(i, j) ? map.probability(i, j) : 0));
+const column = (map, j) => tokens.map((_, i) => (map.sees(i, j) ? map.probability(i, j) : 0));
+
+function paint(token, shares, head) {
+  const strongest = [...shares.keys()]
+    .filter((each) => shares[each] >= LEAST)
+    .sort((a, b) => shares[b] - shares[a] || a - b)
+    .slice(0, NUMBERED);
+  const rank = new Map(strongest.map((each, n) => [each, n + 1]));
+  passage.classList.add("passage--shaded");
+  tokens.forEach((element, each) => {
+    if (shares[each] < FAINTEST) unshade(element);
+    else {
+      // a share of a quarter is half as dark: small shares are to be seen
+      element.style.setProperty("--looked", Math.sqrt(shares[each]).toFixed(3));
+      if (rank.has(each)) element.dataset.rank = rank.get(each);
+      else delete element.dataset.rank;
+    }
+  });
+  says.textContent = sentence(token, shares, strongest.slice(0, NAMED), head);
+}
+
+function sentence(token, shares, named, head) {
+  const read = (each) => `${each} “\u2068${shortened(textOf(each))}\u2069”`; // an isolate
+  const list = named.map((each) => `${read(each)} ${percent(shares[each])}`).join(", ");
+  const does = isTurned() ? "gets attention from" : "attends to";
+  const little = isTurned() ? `no token with ${percent(LEAST)} or more` : "many, to none much";
+  return `Token ${read(token)} ${does} ${list || little} (${head}).`;
+}
+
+const percent = (share) => `${Math.round(100 * share)}\u202f%`;
+
+function clear() {
+  passage.classList.remove("passage--shaded");
+  tokens.forEach(unshade);
+  says.textContent = hint;
+}
+
+function tell(text) {
+  clear();
+  says.textContent = text;
+}
+
+function unshade(element) {
+  element.style.removeProperty("--looked");
+  delete element.dataset.rank;
+}
