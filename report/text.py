@@ -40,9 +40,21 @@ def split_sentences(text: str) -> list[str]:
     return SENTENCE_END.split(text.strip()) if text.strip() else []
 
 
-def slug(text: object) -> str:
-    """An anchor for a heading: lower-case letters, digits and hyphens."""
-    return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-") or "tag"
+def slug(text: object, instead: str = "tag") -> str:
+    """An anchor: lower-case letters, digits and hyphens; `instead` where nothing is left."""
+    return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-") or instead
+
+
+def told_apart(labels: Iterable[str], suffix: str = " ({})") -> list[str]:
+    """Labels, no two the same: one that came before gets a number."""
+    unique = []
+    for label in labels:
+        number, numbered = 1, label
+        while numbered in unique:
+            number += 1
+            numbered = label + suffix.format(number)
+        unique.append(numbered)
+    return unique
 
 
 def count(number: int, noun: str) -> str:

@@ -19,6 +19,12 @@ def captions_alone(text):
     return re.sub(CAPTION, r"\1", re.sub(FOLD, "", text))
 
 
+def without_passage(text):
+    """An article without the tokens of its passage and what stands above them."""
+    text = re.sub(r'<div class="passage__bar.*?</div>\n?', "", text, flags=re.DOTALL)
+    return re.sub(r'(<div class="passage-frame">\s*)?<div class="passage".*?</div>', "", text)
+
+
 NEEDS_A_LIVE_FIGURE = re.compile(
     r"\b(Point at|[Cc]lick|[Cc]hoose a|Move|[Tt]ooltip|[Ss]liders?|[Ss]witch|arrow keys)\b"
 )

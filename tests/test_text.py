@@ -87,6 +87,9 @@ def test_reading_time_counts_words_and_figures_but_no_markup():
     assert filters.reading_minutes("word " * 460, 0) == 2
     assert filters.reading_minutes("<a href='many words here'>one</a>", 0) == 1
     assert filters.reading_minutes("word " * 230, 6) == 3
+    folded = f'??? info "More"\n\n    {"word " * 400}\n    more\n\n{"word " * 460}\n'
+    assert filters.reading_minutes(folded, 0) == 2
+    assert filters.reading_minutes(f"<details>{'word ' * 900}</details>{'word ' * 460}", 0) == 2
     tokens = "<span title='a b'>wo</span><span>rd</span><span> </span>"
     assert filters.reading_minutes(tokens * 460, 0) == 2
 

@@ -32,7 +32,7 @@ HEAT_RAMP = {
 
 def title(data: Panels) -> str:
     change = received.number_of(data, "change", "changes")
-    return f"What {received.named(data)} {change}, head by head, in {data.places[0].model.name}"
+    return f"What {received.named(data)} {change}, head by head"
 
 
 def measures(data: Panels) -> dict[str, str]:
@@ -61,10 +61,7 @@ def caption(data: Panels) -> str:
     over = bands = ""
     if model.prompts > 1:
         over = f", averaged over {model.prompts} prompts"
-        bands = (
-            f"\nBands around the lines of {model.name} are one standard error over "
-            f"{model.prompts} prompts."
-        )
+        bands = f" Bands are one standard error over {model.prompts} prompts."
     shown = received.Y_TITLE.lower()
     take = received.number_of(data, "these take", "this takes")
     return (

@@ -14,7 +14,7 @@ import numpy as np
 from report.datasets.read.conditions import ConditionsData, ModelConditions
 from report.figures.parts import received, received_numbers
 from report.findings.answers import AnswerFindings
-from report.findings.effects import EffectFindings, Value
+from report.findings.effects import EffectFindings
 from report.findings.lines import FIRST, LineFindings
 from report.text import count, none_of
 
@@ -116,6 +116,13 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         for name in lines:
             self.data.models[0].condition(name)
         return received.panels(self.data.models, self.there(places), lines, **options)
+
+    def panels_by_model(
+        self, places: list[Place], lines: dict[str, str] | Sequence[str], **options: Any
+    ) -> received.Panels | received.PanelsByModel:
+        """The same with a switch that leads from model to model, each with its own place."""
+        there = self.there(places)
+        return received.by_model([self.panels([place], lines, **options) for place in there])
 
     def _lacking(self, model, layer, head):
         """What is said before and after, what is lacking, and its number; None if it is there."""
@@ -253,15 +260,6 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         means = np.cumsum(shares) / np.arange(1, len(shares) + 1)
         ending = prompts_ending[text.new.stop :]
         return float((means * ending).sum() / ending.sum())
-
-    def by_taken(self, model: int, layer: int = 1) -> list[tuple[Value, str]]:
-        """(`Value`, label) of every kind by what it takes in a layer, least first."""
-        known = self.data.models[model]
-        found = [
-            (self.layer(model, layer, "taken", name), known.condition(name).label)
-            for name in self.kinds
-        ]
-        return sorted(found, key=lambda pair: pair[0].value)
 
     @functools.cached_property
     def alike(self) -> list[str]:

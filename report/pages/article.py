@@ -269,8 +269,8 @@ def _folded(caption, use):
 
 
 def has_several(data: Data) -> bool:
-    """Whether an article about a passage compares several models."""
-    return data.kind == "passage" and len(data.models) > 1
+    """Whether a figure of these data shows one model of several, by a switch."""
+    return len(getattr(data, "by_name", ())) > 1
 
 
 def figure_for(name: str, data: Data, own: Path | None = None) -> Figure:

@@ -47,12 +47,20 @@ UPDATES = {
 """Kind of update in a manifest -> what it is."""
 
 
+NOT_READ = re.compile(
+    r"<details.*?</details>|<fieldset.*?</fieldset>|<label.*?</label>|<button.*?</button>"
+    r"|^\?\?\? [^\n]*\n(?:(?: {4}[^\n]*)?\n)*",
+    re.DOTALL | re.MULTILINE,
+)
+"""Parts of an article's Markdown that nobody reads from left to right: what is folded, controls."""
+
+
 def reading_minutes(text: str, figures: int) -> int:
     """Minutes to read an article, at least 1.
 
-    text: its Markdown; figures: how many it has
+    text: its Markdown, of which what is folded does not count; figures: how many it has
     """
-    joined = re.sub(r"</?span[^>]*>", "", text)  # the tokens of a word are one word
+    joined = re.sub(r"</?span[^>]*>", "", NOT_READ.sub("", text))  # a word's tokens are one word
     words = len(re.sub(r"<[^>]*>", " ", joined).split())
     return max(1, round(words / WORDS_A_MINUTE + figures * SECONDS_A_FIGURE / 60))
 

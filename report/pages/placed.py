@@ -102,10 +102,8 @@ def drawn(
     panels = _panels(key, figure, data, controls)
     if not figure.one_model:
         return panels, []
-    (panel,) = panels
-    of_models = _of_each_model(key, figure, data, panel)
-    shown = panel.state[MODEL]
-    return [of_models[shown]], [other for name, other in of_models.items() if name != shown]
+    pairs = [_of_each_model(figure, data, panel) for panel in panels]
+    return [shown for shown, _ in pairs], [other for _, others in pairs for other in others]
 
 
 def _panels(key, figure, data, controls):
@@ -115,7 +113,10 @@ def _panels(key, figure, data, controls):
     if not figure.panels:
         spec = defaults.spec_of(figure, data, **state)
         return [Panel(key, "", state, spec, figure.alt(data, **state), boxes[0], [])]
-    titles = figure.panels(data)
+    one, of = figure, data
+    if figure.one_model:
+        one, of = figure.one_model, data.by_name[state[MODEL]]
+    titles = one.panels(of)
     return [
         Panel(
             f"{key}-{number + 1}",
@@ -127,29 +128,32 @@ def _panels(key, figure, data, controls):
             legend,
         )
         for number, (title, box, legend) in enumerate(
-            zip(titles, boxes, _legends(figure, data, boxes), strict=True)
+            zip(titles, boxes, _legends(one, of, boxes), strict=True)
         )
     ]
 
 
-def _of_each_model(key, figure, data, panel):
-    """dict of a model's name to its panel, of a figure with a switch between models.
+def _of_each_model(figure, data, panel):
+    """A panel of a figure with a switch between models, and the same of its other models.
 
     Their specifications name each other, so that the page finds the one of a model.
     """
     shown = panel.state[MODEL]
-    files = {name: f"{key}-{name}.json" for name in names(figure.one_model, data)}
-    panels = {}
+    fixed = {name: panel.state[name] for name in ("panel",) if name in panel.state}
+    files = {name: f"{panel.name}-{name}.json" for name in names(figure.one_model, data)}
+    panels = []
     for name in files:
-        wanted = panel.state | {MODEL: name}
-        state = fits(controls_of(figure.one_model, data, name), wanted)
-        spec = panel.spec
+        state = fits(controls_of(figure.one_model, data, name), panel.state | {MODEL: name}) | fixed
+        spec, alt = panel.spec, panel.alt
         if name != shown:
-            spec = defaults.spec_of(figure, data, **state)
+            spec, alt = defaults.spec_of(figure, data, **state), figure.alt(data, **state)
         spec["usermeta"]["report"]["models"] = files
-        alt = panel.alt if name == shown else figure.alt(data, **state)
-        panels[name] = replace(panel, name=f"{key}-{name}", state=state, spec=spec, alt=alt)
-    return panels
+        if fixed:
+            titles = figure.one_model.panels(data.by_name[name])
+            spec["usermeta"]["report"]["title"] = titles[fixed["panel"]]
+        panels.append(replace(panel, name=f"{panel.name}-{name}", state=state, spec=spec, alt=alt))
+    others = [each for each in panels if each.state[MODEL] != shown]
+    return next(each for each in panels if each.state[MODEL] == shown), others
 
 
 def _is_written(panel):

@@ -4,6 +4,8 @@ Two models that read the same prompts under three conditions: without a filler, 
 sentence of as many tokens in its place.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from report.datasets import store
@@ -102,7 +104,8 @@ def weights(rng, counts):
 
 
 def effects(rng, prompts):
-    """The table "effects"; one head's total variation is not known."""
+    """The tables "effects" and "layers", the second with means over heads that are known; one
+    head's total variation is not."""
     index = np.indices((2, 2, LAYERS, HEADS)).reshape(4, -1)
     columns = {
         "condition": Column("which", "name", [["filler", "sentence"][i] for i in index[0]]),
@@ -118,7 +121,25 @@ def effects(rng, prompts):
             errors[:] = np.nan
         columns[name] = Column(name, "0 to 1", values, 0.0001)
         columns[f"{name}_error"] = Column(f"error of {name}", "0 to 1", 0.1 * errors, 0.0001)
-    return columnar.encode({"effects": columns})
+    return columnar.encode({"effects": columns, "layers": means_over_heads(columns)})
+
+
+def _mean(heads):
+    """Of one layer: the mean of the values that are known, or what all heads share."""
+    if heads.dtype.kind != "f":
+        return heads[0]
+    known = heads[~np.isnan(heads)]
+    return known.mean() if len(known) else np.nan
+
+
+def means_over_heads(columns):
+    """The same columns without "head", as heads lie side by side."""
+    means = {}
+    for name, column in columns.items():
+        if name != "head":
+            values = np.reshape(column.values, (-1, HEADS))
+            means[name] = replace(column, values=[_mean(heads) for heads in values])
+    return means
 
 
 def manifest(key, name, prompts):

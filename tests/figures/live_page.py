@@ -45,6 +45,9 @@ TOOLTIP = """() => Object.fromEntries([...document.querySelectorAll(
 GRIDS = ("filler_lines", "filler_against", "filler_layers", "filler_effect")
 """Figure 1, figure 2, … of a page of grids."""
 
+OF_CONDITIONS = ("filler_kinds",)
+"""Figures of a whole study of conditions."""
+
 OF_MODELS = ("first_token_by_model", "first_token_over_models")
 """Figures that show several models at once."""
 

@@ -13,7 +13,15 @@ from report.figures.build import defaults, still
 from report.figures.build.find import figure_named, figure_names
 from report.figures.parts import choices
 from tests.figures import hand_made
-from tests.figures.live_page import GRIDS, OF_ANSWERS, OF_MODELS, OF_SWEEPS, OF_TABLES, ORDER
+from tests.figures.live_page import (
+    GRIDS,
+    OF_ANSWERS,
+    OF_CONDITIONS,
+    OF_MODELS,
+    OF_SWEEPS,
+    OF_TABLES,
+    ORDER,
+)
 from tests.figures.pictures import picture, specification
 from tests.rendered import NEEDS_A_LIVE_FIGURE
 
@@ -23,7 +31,9 @@ def each(names):
     return pytest.mark.parametrize("figure", figures, ids=names)
 
 
-every_figure = each((*ORDER, *GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS))
+every_figure = each(
+    (*ORDER, *GRIDS, *OF_CONDITIONS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS)
+)
 
 every_kind = pytest.mark.parametrize("kind", hand_made.KINDS)
 """Kinds of models; a figure that cannot be drawn of one says so."""
@@ -43,6 +53,8 @@ def drawn_of(figure, request):
     name = figure.name
     if name in GRIDS:
         return request.getfixturevalue("panels")(name)
+    if name in OF_CONDITIONS:
+        return request.getfixturevalue("conditions")
     if name in OF_TABLES:
         return request.getfixturevalue("table")
     if name in OF_MODELS:
@@ -63,7 +75,8 @@ def panels_of(figure, data):
 
 def test_no_figure_is_forgotten():
     assert (
-        sorted((*ORDER, *GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS)) == figure_names()
+        sorted((*ORDER, *GRIDS, *OF_CONDITIONS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS))
+        == figure_names()
     )
 
 
@@ -106,7 +119,7 @@ def test_is_valid_vega_lite_of_the_version_that_the_bundle_has(figure, drawn_of)
         altair.Root.validate(spec)  # the whole schema; no chart need be made again
 
 
-@each((*GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS))
+@each((*GRIDS, *OF_CONDITIONS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS))
 def test_figures_of_no_passage_have_words(figure, drawn_of):
     said_by(figure, drawn_of)
 
@@ -178,7 +191,7 @@ def test_rows_fill_exactly_the_named_datasets(figure, study, kind):
         assert_fills(figure, data)
 
 
-@each((*GRIDS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS))
+@each((*GRIDS, *OF_CONDITIONS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS))
 def test_rows_of_no_passage_fill_exactly_the_named_datasets(figure, drawn_of):
     assert_fills(figure, drawn_of)
 

@@ -11,7 +11,8 @@ import pytest
 from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.figures.parts import received_numbers
-from report.findings.conditions import Findings, Value
+from report.findings.conditions import Findings
+from report.findings.effects import Value
 from report.pages.filters import percent_spread, spread
 from tests import made_conditions as made
 
@@ -224,17 +225,6 @@ def test_models_in_whose_first_layer_the_pattern_moves_alike(find, tmp_path, mon
     assert differing.alike == []
     effects["total_variation"][at] -= 0.0008
     assert Findings(differing.data).alike == ["tiny"]
-
-
-def test_kinds_by_what_they_take(data, find):
-    found = find.by_taken(0)
-    assert [value.value for value, _ in found] == sorted(value.value for value, _ in found)
-    expected = {
-        made.CONDITIONS[row["condition"]]: 1 - row["lambda"]
-        for row in rows(data, 0, "layers")
-        if (row["layer"], row["rows"]) == (0, "mean") and row["condition"] != "front"
-    }
-    assert {label: value.value for value, label in found} == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("condition", ["none", "filler", "front"])

@@ -48,7 +48,7 @@ def written(tmp_path, monkeypatch):
             tmp_path / "site_src" / "articles" / "attention-focus-plots" / "index.md"
         ).read_text("utf-8")
         figures = rendered.figures(text)
-        text = re.sub(r'<div class="passage".*?</div>', "", text)
+        text = rendered.without_passage(text)
         text = rendered.captions_alone(text)
         text = re.sub(r"<[^>]*>", "", text)
         return html.unescape(text), figures

@@ -43,7 +43,8 @@ def written(tmp_path, monkeypatch):
 
 def plain(text):
     """The article as a reader reads it: no tokens, no figures, no marks."""
-    text = re.sub(r'<(div|details) class="table-text".*?</\1>\n', "", text, flags=re.DOTALL)
+    text = rendered.without_passage(text)
+    text = re.sub(r'<(div|details) class="table-text.*?</\1>\n', "", text, flags=re.DOTALL)
     text = re.sub(r"</div>\n", "", text)
     text = rendered.captions_alone(text)
     return html.unescape(re.sub(r"<[^>]*>", "", text))

@@ -78,7 +78,9 @@ def as_read(tokens):
 
 
 def page_of(tokens):
-    return Read(str(partial("_passage.html.j2", OWN, tokens=tokens, passage={"language": ""})))
+    return Read(
+        str(partial("_passage.html.j2", OWN, tokens=tokens, passage={"language": ""}, shaded=False))
+    )
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
@@ -108,7 +110,11 @@ def test_a_passage_shows_its_text_once_and_a_target_for_every_token(name, size):
 def test_a_passage_runs_as_its_first_letter_does(text, runs):
     html = str(
         partial(
-            "_passage.html.j2", OWN, tokens=as_read(tokens_of(text, 1)), passage={"language": ""}
+            "_passage.html.j2",
+            OWN,
+            tokens=as_read(tokens_of(text, 1)),
+            passage={"language": ""},
+            shaded=False,
         )
     )
     assert (re.search(r'<div class="passage"[^>]* dir="(\w+)"', html) or [None, None])[1] == runs
@@ -131,6 +137,10 @@ def test_cells_of_a_table_keep_their_order():
     text = renderings.RenderedTable("csv", "CSV", told, [])
     about = {"columns": ["a", "שם", "עיר"]}
     data = SimpleNamespace(first=text, about=about)
-    html = environment().get_template("_table_text.html.j2").render(text=text, data=data)
+    html = (
+        environment()
+        .get_template("_table_text.html.j2")
+        .render(text=text, data=data, can_shade=bool)
+    )
     cells = re.findall(r"<bdi>(.*?)</bdi>", html)
     assert [re.sub("<[^>]*>", "", cell) for cell in cells] == ["שם", "עיר"]

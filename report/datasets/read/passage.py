@@ -1,7 +1,6 @@
 """The datasets of an article about a passage, read lazily: what its figures and templates see."""
 
 import functools
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from report.datasets.formats.passage import part_name
 from report.datasets.formats.visible import Visible
 from report.datasets.read.model import Measured
 from report.errors import ReportError
-from report.text import isolated
+from report.text import isolated, slug, told_apart
 
 
 def opened(
@@ -164,28 +163,12 @@ class PassageModels:
         """In the order of the front matter."""
         labels = labels or [None] * len(models)
         own = [label or model.label for label, model in zip(labels, models, strict=True)]
-        self.labels = _told_apart(own)
+        self.labels = told_apart(own)
         """What figures call the models, no two the same."""
-        self.names = _told_apart([_address(label) for label in self.labels], "-{}")
+        self.names = told_apart([slug(label, "model") for label in self.labels], "-{}")
         """The same for addresses: small letters, digits and hyphens."""
 
     @property
     def by_name(self) -> dict[str, PassageData]:
         """Name -> data of one model."""
         return dict(zip(self.names, self.models, strict=True))
-
-
-def _told_apart(labels, suffix=" ({})"):
-    """Labels, no two the same: one that came before gets a number."""
-    unique = []
-    for label in labels:
-        number, numbered = 1, label
-        while numbered in unique:
-            number += 1
-            numbered = label + suffix.format(number)
-        unique.append(numbered)
-    return unique
-
-
-def _address(label):
-    return re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-") or "model"

@@ -1,4 +1,4 @@
-"""A figure of one model, in an article of several: the same figure with a switch "Model".
+"""A figure of one model, given data of several: the same figure with a switch "Model".
 
 Each model has a specification of its own, since scales and sliders differ; the page changes from
 one to the other.
@@ -39,7 +39,7 @@ def per_model(figure: Figure) -> Figure:
         rows=lambda data, model, **state: figure.rows(data.by_name[model], **state),
         alt=alt,
         seen=lambda data, model, **state: figure.seen(data.by_name[model], **state),
-        boxes=lambda data: grid.equal_boxes(1, 1, figure.aspect, figure.phone_aspect),
+        boxes=lambda data: _boxes(figure, data),
         one_model=figure,
     )
 
@@ -89,6 +89,14 @@ def fits(controls: list[choices.Control | choices.Switch], state: choices.State)
             value = control.value
         fitting[control.param] = value
     return fitting
+
+
+def _boxes(figure, data):
+    """The room of each chart: as high as the model that needs most."""
+    if not figure.panels:
+        return grid.equal_boxes(1, 1, figure.aspect, figure.phone_aspect)
+    of_models = map(figure.boxes, _drawable(figure, data).values())
+    return [min(boxes, key=lambda box: box.aspect) for boxes in zip(*of_models, strict=True)]
 
 
 def _labels(data):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from report.datasets.read.conditions import ModelConditions
 from report.errors import ReportError
 from report.figures.parts import choices, grid, score_terms
+from report.text import slug, told_apart
 
 COUNTED_FROM = 1
 """The number of the first layer, and of the first head, where a reader sees them."""
@@ -114,6 +115,30 @@ class Panels:
         return all(place.model.condition(last).new for place in self.places)
 
 
+@dataclass(frozen=True)
+class PanelsByModel:
+    """Panels of several models, of which a figure shows one at a time, chosen by a switch."""
+
+    by_name: dict[str, Panels]
+    """Name of a model, as addresses have it -> its panels."""
+
+    kind = Panels.kind
+    address = Panels.address
+
+    @property
+    def models(self) -> list[Panels]:
+        return list(self.by_name.values())
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.by_name)
+
+    @property
+    def labels(self) -> list[str]:
+        """What figures call the models."""
+        return [panels.places[0].model.name for panels in self.models]
+
+
 def panels(
     models: Sequence[ModelConditions],
     places: Iterable[tuple[int, int, int]],
@@ -151,6 +176,14 @@ def panels(
         labels = {text.name: text.label for text in models[0].conditions}
         lines = {name: labels.get(name, name) for name in lines}
     return Panels(tuple(heads), dict(lines), added, noun, rules)
+
+
+def by_model(panels: Sequence[Panels]) -> Panels | PanelsByModel:
+    """Panels of one model each, as data of a figure with a switch between the models."""
+    if len(panels) == 1:
+        return panels[0]
+    names = (slug(each.places[0].model.name, "model") for each in panels)
+    return PanelsByModel(dict(zip(told_apart(names, "-{}"), panels, strict=True)))
 
 
 def left_out(data: Panels, lines: int) -> str:

@@ -34,6 +34,7 @@ export function watchShading(of, all, lastUsed) {
   says = bar.querySelector(".passage__says");
   hint = says.textContent;
   turn = bar.querySelector("[data-act=turn]");
+  turn.title = "Shade by what attends to the token; the Alt key does it too";
   turn.addEventListener("click", () => {
     turn.setAttribute("aria-pressed", String(turn.getAttribute("aria-pressed") !== "true"));
     shade();

@@ -1,0 +1,182 @@
+"""What each kind of filler changes in the heads of a layer, on average: a panel a model."""
+
+import altair
+
+from report.datasets.read.conditions import ConditionsData, ModelConditions
+from report.figures.parts import choices, received, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
+from report.text import count, percent
+
+ASPECT, PHONE_ASPECT = 1.5, 2.1
+
+MEASURES = {
+    "taken": "attention that the filler takes (1\u00a0−\u00a0λ)",
+    "total_variation": "attention on the other tokens that moves",
+    "affine_error": "output that λ does not explain",
+}
+"""Measure -> what a switch and an axis call it. Each is a share, from 0 to 1."""
+
+COLOUR = theme.TERMS["position"]
+
+
+def title(data: ConditionsData) -> str:
+    return "What each filler changes"
+
+
+def caption(data: ConditionsData) -> str:
+    prompts = data.models[0].prompts
+    bars = ""
+    if prompts > 1:
+        bars = f" Its bar is one standard error over {prompts} prompts, often too short to be seen."
+    return (
+        "A point is a filler: the mean over all heads of a layer, and over the current tokens "
+        f"after the filler.{bars} What moves is the total variation between the pattern on the "
+        "other tokens without the filler and with it, each scaled to sum to 1. What is not "
+        "explained is the length of the error of “λ times the old output, plus what the filler "
+        "brings”, as a share of the length of the output. All panels have one scale."
+    )
+
+
+def use(data: ConditionsData) -> str:
+    return "The slider leads to other layers, the switch to another measure."
+
+
+def left_out(data: ConditionsData) -> str:
+    return "" if _fillers(data.models[0]) else "No condition adds anything to the prompt."
+
+
+def controls(data: ConditionsData) -> list[Control | Switch]:
+    last = min(model.layers for model in data.models) - 1
+    return [
+        Control("layer", "Layer", 0, last, 0, received.COUNTED_FROM),
+        Switch("measure", "Shown", MEASURES, "taken"),
+    ]
+
+
+def columns(data: ConditionsData) -> int:
+    """Panels side by side."""
+    return min(3, len(data.models))
+
+
+def panels(data: ConditionsData) -> list[str]:
+    return [model.name for model in data.models]
+
+
+def chart(data: ConditionsData, panel: int = 0, **state: int | str) -> altair.LayerChart:
+    at = choices.at_state(controls(data), state)
+    table = altair.Chart(altair.NamedData("rows")).transform_filter(
+        "datum.layer === layer && datum.measure === measure"
+    )
+    y = altair.Y("filler:N", title=None, sort=_fillers(data.models[panel]))
+    y = y.axis(domain=False, ticks=False, labelLimit=150, grid=True)
+    x = altair.X("value:Q", title=None).axis(format="%", tickCount=3)
+    colour = {"color": theme.themed(*COLOUR)}
+    tooltip = [
+        altair.Tooltip("filler:N", title="filler"),
+        altair.Tooltip("said:N", title="share"),
+    ]
+    reach = table.mark_point(opacity=0, aria=False).encode(x=altair.X("ceiling:Q").scale(zero=True))
+    bar = table.mark_rule(strokeWidth=2.4, aria=False, **colour)
+    point = table.mark_circle(size=90, opacity=1, aria=False, **colour)
+    return theme.frame(
+        altair.layer(
+            reach,
+            bar.encode(x=altair.X("low:Q"), x2="high:Q", y=y),
+            point.encode(x=x, y=y, tooltip=tooltip),
+        ),
+        theme.Source("rows/all.json", "tables", ["rows"], tokens=None),
+        description=f"{title(data)} in {panels(data)[panel]}: a dot a filler",
+        controls=at,
+        params=[altair.param(name=control.param, value=control.value) for control in at],
+        shows={"rows": [["layer", "=", "{layer}"], ["measure", "=", "{measure}"]]},
+        walk=["filler"],
+    )
+
+
+def rows(data: ConditionsData, panel: int = 0, **state: int | str) -> Rows:
+    choices.at_state(controls(data), state)
+    model = data.models[panel]
+    return [
+        {
+            "layer": layer,
+            "measure": measure,
+            "filler": filler,
+            "value": value,
+            "low": max(0, value - error),
+            "high": value + error,
+            "said": f"{percent(value, 1)} ± {percent(error, 1)}" if error else percent(value, 1),
+            "ceiling": _highest(data, measure),
+        }
+        for layer in range(controls(data)[0].maximum + 1)
+        for measure in MEASURES
+        for filler, value, error in _values(model, measure, layer)
+    ]
+
+
+def _fillers(model: ModelConditions) -> list[str]:
+    """Labels of the conditions that add something between the parts of the first one."""
+    return [each.label for each in _added(model)]
+
+
+def _added(model):
+    return [each for each in model.conditions if each.added]
+
+
+def _values(model, measure, layer):
+    """(label, value, standard error) of each filler where the value is known; 0 for no error."""
+    effects = model.layer_effects
+    name = "lambda" if measure == "taken" else measure
+    found = []
+    for condition in _added(model):
+        here = (effects["condition"] == condition.name) & (effects["rows"] == "mean")
+        here &= effects["layer"] == layer
+        value, error = float(effects[name][here][0]), float(effects[f"{name}_error"][here][0])
+        if value == value:  # NaN is not
+            value = 1 - value if measure == "taken" else value
+            found.append((condition.label, value, error if error == error else 0.0))
+    return found
+
+
+def _highest(data, measure):
+    """The end of the axis: the largest value and its error, of any model in any layer."""
+    return max(
+        value + error
+        for model in data.models
+        for layer in range(controls(data)[0].maximum + 1)
+        for _, value, error in _values(model, measure, layer)
+    )
+
+
+def seen(data: ConditionsData, **state: int | str) -> str:
+    at = choices.values(controls(data), state)
+    said = []
+    for model in data.models:
+        values = sorted(_values(model, at["measure"], at["layer"]), key=lambda each: each[1])
+        if not values:
+            said.append(f"of {model.name} that is not known")
+            continue
+        (low, least, _), (high, most, _) = values[0], values[-1]
+        if percent(least) == percent(most):
+            said.append(f"{percent(most)} with every filler in {model.name}")
+        else:
+            ends = f"{percent(least)} (“{low}”) to {percent(most)} (“{high}”)"
+            said.append(f"{ends} in {model.name}")
+    what = {
+        "taken": "Fillers take",
+        "total_variation": "Of the other attention moves",
+        "affine_error": "Not explained is",
+    }[at["measure"]]
+    return f"{what}: {'; '.join(said)}."
+
+
+def alt(data: ConditionsData, panel: int = 0, **state: int | str) -> str:
+    at = choices.values(controls(data), state)
+    model = data.models[panel]
+    values = _values(model, at["measure"], at["layer"])
+    listed = ", ".join(f"{label} {percent(value, 1)}" for label, value, _ in values)
+    layer = at["layer"] + received.COUNTED_FROM
+    return (
+        f"{model.name}, layer {layer}: {MEASURES[at['measure']]}, a dot for each of "
+        f"{count(len(values), 'filler')}: {listed or 'nothing is known'}."
+    )
