@@ -5,7 +5,7 @@ import numpy as np
 
 from report.datasets.read.table import TableData
 from report.figures import Figure
-from report.figures.parts import choices, head_sorted, marking, target_classes, theme
+from report.figures.parts import choices, marking, rank_lines, target_classes, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import largest
@@ -50,7 +50,7 @@ def chart(data: TableData, **state: str) -> altair.LayerChart:
     shown = altair.Chart(altair.NamedData("heads")).transform_filter(
         "datum.target === target && datum.rendering === rendering"
     )
-    x, y = head_sorted.layer_axis(data), _y()
+    x, y = rank_lines.layer_axis(data), _y()
     told = shown.transform_calculate(times="datum.even > 0 ? datum.probability / datum.even : null")
     tooltip = [
         altair.Tooltip("rank:Q", title="rank (0 = lowest)"),
@@ -60,14 +60,14 @@ def chart(data: TableData, **state: str) -> altair.LayerChart:
         altair.Tooltip("times:Q", title="times even", format=".2f"),
         altair.Tooltip("named:N", title="real head"),
     ]
-    lines, *points = head_sorted.sorted_lines(data, told, x, y, "rank", tooltip)
+    lines, *points = rank_lines.sorted_lines(data, told, x, y, "rank", tooltip)
     return theme.frame(
         altair.layer(
             lines,
             _even(data, shown, x),
             *points,
             *_named_even(),
-            *head_sorted.marked_head(shown, x, y),
+            *rank_lines.marked_head(shown, x, y),
         ),
         theme.Source("class_shares.json", "tables", ["heads"]),
         description="Probability of a class of targets by layer, heads sorted",

@@ -17,6 +17,9 @@ MEASURES = {
 }
 """Measure -> what a switch and an axis call it. Each is a share, from 0 to 1."""
 
+LONGEST, LETTER = 150, 6.6
+"""Pixels of the longest name on the axis, and of a letter of it."""
+
 COLOUR = theme.TERMS["position"]
 
 
@@ -69,7 +72,7 @@ def chart(data: ConditionsData, panel: int = 0, **state: int | str) -> altair.La
         "datum.layer === layer && datum.measure === measure"
     )
     y = altair.Y("filler:N", title=None, sort=_fillers(data.models[panel]))
-    y = y.axis(domain=False, ticks=False, labelLimit=150, grid=True)
+    y = y.axis(domain=False, ticks=False, labelLimit=LONGEST, minExtent=_room(data), grid=True)
     x = altair.X("value:Q", title=None).axis(format="%", tickCount=3)
     colour = {"color": theme.themed(*COLOUR)}
     tooltip = [
@@ -92,6 +95,12 @@ def chart(data: ConditionsData, panel: int = 0, **state: int | str) -> altair.La
         shows={"rows": [["layer", "=", "{layer}"], ["measure", "=", "{measure}"]]},
         walk=["filler"],
     )
+
+
+def _room(data):
+    """Pixels for the names of the fillers, whatever the font of a reader."""
+    longest = max(len(name) for model in data.models for name in _fillers(model))
+    return min(LONGEST, LETTER * longest) + 10
 
 
 def rows(data: ConditionsData, panel: int = 0, **state: int | str) -> Rows:

@@ -4,7 +4,7 @@ import altair
 import numpy as np
 
 from report.datasets.read.sweep import SweepData
-from report.figures.parts import choices, head_sorted, marking, over_models, theme
+from report.figures.parts import choices, marking, over_models, rank_lines, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.text import large, percent
@@ -56,7 +56,7 @@ def chart(data: SweepData, panel: int = 0, **state: str) -> altair.LayerChart:
         )
         .transform_calculate(rank="datum.order - 1")
     )
-    x = head_sorted.layer_axis(model)
+    x = rank_lines.layer_axis(model)
     y = altair.Y("value:Q", title=None)
     y = y.scale(domain=[0, 1.08], nice=False).axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1])
     tooltip = [
@@ -67,8 +67,8 @@ def chart(data: SweepData, panel: int = 0, **state: str) -> altair.LayerChart:
     ]
     return theme.frame(
         altair.layer(
-            *head_sorted.sorted_lines(model, table, x, y, "rank", tooltip, most_layers),
-            *head_sorted.marked_head(table, x, y),
+            *rank_lines.sorted_lines(model, table, x, y, "rank", tooltip, most_layers),
+            *rank_lines.marked_head(table, x, y),
             theme.y_title(choices.chosen("habit", over_models.AXES)),
         ),
         theme.Source(over_models.ROWS, "tables", ["rows"], tokens=None),

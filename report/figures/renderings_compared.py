@@ -5,7 +5,7 @@ import numpy as np
 
 from report.datasets.read.table import TableData
 from report.figures import Figure
-from report.figures.parts import choices, head_sorted, marking, score_terms, target_classes, theme
+from report.figures.parts import choices, marking, rank_lines, score_terms, target_classes, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.text import number, percent
@@ -98,7 +98,7 @@ def chart(data: TableData, panel: int = 0, **state: str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     renderings = target_classes.renderings(data)
     layers = _layers(list(_compared(data))[panel], renderings)
-    x, y = head_sorted.layer_axis(data, "place", around=0.3), _y()
+    x, y = rank_lines.layer_axis(data, "place", around=0.3), _y()
     colour, dash, shape = _looks(list(renderings))
     line = layers.mark_line(strokeWidth=1.7, aria=False)
     thin = altair.ExprRef("dark ? {1} : {0}".format(*BAR))

@@ -1,5 +1,7 @@
 """One token and one head, marked in all figures; pins, their chips, and what an address says."""
 
+import re
+
 import pytest
 
 from tests.figures import live_page
@@ -199,6 +201,28 @@ def both_pinned(page):
     classes = ".token--pinned", ".token--target-pinned"
     found = (page.locator(each).all() for each in classes)
     return [token.get_attribute("data-token") for tokens in found for token in tokens]
+
+
+@pytest.mark.parametrize("view", ["lines", "map"])
+def test_a_head_that_is_pinned_among_many_is_shown_by_figures_of_one_head(page, address, view):
+    page.goto(address)
+    go_live(page, 5)
+    page.locator(f"#fig-5 input[value={view}]").check(force=True)
+    page.wait_for_timeout(200)
+    walk(page, 5, "ArrowRight", "ArrowRight", "ArrowUp", "Enter")
+    chip = page.evaluate(CHIPS)[0]
+    layer, head = map(int, re.findall(r"\d+", chip))
+    value = "Number(document.querySelector('#fig-{} input[name={}]').value)"
+    for number in (1, 2, 3):
+        until(page, f"{value.format(number, 'layer')} === {layer}")
+        until(page, f"{value.format(number, 'head')} === {head}")
+    # a slider that is moved stays where it is when something else is pinned
+    go_live(page, 1)
+    page.locator("#fig-1 input[name=head]").focus()
+    page.keyboard.press("End" if head != 3 else "Home")
+    moved = page.evaluate(value.format(1, "head"))
+    page.locator(".token[data-token='6']").click()
+    assert page.evaluate(value.format(1, "head")) == moved != head
 
 
 def test_heads_singled_out_are_in_the_address(page, address):

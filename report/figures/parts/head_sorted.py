@@ -1,10 +1,5 @@
-"""Heads sorted by value at each layer; line r joins the r-th values of all layers.
-
-Lines never cross, and a line is no head; each point knows the real head it stands for.
-
-`figure` makes the figures of a measure in the dataset "heads": attending_to_itself,
-attending_to_first_token and attention_concentration. Other figures take single layers of it.
-"""
+"""The figures of a measure of heads in the dataset "heads": attending_to_itself,
+attending_to_first_token and attention_concentration, as sorted lines or as a map."""
 
 from dataclasses import dataclass
 
@@ -12,7 +7,7 @@ import altair
 import numpy as np
 
 from report.datasets.read.passage import PassageData
-from report.figures.parts import choices, marking, theme, updates
+from report.figures.parts import choices, head_map, marking, rank_lines, theme, updates
 from report.figures.parts.figure import Figure, of_other
 from report.figures.parts.heads import LEAD, largest
 from report.text import number, percent
@@ -65,8 +60,8 @@ def figure(shows: str, measure: Measure) -> Figure:
 
 
 def controls(data: PassageData) -> list[choices.Switch]:
-    """The switch between the passage and the corpus."""
-    return [choices.Switch("source", "Measured on", SOURCES, "passage")]
+    """The switches between the passage and the corpus, and between the lines and a map."""
+    return [choices.Switch("source", "Measured on", SOURCES, "passage"), head_map.control()]
 
 
 def _caption(data, measure):
@@ -76,9 +71,12 @@ def _caption(data, measure):
             ", and a line joins the values of one rank from layer to layer; it does not follow one "
             "head"
         )
+    named = "The highest has its number above it."
+    if data.layers > rank_lines.MANY:
+        named = "At the highest peaks, the highest has its number above it."
     return (
         f"{measure.counted}\n{updates.without_first(data)} At each layer the heads are sorted by "
-        f"their value{joined}. The highest has its number above it."
+        f"their value{joined}. {named}"
     )
 
 
@@ -86,14 +84,16 @@ def use(data: PassageData) -> str:
     """What pointing at a value does."""
     return (
         "Point at a value to read which head has it, and to see where that head of that layer "
-        "stands in the other figures of this section."
+        "stands in the other figures of this section. Click on it, and figures of one head show "
+        "it. “Drawn as” leads to a map of all heads."
     )
 
 
 def _chart(data, measure, state):
     at = choices.at_state(controls(data), state)
-    heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
-    x, y = layer_axis(data), _y(data, measure)
+    every = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
+    heads = every.transform_filter(f"!({head_map.SHOWN})")
+    x, y = head_map.room(rank_lines.layer_axis(data), data), _y(data, measure)
     rank = f"rank_{measure.column}"
     tooltip = [
         altair.Tooltip(f"{rank}:Q", title="rank (0 = lowest)"),
@@ -101,145 +101,42 @@ def _chart(data, measure, state):
         altair.Tooltip(f"{measure.column}:Q", title="value", format=measure.number),
         altair.Tooltip("named:N", title="real head"),
     ]
-    lines, *points = sorted_lines(data, heads, x, y, rank, tooltip)
+    drawn = [
+        *rank_lines.sorted_lines(data, heads, x, y, rank, tooltip),
+        *rank_lines.marked_head(heads, x, y),
+    ]
+    most = _most(data, measure)
+    cells = head_map.layers(data, every, measure.column, most, measure.number, tooltip)
+    both = altair.layer(
+        altair.layer(*drawn, head_map.axis_title(measure.axis)),
+        cells,
+    )
     return theme.frame(
-        altair.layer(lines, *points, *marked_head(heads, x, y)),
+        both.resolve_scale(y="independent", color="independent"),
         theme.Source("head_statistics.json", "tables", ["heads"]),
         description=f"{measure.title}: {measure.axis}, by layer, heads sorted",
         controls=at,
         shows={"heads": [["source", "=", "{source}"]]},
         params=[
-            altair.param(name="source", value=at[0].value),
+            *(altair.param(name=control.param, value=control.value) for control in at),
             *marking.marked("layer", "head"),
         ],
         walk=["layer", rank],
     )
 
 
-def sorted_lines(
-    data: choices.Heads,
-    table: altair.Chart,
-    x: altair.X,
-    y: altair.Y,
-    rank: str,
-    tooltip: list[altair.Tooltip],
-    most_layers: int | None = None,
-) -> list[altair.Chart]:
-    """Lines through values of one rank, points, and the name of the highest head of each layer.
-
-    table: of rows with layer, head and the field `rank`; tooltip: may use the field "named"
-    most_layers: of all panels of a figure, so that heads have names of one length in all of them
-    returns: the lines first
-    """
-    colour = altair.Color(f"{rank}:Q", legend=None).scale(
-        domain=[0, max(1, data.heads - 1)], **theme.ramp(theme.RANK_RAMP)
-    )
-    lines = table.mark_line(strokeWidth=1.6, opacity=0.75, aria=False)
-    named = table.transform_calculate(named="'head ' + datum.head")
-    points = named.mark_circle(
-        size=altair.ExprRef("width > 500 ? 62 : 44"),
-        opacity=1,
-        stroke=altair.ExprRef("paper"),
-        strokeWidth=0.8,
-        aria=False,
-    )
-    around = named.mark_circle(size=420, color="transparent", aria=False)  # easy to hit
-    return [
-        lines.encode(x=x, y=y, color=colour, detail=altair.Detail(f"{rank}:N")),
-        around.encode(x=x, y=y, tooltip=tooltip),
-        points.encode(x=x, y=y, color=colour, tooltip=tooltip),
-        *_names(data, table, x, y, rank, most_layers or data.layers),
-    ]
-
-
-def _names(data, table, x, y, rank, most_layers):
-    """The names of the highest heads.
-
-    Where the layers of any panel of the figure are close together, a name is the number alone. A
-    name stands above its point. It keeps aside from a steep line that comes down from the layer
-    before or goes up to the next one, as far as the names of neighbours leave room.
-    """
-    value = y.shorthand.removesuffix(":Q")
-    room = f"width / {data.layers}"
-    wide_enough = f"width / {most_layers} >= 46"
-    named = (
-        table.transform_filter(f"datum.{rank} === {data.heads - 1}")
-        .transform_window(
-            before=f"lag({value})", after=f"lead({value})", sort=[altair.SortField("layer")]
-        )
-        .transform_calculate(
-            name="'head ' + datum.head",
-            short="'' + datum.head",
-            left=f"datum.before - datum.{value}",
-            right=f"datum.after - datum.{value}",
-            # the first name begins at its point where it would otherwise reach into the axis
-            first=f"datum.layer === 0 && {room} >= 60 && {wide_enough}",
-        )
-    )
-    aside = (
-        f"(datum.layer === 0 || datum.layer === {data.layers - 1} ? 0 : "
-        "datum.left > 2 * max(0, datum.right) ? 1 : datum.right > 2 * max(0, datum.left) ? -1 : 0)"
-    )
-    style = {
-        "baseline": "bottom",
-        "dy": -8,
-        "fontSize": theme.TICK,
-        "align": altair.ExprRef("datum.first ? 'left' : 'center'"),
-    }
-    return [
-        mark.encode(x=x, y=y, text=altair.Text(text))
-        for text, wide, most, shown in (
-            ("name:N", 46, 22, wide_enough),
-            ("short:N", 16, 8, f"!({wide_enough})"),
-        )
-        for mark in theme.halo(
-            named.mark_text,
-            **style,
-            # the name of layer 0 begins at its point, so that of layer 1 has less room
-            dx=altair.ExprRef(
-                f"{aside} * clamp({room} - (datum.layer === 1 ? 20 : 0) - {wide}, 0, {most})"
-            ),
-            opacity=theme.only(f"{shown} && {room} >= 16"),
-        )
-    ]
-
-
-def layer_axis(data: choices.Heads, field: str = "layer", around: float = 0.25) -> altair.X:
-    """The channel of layers, with a tick for each; around: room at both ends, in layers."""
-    return (
-        altair.X(f"{field}:Q", title="layer (index from 0)")
-        .scale(domain=[-around, data.layers - 1 + around], nice=False)
-        .axis(values=list(range(data.layers)), format="d", grid=False)
-    )
+def _most(data, measure):
+    """The largest value, on the passage and in the corpus."""
+    return max(float(data.head_statistics[measure.column].max()), 0.05)
 
 
 def _y(data, measure):
-    most = float(data.head_statistics[measure.column].max())
+    looks = {"format": ".0%" if "%" in measure.number else ".2~f", "tickCount": 6}
     return (
-        altair.Y(f"{measure.column}:Q", title=measure.axis)
-        .scale(domain=[0, max(most * 1.1, 0.05)], nice=False)  # room for a name
-        .axis(format=".0%" if "%" in measure.number else ".2~f", tickCount=6)
+        altair.Y(f"{measure.column}:Q", title=None)
+        .scale(domain=[0, _most(data, measure) * 1.1], nice=False)  # room for a name
+        .axis(**looks, **head_map.hidden_axis())
     )
-
-
-def marked_head(heads: altair.Chart, x: altair.X, y: altair.Y) -> tuple[altair.Chart, altair.Chart]:
-    """Layers that ring and name the head that the reader has marked in any figure."""
-    here = "datum.layer === marked_layer && datum.head === marked_head"
-    ring = marking.ring(heads, here, 190, 1.8)
-    name = (
-        heads.transform_filter(marking.either(here))
-        .transform_calculate(
-            named="'head ' + datum.head", edge="datum.layer > 0.7 * domain('x')[1]"
-        )
-        .mark_text(
-            dx=altair.ExprRef("datum.edge ? -13 : 13"),
-            align=altair.ExprRef("datum.edge ? 'right' : 'left'"),
-            fontWeight=700,
-            fontSize=theme.LABEL,
-            aria=False,
-        )
-    )
-    return ring.encode(x=x, y=y), name.encode(x=x, y=y, text=altair.Text("named:N"))
 
 
 def rows(data: PassageData, **state: str) -> dict[str, list[dict]]:

@@ -2,7 +2,7 @@
 // (#fig-1:layer=2,head=5). For each entry of the history, what all figures showed is remembered.
 
 import * as address from "../reader/address.js";
-import { limit, onPin, pinsInAddress, setPins } from "../reader/marks.js";
+import { limit, onPin, pins, pinsInAddress, setPins } from "../reader/marks.js";
 import { param } from "./controls.js";
 import { figures } from "./figure.js";
 
@@ -59,6 +59,20 @@ function inSight(element) {
 }
 
 address.onWritten(remember);
+
+// A head that is pinned in a figure of many heads is shown by the figures of one head.
+let shownHead;
+
+onPin((source) => {
+  const { layer, head, model } = pins();
+  const now = head >= 0 ? [layer, head, model].join() : undefined;
+  if (now && now !== shownHead && source && !source.head) {
+    for (const figure of figures.values()) {
+      if (figure.head) figure.set({ model, layer, head }, false);
+    }
+  }
+  shownHead = now;
+});
 
 // A pin is part of the address of the figure where it was set, or of the one that is there already.
 onPin((source) => {

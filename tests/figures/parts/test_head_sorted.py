@@ -1,11 +1,13 @@
 import itertools
 import re
+from types import SimpleNamespace
 
+import altair
 import pytest
 
 from report.figures.build import still
 from report.figures.build.find import figure_named
-from report.figures.parts import theme
+from report.figures.parts import rank_lines, theme
 
 attending_to_itself = figure_named("attending_to_itself")
 MEASURES = {
@@ -38,11 +40,58 @@ def test_every_point_names_a_head_of_its_own(data, measure, figure):
 
 @every_measure
 def test_lines_join_ranks_and_not_heads(data, measure, figure):
-    lines, _, points, *_ = figure.chart(data).to_dict()["layer"]
+    drawn, _ = figure.chart(data).to_dict()["layer"]
+    lines, _, points, *_ = drawn["layer"]
     assert lines["encoding"]["detail"]["field"] == f"rank_{measure}"
     titles = {each["title"]: each["field"] for each in points["encoding"]["tooltip"]}
     assert titles["real head"] == "named"
     assert titles["value"] == measure
+
+
+@every_measure
+def test_the_map_has_a_cell_a_head_on_the_scale_of_the_lines(data, measure, figure):
+    svg = still.svg(figure, data, source="passage", view="map")
+    assert svg.count('aria-roledescription="rect mark"') == 0  # it is told as a whole
+    top = max(row[measure] for row in figure.rows(data)["heads"])
+    drawn, cells = figure.chart(data).to_dict()["layer"]
+    colours = cells["layer"][0]["encoding"]["color"]["scale"]["domain"]
+    assert colours == [0, pytest.approx(max(top, 0.05))]
+    lines = drawn["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert lines == [0, pytest.approx(1.1 * colours[1])]
+    assert len(re.findall(r'fill="#[0-9a-f]{6}"|fill="rgb\(', svg)) >= data.layers * data.heads
+    assert names_in(svg) == []
+
+
+@every_measure
+def test_the_map_writes_the_highest_and_the_lowest_value(data, measure, figure):
+    values = [r[measure] for r in figure.rows(data)["heads"] if r["source"] == "passage"]
+    svg = still.svg(figure, data, source="passage", view="map")
+    number = "{:.0%}" if "%" in figure.alt(data) else "{:.2f}"
+    written = set(re.findall(r'stroke-width="4"[^>]*>([\d.]+%?)</text>', svg))
+    assert written == {number.format(end) for end in (min(values), max(values))}
+
+
+def test_many_layers_have_their_highest_peaks_named_alone(data):
+    """On a made table, since no hand-made study is so deep."""
+    deep = SimpleNamespace(layers=30, heads=2)
+    table = altair.Chart(altair.NamedData("heads"))
+    x, y = rank_lines.layer_axis(deep), altair.Y("value:Q")
+    chart = altair.layer(*rank_lines.sorted_lines(deep, table, x, y, "rank", []))
+    values = [0.1 + 0.8 * (layer % 4 == 0) * (layer + 1) / 30 for layer in range(30)]
+    rows = [
+        {"layer": layer, "head": head, "rank": head, "value": value * (0.5 + head / 2)}
+        for layer, value in enumerate(values)
+        for head in (0, 1)
+    ]
+    spec = theme.frame(
+        chart, theme.Source("", "tables", ["heads"]), description="", controls=[]
+    ).to_dict()
+    spec["datasets"] = {"heads": rows}
+    spec |= {"width": 700, "height": 400}
+    names = names_in(still.drawn(spec))
+    assert len(names) == rank_lines.PEAKS
+    highest = max(baseline for _, baseline, _ in names)
+    assert highest < 400
 
 
 def test_alt_text_names_the_largest_head(data):

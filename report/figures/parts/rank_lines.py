@@ -1,0 +1,142 @@
+"""Heads sorted by value at each layer; line r joins the r-th values of all layers.
+
+Lines never cross, and a line is no head; each point knows the real head it stands for.
+"""
+
+import altair
+
+from report.figures.parts import choices, marking, theme
+
+MANY = 16
+"""Layers; with more, lines are quiet and only the highest peaks are named."""
+
+PEAKS = 5
+
+
+def sorted_lines(
+    data: choices.Heads,
+    table: altair.Chart,
+    x: altair.X,
+    y: altair.Y,
+    rank: str,
+    tooltip: list[altair.Tooltip],
+    most_layers: int | None = None,
+) -> list[altair.Chart]:
+    """Lines through values of one rank, points, and the name of the highest head of each layer.
+
+    table: of rows with layer, head and the field `rank`; tooltip: may use the field "named"
+    most_layers: of all panels of a figure, so that heads have names of one length in all of them
+    returns: the lines first
+    """
+    colour = altair.Color(f"{rank}:Q", legend=None).scale(
+        domain=[0, max(1, data.heads - 1)], **theme.ramp(theme.RANK_RAMP)
+    )
+    many = (most_layers or data.layers) > MANY
+    lines = table.mark_line(
+        strokeWidth=1 if many else 1.6, opacity=0.45 if many else 0.75, aria=False
+    )
+    named = table.transform_calculate(named="'head ' + datum.head")
+    points = named.mark_circle(
+        size=altair.ExprRef(f"width > 500 ? {26 if many else 62} : {16 if many else 44}"),
+        opacity=1,
+        stroke=altair.ExprRef("paper"),
+        strokeWidth=0.8,
+        aria=False,
+    )
+    around = named.mark_circle(size=420, color="transparent", aria=False)  # easy to hit
+    return [
+        lines.encode(x=x, y=y, color=colour, detail=altair.Detail(f"{rank}:N")),
+        around.encode(x=x, y=y, tooltip=tooltip),
+        points.encode(x=x, y=y, color=colour, tooltip=tooltip),
+        *_names(data, table, x, y, rank, most_layers or data.layers),
+    ]
+
+
+def _names(data, table, x, y, rank, most_layers):
+    """The names of the highest heads.
+
+    Where the layers of any panel of the figure are close together, a name is the number alone. A
+    name stands above its point. It keeps aside from a steep line that comes down from the layer
+    before or goes up to the next one, as far as the names of neighbours leave room.
+    """
+    value = y.shorthand.removesuffix(":Q")
+    room = f"width / {data.layers}"
+    wide_enough = f"width / {most_layers} >= 46"
+    named = (
+        table.transform_filter(f"datum.{rank} === {data.heads - 1}")
+        .transform_window(
+            before=f"lag({value})", after=f"lead({value})", sort=[altair.SortField("layer")]
+        )
+        .transform_calculate(
+            name="'head ' + datum.head",
+            short="'' + datum.head",
+            left=f"datum.before - datum.{value}",
+            right=f"datum.after - datum.{value}",
+            # the first name begins at its point where it would otherwise reach into the axis
+            first=f"datum.layer === 0 && {room} >= 60 && {wide_enough}",
+        )
+    )
+    if most_layers > MANY:
+        peak = f"datum.{value} >= datum.before && datum.{value} >= datum.after"
+        named = (
+            named.transform_filter(peak)
+            .transform_window(
+                order="row_number()", sort=[altair.SortField(value, order="descending")]
+            )
+            .transform_filter(f"datum.order <= {PEAKS}")
+        )
+    aside = (
+        f"(datum.layer === 0 || datum.layer === {data.layers - 1} ? 0 : "
+        "datum.left > 2 * max(0, datum.right) ? 1 : datum.right > 2 * max(0, datum.left) ? -1 : 0)"
+    )
+    style = {
+        "baseline": "bottom",
+        "dy": -8,
+        "fontSize": theme.TICK,
+        "align": altair.ExprRef("datum.first ? 'left' : 'center'"),
+    }
+    return [
+        mark.encode(x=x, y=y, text=altair.Text(text))
+        for text, wide, most, shown in (
+            ("name:N", 46, 22, wide_enough),
+            ("short:N", 16, 8, f"!({wide_enough})"),
+        )
+        for mark in theme.halo(
+            named.mark_text,
+            **style,
+            # the name of layer 0 begins at its point, so that of layer 1 has less room
+            dx=altair.ExprRef(
+                f"{aside} * clamp({room} - (datum.layer === 1 ? 20 : 0) - {wide}, 0, {most})"
+            ),
+            opacity=theme.only(f"{shown} && {room} >= 16"),
+        )
+    ]
+
+
+def layer_axis(data: choices.Heads, field: str = "layer", around: float = 0.25) -> altair.X:
+    """The channel of layers, with a tick for each; around: room at both ends, in layers."""
+    return (
+        altair.X(f"{field}:Q", title="layer (index from 0)")
+        .scale(domain=[-around, data.layers - 1 + around], nice=False)
+        .axis(values=list(range(data.layers)), format="d", grid=False)
+    )
+
+
+def marked_head(heads: altair.Chart, x: altair.X, y: altair.Y) -> tuple[altair.Chart, altair.Chart]:
+    """Layers that ring and name the head that the reader has marked in any figure."""
+    here = "datum.layer === marked_layer && datum.head === marked_head"
+    ring = marking.ring(heads, here, 190, 1.8)
+    name = (
+        heads.transform_filter(marking.either(here))
+        .transform_calculate(
+            named="'head ' + datum.head", edge="datum.layer > 0.7 * domain('x')[1]"
+        )
+        .mark_text(
+            dx=altair.ExprRef("datum.edge ? -13 : 13"),
+            align=altair.ExprRef("datum.edge ? 'right' : 'left'"),
+            fontWeight=700,
+            fontSize=theme.LABEL,
+            aria=False,
+        )
+    )
+    return ring.encode(x=x, y=y), name.encode(x=x, y=y, text=altair.Text("named:N"))
