@@ -71,9 +71,9 @@ def chart(data: ConditionsData, panel: int = 0, **state: int | str) -> altair.La
     table = altair.Chart(altair.NamedData("rows")).transform_filter(
         "datum.layer === layer && datum.measure === measure"
     )
-    y = altair.Y("filler:N", title=None, sort=_fillers(data.models[panel]))
+    y = altair.Y("filler:N", title="filler", sort=_fillers(data.models[panel]))
     y = y.axis(domain=False, ticks=False, labelLimit=LONGEST, minExtent=_room(data), grid=True)
-    x = altair.X("value:Q", title=None).axis(format="%", tickCount=3)
+    x = altair.X("value:Q", title="share").axis(format="%", tickCount=3)
     colour = {"color": theme.themed(*COLOUR)}
     tooltip = [
         altair.Tooltip("filler:N", title="filler"),
