@@ -92,5 +92,5 @@ def visits(browser, root, shared, alone=False):
         asked += addresses
         if tab not in shared.values():
             tab.context.close()
-    assert problems == []
+    assert problems == [], problems
     assert [url for url in asked if not url.startswith((root, "data:", "blob:"))] == []

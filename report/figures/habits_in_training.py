@@ -43,7 +43,7 @@ def caption(data: SweepData) -> str:
         f"probabilities over {sweep['sequences']} sequences of {sweep['length']} random tokens "
         "said twice, the others count the top targets of the tokens of "
         f"{corpus['texts']} short texts; the first token of a text is left out.{more} Steps are "
-        "drawn closer together the later they are."
+        "drawn closer together the later they are. All panels have one scale."
     )
 
 
@@ -64,7 +64,8 @@ def chart(data: SweepData, panel: int = 0, **state: int | str) -> altair.LayerCh
     habit = PANELS[panel]
     steps = [model.step for model in data.training]
     x = over_models.step_axis(steps)
-    y = altair.Y("value:Q", title=over_models.AXES[habit]).scale(domainMin=0, zero=True, nice=True)
+    y = altair.Y("value:Q", title=over_models.AXES[habit])
+    y = y.scale(domain=[0, _highest(data)], nice=True)
     y = y.axis(format=".0%", tickCount=5)
     table, named = altair.Chart(altair.NamedData("rows")), altair.Text("named:N")
     return theme.frame(
@@ -140,6 +141,11 @@ def _names(table, last):
 
 def _unit(habit):
     return "of tokens" if habit in over_models.OFTEN else "probability"
+
+
+def _highest(data):
+    """The largest value of any head in any panel."""
+    return max(float(model.habit(habit).max()) for model in data.training for habit in PANELS)
 
 
 def rows(data: SweepData, panel: int = 0, **state: int | str) -> Rows:

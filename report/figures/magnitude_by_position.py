@@ -7,7 +7,7 @@ from report.datasets.read.passage import PassageData
 from report.figures import Figure
 from report.figures.parts import choices, marking, theme, token_names, updates
 from report.figures.parts.figure import Rows
-from report.text import number, percent
+from report.text import count, number, percent
 
 COLOURS = {
     "the first token": theme.KINDS["the first token"],
@@ -23,7 +23,9 @@ def caption(data: PassageData) -> str:
     return (
         "A point is one token in one head: the passage runs from top to bottom, magnitude to the "
         f"right.\n{updates.explained(data)}\nPoints whose top target is the first token have a "
-        "colour of their own; the outline holds the middle 80 % of them at each height.\n"
+        "colour of their own; the outline holds the middle 80 % of them at each height. Updates "
+        "also differ with their place, so the lines compare them where they are: each is the "
+        f"median of its kind over {count(_tokens_a_part(data), 'token')} at a time.\n"
         f"{updates.without_first(data)}"
     )
 
@@ -36,6 +38,7 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
             *_guides(),
             _cloud(data, points),
             _region(),
+            *_medians(data, points),
             *(ring.encode(**_axes(data)) for ring in updates.marked(points, 100)),
         ),
         theme.Source("updates/{layer}.json", "tables", ["points", "region"]),
@@ -75,7 +78,7 @@ def _cloud(data, points):
     ]
     return (
         points.transform_calculate(
-            kind="datum.largest_target === 0 ? 'the first token' : 'any other token'",
+            kind=f"{FIRST} ? 'the first token' : 'any other token'",
             label=token_names.token_label("token", "token_text"),
             target_label=token_names.token_label("largest_target", "largest_target_text"),
         )
@@ -96,6 +99,61 @@ def _region():
     )
     x, y = altair.X("magnitude:Q"), altair.Y("token:Q")
     return line.encode(x=x, y=y, order=altair.Order("order:Q"))
+
+
+PARTS, FEWEST = 12, 5
+"""Parts of the passage, at most; and points of a kind in a part, for a median."""
+
+FIRST = "datum.largest_target === 0"
+
+
+def _tokens_a_part(data):
+    """Tokens over which a median is taken."""
+    return -(-data.length // PARTS)
+
+
+def _medians(data, points):
+    """A line a kind, down through the medians of its parts; wider ones of paper below."""
+    step = _tokens_a_part(data)
+    medians = (
+        points.transform_calculate(
+            kind=f"{FIRST} ? 'the first token' : 'any other token'",
+            middle=f"(floor(datum.token / {step}) + 0.5) * {step}",
+        )
+        .transform_aggregate(
+            middle_magnitude="median(magnitude)", n="count()", groupby=["kind", "middle"]
+        )
+        .transform_filter(f"datum.n >= {FEWEST}")
+    )
+    channels = {
+        "x": altair.X("middle_magnitude:Q"),
+        "y": altair.Y("middle:Q"),
+        "order": altair.Order("middle:Q"),
+    }
+    dash = altair.StrokeDash("kind:N", legend=None).scale(
+        domain=list(COLOURS), range=[[1, 0], [7, 3]]
+    )
+    below = medians.mark_line(strokeWidth=6, color=altair.ExprRef("paper"), aria=False)
+    line = medians.mark_line(strokeWidth=2.6, aria=False)
+    return [
+        below.encode(**channels, detail=altair.Detail("kind:N")),
+        line.encode(**channels, strokeDash=dash, color=theme.kind_scales(None, COLOURS)["color"]),
+    ]
+
+
+def medians(magnitude: np.ndarray, token: np.ndarray, first: np.ndarray, step: int) -> np.ndarray:
+    """Medians of both kinds in each part of `step` tokens that has enough points of both.
+
+    magnitude, token, first: [points], the last whether a point looks most at the first token
+    returns: [parts, 2], of points that do and of those that do not
+    """
+    found = []
+    for part in np.unique(token // step):
+        here = token // step == part
+        kinds = magnitude[here & first], magnitude[here & ~first]
+        if min(map(len, kinds)) >= FEWEST:
+            found.append([np.median(kind) for kind in kinds])
+    return np.array(found).reshape(-1, 2)
 
 
 def _guides():
@@ -135,9 +193,13 @@ def seen(data: PassageData, **state: int) -> str:
     here, there = float(np.median(magnitude[first])), float(np.median(magnitude[~first]))
     if max(here, there) < 1.1 * min(here, there):
         return f"{said}; their updates are about as long as the others ({number(here)})."
+    word = "shorter" if here < there else "longer"
+    both = medians(magnitude, columns["token"][after_first], first, _tokens_a_part(data))
+    alike = int(((both[:, 0] < both[:, 1]) == (here < there)).sum())
+    places = f" Place by place, they are {word} in {alike} of {len(both)} parts of the passage."
     return (
-        f"{said}; their updates are {'shorter' if here < there else 'longer'} than the others: "
-        f"the median is {number(here)} against {number(there)}."
+        f"{said}; their updates are {word} than the others: the median is {number(here)} against "
+        f"{number(there)}.{places if len(both) > 1 else ''}"
     )
 
 

@@ -22,6 +22,9 @@ STYLES = (
 BAR = (0.45, 0.6)
 """Opacity of the bars: (on light, on dark)."""
 
+ROOM = 14
+"""Pixels that a layer needs for them."""
+
 MEASURES = {"times": "times uniform attention", "probability": "probability"}
 
 
@@ -38,11 +41,11 @@ def caption(data: TableData) -> str:
             f"{outside} of the {points} points do"
         )
     return (
-        "A panel is a class of target tokens. A line is the mean over all heads of a layer; the "
-        f"bar at each point spans the middle half of the heads{apart}. Probability is divided by "
-        "what uniform attention would give, so 1 (the thin rule) means no preference. Otherwise "
-        "ways of writing could not be compared: one has more tokens of a class than another, and "
-        "they get more by chance. Every panel has a scale of its own."
+        "A panel is a class of target tokens. A line is the mean over all heads of a layer. Where "
+        f"there is room, the bar at each point spans the middle half of the heads{apart}. "
+        "Probability is divided by what uniform attention would give, so 1 (the thin rule) means "
+        "no preference. Otherwise ways of writing could not be compared: one has more tokens of a "
+        "class than another, and they get more by chance. Every panel has a scale of its own."
     )
 
 
@@ -101,7 +104,9 @@ def chart(data: TableData, panel: int = 0, **state: str) -> altair.LayerChart:
     x, y = rank_lines.layer_axis(data, "place", around=0.3), _y()
     colour, dash, shape = _looks(list(renderings))
     line = layers.mark_line(strokeWidth=1.7, aria=False)
-    thin = altair.ExprRef("dark ? {1} : {0}".format(*BAR))
+    # bars of neighbours would lie on each other
+    room = f"width / {data.layers} >= {ROOM}"
+    thin = altair.ExprRef(f"{room} ? (dark ? {BAR[1]} : {BAR[0]}) : 0")
     bar = layers.mark_rule(strokeWidth=2.6, opacity=thin, aria=False)
     point = layers.mark_point(filled=True, opacity=1, size=44, aria=False)
     around = layers.mark_circle(size=300, color="transparent", aria=False)  # easy to hit

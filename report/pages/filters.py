@@ -19,18 +19,6 @@ WORDS_A_MINUTE = 230
 
 SECONDS_A_FIGURE = 20
 
-SELF_CHECK = {
-    "rows_sum_to_one": "Probabilities of a row sum to 1",
-    "biases": "Biases are what queries and keys have whatever the hidden state",
-    "terms_sum_to_score": "Terms of a score sum to the score",
-    "probability_from_terms": "Softmax of the terms is the model’s probability",
-    "updates_sum_to_output": "Heads’ updates sum to the layer’s attention output",
-    "updates_sum_to_norm": "Heads’ updates after the norm sum to what the norm gives",
-    "update_length": "Length of an update, computed a second way",
-    "output": "Attention output of the last layer measured is the untouched model’s",
-}
-"""Name of a comparison in the self-check -> what it states."""
-
 ROUTES = {
     "interface": "the attention interface of transformers",
     "own forward": "a forward pass of our own in each attention module",
@@ -80,19 +68,6 @@ def yaml_text(text: object) -> Markup:
 def model_slug(name: str) -> str:
     """The anchor of a model on the page of models, shared by all its revisions."""
     return slug(name.partition("@")[0])
-
-
-def self_check_rows(numbers: dict) -> list[dict[str, str]]:
-    """The self-check of a manifest, one row a comparison: what, difference found, limit."""
-    found, limits = numbers["differences"], numbers["limits"]
-    return [
-        {
-            "what": SELF_CHECK.get(name, name.replace("_", " ")),
-            "found": f"{found[name]:.1e}",
-            "limit": f"{limit:.0e}",
-        }
-        for name, limit in limits.items()
-    ]
 
 
 def worst_of_limits(numbers: dict) -> float:

@@ -74,8 +74,17 @@ def _models(measured):
         kept = same_name["revisions" if revision else "models"]
         pages = kept.get(model["weights_sha256"], {}).get("pages", [])
         more = {"card": _card(model), "preset": _preset(model), "pages": [*pages, page]}
+        missed = " ".join(MISSED.findall(more["card"] or ""))
+        more["missed"] = [limit for limit in LIMITS if limit in missed]
         kept[model["weights_sha256"]] = model | more
     return found
+
+
+MISSED = re.compile(r"^\| ([^|]+?) \| [^|]* \| [^|]* \| no \|$", re.MULTILINE)
+"""Rows of the table of a model card about limits that were not reached."""
+
+LIMITS = ("loss", "first token", "previous token", "induction")
+"""What those rows name."""
 
 
 def _preset(model):
@@ -114,5 +123,5 @@ def _card(model):
 
 
 def _below(card):
-    """A card with its headings one level lower, for a page whose own it stands under."""
-    return re.sub(r"^#", "##", card, flags=re.MULTILINE)
+    """A card with headings so low that a table of contents, of what is not folded, has none."""
+    return re.sub(r"^#", "####", card, flags=re.MULTILINE)

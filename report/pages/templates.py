@@ -73,7 +73,6 @@ def environment(*folders: Path) -> Environment:
         "yaml_text": filters.yaml_text,
         "slug": text.slug,
         "model_slug": filters.model_slug,
-        "self_check_rows": filters.self_check_rows,
         "worst_of_limits": filters.worst_of_limits,
     }
     return jinja

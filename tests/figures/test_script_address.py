@@ -161,7 +161,7 @@ def test_a_link_to_a_figure_changes_no_state_and_is_gone_back_from(page, address
     until(page, "location.hash === '#fig-4:source=corpus'")
     page.evaluate("location.hash = '#fig-9'")
     until(page, "document.querySelector('#fig-9').getBoundingClientRect().top < 400")
-    assert page.locator("#fig-4 input:checked").get_attribute("value") == "corpus"
+    assert page.locator("#fig-4 input[name^=source]:checked").get_attribute("value") == "corpus"
     page.evaluate("location.hash = '#fig-2:head=2'")  # as a link in the prose does
     wait_for(page, 2, "head", 2)
     until(page, "document.querySelector('#fig-2').getBoundingClientRect().top < 450")

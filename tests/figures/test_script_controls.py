@@ -53,7 +53,7 @@ def test_the_address_restores_a_figure_and_clamps_what_it_cannot_show(page, addr
 def test_an_address_with_values_that_do_not_exist_changes_nothing(page, address):
     page.goto(f"{address}#fig-4:source=foo")
     go_live(page, 4)
-    assert page.locator("#fig-4 input:checked").get_attribute("value") == "passage"
+    assert page.locator("#fig-4 input[name^=source]:checked").get_attribute("value") == "passage"
     before = page.input_value("#fig-1 input[name=layer]")
     page.goto(f"{address}#fig-1:layer=foo,head=2")
     until(page, "document.querySelector('#fig-1 input[name=head]').value === '2'")

@@ -128,3 +128,33 @@ def test_tables_of_panels_below_each_other_fit_a_phone(phone, grids):
     assert box["x"] + box["width"] <= 390
     after = phone.locator(f"#fig-{number} [aria-pressed=true]").bounding_box()["y"]
     assert abs(after - before) < 2  # the button stays under the finger
+
+
+def test_a_table_is_sorted_by_its_columns_the_highest_first(page, address, data):
+    page.goto(address)
+    shown(page, 8)
+    head = page.locator("#fig-8 thead th", has_text="magnitude").first
+    column = head.evaluate("cell => cell.cellIndex")
+    values = [row["magnitude"] for row in tables("update_alignment", data, {"layer": 1})[0][2]]
+
+    def read():
+        (table,) = page.evaluate(READ, 8)
+        return [float(row[column].replace("−", "-")) for row in table["rows"]]
+
+    as_they_came = read()
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    highest = read()
+    assert highest == sorted(highest, reverse=True)
+    assert highest[0] == pytest.approx(max(values), rel=1e-4)  # of all rows, not of those shown
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert read()[0] == pytest.approx(min(values), rel=1e-4)
+    set_to(page, 8, layer=2)  # another layer stays sorted
+    until(page, "document.querySelector('#fig-8 [aria-sort=ascending]') !== null")
+    lowest = min(row["magnitude"] for row in tables("update_alignment", data, {"layer": 2})[0][2])
+    assert read()[0] == pytest.approx(lowest, rel=1e-4)
+    set_to(page, 8, layer=1)
+    page.locator("#fig-8 [aria-sort] button").click()
+    assert page.locator("#fig-8 [aria-sort]").count() == 0
+    assert read() == as_they_came

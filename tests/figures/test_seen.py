@@ -194,9 +194,9 @@ def test_sorted_heads_name_the_first_the_middle_and_the_layers():
 
 def updates(**columns):
     columns = {name: np.asarray(values) for name, values in columns.items()}
-    return SimpleNamespace(
-        layers=1, heads=2, causal=True, updates=lambda layer: {"points": columns}
-    )
+    length = 1 + int(columns.get("token", np.zeros(1)).max())
+    read = {"updates": lambda layer: {"points": columns}}
+    return SimpleNamespace(layers=1, heads=2, length=length, causal=True, **read)
 
 
 def test_histograms_name_the_middle_and_both_ends():

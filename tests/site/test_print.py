@@ -122,7 +122,7 @@ def test_the_words_of_a_map_stand_below_it_so_that_its_ticks_can_be_read(visit, 
 def test_what_was_chosen_stands_in_line_with_its_name(visit):
     page = visit()
     page.emulate_media(media="print")
-    switch = page.locator("#fig-4 .live-figure__switch")
+    switch = page.locator("#fig-4 .live-figure__switch").first
     middles = switch.evaluate("""each => ['legend', 'label:has(:checked)'].map(part => {
         const box = each.querySelector(part).getBoundingClientRect();
         return box.top + box.height / 2;

@@ -40,25 +40,36 @@ function fill(view, figure) {
   const several = tables.length > 1;
   const names = Object.assign({}, ...figure.charts.map(({ report }) => report.terms));
   const { scrollTop } = view;
+  view.orders ??= tables.map(() => ({})); // a table that is drawn anew stays sorted
   view.replaceChildren(
-    ...tables.map((table) => {
+    ...tables.map((table, n) => {
       const caption = [table.panel, tables.filter((t) => t.panel === table.panel).length > 1 && table.name];
       const named = several ? caption.filter(Boolean).join(", ") : "";
-      return tableOf(table, named, names);
+      return tableOf(table, named, names, (view.orders[n] ??= {}));
     }),
   );
   view.scrollTop = scrollTop;
 }
 
-function tableOf({ columns, rows }, named, names) {
+// order: {column, sign} by which the rows are sorted; empty: as they come
+function tableOf({ columns, rows: all }, named, names, order) {
+  let rows = sorted(all, order);
   const part = make("div", { className: "live-figure__numbers" });
   const table = make("table");
   const caption = make("caption");
   const body = make("tbody");
   const head = make("tr");
-  const numeric = new Set(columns.filter((name) => rows.some((row) => typeof row[name] === "number")));
+  const numeric = new Set(columns.filter((name) => all.some((row) => typeof row[name] === "number")));
   for (const name of columns) {
-    const cell = make("th", { scope: "col", textContent: columnTitle(name, names) });
+    const cell = make("th", { scope: "col" });
+    const button = make("button", { type: "button", textContent: columnTitle(name, names) });
+    button.title = "Sort by this column";
+    button.addEventListener("click", () => {
+      turnOrder(order, name, numeric.has(name));
+      rows = sorted(all, order);
+      turn(0);
+    });
+    cell.append(button);
     if (numeric.has(name)) cell.className = "number";
     head.append(cell);
   }
@@ -77,10 +88,30 @@ function tableOf({ columns, rows }, named, names) {
       );
     }
     body.replaceChildren(...rows.slice(first, last).map((row) => rowOf(row, columns, numeric)));
+    [...head.cells].forEach((cell, n) => {
+      if (columns[n] === order.column) cell.ariaSort = order.sign < 0 ? "descending" : "ascending";
+      else cell.removeAttribute("aria-sort");
+    });
   };
   turn(0);
   part.append(table);
   return part;
+}
+
+// Numbers the highest first, texts from A on; then the other way round; then as they came.
+function turnOrder(order, column, isNumber) {
+  const first = isNumber ? -1 : 1;
+  if (order.column !== column) Object.assign(order, { column, sign: first });
+  else if (order.sign === first) order.sign = -first;
+  else delete order.column;
+}
+
+function sorted(rows, { column, sign }) {
+  if (column === undefined) return rows;
+  const isKnown = (row) => row[column] !== null && row[column] !== undefined;
+  const compare = ({ [column]: one }, { [column]: other }) => (one > other) - (one < other);
+  const known = rows.filter(isKnown).sort((a, b) => sign * compare(a, b));
+  return [...known, ...rows.filter((row) => !isKnown(row))];
 }
 
 function said(named, first, last, all) {
