@@ -111,11 +111,9 @@ publish: site ## Build the site and push it to a branch (SITE_URL=, REMOTE=, BRA
 	  $(if $(DOMAIN),--domain "$(DOMAIN)") $(if $(FRESH),--fresh)
 
 MINUTES ?= 10
-# Tests in a browser wait more than they compute, so one process more than there are cores is busy.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 test: $(READY) $(MODELS_READY) browser lint ## Run all tests, in a real browser too
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 
 release: $(READY) ## Make the wheel and the source distribution in dist/, and try the wheel
 	rm -rf dist

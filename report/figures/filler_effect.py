@@ -103,7 +103,7 @@ def boxes(data: Panels) -> list[grid.Box]:
     layers = data.places[0].model.layers
     wide, narrow = grid.GRID_WIDTH, 360
     heat_map = grid.Box(wide / (120 + 42 * layers), narrow / (120 + 33 * layers), wide, 2)
-    panel = grid.Box(1.75, received.PHONE_ASPECT, wide // 2)
+    panel = grid.Box(1.75, 1.9, wide // 2)
     return [heat_map, panel, panel]
 
 

@@ -76,6 +76,10 @@ def test_each_page_has_a_description_of_its_own_and_one_canonical_address(visit,
     assert len(set(descriptions)) == len(descriptions)
 
 
+COVER = "[data-figure=attending_to_first_token] img"
+"""The still picture of the figure that stands for the article."""
+
+
 def test_a_shared_article_has_a_card_with_its_figure(visit, built):
     root, folder = built.address, built.folder
     page = visit(ARTICLE)
@@ -87,13 +91,13 @@ def test_a_shared_article_has_a_card_with_its_figure(visit, built):
     assert named["title"] == page.inner_text("main h1").removesuffix("¶").strip()
     assert named["description"] == page.get_attribute("meta[name=description]", "content")
     assert named["image"] == f"{root}figures/attention-focus-plots/card.png"
-    assert named["image:alt"] == page.get_attribute("#fig-1 img", "alt")
+    assert named["image:alt"] == page.get_attribute(COVER, "alt")
     assert page.get_attribute("meta[name='twitter:card']", "content") == "summary_large_image"
     day = page.get_attribute("meta[property='article:published_time']", "content")
     assert day == page.get_attribute(".byline time", "datetime")
     with Image.open(folder / named["image"].removeprefix(root)) as card:
         assert card.size == (1200, 630)
-        assert len(card.getcolors(1 << 20)) > 500  # the map's shades, not text on white
+        assert len(card.getcolors(1 << 20)) > 500  # the figure's lines, not text on white
     page.goto(f"{root}archive/")
     assert page.get_attribute("meta[property='og:image']", "content") == f"{root}assets/card.png"
     assert (folder / "assets" / "card.png").is_file()

@@ -81,7 +81,9 @@ def test_a_term_of_several_words_leads_to_its_meaning_first(visit, term):
     page.wait_for_load_state("networkidle")
     box = page.locator("[data-md-component=search-query]")
     box.click()
-    box.press_sequentially(term.lower())
+    # it listens to keys; typed as a whole, "previous-" is on the way, which its parser complains of
+    box.fill(term.lower()[:-1])
+    box.press_sequentially(term.lower()[-1])
     anchor = re.sub("[ -]", "-", term.lower())
     first = f".md-search-result__item:first-child a[href*='glossary/'][href$='#{anchor}']"
     page.locator(first).first.wait_for(timeout=60_000)
