@@ -106,6 +106,7 @@ def _room(data):
 def rows(data: ConditionsData, panel: int = 0, **state: int | str) -> Rows:
     choices.at_state(controls(data), state)
     model = data.models[panel]
+    ceilings = {measure: _highest(data, measure) for measure in MEASURES}
     return [
         {
             "layer": layer,
@@ -115,7 +116,7 @@ def rows(data: ConditionsData, panel: int = 0, **state: int | str) -> Rows:
             "low": max(0, value - error),
             "high": value + error,
             "said": f"{percent(value, 1)} ± {percent(error, 1)}" if error else percent(value, 1),
-            "ceiling": _highest(data, measure),
+            "ceiling": ceilings[measure],
         }
         for layer in range(controls(data)[0].maximum + 1)
         for measure in MEASURES
@@ -148,13 +149,15 @@ def _values(model, measure, layer):
 
 
 def _highest(data, measure):
-    """The end of the axis: the largest value and its error, of any model in any layer."""
-    return max(
+    """The end of the axis: the largest value and its error, of any model in any layer; 0 if none is
+    known."""
+    ends = (
         value + error
         for model in data.models
         for layer in range(controls(data)[0].maximum + 1)
         for _, value, error in _values(model, measure, layer)
     )
+    return max(ends, default=0)
 
 
 def seen(data: ConditionsData, **state: int | str) -> str:

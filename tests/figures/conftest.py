@@ -104,6 +104,15 @@ def tables_address(table):
         yield f"{root}articles/hand/"
 
 
+@pytest.fixture(scope="session")
+def models_address(models):
+    """Address of a page with figures of `models`."""
+    site = models.models[0].path.parents[2]
+    live_page.write_models(site, models)
+    with served(site) as root:
+        yield f"{root}articles/hand/"
+
+
 DESK = {"viewport": {"width": 1280, "height": 900}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 """A phone has fingers and no mouse."""

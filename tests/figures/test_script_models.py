@@ -9,15 +9,11 @@ from report.figures.build import vega
 from report.pages.article import ArticleFigures
 from tests.figures import live_page
 from tests.figures.live_page import go_live, ink, until
-from tests.serving import served
 
 
-@pytest.fixture(scope="module")
-def address(models):
-    site = models.models[0].path.parents[2]
-    live_page.write_models(site, models)
-    with served(site) as root:
-        yield f"{root}articles/hand/"
+@pytest.fixture
+def address(models_address):
+    return models_address
 
 
 def value(page, name):

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.figures import live_page
 from tests.figures.live_page import go_live, until
 from tests.figures.tools import set_to
-from tests.serving import served
 
 pytestmark = pytest.mark.browser
 
@@ -198,14 +196,6 @@ def test_the_text_of_a_table_is_shaded_too(page, tables_address, table):
         for name in ("layer", "head")
     }
     assert_shaded(page, head_of(table, **state)[12])
-
-
-@pytest.fixture(scope="module")
-def models_address(models):
-    site = models.models[0].path.parents[2]
-    live_page.write_models(site, models)
-    with served(site) as root:
-        yield f"{root}articles/hand/"
 
 
 def choose_the_second(page):

@@ -89,7 +89,8 @@ function tableOf({ columns, rows: all }, named, names, order) {
     }
     body.replaceChildren(...rows.slice(first, last).map((row) => rowOf(row, columns, numeric)));
     [...head.cells].forEach((cell, n) => {
-      if (columns[n] === order.column) cell.ariaSort = order.sign < 0 ? "descending" : "ascending";
+      const is = columns[n] === order.column;
+      if (is) cell.setAttribute("aria-sort", order.sign < 0 ? "descending" : "ascending");
       else cell.removeAttribute("aria-sort");
     });
   };
