@@ -237,14 +237,42 @@ def publish(
 
 
 @app.command()
+@with_options
 def serve(
+    options: Options,
     folder: SiteFolder = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8000,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Build the site first, and again whenever the publication changes; open pages "
+            "reload, and show mistakes.",
+        ),
+    ] = False,
+    study: Only = None,
+    root: Root = None,
 ):
-    """Serve a built site on this machine, until Ctrl-C."""
+    """Serve a built site on this machine, until Ctrl-C.
+
+    Options that say what is built are for --watch, which measures what changed, as `site` does.
+    """
+    if watch:
+        from report import pipeline
+        from report.watching.watch import watch as watch_project
+
+        if folder:
+            raise UsageError(
+                f"--watch builds the site of a publication, and {shown(folder)} may be any folder; "
+                "leave it out, and name the publication with --project."
+            )
+        watch_project(pipeline.Request(project(root), study, options.given), port, terminal)
+        return
     from report.site.serve import serve_folder
 
-    folder = folder or nearest_project().site
+    if options.given or study:
+        raise UsageError("serve shows a site as it is; to build it with these options, add --watch")
+    folder = folder or project(root).site
     serve_folder(folder, port, announce=lambda url: say(f"Serving {url}; stop: Ctrl-C"))
 
 

@@ -16,6 +16,7 @@ From `make site` to the first forward pass of a model:
                                  texts, for the numbers of every head
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from report.measuring import run as measuring
 from report.measuring.plan import left_out
 from report.pages.assets import write_assets, write_theme
 from report.pages.feed import write_feed
+from report.pages.kept import Kept, stamps
 from report.pages.lists import remove_departed, render_lists
 from report.pages.page import Page, Site
 from report.pages.prose import check_prose
@@ -116,15 +118,16 @@ def draw(
     project: Project,
     about: Site,
     terminal: Terminal,
+    kept: Mapping[str, Kept] | None = None,
 ) -> tuple[list[Page], list]:
-    """The page and the figures of every article; returns the pages, and the data they show."""
+    """The page and the figures of every article; returns the pages, and the data they show.
+
+    kept: by name of the article, what was drawn of it already
+    """
+    kept = kept if kept is not None else {study.name: Kept() for study in studies}
     answers = [measuring.answers(study, project) for study in studies]
     opened = [
-        open_study(
-            [model.folder for model in found],
-            study.front_matter.labels,
-            [model.folder for model in answered],
-        )
+        _opened(kept[study.name], study, found, answered)
         for study, found, answered in zip(studies, all_found, answers, strict=True)
     ]
     pages = []
@@ -133,9 +136,19 @@ def draw(
         for study, data, found, answered in zip(studies, opened, all_found, answers, strict=True):
             both = [*found, *answered]
             frozen = [model.folder.name for model in both if model.state == "frozen"]
-            pages.append(render_article(study, data, project.site_src, frozen, about.url))
+            keep = kept[study.name]
+            pages.append(render_article(study, data, project.site_src, frozen, about.url, keep))
             show("Writing pages", len(pages), len(studies))
     return pages, opened
+
+
+def _opened(kept, study, found, answered):
+    """The datasets of an article: the same object, while the same files are there."""
+    folders, answers = ([model.folder for model in both] for both in (found, answered))
+    labels = study.front_matter.labels
+    manifests = stamps([folder / "manifest.json" for folder in (*folders, *answers)])
+    name = "datasets", str(manifests), str(labels), len(answers)
+    return kept.get(name, [], lambda: open_study(folders, labels, answers))
 
 
 def write(pages: list[Page], opened: list, project: Project, about: Site) -> None:

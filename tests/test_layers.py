@@ -102,12 +102,13 @@ MAY_IMPORT = {
     # all of them
     "console": {"measuring/", "text"},
     "pipeline": {"project", "study/", "measuring/", "datasets/read/", "pages/", "site/", "console"},
+    "watching/": LEAVES | {"project", "study/", "pages/", "site/", "console", "pipeline"},
     "notebook/": LEAVES
     | {"project", "inputs/", "study/", "measuring/", "datasets/read/", "pages/"}
     | FIGURES,
     "__main__": LEAVES
     | {"project", "study/", "families/", "training/", "measuring/", "pages/", "site/"}
-    | {"console", "pipeline", "__init__"},
+    | {"console", "pipeline", "watching/", "__init__"},
 }
 """A module, or a folder with all below it -> what it may import besides itself, all of it from
 rows above its own. Where several rows fit a module, the longest is its rule."""

@@ -15,7 +15,8 @@ from report.figures.parts import choices, score_terms
 from report.figures.parts.figure import Data
 from report.pages import sentences
 from report.pages.glossary import term
-from report.pages.placed import PlacedFigure, controls_for, drawn
+from report.pages.kept import Kept
+from report.pages.placed import PlacedFigure, controls_for, drawn, has_several, with_rows
 from report.pages.templates import environment
 from report.study.front_matter import FIGURE
 from report.study.study import Study, publication_of
@@ -34,9 +35,8 @@ FUNCTIONS = (
 class ArticleFigures:
     """Collects the figures of one article while its template is rendered, and numbers them."""
 
-    def __init__(self, study: Study, data: Data):
-        self.study = study
-        self.data = data
+    def __init__(self, study: Study, data: Data, kept: Kept | None = None):
+        self.study, self.data, self.kept = study, data, kept or Kept()
         self.own = own_figures(study)
         self.placed: list[PlacedFigure] = []
         self.announced: list[str] | None = None
@@ -100,10 +100,7 @@ class ArticleFigures:
         controls = choices.at_state(controls_for(figure, data, state), state)
         state = {control.param: control.value for control in controls}
         counting = self.announced is None
-        panels, variants = ([], []) if counting else drawn(key, figure, data, controls)
-        panels, variants = (
-            [self._with_rows(panel, data) for panel in some] for some in (panels, variants)
-        )
+        panels, variants = ([], []) if counting else self._drawn(key, figure, data, controls)
         placed = PlacedFigure(key, len(self.placed) + 1, figure, state, data, panels, variants)
         self.placed.append(placed)
         if counting:
@@ -191,18 +188,12 @@ class ArticleFigures:
     def _html(self, template, **context):
         return partial(template, publication_of(self.study.template) / "templates", **context)
 
-    def _with_rows(self, panel, data):
-        """A panel whose specification says where its rows and its tokens are on the site."""
-        told = panel.spec["usermeta"]["report"]["data"]
-        if has_several(data):  # its datasets lie below, in a folder a model
-            told.setdefault("tokens", f"{data.models[0].address}passage.json")
-        elif data.kind == "sweep":  # many texts, and none is shown
-            told.setdefault("tokens", None)
-        place = defaults.place_of_rows(panel.spec)
-        if place:
-            up = "../" * (2 + data.address.count("/"))
-            told["url"] = f"{up}figures/{self.study.name}/{defaults.ROWS}/{panel.name}/{place}"
-        return panel
+    def _drawn(self, key, figure, data, controls):
+        def draw():
+            both = drawn(key, figure, data, controls)
+            return [[with_rows(panel, data, self.study.name) for panel in some] for some in both]
+
+        return self.kept.get(("panels", key, str(controls)), [figure, data], draw)
 
     def _figure_context(self, placed, controls):
         study, data, figure = self.study, placed.data, placed.figure
@@ -266,11 +257,6 @@ def _folded(caption, use):
     """A caption in two parts: the sentence that is shown at once, and what is folded below it."""
     first, *others = split_sentences(caption.replace("\n", " ")) or [""]
     return {"line": first, "see": "", "how": " ".join(others), "use": use}
-
-
-def has_several(data: Data) -> bool:
-    """Whether a figure of these data shows one model of several, by a switch."""
-    return len(getattr(data, "by_name", ())) > 1
 
 
 def figure_for(name: str, data: Data, own: Path | None = None) -> Figure:

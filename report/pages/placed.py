@@ -106,6 +106,28 @@ def drawn(
     return [shown for shown, _ in pairs], [other for _, others in pairs for other in others]
 
 
+def with_rows(panel: Panel, data: Data, article: str) -> Panel:
+    """A panel whose specification says where its rows and its tokens are on the site, from now on.
+
+    article: the name of the one that it is drawn for
+    """
+    told = panel.spec["usermeta"]["report"]["data"]
+    if has_several(data):  # its datasets lie below, in a folder a model
+        told.setdefault("tokens", f"{data.models[0].address}passage.json")
+    elif data.kind == "sweep":  # many texts, and none is shown
+        told.setdefault("tokens", None)
+    place = defaults.place_of_rows(panel.spec)
+    if place:
+        up = "../" * (2 + data.address.count("/"))
+        told["url"] = f"{up}figures/{article}/{defaults.ROWS}/{panel.name}/{place}"
+    return panel
+
+
+def has_several(data: Data) -> bool:
+    """Whether a figure of these data shows one model of several, by a switch."""
+    return len(getattr(data, "by_name", ())) > 1
+
+
 def _panels(key, figure, data, controls):
     """The charts of a figure: one, or those that its `panels` names."""
     state = {control.param: control.value for control in controls}

@@ -25,35 +25,41 @@ from report.figures.build.still import (
 from report.pages import filters, sentences
 from report.pages.article import ArticleFigures, figure_for
 from report.pages.embed import write_embed_pages
+from report.pages.kept import Kept, stamps
 from report.pages.page import Page
 from report.pages.provenance import NAME, provenance
+from report.pages.share_card import card_path
 from report.pages.templates import environment
 from report.study.study import Study, publication_of
 
 
 def render_article(
-    study: Study, data, site_src: Path, frozen: Collection[str] = (), url: str = ""
+    study: Study,
+    data,
+    site_src: Path,
+    frozen: Collection[str] = (),
+    url: str = "",
+    kept: Kept | None = None,
 ) -> Page:
     """Write everything of one article below `site_src`: page, provenance, figures, pictures.
 
     data: what `open_study` gave
     frozen: keys of its datasets that were frozen; url: address of the site, "" if not known
+    kept: what was drawn of it already; what is drawn now is added
     raises: ReportError that names the template and the line
     """
-    context = _context(study, data)
+    kept = kept or Kept()
+    beside = bool(study.front_matter.beside)
+    context = dict(kept.get(("context", beside), [data], lambda: _context(study, data)))
     counting = ArticleFigures(study, data)
     _render(study, counting, context)
-    article = ArticleFigures(study, data)
+    article = ArticleFigures(study, data, kept)
     article.announced = [placed.name for placed in counting.placed]
     names = {one.manifest["model"]["name"] for one in data.models}
     content = filters.unbroken(_render(study, article, context), names)
     article.found = filters.unbroken(article.found, names)
     cover = _cover(study, data, article)
-    folder = files.inside(site_src, f"figures/{study.name}")
-    said = _write_figures(folder, article)
-    front = cover.panels[0]
-    write_cover(folder / cover_base(front), cover.figure, front, cover.data)
-    _remove_undrawn(folder, article, cover_names(front), said)
+    _write_unwritten(files.inside(site_src, f"figures/{study.name}"), article, cover)
     write_embed_pages(article, site_src)
     minutes = filters.reading_minutes(content, len(article.placed))
     page = _page(study, article, cover, minutes)
@@ -67,6 +73,7 @@ def render_article(
     # An index of a folder: its links in HTML are then right for builders that leave them alone
     # (MkDocs) and for those that take them as relative to this file (Zensical).
     files.write_text(files.inside(site_src, f"articles/{study.name}/index.md"), markdown)
+    kept.finish()
     return page
 
 
@@ -75,6 +82,27 @@ def _context(study, data):
     own = data.models[0] if study.front_matter.beside else data
     found = findings.of(own) | findings.of(data)
     return {"data": own, "model": data.models[0].manifest["model"], **found}
+
+
+def _write_unwritten(folder, article, cover):
+    """Write the files of all figures, and of the cover, unless these very ones were written last
+    and nobody has changed a file since."""
+    kept = article.kept
+    shown = [panel for placed in article.placed for panel in (*placed.panels, *placed.variants)]
+
+    def write():
+        said = _write_figures(folder, article)
+        front = cover.panels[0]
+        write_cover(folder / cover_base(front), cover.figure, front, cover.data)
+        _remove_undrawn(folder, article, cover_names(front), said)
+        card = folder.parent.parent / card_path(article.study.name)  # is drawn later
+        return stamps([path for path in folder.rglob("*") if path.is_file() and path != card])
+
+    of = [*shown, cover.panels[0]]
+    written = kept.get("written", of, write)
+    if stamps([*written]) != written:
+        kept.forget("written")
+        kept.get("written", of, write)
 
 
 def _write_figures(folder, article):

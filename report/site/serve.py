@@ -44,15 +44,14 @@ def serve_folder(folder: Path, port: int, announce: Callable[[str], None]) -> No
         serving.serve_forever()
 
 
-def server(folder: Path, port: int) -> "Server":
+def server(folder: Path, port: int, handler: Callable | None = None) -> "Server":
     """A server of a folder on 127.0.0.1, listening but not yet serving.
 
-    port: 0 for any that is free
+    port: 0 for any that is free; handler: what answers, default: `Handler`
     raises: UsageError if the port is in use or not allowed
     """
-    handler = functools.partial(Handler, directory=str(folder))
     try:
-        return Server((HERE, port), handler)
+        return Server((HERE, port), functools.partial(handler or Handler, directory=str(folder)))
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
@@ -196,12 +195,16 @@ class Handler(SimpleHTTPRequestHandler):
         """A file as it goes out."""
         return _compressed(path, path.stat().st_mtime_ns)
 
-    def send_error(self, code, message=None, explain=None):
+    def missing(self) -> bytes | None:
+        """The site's own page for what is missing; None if it has none."""
         page = self.within(Path(self.directory, "404.html"))
         try:
-            content = page.read_bytes() if page and code == HTTPStatus.NOT_FOUND else None
+            return page.read_bytes() if page else None
         except FileNotFoundError:  # a build replaces the site just now
-            content = None
+            return None
+
+    def send_error(self, code, message=None, explain=None):
+        content = self.missing() if code == HTTPStatus.NOT_FOUND else None
         if content is None:
             return super().send_error(code, message, explain)
         self.send_response(HTTPStatus.NOT_FOUND)

@@ -6,6 +6,7 @@ one to the other.
 `names`, `controls_of` and `reach` are called with the figure of one model (`Figure.one_model`).
 """
 
+import functools
 from dataclasses import replace
 from itertools import takewhile
 
@@ -19,6 +20,7 @@ from report.text import split_sentences
 PARAM = "model"
 
 
+@functools.lru_cache(maxsize=256)  # the same one when it is asked for again: see pages/kept.py
 def per_model(figure: Figure) -> Figure:
     """The figure of `PassageModels` that shows one model at a time, from a completed `Figure`."""
 

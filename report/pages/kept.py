@@ -1,0 +1,58 @@
+"""What was drawn of an article already, so that a process that renders it again draws only what
+changed."""
+
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+
+class Kept:
+    """Results by name, each with the objects that it was made of.
+
+    It is made again if one of them is another object now. They are compared by identity, because
+    datasets and figures are large; so who changes one must put another in its place.
+    """
+
+    def __init__(self) -> None:
+        self.results: dict[Hashable, tuple[Sequence[object], Any]] = {}
+        self.used: set[Hashable] = set()
+
+    def get(self, name: Hashable, of: Sequence[object], make: Callable[[], Any]) -> Any:
+        """The result of that name; made if there is none of just these objects."""
+        self.used.add(name)
+        known, result = self.results.get(name, (None, None))
+        if known is None or not _same(known, of):
+            self.forget(name)  # what fails half-way has no result
+            result = make()
+            self.results[name] = [*of], result
+        return result
+
+    def forget(self, name: Hashable) -> None:
+        """Have it made again the next time."""
+        self.results.pop(name, None)
+
+    def finish(self) -> None:
+        """Let go of what was not asked for since the last time."""
+        self.results = {name: self.results[name] for name in self.used & self.results.keys()}
+        self.used = set()
+
+
+def _same(known, of):
+    return len(known) == len(of) and all(a is b for a, b in zip(known, of, strict=True))
+
+
+Stamps = dict[Path, tuple[int, int] | None]
+
+
+def stamps(paths: Sequence[Path]) -> Stamps:
+    """What tells whether files were written since: time and size of each; None for one that is
+    missing."""
+    return {path: _stamp(path) for path in paths}
+
+
+def _stamp(path):
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_size
