@@ -1,0 +1,377 @@
+"""A publication that is being written: what changed, what is rendered anew, and what open pages
+are told."""
+
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing, contextmanager, suppress
+
+import pytest
+
+from report import pipeline
+from report.project import Project
+from report.site.serve import Handler
+from report.watching import files, watch
+from report.watching.rebuild import Rebuilder, both, touched
+from report.watching.reload import SCRIPT, STATE, Told, with_script
+from tests.commands import ROOT, contents, report
+from tests.serving import served
+from tests.small import ARTICLE, write_corpus, write_publication
+from tests.unpainted import unpainted
+
+WORD = "What it says."
+PATIENCE = 60
+"""Seconds after which a wait is a failure; none takes nearly as long."""
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory, falcon_folder):
+    """A small publication of two articles, measured and built."""
+    project = write_publication(tmp_path_factory.mktemp("watch") / "project")
+    write_corpus(project)
+    (project / "templates" / "articles" / "small.md.j2").unlink()
+    for name in ("one", "two"):
+        keys = f"title: On {name}\nmodel: {falcon_folder}\npassage: passage.md\ncorpus: corpus.txt"
+        text = ARTICLE.format(cover="update_magnitude").replace("title: Small", keys)
+        (project / "templates" / "articles" / f"{name}.md.j2").write_text(f"{text}\n{WORD}\n")
+    with unpainted():
+        done = report("site", "--project", project)
+    assert done.returncode == 0, done.stderr
+    return project
+
+
+@pytest.fixture
+def project(measured, tmp_path):
+    return Project(shutil.copytree(measured, tmp_path / "project"))
+
+
+def article(project, name="one"):
+    return project.articles / f"{name}.md.j2"
+
+
+def change(path, old, new):
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+class StoppedError(Exception):
+    """As Ctrl-C does for the command."""
+
+
+class Sayings(watch.Quiet):
+    def __init__(self):
+        self.said = []
+
+    def say(self, sentence):
+        self.said.append(sentence)
+
+
+def ask(port, path, host=None):
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)) as connection:
+        connection.request("GET", path, headers={"Host": host} if host else {})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read().decode()
+
+
+def until(wanted, get):
+    """Wait until what is got is wanted; returns it."""
+    end = time.monotonic() + PATIENCE
+    while not wanted(got := get()):
+        assert time.monotonic() < end, got
+        time.sleep(0.02)
+    return got
+
+
+@contextmanager
+def watching(project):
+    """The publication, watched as the command does it: (port, what the terminal was told)."""
+    told, terminal = Told(), Sayings()
+    request, stopped = pipeline.Request(project), threading.Event()
+
+    def follow(rebuilder, seen):
+        with suppress(StoppedError):
+            for names in watch.changes(request, seen, pause):
+                watch.attempt(rebuilder, names, told, terminal)
+
+    def pause(seconds):
+        if stopped.wait(seconds):
+            raise StoppedError
+
+    with unpainted(), watch.serving(request, 0, told) as address:
+        rebuilder, seen = Rebuilder(request, terminal), watch.look(request)
+        watch.attempt(rebuilder, [], told, terminal)
+        thread = threading.Thread(target=follow, args=(rebuilder, seen))
+        thread.start()
+        try:
+            yield int(address.rstrip("/").rpartition(":")[2]), terminal.said
+        finally:
+            stopped.set()
+            thread.join(PATIENCE)
+
+
+def state(port):
+    return json.loads(ask(port, STATE)[2])
+
+
+def test_a_change_is_served_and_a_mistake_shown_and_taken_away(project):
+    with watching(project) as (port, said):
+        first = state(port)
+        assert first["error"] == ""
+        page = ask(port, "/articles/one/")[2]
+        assert WORD in page
+        assert f'<script src="{SCRIPT}?built={first["built"]}"></script>' in page
+        change(article(project), f"\n{WORD}\n", "\nAnother word.\n")
+        second = until(lambda now: now["built"] != first["built"], lambda: state(port))
+        page = ask(port, "/articles/one/")[2]
+        assert "Another word." in page
+        assert second["built"] in page
+        change(article(project), 'figure("update_', 'figure("updat_')
+        wrong = until(lambda now: now["error"], lambda: state(port))
+        assert wrong["built"] == second["built"], "the last good site stays"
+        assert "one.md.j2, line" in wrong["error"]
+        assert "did you mean 'update_magnitude'" in wrong["error"]
+        assert "Another word." in ask(port, "/articles/one/")[2]
+        change(article(project), 'figure("updat_', 'figure("update_')
+        good = until(lambda now: now != wrong, lambda: state(port))
+        assert good["error"] == "" and good["built"] not in (first["built"], second["built"])
+    changed = r" \(templates/articles/one\.md\.j2\)"
+    wanted = [rf"{how}uilt in \d+\.\d s, \d+\.\d s of it by MkDocs" for how in ("b", "reb", "reb")]
+    for line, start, end in zip(said, wanted, ("", changed, changed), strict=True):
+        assert re.fullmatch(start + end, line)
+    assert [n for n, text in contents(project.site).items() if b".reload" in text] == []
+
+
+def test_a_watched_site_is_the_one_that_a_build_makes(project):
+    rebuilder = Rebuilder(pipeline.Request(project), Sayings())
+    with unpainted():
+        rebuilder.rebuild()
+        change(article(project), WORD, "Another word.")
+        change(article(project, "two"), "title: On two", "title: First of all")
+        rebuilder.rebuild(["templates/articles/one.md.j2", "templates/articles/two.md.j2"])
+        kept = contents(project.site)
+        assert report("site", "--project", project.root).returncode == 0
+    assert kept == contents(project.site)
+    assert b"First of all" in kept["index.html"]
+
+
+def test_only_what_changed_is_drawn(project, monkeypatch):
+    drawn = []
+    render = pipeline.render_article
+    monkeypatch.setattr(
+        pipeline,
+        "render_article",
+        lambda study, *rest: drawn.append(study.name) or render(study, *rest),
+    )
+    rebuilder = Rebuilder(pipeline.Request(project), Sayings())
+    with unpainted():
+        rebuilder.rebuild()
+        panels = {name: rebuilder.kept[name].results["written"][0] for name in ("one", "two")}
+        change(article(project), WORD, "Another word.")
+        rebuilder.rebuild(["templates/articles/one.md.j2"])
+    assert drawn == ["one", "two", "one"] or drawn == ["two", "one", "one"]
+    again = rebuilder.kept["one"].results["written"][0]
+    assert len(again) > 1 and all(a is b for a, b in zip(panels["one"], again, strict=True))
+    spec = next((project.site_src / "figures" / "one").glob("*.vega.json"))
+    text = spec.read_bytes()
+    spec.unlink()  # as another build might
+    with unpainted():
+        rebuilder.rebuild(["templates/articles/one.md.j2"])
+    assert spec.read_bytes() == text
+
+
+def test_what_a_change_makes_measure_is_said(project):
+    terminal = Sayings()
+    rebuilder = Rebuilder(pipeline.Request(project), terminal)
+    with unpainted():
+        rebuilder.rebuild()
+        assert terminal.said == []
+        change(project.root / "passage.md", "lamp", "light")
+        rebuilder.rebuild(["passage.md"])
+    measured = [line for line in terminal.said if ": measured (" in line]
+    assert [line[:4] for line in measured] in (["one:", "two:"], ["two:", "one:"])
+    assert all("passage" in line for line in measured)
+
+
+def test_what_could_not_be_built_is_tried_again_and_articles_may_go(project):
+    rebuilder = Rebuilder(pipeline.Request(project), Sayings())
+    with unpainted():
+        rebuilder.rebuild()
+        change(article(project), f"\n{WORD}\n", "\n{{ nothing }}\n")
+        with pytest.raises(Exception, match="nothing"):
+            rebuilder.rebuild(["templates/articles/one.md.j2"])
+        with pytest.raises(Exception, match="nothing"):
+            rebuilder.rebuild(["templates/articles/two.md.j2"])
+        article(project).unlink()
+        rebuilder.rebuild(["templates/articles/one.md.j2"])
+    assert not (project.site / "articles" / "one").exists()
+    assert (project.site / "articles" / "two" / "index.html").is_file()
+
+
+def test_what_a_change_touches(project):
+    known = {"one", "two"}
+
+    def of(*names):
+        return touched(names, project, known)
+
+    assert of("templates/articles/one.md.j2") == {"one"}
+    assert of("templates/articles/one/part.md.j2", "templates/articles/two.md.j2") == known
+    assert of("site_src/about.md", "templates/theme/main.html") == set()
+    for name in ("figures/a.py", "mkdocs.yml", "prompts/a.md", "templates/_figure.html.j2"):
+        assert of("templates/articles/one.md.j2", name) is None
+    assert of("templates/articles/three.md.j2") is None, "a new one"
+    assert of("/elsewhere/corpus.txt") is None
+    change(article(project, "two"), WORD, '{% include "one/part.md.j2" %}')
+    assert of("templates/articles/one/part.md.j2") is None, "two articles have it"
+    assert both(frozenset("a"), frozenset("b")) == {"a", "b"}
+    assert both(None, frozenset("a")) is both(frozenset("a"), None) is None
+
+
+def test_what_is_looked_at(project):
+    request = pipeline.Request(project)
+    before = watch.look(request)
+    assert {
+        "mkdocs.yml",
+        "corpus.txt",
+        "passage.md",
+        "templates/articles/one.md.j2",
+    } <= before.keys()
+    assert not any(name.startswith("site_src/") for name in before), "all of it is made by builds"
+    for name in ("site_src/about.md", "figures/a.py", "passages/b.md"):
+        (project.root / name).parent.mkdir(exist_ok=True)
+        (project.root / name).write_text("x")
+    for name in (".one.md.j2.swp", "one.md.j2~", "4913", "__pycache__", "#one.md.j2#"):
+        (project.articles / name).write_text("an editor's")
+    article(project).unlink()
+    wanted = ["figures/a.py", "passages/b.md", "site_src/about.md", "templates/articles/one.md.j2"]
+    assert files.changed(before, watch.look(request)) == wanted
+    assert files.changed(before, before) == []
+
+
+def test_what_builds_make_is_what_git_ignores():
+    for ignored, more in (
+        (ROOT / ".gitignore", set()),
+        (ROOT / "templates" / "publication" / "gitignore", {"docs/reference"}),
+    ):
+        lines = re.findall(r"^/?site_src/(.+?)/?$", ignored.read_text(), re.MULTILINE)
+        assert {*lines} | more == files.MADE
+
+
+def test_writing_twice_is_one_change_and_one_during_a_build_another(project):
+    request = pipeline.Request(project)
+    path, pauses = article(project), []
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 1:  # while it waits for who writes
+            change(path, "Once", "Twice, longer")
+
+    found = watch.changes(request, watch.look(request), sleep)
+    change(path, WORD, "Once")
+    assert next(found) == ["templates/articles/one.md.j2"]
+    assert pauses == [watch.REST] * 2
+    change(path, "Twice", "During the build")
+    assert next(found) == ["templates/articles/one.md.j2"]
+    assert watch.PAUSE not in pauses, "nothing was missed, so nothing was waited for"
+
+
+def test_a_file_without_end_is_not_waited_for_without_end():
+    looks = ({"a": (number, 0, 0)} for number in range(1000))
+    pauses = []
+    watch.rested(next(looks), lambda: next(looks), pauses.append)
+    assert len(pauses) == watch.MOST_RESTS
+
+
+@pytest.mark.parametrize(
+    ("page", "wanted"),
+    [
+        (b"<p>a</p></body></html>", b"<p>a</p>%s</body></html>"),
+        (b"</body></body>", b"</body>%s</body>"),
+        (b"<p>a</p>", b"<p>a</p>%s"),
+    ],
+)
+def test_the_script_comes_last(page, wanted):
+    assert with_script(page, "7") == wanted % b'<script src="/.reload.js?built=7"></script>'
+
+
+def test_only_a_server_that_watches_knows_the_script(measured):
+    with served(measured / "site", Handler) as address:
+        port = int(address.rstrip("/").rpartition(":")[2])
+        assert [ask(port, path)[0] for path in (SCRIPT, STATE)] == [404, 404]
+        assert SCRIPT not in ask(port, "/")[2]
+
+
+def test_a_page_of_another_host_is_told_nothing(measured):
+    told = Told()
+    told.failed(ValueError("a secret"))
+    with watch.serving(pipeline.Request(Project(measured)), 0, told) as address:
+        port = int(address.rstrip("/").rpartition(":")[2])
+        for path in (SCRIPT, STATE, "/"):
+            status, _, body = ask(port, path, host="evil.example")
+            assert (status, "secret" in body, SCRIPT in body) == (421, False, False)
+        status, headers, body = ask(port, STATE)
+        assert (status, json.loads(body)["error"]) == (200, "a secret")
+        assert headers["Cache-Control"] == "no-store"
+        status, _, body = ask(port, "/missing/")
+        assert (status, SCRIPT in body) == (404, True)
+
+
+@pytest.mark.browser
+def test_an_open_page_shows_a_mistake_and_reloads(project, browser):
+    with watching(project) as (port, _), closing(browser.new_context()) as context:
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{port}/articles/one/")
+        page.get_by_text(WORD).last.wait_for()
+        change(article(project), f"\n{WORD}\n", "\n{{ nothing }}\n")
+        alert = page.get_by_role("alert")
+        alert.wait_for()
+        assert (
+            "unknown name 'nothing'" in alert.inner_text()
+            and "one.md.j2, line" in alert.inner_text()
+        )
+        change(article(project), "{{ nothing }}", "Mended <b>now</b>.")
+        page.get_by_text("Mended now.").wait_for()
+        assert alert.count() == 0
+
+
+def test_the_command_ends_cleanly_with_pages_open(project):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = ["-m", "report", "serve", "--watch"]
+    process = subprocess.Popen(
+        [sys.executable, *command, "--project", project.root, "--port", str(port)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    lines = []
+    try:
+        for line in process.stderr:
+            lines.append(line)
+            if line.startswith("Serving"):
+                break
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as kept_open:
+            kept_open.sendall(b"GET /.reload HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert kept_open.recv(100).startswith(b"HTTP/1.1 200")
+            process.send_signal(signal.SIGINT)
+            _, rest = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert f"Serving http://127.0.0.1:{port}/, rebuilt when" in lines[-1]
+    assert (process.returncode, "Traceback" in rest) == (130, False)
+
+
+def test_options_that_cannot_be_meant_are_refused(tmp_path):
+    done = report("serve", tmp_path, "--watch")
+    assert done.returncode == 2 and "leave it out" in done.stderr
+    done = report("serve", "--study", "x")
+    assert done.returncode == 2 and "add --watch" in done.stderr
