@@ -45,7 +45,7 @@ OPTIONS := $(if $(filter no,$(REAL)),--no-real) $(if $(STUDY),--study "$(STUDY)"
   $(if $(DEVICE),--device "$(DEVICE)") $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock site site-zensical why freeze serve check publish test release fuzz lint format clean browser
+.PHONY: help setup lock site site-zensical why freeze serve watch check publish test release fuzz lint format clean browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,10 @@ site-zensical: $(READY) $(MODELS_READY) ## Build the same pages with Zensical in
 serve: export SITE_URL ?= http://127.0.0.1:$(PORT)/
 serve: site ## Build the site and show it on http://127.0.0.1:8000/ (PORT=)
 	$(BIN)/python -m report serve --port $(PORT)
+
+watch: export SITE_URL ?= http://127.0.0.1:$(PORT)/
+watch: $(READY) $(MODELS_READY) ## Build the site, show it, and build it again whenever you save; open pages reload
+	$(BIN)/python -m report serve --watch --port $(PORT) $(OPTIONS)
 
 check: $(READY) ## Verify the built site: files, links, figures, datasets, no other host
 	$(BIN)/python -m report check
