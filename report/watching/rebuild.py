@@ -62,7 +62,9 @@ def _is_shared(article, project):
     )
     words = f"{article}/".encode(), f"{article}{ENDING}".encode()
     try:
-        return any(word in text for text in (path.read_bytes() for path in others) for word in words)
+        return any(
+            word in text for text in (path.read_bytes() for path in others) for word in words
+        )
     except OSError:  # one is gone just now
         return True
 
