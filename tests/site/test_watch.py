@@ -156,6 +156,7 @@ def test_a_watched_site_is_the_one_that_a_build_makes(project):
         rebuilder.rebuild()
         change(article(project), WORD, "Another word.")
         change(article(project, "two"), "title: On two", "title: First of all")
+        change(article(project, "two"), "date: 2026-01-02", "date: 2026-03-04")  # the newest now
         rebuilder.rebuild(["templates/articles/one.md.j2", "templates/articles/two.md.j2"])
         kept = contents(project.site)
         assert report("site", "--project", project.root).returncode == 0
