@@ -21,7 +21,7 @@ MODULES = {
 """Name of a module, such as "models/load/load" or "models/__init__" -> its file."""
 
 HEAVY = {"torch", "transformers", "tokenizers", "safetensors", "regex"}
-MAY_USE_HEAVY = ("measurements/", "models/", "families/", "training/")
+MAY_USE_HEAVY = ("measurements/", "models/", "effects/", "families/", "training/")
 
 ROOT = {
     "__init__",
@@ -77,7 +77,8 @@ MAY_IMPORT = {
     "models/text/": {"errors", "inputs/", "models/load/tokenizing"},
     "models/measure/": {"errors", "inputs/", "measurements/", "models/attention/", "models/text/"},
     "embedded/": set(),
-    "families/": {"errors", "measurements/"} | MODELS,
+    "effects/": {"errors", "measurements/"} | MODELS,
+    "families/": {"errors", "measurements/", "effects/"} | MODELS,
     "training/": LEAVES | {"inputs/"} | MODELS,
     # 3. numbers -> JSON, and back
     "datasets/damaged": {"errors"},

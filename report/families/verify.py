@@ -8,6 +8,9 @@ from functools import cache
 import torch
 
 from report import families
+from report.effects.asked import Asked
+from report.effects.direct import direct_effects
+from report.errors import ReportError
 from report.families.double import in_float64
 from report.families.reference import plain_logits, reference
 from report.families.verify_split import split_pairs
@@ -39,6 +42,8 @@ QUANTITIES = {
     "code",
     "lengths": "magnitudes and alignments, raw and effective, against updates written out in "
     "float64",
+    "effects": "sum of the direct effects of all parts on a logit against that of the model as it "
+    "comes; - where parts cannot be told apart, or no next token is predicted",
     "output": "logits while everything is measured against those of the model as it comes",
 }
 """What is compared with what. Each is the largest difference over all layers, heads and tokens,
@@ -74,6 +79,7 @@ def _differences(name, seed):
     with attached(loaded.model, recorder):
         logits = plain_logits(loaded.model, token_ids)
     worst = _Worst()
+    _compare_effects(worst, name, seed, token_ids)
     worst.note("output", logits, plain_logits(families.tiny(name, seed), token_ids))
     for pair in split_pairs(name, seed, token_ids, passage.factors[0], twice):
         worst.note("split", *pair)
@@ -85,6 +91,22 @@ def _differences(name, seed):
         if passage.magnitude is not None:
             _compare_updates(worst, passage, index, layer, part, recorder.contexts[index])
     return worst.differences
+
+
+def _compare_effects(worst, name, seed, token_ids):
+    """The direct effects on the logits of a token, wherever it is predicted, and their sums."""
+    asked = [Asked(position, token_ids[0]) for position in range(TOKENS)]
+    try:
+        found = direct_effects(families.loaded(name, seed), token_ids, asked)
+    except ReportError:  # tests/effects names the families that are refused, and why
+        return
+    logits = plain_logits(families.tiny(name, seed), token_ids)[:, token_ids[0]]
+    total = torch.as_tensor(found.total)
+    worst.note("effects", total if found.cap is None else _tanh(total, found.cap), logits)
+
+
+def _tanh(values, cap):
+    return cap * torch.tanh(values / cap)
 
 
 class _Worst:
@@ -169,7 +191,7 @@ def _softmax(total, seen, factors):
 
 def _capped(scores, factors):
     cap = factors.softcap
-    return scores if cap is None else cap * torch.tanh(scores / cap)
+    return scores if cap is None else _tanh(scores, cap)
 
 
 def _compare_updates(worst, passage, index, layer, part, context):

@@ -17,7 +17,9 @@ from report.models.measure import passage as measure
 from tests.families.test_families import EVERY_VARIANT
 from tests.models.recording import some_tokens
 
-SPLITS = {"split"}  # what a model without rotation and biases, or without terms, has nothing for
+SPLITS = {"split", "effects"}
+"""What not every model has something for: without rotation and biases, or without terms, there is
+no split; and tests/effects says which models' effects are refused."""
 
 
 @pytest.mark.parametrize("name", EVERY_VARIANT)

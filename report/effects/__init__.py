@@ -1,0 +1,11 @@
+"""What a head does to the prediction: parts of a logit, and what changes without a head.
+
+    asked.py      which logit, or difference of two, at which token
+    anatomy.py    the parts whose updates add up to the last hidden state; refuses what has none
+    found.py      finds them by what runs, on random tokens
+    frozen.py     a norm with the scale that it had, so that it is linear
+    passing.py    one forward pass, and what it leaves of each part
+    direct.py     direct effects: what each part adds to a logit; they sum to it
+
+All work on a `LoadedModel` that is loaded whole. Nothing here writes datasets.
+"""

@@ -1,0 +1,99 @@
+"""One forward pass, and what it leaves of chosen modules at chosen tokens."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+
+from report.measurements.block import Block
+from report.measurements.factors import Factors, Scores
+from report.models.attention.kernel import streaming_attention
+from report.models.attention.modes import evaluating
+from report.models.attention.recorder import Recorder
+
+Wanted = Mapping[object, tuple[nn.Module, str]]
+"""Any name -> (module, "in" or "out")."""
+
+
+def logits_of(model: PreTrainedModel, token_ids: Sequence[int]) -> torch.Tensor:
+    """The model's own logits, float [T, vocabulary], of one untouched pass."""
+    ids = torch.as_tensor(token_ids, device=model.device)[None]
+    with evaluating(model), torch.no_grad():
+        return model(input_ids=ids, use_cache=False).logits[0]
+
+
+@contextmanager
+def kept(
+    wanted: Wanted, tokens: int, rows: Sequence[int] | None = None
+) -> Iterator[dict[object, torch.Tensor]]:
+    """Within the context, a dict is filled with what enters or leaves modules: float [rows, size].
+
+    tokens: of the text; what has not a row for each token is left out
+    rows: tokens that are kept; None: all
+    All are copies: some models add to a module's output where it lies.
+    """
+    found, hooks = {}, []
+    index = torch.arange(tokens) if rows is None else torch.as_tensor(rows)
+
+    def keep(name, value):
+        value = value[0] if isinstance(value, tuple) else value
+        if not isinstance(value, torch.Tensor) or value.dim() not in (2, 3):
+            return
+        value = value.reshape(-1, value.shape[-1])
+        if len(value) == tokens and name not in found:
+            found[name] = value[index.to(value.device)].detach()
+
+    def entering(name, _, args, kwargs):
+        keep(name, args[0] if args else kwargs.get("hidden_states"))
+
+    def leaving(name, _, __, output):
+        keep(name, output)
+
+    try:
+        for name, (module, side) in wanted.items():
+            if side == "in":
+                hook = partial(entering, name)
+                hooks.append(module.register_forward_pre_hook(hook, with_kwargs=True))
+            else:
+                hooks.append(module.register_forward_hook(partial(leaving, name)))
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+class RowRecorder(Recorder):
+    """Keeps the attention of some tokens, and what every token could give: its value.
+
+    rows: the tokens
+    probability: layer -> float [heads, rows, T]
+    values: layer -> float [key_heads, T, value_dim]; None where only scores are seen
+    sinks: layers whose softmax has a sink
+    """
+
+    wants_factors = False
+
+    def __init__(self, rows: Sequence[int]):
+        self.rows = list(rows)
+        self.probability, self.values, self.sinks = {}, {}, set()
+
+    def attention(
+        self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
+    ) -> torch.Tensor | None:
+        """See `Recorder`."""
+        seen = factors.range().first.new_zeros((), dtype=torch.get_default_dtype())
+        kept = seen.new_zeros(factors.heads, len(self.rows), factors.length)
+        self.probability[layer], self.values[layer] = kept, value
+        if factors.sink is not None:
+            self.sinks.add(layer)
+
+        def observe(block: Block):
+            keys = slice(block.first_key, block.first_key + block.score.shape[-1])
+            for place, row in enumerate(self.rows):
+                if row in range(block.rows.start, block.rows.stop):
+                    kept[block.heads, place, keys] = block.probability[:, row - block.start]
+
+        return streaming_attention(factors, value, observe, layer)

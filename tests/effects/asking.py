@@ -1,0 +1,67 @@
+"""What tests of effects ask, of which models; and the sums by hand that they compare with."""
+
+import pytest
+import torch
+
+from report import families
+from tests.families.test_families import EVERY_VARIANT
+from tests.models.recording import some_tokens
+
+BOTH_WAYS = "reads in both directions"
+AFTER_SUMS = "a norm after each sum"
+REFUSED = {
+    "bert/encoder": BOTH_WAYS,
+    "deberta_v2": BOTH_WAYS,
+    "distilbert": BOTH_WAYS,
+    "electra": BOTH_WAYS,
+    "modernbert": BOTH_WAYS,
+    "roberta": BOTH_WAYS,
+    "bert/decoder": AFTER_SUMS,
+    "opt/norm-after": AFTER_SUMS,
+}
+"""The variants without direct effects, and what is said of each."""
+TOLD_APART = [name for name in EVERY_VARIANT if name not in REFUSED]
+PREDICTING = [name for name in EVERY_VARIANT if REFUSED.get(name) != BOTH_WAYS]
+TOKENS = 24
+
+SENTENCE = "When Mary and John went to the store, John gave a drink to"
+
+
+def text(seed=1):
+    """Token ids that every tiny model knows."""
+    return some_tokens(TOKENS, seed)
+
+
+def entering(model, modules, token_ids):
+    """What enters modules in a plain pass, float64 [T, size] each; and the logits."""
+    found, hooks = {}, []
+
+    def keep(module, args, kwargs):
+        found[module] = (args[0] if args else kwargs["hidden_states"]).clone()
+
+    for module in modules:
+        hooks.append(module.register_forward_pre_hook(keep, with_kwargs=True))
+    with torch.no_grad():
+        logits = model(torch.tensor([token_ids]), use_cache=False).logits[0]
+    for hook in hooks:
+        hook.remove()
+    width = [found[module].reshape(len(token_ids), -1).double() for module in modules]
+    return width, logits.double()
+
+
+@pytest.fixture(scope="session")
+def smollm2():
+    """SmolLM2 where it is installed, and the token ids of SENTENCE, " Mary" and " John"."""
+    from report.models.find.names import is_here
+    from report.models.load.load import load_model
+
+    if not is_here("smollm2-135m"):
+        pytest.skip("smollm2-135m is not installed (REAL=no)")
+    loaded = load_model("smollm2-135m", device="cpu")
+    ids = [loaded.tokenizer(one)["input_ids"] for one in (SENTENCE, " Mary", " John")]
+    return loaded, ids[0], ids[1][0], ids[2][0]
+
+
+def loaded(name):
+    """A tiny model of a family."""
+    return families.loaded(name)

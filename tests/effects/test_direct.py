@@ -1,0 +1,208 @@
+"""Direct effects: they sum to the logit, and each is what a plain loop makes of it."""
+
+from contextlib import nullcontext
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from report.effects import anatomy as parts_of
+from report.effects import direct
+from report.effects.anatomy import anatomy
+from report.effects.asked import Asked
+from report.effects.direct import direct_effects
+from report.errors import ReportError
+from report.families.double import in_float64
+from report.models.attention.structure import structure
+from tests.effects.asking import REFUSED, TOLD_APART, entering, loaded, text
+
+ASKED = [Asked(-1, 5), Asked(-1, 7, 9), Asked(10, 4, "mean"), Asked(0, 4)]
+
+
+def logits_asked(logits):
+    """What ASKED asks of logits [T, vocabulary], written out."""
+    rows = [logits[-1, 5], logits[-1, 7] - logits[-1, 9], logits[10, 4] - logits[10].mean()]
+    return np.array([float(row) for row in [*rows, logits[0, 4]]])
+
+
+@pytest.mark.parametrize("name", TOLD_APART)
+@pytest.mark.parametrize(("double", "most"), [(True, 1e-10), (False, 1e-4)])
+def test_they_sum_to_the_models_own_logits(name, double, most):
+    with in_float64() if double else nullcontext():
+        model = loaded(name)
+        found = direct_effects(model, text(), ASKED)
+        _, logits = entering(model.model, [], text())
+    if found.cap is not None:
+        logits = found.cap * torch.atanh(logits / found.cap)
+    np.testing.assert_allclose(found.total, logits_asked(logits), rtol=0, atol=most)
+    assert found.off <= most
+    assert found.heads.shape == (4, 3, 4)
+    assert np.abs(found.heads).min() > 0
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_models_whose_parts_cannot_be_told_apart_are_refused_by_name(name):
+    with pytest.raises(ReportError, match=REFUSED[name]):
+        direct_effects(loaded(name), text(), ASKED)
+
+
+NORMS = {
+    "llama/default": ("model.norm", lambda norm: norm.weight, False),
+    "gemma2": ("model.norm", lambda norm: 1 + norm.weight, False),
+    "granite": ("model.norm", lambda norm: norm.weight, False),
+    "qwen2/default": ("model.norm", lambda norm: norm.weight, False),
+    "gpt2/default": ("transformer.ln_f", lambda norm: norm.weight, True),
+    "gptj": ("transformer.ln_f", lambda norm: norm.weight, True),
+    "cohere/default": ("model.norm", lambda norm: norm.weight, True),
+    "falcon/rotary-new-decoder": ("transformer.ln_f", lambda norm: norm.weight, True),
+}
+"""Last norm, what it multiplies by, and whether it takes the mean away: as the families have it."""
+SCALES = {"granite": 1 / 4, "cohere/default": 0.0625}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_a_heads_effect_is_what_a_plain_loop_makes_of_it(name):
+    """At the last token; without value biases, which these parts of these models leave at 0 or
+    which are taken away by hand."""
+    with in_float64():
+        model = loaded(name)
+        found = direct_effects(model, text(), [Asked(-1, 5)])
+        path, gain_of, centred = NORMS[name]
+        norm, parts = model.model.get_submodule(path), structure(model.model)
+        projections = [part.output_projection for part in parts]
+        (state, *contexts), _ = entering(model.model, [norm, *projections], text())
+        last = state[-1] - (state[-1].mean() if centred else 0)
+        epsilon = getattr(norm, "eps", getattr(norm, "variance_epsilon", 1e-5))
+        sigma = float(torch.sqrt((last**2).mean() + epsilon))
+        row = model.model.get_output_embeddings().weight[5] * SCALES.get(name, 1.0)
+        towards = gain_of(norm).detach() * row.detach() / sigma
+        for layer, part in enumerate(parts):
+            weight = part.output_projection.weight.detach()
+            weight = weight.T if type(part.output_projection).__name__ == "Conv1D" else weight
+            for head in range(4):
+                size = weight.shape[1] // 4
+                update = torch.zeros(64)
+                for place in range(head * size, (head + 1) * size):
+                    number = contexts[layer][-1, place] - value_bias(name, part, place)
+                    update += weight[:, place] * number
+                update = 0.22 * update if name == "granite" else update
+                if name == "gemma2":
+                    update = through_norm(part, contexts[layer][-1], weight, update)
+                update = update - (update.mean() if centred else 0)
+                assert found.heads[0, layer, head] == pytest.approx(
+                    float(towards @ update), abs=1e-10
+                )
+
+
+def value_bias(name, part, place):
+    """The bias of a number of the joined values."""
+    if name == "gpt2/default":
+        return float(part.attention.c_attn.bias[128 + place])
+    if name == "qwen2/default":
+        size = 16  # two heads share a key head
+        return float(part.attention.v_proj.bias[place // size // 2 * size + place % size])
+    return 0.0
+
+
+def through_norm(part, context, weight, update):
+    """An update after Gemma 2's norm, with the scale that it had for the whole of them."""
+    norm = part.norm_after
+    scale = torch.sqrt(((weight @ context) ** 2).mean() + norm.eps)
+    return (1 + norm.weight.detach()) * update / scale
+
+
+def test_biases_are_parts_of_their_own():
+    with in_float64():
+        model = loaded("gptj")
+        found = direct_effects(model, text(), [Asked(-1, 5), Asked(-1, 5, 6)])
+        head = model.model.get_output_embeddings()
+        shift = model.model.transformer.ln_f.bias
+    assert found.output_bias[0] == pytest.approx(head.bias[5].item(), abs=1e-12)
+    assert found.output_bias[1] == pytest.approx((head.bias[5] - head.bias[6]).item(), abs=1e-12)
+    assert found.norm_bias[0] == pytest.approx((head.weight[5] @ shift).item(), abs=1e-12)
+
+
+def test_a_part_that_is_wrong_is_noticed(monkeypatch):
+    model = loaded("llama")
+    right = anatomy(model)
+    layers = [replace(layer, factor=1.001) for layer in right.layers]
+    monkeypatch.setattr(direct, "anatomy", lambda _: replace(right, layers=layers))
+    with pytest.raises(ReportError, match="do not sum to the logit"):
+        direct_effects(model, text(), ASKED)
+
+
+def test_a_multiplier_that_is_not_known_is_refused():
+    model = loaded("granite")
+    for part in structure(model.model):
+        part.residual_multiplier = 1.0
+    with pytest.raises(ReportError, match="layer 0: what leaves it is not the sum"):
+        direct_effects(model, text(), ASKED)
+
+
+def test_a_model_whose_weights_change_is_looked_at_again():
+    model = loaded("qwen2")
+    before = anatomy(model)
+    assert anatomy(model) is before
+    with torch.no_grad():
+        structure(model.model)[0].attention.v_proj.bias.mul_(2)
+    after = anatomy(model)
+    assert torch.equal(after.layers[0].value_bias, 2 * before.layers[0].value_bias)
+
+
+def test_a_model_loaded_in_part_is_refused():
+    model = loaded("llama")
+    model.partial = object()
+    with pytest.raises(ReportError, match="loaded in part"):
+        direct_effects(model, text(), ASKED)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ([], "no logit is asked about"),
+        ([Asked(24, 5)], "position 24 is asked about, the text has 24 tokens"),
+        ([Asked(-25, 5)], "position -25"),
+        ([Asked(0, 99)], "token 99 is asked about, the model's output has the tokens 0 to 98"),
+        ([Asked(0, 5, -1)], "token -1"),
+        ([Asked(0, 5, "median")], "token 'median'"),
+    ],
+)
+def test_what_is_not_there_cannot_be_asked_about(asked, said):
+    with pytest.raises(ReportError, match=said):
+        direct_effects(loaded("llama"), text(), asked)
+
+
+def test_the_model_is_left_as_it_was():
+    model = loaded("gpt_oss")
+    _, before = entering(model.model, [], text())
+    model.model.train()
+    direct_effects(model, text(), ASKED)
+    assert all(module.training for module in model.model.modules())
+    model.model.eval()
+    _, after = entering(model.model, [], text())
+    assert torch.equal(before, after)
+    for module in model.model.modules():
+        assert not module._forward_pre_hooks and not module._forward_hooks
+
+
+def test_parts_are_found_once_a_model(monkeypatch):
+    calls = []
+    found = parts_of._found
+    monkeypatch.setattr(parts_of, "_found", lambda *given: calls.append(1) or found(*given))
+    model = loaded("llama")
+    for _ in range(3):
+        direct_effects(model, text(), ASKED)
+    assert len(calls) == 1
+
+
+def test_smollm2_names_mary_by_these_heads(smollm2):
+    model, ids, mary, john = smollm2
+    found = direct_effects(model, ids, [Asked(-1, mary, john)])
+    assert found.logit[0] == pytest.approx(6.1, abs=0.05)
+    heads = found.heads[0]
+    told = {(23, 3): 2.9, (29, 1): 1.7, (23, 0): 0.8, (23, 1): 0.8, (24, 4): -1.1, (29, 0): -1.0}
+    assert {head: round(heads[head], 1) for head in told} == told
+    largest = np.argsort(heads.ravel())
+    assert {divmod(int(place), 9) for place in largest[-4:]} == {(23, 3), (29, 1), (23, 0), (23, 1)}
+    assert {divmod(int(place), 9) for place in largest[:2]} == {(24, 4), (29, 0)}
