@@ -6,6 +6,8 @@
     frozen.py     a norm with the scale that it had, so that it is linear
     passing.py    one forward pass, and what it leaves of each part
     direct.py     direct effects: what each part adds to a logit; they sum to it
+    by_target.py  the same by the token that a head looks at
+    values.py     what heads read at each token
 
 All work on a `LoadedModel` that is loaded whole. Nothing here writes datasets.
 """
