@@ -61,7 +61,7 @@ def parity(family: str | None = None) -> Iterator[str]:
         rounding explains or could not be measured
     """
     variants = _variants(family)
-    yield f"{'model':25}" + "".join(f"{quantity:>9}" for quantity in QUANTITIES)
+    yield f"{'model':25}" + "".join(f"{quantity:>8}" for quantity in QUANTITIES)
     failed, number = [], 0
     for name in variants:
         found = _run(name, _in_both, failed)
@@ -76,7 +76,7 @@ def parity(family: str | None = None) -> Iterator[str]:
             if not value <= limit(name, dtype)
         ]
         exact = found[torch.float64]
-        cells = (f"{exact[one]:9.1e}" if one in exact else f"{'-':>9}" for one in QUANTITIES)
+        cells = (f"{exact[one]:8.1e}" if one in exact else f"{'-':>8}" for one in QUANTITIES)
         yield f"{name:25}{''.join(cells)}{' <' if off else ''}"
         failed += off
     yield ""
