@@ -8,6 +8,8 @@
     direct.py     direct effects: what each part adds to a logit; they sum to it
     by_target.py  the same by the token that a head looks at
     values.py     what heads read at each token
+    lens.py       logit lens: what earlier hidden states would predict
+    replay.py     runs a part of a model on hidden states that were kept
 
 All work on a `LoadedModel` that is loaded whole. Nothing here writes datasets.
 """

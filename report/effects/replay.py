@@ -1,0 +1,97 @@
+"""Runs a part of a model: from hidden states of a layer on, or from the last layer to the logits.
+
+Layers that are left out hand on the states that they are told to; everything else is the model's
+own, so masks, positions, multipliers and caps are what they always are.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from weakref import WeakKeyDictionary
+
+import torch
+from transformers import PreTrainedModel
+
+from report.models.attention.modes import evaluating, run_base
+from report.models.attention.structure import structure
+
+_TUPLES = WeakKeyDictionary()
+NUMBERS = 2**25
+"""Logits that are computed at once, at most: 128 MB."""
+
+
+@contextmanager
+def entering(model: PreTrainedModel, layer: int, states: torch.Tensor) -> Iterator[None]:
+    """Within the context, `states` enter a layer, and the layers before it are not computed.
+
+    layer: its index; the number of layers stands for what comes after the last
+    states: float [texts, T, hidden_size]; into layer 0 go the model's own embeddings
+    """
+    before, as_tuple = [], _gives_tuples(model)
+    try:
+        for part in structure(model)[:layer]:
+            before.append((part.module, part.module.__dict__.get("forward")))
+            part.module.forward = _handing_on(states, as_tuple)
+        yield
+    finally:
+        for module, forward in before:
+            module.__dict__.pop("forward", None)  # the method of the class is visible again
+            if forward is not None:
+                module.forward = forward
+
+
+def logits_from(model: PreTrainedModel, states: torch.Tensor) -> torch.Tensor:
+    """What the model makes of hidden states that leave its last layer: its own logits.
+
+    states: float [rows, hidden_size], of any tokens; each is a text of its own
+    returns: float [rows, vocabulary]
+    """
+    vocabulary = model.get_output_embeddings().weight.shape[0]
+    found = []
+    with evaluating(model), torch.no_grad():
+        for few in states.split(max(1, NUMBERS // vocabulary)):
+            with entering(model, len(structure(model)), few[:, None]):
+                ids = torch.zeros(len(few), 1, dtype=torch.long, device=model.device)
+                found.append(model(input_ids=ids, use_cache=False).logits[:, 0])
+    return torch.cat(found)
+
+
+def last_states(model: PreTrainedModel, token_ids: Sequence[int], texts: int) -> torch.Tensor:
+    """What leaves the last layer, float [texts, T, hidden_size], of a text so many times at once.
+
+    It is run as the model is at this moment, perhaps `entering` a later layer.
+    """
+    ids = torch.as_tensor(token_ids, device=model.device)[None].expand(texts, -1)
+    left = []
+    module = structure(model)[-1].module
+    hook = module.register_forward_hook(lambda _, __, output: left.append(_first(output)))
+    try:
+        with evaluating(model), torch.no_grad():
+            model.base_model(input_ids=ids, use_cache=False)
+    finally:
+        hook.remove()
+    return left[0]
+
+
+def _gives_tuples(model):
+    """Whether the layers return tuples, of which the hidden state is the first; found by a run."""
+    if model not in _TUPLES:
+        hook = structure(model)[0].module.register_forward_hook(
+            lambda _, __, output: _TUPLES.__setitem__(model, isinstance(output, tuple))
+        )
+        try:
+            with evaluating(model):
+                run_base(model, [0, 0])
+        finally:
+            hook.remove()
+    return _TUPLES[model]
+
+
+def _handing_on(states, as_tuple):
+    def forward(*_, **__):
+        return (states, None) if as_tuple else states
+
+    return forward
+
+
+def _first(output):
+    return output[0] if isinstance(output, tuple) else output
