@@ -10,6 +10,8 @@
     values.py     what heads read at each token
     lens.py       logit lens: what earlier hidden states would predict
     replay.py     runs a part of a model on hidden states that were kept
+    ablation.py   what falls when a head's context is replaced
+    replacing.py  by what: zeros, means over a corpus, or another text
 
 All work on a `LoadedModel` that is loaded whole. Nothing here writes datasets.
 """
