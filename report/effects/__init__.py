@@ -12,6 +12,7 @@
     replay.py     runs a part of a model on hidden states that were kept
     ablation.py   what falls when a head's context is replaced
     replacing.py  by what: zeros, means over a corpus, or another text
+    writes.py     which tokens a head promotes and suppresses when it reads a token (OV)
 
 All work on a `LoadedModel` that is loaded whole. Nothing here writes datasets.
 """

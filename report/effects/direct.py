@@ -67,7 +67,9 @@ class Directed:
     logits: float [rows, vocabulary], the model's own
     direction: float64 [rows, hidden_size], in which the last hidden state makes what is asked
     into: for each layer, float64 [rows, heads * value_dim]: what a head's context is worth there
+    norm: the last norm at the rows
     recorder: what was seen of the attention; None where nothing was to be
+    fixed: float64 [rows] each, what the last norm's shift and the output's bias add
     """
 
     parts: Anatomy
@@ -76,6 +78,7 @@ class Directed:
     logits: torch.Tensor
     direction: torch.Tensor
     into: list[torch.Tensor]
+    norm: Frozen
     recorder: RowRecorder | None
     fixed: tuple[torch.Tensor, torch.Tensor]
 
@@ -121,7 +124,7 @@ def directed(
         output_bias = chosen(bias.detach(), asked).double() * parts.scale
     into = [_into(layer, index, states, direction) for index, layer in enumerate(parts.layers)]
     fixed = (towards @ norm.shift, output_bias)
-    return Directed(parts, rows, states, logits, direction, into, recorder, fixed)
+    return Directed(parts, rows, states, logits, direction, into, norm, recorder, fixed)
 
 
 def effects_of(loaded, token_ids, asked, run: Directed) -> Direct:
