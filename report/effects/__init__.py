@@ -13,6 +13,8 @@
     ablation.py   what falls when a head's context is replaced
     replacing.py  by what: zeros, means over a corpus, or another text
     writes.py     which tokens a head promotes and suppresses when it reads a token (OV)
+    origins.py    which earlier parts a head's scores are made of (QK)
+    parts.py      all that was written before a layer, part by part
 
 All work on a `LoadedModel` that is loaded whole. Nothing here writes datasets.
 """

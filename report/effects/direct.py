@@ -16,6 +16,7 @@ import torch
 from report.effects.anatomy import Anatomy, anatomy
 from report.effects.asked import Asked, chosen, of_rows, rows_of
 from report.effects.frozen import Frozen
+from report.effects.parts import value_bias
 from report.effects.passing import RowRecorder, kept, logits_of
 from report.errors import ReportError
 from report.measurements.precision import summed_by, tolerance
@@ -181,22 +182,17 @@ def _into(layer, index, states, direction):
     through = direction if norm is None else norm.back(direction)
     states["through", index] = through, norm
     weight = layer.part.output_weight()
-    product = through.to(weight.dtype) @ weight if weight.dtype == torch.float64 else None
-    if product is None:
-        product = through.float() @ weight.float()
-    return layer.part.residual_multiplier * product.double()
+    wide = torch.promote_types(weight.dtype, torch.float32)
+    return layer.part.residual_multiplier * (through.to(wide) @ weight.to(wide)).double()
 
 
 def _bias(run, index):
     """What the value biases make of the contexts, float64 [rows, heads * value_dim]."""
     layer = run.parts.layers[index]
-    if layer.value_bias is None:
-        return torch.zeros_like(run.into[index])
-    bias = layer.value_bias.double()[None]
-    if not layer.sink:
-        return bias.expand_as(run.into[index])
-    given = run.recorder.probability[index].double().sum(-1).T  # [rows, heads]
-    return (bias.unflatten(1, (layer.part.heads, -1)) * given[..., None]).flatten(1)
+    given = run.recorder.probability[index].double().sum(-1).T if layer.sink else None
+    bias = value_bias(layer, given)
+    like = run.into[index]
+    return torch.zeros_like(like) if bias is None else bias.flatten(1).expand_as(like)
 
 
 def _projection_bias(run, index):

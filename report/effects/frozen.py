@@ -37,19 +37,14 @@ class NormShape:
         given = self.gain.double() * centre(wide, self.centred)
         left = after.double() - self.shift.double()
         scale = (left * given).sum(-1) / (given * given).sum(-1)
-        off = float((scale[:, None] * given - left).abs().max())
         size = max(float(left.abs().max()), float(self.shift.abs().max()))
-        if not off <= tolerance(2 * wide.shape[-1], size, before.dtype):
-            raise ReportError(
-                f"{what} is no norm that multiplies what it gets by one number a token and one a "
-                "dimension, so a logit cannot be shared out; direct effects are not measured"
-            )
+        _require_norm(scale[:, None] * given - left, size, before.dtype, what)
         return Frozen(scale[:, None] * self.gain.double(), self.shift.double(), self.centred)
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """A norm at some tokens: gain float64 [rows, size], shift float64 [size]."""
+    """A norm at some tokens: gain float64 [rows, size] (or more axes), shift float64 [size]."""
 
     gain: torch.Tensor
     shift: torch.Tensor
@@ -82,3 +77,33 @@ def shape_of(norm: nn.Module, like: torch.Tensor) -> NormShape:
     size = float((once - shift).abs().max())
     centred = float((moved - once).abs().max()) < 1e-2 * size
     return NormShape((once - shift) / centre(signs[0], centred), shift, centred)
+
+
+def frozen_at(norm: nn.Module, before: torch.Tensor, after: torch.Tensor, what: str) -> Frozen:
+    """A norm with the scale it had for each row, asked in the shape that it is used in.
+
+    Norms of queries and keys may have other gains for every head.
+    before, after: float [..., size], what entered and what left it
+    what: the norm's name, for the message
+    raises: ReportError if it does something else besides
+    """
+    signs = torch.ones_like(before)
+    signs[..., ::2] = -1
+    with torch.no_grad():
+        shift, once, moved = (norm(given) for given in (torch.zeros_like(before), signs, signs + 3))
+    size = float((once - shift).abs().max())
+    centred = float((moved - once).abs().max()) < 1e-2 * size
+    gain = (once - shift).double() / centre(signs.double(), centred)
+    wide, left = gain * centre(before.double(), centred), after.double() - shift.double()
+    scale = (left * wide).sum(-1, keepdim=True) / (wide * wide).sum(-1, keepdim=True)
+    size = max(float(left.abs().max()), float(shift.abs().max()))
+    _require_norm(scale * wide - left, size, before.dtype, what)
+    return Frozen(scale * gain, shift.double(), centred)
+
+
+def _require_norm(off, size, dtype, what):
+    if not float(off.abs().max()) <= tolerance(2 * off.shape[-1], size, dtype):
+        raise ReportError(
+            f"{what} is no norm that multiplies what it gets by one number a token and one a "
+            "dimension, so what it gets cannot be shared out; this effect is not measured"
+        )

@@ -26,7 +26,7 @@ def entering(model: PreTrainedModel, layer: int, states: torch.Tensor) -> Iterat
     layer: its index; the number of layers stands for what comes after the last
     states: float [texts, T, hidden_size]; into layer 0 go the model's own embeddings
     """
-    before, as_tuple = [], _gives_tuples(model)
+    before, as_tuple = [], gives_tuples(model)
     try:
         for part in structure(model)[:layer]:
             before.append((part.module, part.module.__dict__.get("forward")))
@@ -72,7 +72,7 @@ def last_states(model: PreTrainedModel, token_ids: Sequence[int], texts: int) ->
     return left[0]
 
 
-def _gives_tuples(model):
+def gives_tuples(model: PreTrainedModel) -> bool:
     """Whether the layers return tuples, of which the hidden state is the first; found by a run."""
     if model not in _TUPLES:
         hook = structure(model)[0].module.register_forward_hook(
