@@ -128,7 +128,7 @@ class _Reading:
         asked = self._read(
             states[:, self.rows].flatten(0, 1),
             lambda logits, places: of_rows(
-                logits.double(), [self.asked[place % len(self.rows)] for place in places]
+                logits, [self.asked[place % len(self.rows)] for place in places]
             ),
         )
         if not self.loss:

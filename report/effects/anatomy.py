@@ -60,6 +60,7 @@ class Anatomy:
     norm_factor: what multiplies what the norm puts out, 1.0 in most models
     scale: what multiplies the logits (Cohere, Granite)
     cap: logits become cap * tanh(logit / cap) last (Gemma 2); effects are of those before. Or None
+    terms: how many terms a logit is summed of, and how many more for every token
     """
 
     layers: list[LayerParts]
@@ -69,6 +70,11 @@ class Anatomy:
     norm_factor: float
     scale: float
     cap: float | None
+    terms: tuple[int, int]
+
+    def summed(self, tokens: int) -> int:
+        """How many terms a logit is summed of, see `summed_by`; for that looks at every weight."""
+        return self.terms[0] + self.terms[1] * tokens
 
     @property
     def heads(self) -> int:
@@ -140,7 +146,9 @@ def _found(model: PreTrainedModel, token_ids: list[int]) -> Anatomy:
     with torch.no_grad():
         normed = norm(last[None])[0]
     shape.frozen(last, normed, "the last norm")
-    return Anatomy(layers, norm, shape, output, *_scaling(model, states, normed, logits))
+    fixed = summed_by([model], 0)
+    terms = fixed, summed_by([model], 1) - fixed
+    return Anatomy(layers, norm, shape, output, *_scaling(model, states, normed, logits), terms)
 
 
 def _layer(index, part, states, value_bias, sink):

@@ -63,10 +63,23 @@ def chosen(values: torch.Tensor, asked: Sequence[Asked]) -> torch.Tensor:
     return found - torch.stack(others)
 
 
-def of_rows(logits: torch.Tensor, asked: Sequence[Asked]) -> torch.Tensor:
-    """Of each row's own logits, float [rows, vocabulary], what is asked: [rows]."""
-    found = [chosen(row, [one]) for row, one in zip(logits, asked, strict=True)]
-    return torch.cat(found)
+def of_rows(
+    logits: torch.Tensor, asked: Sequence[Asked], rows: Sequence[int] | None = None
+) -> torch.Tensor:
+    """Of logits, float [rows, vocabulary], what is asked of each row: float64 [rows].
+
+    rows: of `logits`, one for each that is asked; None: the first, the second, ...
+    """
+    rows = range(len(asked)) if rows is None else rows
+    return torch.stack([_of_row(logits[row], one) for row, one in zip(rows, asked, strict=True)])
+
+
+def _of_row(row, one):
+    if one.against == MEAN:
+        return row[one.token].double() - row.double().mean()
+    if one.against is None:
+        return row[one.token].double()
+    return row[one.token].double() - row[one.against].double()
 
 
 def _other(values, against, mean):

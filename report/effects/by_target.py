@@ -17,7 +17,7 @@ from report.effects.asked import Asked
 from report.effects.direct import Direct, Directed, directed, effects_of
 from report.effects.values import values_of
 from report.errors import ReportError
-from report.measurements.precision import summed_by, tolerance
+from report.measurements.precision import tolerance
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
@@ -45,14 +45,14 @@ def by_target(loaded: "LoadedModel", token_ids: Sequence[int], asked: Sequence[A
     """
     with values_of(loaded.model, len(token_ids)) as watched:
         run = directed(loaded, token_ids, asked, attention=True)
-    direct = effects_of(loaded, token_ids, asked, run)
+    direct = effects_of(asked, run, len(token_ids))
     probability = [run.recorder.probability[layer] for layer in range(len(run.into))]
     values = [watched.of(layer, run.recorder.values[layer]) for layer in range(len(run.into))]
     effects = [
         _layer(run, layer, probability[layer], values[layer]) for layer in range(len(run.into))
     ]
     found = torch.stack(effects, 1).cpu().numpy()
-    _require_sum(found, direct, loaded, len(token_ids))
+    _require_sum(found, direct, run, len(token_ids))
     shares = torch.stack([one.transpose(0, 1) for one in probability], 1)
     return ByTarget(direct, shares.double().cpu().numpy(), found)
 
@@ -73,11 +73,11 @@ def _layer(run: Directed, layer, probability, value):
     return probability.transpose(0, 1).double() * worth.double()
 
 
-def _require_sum(found, direct, loaded, length):
+def _require_sum(found, direct, run, length):
     off = float(np.abs(found.sum(-1) - direct.heads).max())
     size = max(1.0, float(np.abs(found).sum(-1).max()), float(np.abs(direct.heads).max()))
-    most = tolerance(summed_by([loaded.model], length), size, torch.get_default_dtype())
-    if loaded.model.dtype.itemsize >= 4 and not off <= most:
+    most = tolerance(run.parts.summed(length), size, torch.get_default_dtype())
+    if run.logits.dtype.itemsize >= 4 and not off <= most:
         raise ReportError(
             f"effects by target do not sum to heads' direct effects: they are off by {off:.3g}, "
             f"allowed is {most:.3g}; this model's heads write more than what they look at"

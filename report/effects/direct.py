@@ -19,7 +19,7 @@ from report.effects.frozen import Frozen
 from report.effects.parts import value_bias
 from report.effects.passing import RowRecorder, kept, logits_of
 from report.errors import ReportError
-from report.measurements.precision import summed_by, tolerance
+from report.measurements.precision import tolerance
 from report.models.attention.capture import attached
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Directed:
 
     parts: of the model
     states: what was kept of the pass at the rows, see `kept`
-    logits: float [rows, vocabulary], the model's own
+    logits: float [T, vocabulary], the model's own
     direction: float64 [rows, hidden_size], in which the last hidden state makes what is asked
     into: for each layer, float64 [rows, heads * value_dim]: what a head's context is worth there
     norm: the last norm at the rows
@@ -92,7 +92,7 @@ def direct_effects(
     token_ids: the text; asked: one or more logits or differences, each a row of the result
     raises: ReportError if the parts cannot be told apart, or do not sum to the logit
     """
-    return effects_of(loaded, token_ids, asked, directed(loaded, token_ids, asked))
+    return effects_of(asked, directed(loaded, token_ids, asked), len(token_ids))
 
 
 def directed(
@@ -111,10 +111,10 @@ def directed(
     recorder = RowRecorder(rows) if attention or sinks else None
     with kept(_wanted(parts), len(token_ids), rows) as states:
         if recorder is None:
-            logits = logits_of(model, token_ids)[rows]
+            logits = logits_of(model, token_ids)
         else:
             with attached(model, recorder, alibi_factor=loaded.identity["alibi_factor"]):
-                logits = logits_of(model, token_ids)[rows]
+                logits = logits_of(model, token_ids)
     norm = parts.norm_shape.frozen(states["last"], states["normed"], "the last norm")
     towards = chosen(parts.output.weight.detach(), asked).double() * parts.scale
     towards *= parts.norm_factor
@@ -128,8 +128,11 @@ def directed(
     return Directed(parts, rows, states, logits, direction, into, norm, recorder, fixed)
 
 
-def effects_of(loaded, token_ids, asked, run: Directed) -> Direct:
-    """The direct effects of a pass, summed and compared with its logits."""
+def effects_of(asked: Sequence[Asked], run: Directed, length: int) -> Direct:
+    """The direct effects of a pass over `length` tokens, whose sum is compared with its logits.
+
+    raises: ReportError where they do not sum to these
+    """
     heads, biases, forwards = [], [], []
     for index, layer in enumerate(run.parts.layers):
         context, bias = run.states["context", index].double(), _bias(run, index)
@@ -150,7 +153,7 @@ def effects_of(loaded, token_ids, asked, run: Directed) -> Direct:
         run.parts.cap,
         0.0,
     )
-    return _checked(found, loaded, token_ids, run.logits.dtype)
+    return _checked(found, run, length)
 
 
 def _wanted(parts):
@@ -158,8 +161,9 @@ def _wanted(parts):
         "first": (parts.layers[0].part.module, "in"),
         "last": (parts.layers[-1].part.module, "out"),
         "normed": (parts.norm, "out"),
-        "output": (parts.output, "out"),
     }
+    if parts.cap is not None:
+        wanted["output"] = parts.output, "out"
     for index, layer in enumerate(parts.layers):
         wanted["context", index] = layer.part.output_projection, "in"
         wanted["feed-forward", index] = layer.feed_forward, "out"
@@ -210,11 +214,11 @@ def _projection_bias(run, index):
 def _logit(run, asked):
     """What is asked, as the model computes it, before a cap: float64 [rows]."""
     if run.parts.cap is None:
-        return of_rows(run.logits.double(), asked)
-    return of_rows(run.states["output"].double(), asked) * run.parts.scale
+        return of_rows(run.logits, asked, run.rows)
+    return of_rows(run.states["output"], asked) * run.parts.scale
 
 
-def _checked(found: Direct, loaded, token_ids, dtype) -> Direct:
+def _checked(found: Direct, run: Directed, length: int) -> Direct:
     """The same with how far its sum is off.
 
     raises: ReportError where that is more than rounding explains
@@ -223,7 +227,7 @@ def _checked(found: Direct, loaded, token_ids, dtype) -> Direct:
     layers = [np.abs(found.heads).sum((1, 2)), np.abs(found.feed_forward).sum(1)]
     layers += [np.abs(found.attention_bias).sum(1), np.abs(found.embedding), np.abs(found.logit)]
     size = max(1.0, float(max(one.max() for one in layers)))
-    most = tolerance(summed_by([loaded.model], len(token_ids)), size, dtype)
+    most = tolerance(run.parts.summed(length), size, run.logits.dtype)
     if not off <= most:
         raise ReportError(
             f"direct effects do not sum to the logit: they are off by {off:.3g}, allowed is "

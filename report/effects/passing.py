@@ -1,7 +1,7 @@
 """One forward pass, and what it leaves of chosen modules at chosen tokens."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import torch
@@ -21,7 +21,10 @@ Wanted = Mapping[object, tuple[nn.Module, str]]
 def logits_of(model: PreTrainedModel, token_ids: Sequence[int]) -> torch.Tensor:
     """The model's own logits, float [T, vocabulary], of one untouched pass."""
     ids = torch.as_tensor(token_ids, device=model.device)[None]
-    with evaluating(model), torch.no_grad():
+    mode = nullcontext()
+    if any(module.training for module in model.modules()):  # a look costs less than to set them all
+        mode = evaluating(model)
+    with mode, torch.no_grad():
         return model(input_ids=ids, use_cache=False).logits[0]
 
 

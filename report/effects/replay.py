@@ -52,7 +52,7 @@ def logits_from(model: PreTrainedModel, states: torch.Tensor) -> torch.Tensor:
             with entering(model, len(structure(model)), few[:, None]):
                 ids = torch.zeros(len(few), 1, dtype=torch.long, device=model.device)
                 found.append(model(input_ids=ids, use_cache=False).logits[:, 0])
-    return torch.cat(found)
+    return found[0] if len(found) == 1 else torch.cat(found)  # no copy of many numbers
 
 
 def last_states(model: PreTrainedModel, token_ids: Sequence[int], texts: int) -> torch.Tensor:
