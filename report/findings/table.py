@@ -134,10 +134,6 @@ class TableFindings(RepetitionFindings):
         means = np.array(self.layer_means(target, rendering))
         return np.divide(means, even, out=np.zeros_like(means), where=even > 0)
 
-    def peak_of_times(self, target: str, rendering: str | None = None) -> int:
-        """The layer in which a class gets the largest multiple of uniform attention."""
-        return int(self.times_by_layer(target, rendering).argmax())
-
     def least_times(self, target: str, heads: list[Head]) -> float:
         """The least that one of these heads gives a class in a rendering other than the first, as a
         multiple of uniform attention."""

@@ -57,7 +57,7 @@ CASES = {
     "helps": ({"signs": (1, 1)}, "make the right answer of this model more probable, as the study"),
     "harms": ({"signs": (-1, -1)}, "which is the opposite of what the study says"),
     "nothing": ({"gain": 0, "hits": 0}, "no filler can be told to help or to harm this model"),
-    "both": ({}, "on its length: 2 of 4 make the right answer more probable, 2 less probable"),
+    "both": ({}, "then, it depends on the filler and on its length."),
 }
 
 

@@ -278,7 +278,7 @@ def test_only_the_study_s_own_numbers_are_typed():
         )
         text = re.sub(
             r"95 % bootstrap|clearly above 0|"
-            r"1&nbsp;−&nbsp;λ|sum to 1|count from 1|head 20|be 0 in",
+            r"1&nbsp;−&nbsp;(?:λ|\*\*)|sum to 1|count from 1|head 20|be 0 in",
             "",
             text,
         )

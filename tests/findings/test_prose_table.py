@@ -93,7 +93,7 @@ def test_hostile_cells_stay_text(written):
 
 def test_what_was_not_seen_in_training_is_said_of_embedded_models_only(written):
     text, _, _ = written(source="embedded")
-    assert "There was no table among them" in plain(text)
+    assert "said over and over, with no table among them." in plain(text)
     assert "this model has not learnt to read tables" in plain(text)
     text, _, _ = written(source="hub")
     assert "no table" not in plain(text)
@@ -169,7 +169,7 @@ def test_words_fit_what_a_model_has(written):
         assert ("Not every layer sees the whole table: in layers 0 and 2" in said) == (
             like.window is not None
         )
-        assert ("what came before it, itself included" in said) == like.causal
+        assert ("among itself and what came before" in said) == like.causal
 
 
 def test_repetition_that_chance_would_give_explains_nothing(written, monkeypatch):
@@ -290,22 +290,12 @@ def test_what_all_ways_to_write_the_table_share_is_said_of_each_alone(written):
         table = data.class_shares
         column = table["target"] == "same_column"
         table["probability"][column & (table["rendering"] != "csv")] = 0.6
-        for name, layer in {"csv": 2, "json": 1, "sentences": 0}.items():
-            at = column & (table["rendering"] == name) & (table["layer"] == layer)
-            table["probability"][at] = 0.8
         return data
 
     text, _, data = written("content", strong)
     find = TableFindings(data)
     heads = find.readers()
     assert len(heads) == data.layers * data.heads
-    highest = {name: find.times_by_layer("same_column", name) for name in data.renderings}
-    assert [int(values.argmax()) for values in highest.values()] == [2, 1, 0]
-    assert (
-        f"averages are highest in layer 2 for the CSV ({number(highest['csv'][2])} times uniform "
-        f"attention), in layer 1 for the JSON ({number(highest['json'][1])} times uniform "
-        f"attention) and in layer 0 for the sentences"
-    ) in plain(text)
     least = min(0.6 / find.even("same_column", name) for name in ("json", "sentences"))
     assert find.least_times("same_column", heads) == pytest.approx(least)
     assert f"at least {number(least)} times what uniform attention would." in plain(text)
