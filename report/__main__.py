@@ -205,6 +205,32 @@ def check(folder: SiteFolder = None):
 
 
 @app.command()
+def bundle(
+    article: Annotated[str, typer.Argument(help="Name of the article, as in its address.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="File to write, .html or .zip, or a folder for it.",
+            show_default="ARTICLE.html, or ARTICLE.zip where that would be over 25 MB",
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--site", help="Folder of the built site.", show_default="site")
+    ] = None,
+    root: Root = None,
+):
+    """Write an article of the built site into one file, which opens by a double click.
+
+    Its figures are live, and it asks no server for anything: hand it on by mail or on a stick.
+    """
+    from report.site.bundled.bundle import bundle
+
+    written = bundle(folder or project(root).site, article, output)
+    how = "unpack it, and open the page in it" if written.path.suffix == ".zip" else "open it"
+    say(f"{article} is in {shown(written.path)} ({written.size / 1e6:.1f} MB); {how} in a browser.")
+
+
+@app.command()
 def publish(
     folder: Annotated[
         Path | None, typer.Argument(help="Folder of the built site.", show_default="site")

@@ -71,7 +71,7 @@ export class Figure {
 
   // The whole address of what it shows, to share.
   address() {
-    return new URL(this.fragment(), location.href).href;
+    return address.shared(this.fragment());
   }
 
   // Whether an input can be set to a value: a slider to any whole number, a switch to those it has.

@@ -23,7 +23,8 @@
     for (const file of files) fetchAhead(file, { rel: "preload", as: "fetch", crossOrigin: "anonymous" });
   };
 
-  if (named) {
+  // a page in one file has all of them
+  if (named && !window.bundled) {
     for (const name of ["vega.js", ...MODULES]) fetchAhead(name, { rel: "modulepreload" });
     // an address that says what it shows asks for other data
     if (!location.hash.includes("=")) {

@@ -33,7 +33,7 @@ function picture(figure, url) {
   // its own size is known, so that the card has its height before the picture is there
   image.width = still.getAttribute("width");
   image.height = still.getAttribute("height");
-  image.src = new URL(still.getAttribute("src").split("#")[0], url.origin + url.pathname);
+  image.src = new URL(still.getAttribute("src").split("#")[0], url);
   return image;
 }
 

@@ -51,6 +51,7 @@ function meet(element) {
 }
 
 function preload(name) {
+  if (window.bundled) return; // all scripts are in the page
   const { href } = new URL(name, root);
   if (document.head.querySelector(`link[href="${href}"]`)) return;
   document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href }));

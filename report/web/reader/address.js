@@ -69,6 +69,17 @@ function flush() {
   written();
 }
 
+// The address that others can open: of a page in one file, that of the published page, if it has
+// one. window.bundled: see report/site/bundled/page.py.
+export const shared = (hash) => new URL(hash, window.bundled?.published || location.href).href;
+
+// What a downloaded file says it is from. Of a page in one file that is published nowhere, the name
+// alone: nobody else is to know the folders of its reader.
+export function source(hash = location.hash) {
+  const { name, published } = window.bundled ?? {};
+  return name && !published ? `${name}${hash}` : shared(hash);
+}
+
 // Which entry of the history is shown; browsers that cannot tell entries apart tell addresses.
 export const entry = () => window.navigation?.currentEntry?.key ?? location.href;
 

@@ -2,6 +2,7 @@
 // shows now. Nothing is fetched for them that the figure does not have already, but its
 // specification.
 
+import { source } from "../reader/address.js";
 import { csv } from "./csv.js";
 import { chosenShort, tablesOf } from "./numbers.js";
 import { nameOf, png, svg } from "./picture.js";
@@ -44,7 +45,7 @@ function numbers(figure) {
   return {
     figure: figure.element.dataset.figure,
     title: nameOf(figure),
-    source: figure.address(),
+    source: source(figure.fragment()),
     state: figure.state,
     tables: tablesOf(figure),
   };

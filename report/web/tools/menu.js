@@ -83,6 +83,8 @@ function build(figure, { number, say, copy }) {
     act("File", save("spec", panel), "Vega-Lite file with the data in it"),
     act("Copy for the Vega editor", forEditor),
   );
+  // a page in one file that is published nowhere has no page of the figure alone
+  if (!figure.element.dataset.embed) return menu;
   const alone = make("a", { href: aloneAt(figure), textContent: "Open alone" });
   alone.addEventListener("click", () => (alone.href = aloneAt(figure)));
   const share = () => copy(snippet(figure, nameOf(figure)), "Snippet copied");

@@ -4,6 +4,7 @@
 import { loadLibrary } from "../figure/drawing.js";
 import { compiledBy } from "../figure/expressions.js";
 import { loadSpec } from "../figure/models.js";
+import { source } from "../reader/address.js";
 import { chosen } from "./numbers.js";
 import { mapOf, sizeOf, specification } from "./specification.js";
 
@@ -33,7 +34,7 @@ export async function svg(figure) {
     root.append(item);
   }
   y += placed.height + 10;
-  write(source(), "source", SOFT);
+  write(from(), "source", SOFT);
   const height = Math.ceil(y + MARGIN - 6);
   set(root, { width, height, viewBox: `0 0 ${width} ${height}` });
   root.prepend(element("rect", { width, height, fill: "white" }));
@@ -60,9 +61,9 @@ export const nameOf = (figure) => {
 };
 
 // The article and its address, on the page of the figure alone too.
-function source() {
+function from() {
   const title = document.querySelector("h1, .embed__source a")?.firstChild.textContent.trim();
-  const page = document.querySelector(".embed__source a")?.href ?? location.href;
+  const page = document.querySelector(".embed__source a")?.href ?? source("");
   return [title, page.replace(/#.*/, "")].filter(Boolean).join(" · ");
 }
 

@@ -3,6 +3,7 @@
 // Vega-Lite is read, in the Vega editor too.
 
 import { loadJson } from "../data/loading.js";
+import { source } from "../reader/address.js";
 
 export async function specification(chart) {
   const { report } = chart;
@@ -14,7 +15,7 @@ export async function specification(chart) {
   const params = found.params.map((param) => standing(param, chart.view));
   const ink = params.find(({ name }) => name === "ink");
   if (ink) ink.value = report.ink.light;
-  const usermeta = { figure: report.figure, source: location.href };
+  const usermeta = { figure: report.figure, source: source() };
   return { ...found, width, height, background: "white", params, datasets, usermeta };
 }
 

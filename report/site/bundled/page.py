@@ -1,0 +1,324 @@
+"""The page of an article as a bundle has it: scripts, styles and pictures are in it, and what leads
+to other pages is left out. Text stays as it is."""
+
+import json
+import re
+from html import escape
+from html.parser import HTMLParser
+
+from report.errors import ReportError
+from report.pages.policy import NAME, script_hash
+from report.site.bundled import inlined
+from report.site.bundled.addresses import GLOSSARY, WORD, Addresses
+from report.site.bundled.scripts import Modules
+from report.site.bundled.written import MARK
+from report.site.protect import EXECUTED
+
+POLICY = "@policy@"
+TAIL = "@tail@"
+
+VOID = set("area base br col embed hr img input link meta source track wbr".split())
+LEFT_OUT = {
+    ("label", "for", "__drawer"),
+    ("label", "for", "__search"),
+    ("div", "data-md-component", "search"),
+    ("nav", "data-md-component", "tabs"),
+    ("div", "data-md-type", "navigation"),
+    ("nav", "class", "md-footer__inner md-grid"),
+}
+"""(tag, attribute, value) of what the theme has to lead to other pages."""
+
+KEPT_LINKS = {"canonical", "license", "author", "me"}
+"""<link rel=...> that loads nothing; `icon` and `stylesheet` are put into the page."""
+
+FEATURES = ("navigation.top", "toc.", "content.")
+"""How the names of the theme's features begin that a page alone can have."""
+
+LICENCE = "assets/vega.LICENSE.txt"
+
+
+class Page:
+    """A page that is to be filled in with its policy, and with what comes at its end."""
+
+    def __init__(self, parts: list[str], reader: "_Reader"):
+        self._parts = parts
+        self.hashes = reader.hashes
+        """Of the scripts in it."""
+        self.modules = reader.modules
+        self.folders = reader.folders
+        """Folders of the site that its figures fetch files from."""
+        words = reader.words()
+        self.beside = reader.modules.beside | ({GLOSSARY: words} if words else {})
+        """Files that its scripts fetch besides: path in the site -> content."""
+        licence = reader.addresses.site / LICENCE
+        self.licence = licence.read_text("utf-8") if licence.is_file() else ""
+
+    def text(self, policy: str, tail: str) -> str:
+        """The whole page; tail: HTML before the end of its body."""
+        given = {POLICY: f'<meta http-equiv="{NAME}" content="{policy}">', TAIL: tail}
+        return "".join(given.get(part, part) for part in self._parts)
+
+
+def rewritten(html: str, addresses: Addresses) -> Page:
+    """The page of an article of a built site, whose policy has been checked.
+
+    raises: ReportError if something in it can be in no bundle
+    """
+    folders = _Folders(addresses)
+    folders.feed(html)
+    folders.close()
+    reader = _Reader(addresses, folders.found)
+    reader.feed(html)
+    reader.close()
+    return Page(reader.finished(), reader)
+
+
+class _Folders(HTMLParser):
+    """The folders that figures fetch their files from, paths in the site."""
+
+    def __init__(self, addresses):
+        super().__init__()
+        self.addresses, self.found = addresses, set()
+
+    def handle_starttag(self, tag, attributes):
+        at = dict(attributes)
+        for name in ("data-datasets", "data-spec", "data-seen"):
+            path = self.addresses.below(at.get(name) or "")
+            if at.get(name) and path:
+                folder = path if name == "data-datasets" else path.rpartition("/")[0]
+                self.found.add(folder)
+        # never the whole site, whatever a page says
+        self.found = {each for each in self.found if each.count("/") > 0}
+
+
+class _Reader(HTMLParser):
+    """Goes through a page and writes that of the bundle into `parts`."""
+
+    def __init__(self, addresses, folders):
+        super().__init__(convert_charrefs=False)
+        self.addresses, self.folders = addresses, folders
+        self.modules = Modules(addresses.site)
+        self.parts, self.hashes = [f"<!doctype html>\n{MARK}"], []
+        self.late = []  # scripts that run when the page has been read
+        self._skipped, self._depth = None, 0
+        self._script = None  # (what becomes of a script's text, its parts so far)
+        self._told = False  # whether the glossary is written
+        self._plain = False  # within a link that leads nowhere
+
+    def finished(self) -> list[str]:
+        """The parts, with the end of the page where the page itself has none."""
+        if TAIL not in self.parts:
+            self.parts += [self._glossary(), *self.late, TAIL]
+        return self.parts
+
+    def words(self) -> bytes:
+        """The texts of the terms that the page links to, as its scripts fetch them."""
+        known = self.addresses.glossary
+        told = {
+            f"{WORD}{each}": dict(zip(("name", "text"), known[each], strict=True))
+            for each in sorted(self.addresses.words)
+        }
+        return json.dumps(told, ensure_ascii=False).encode() if told else b""
+
+    # --- tags -----------------------------------------------------------------------------------
+
+    def handle_starttag(self, tag, attributes):
+        if self._skipped:
+            self._depth += tag == self._skipped
+            return
+        at = {name: value or "" for name, value in attributes}
+        if any(tag == of and at.get(name) == value for of, name, value in LEFT_OUT):
+            self._skipped, self._depth = tag, 1
+            return
+        rewrite = getattr(self, f"_on_{tag}", None)
+        self.parts += rewrite(at) if rewrite else [self._placed(tag, at)]
+
+    def handle_startendtag(self, tag, attributes):
+        if not self._skipped:
+            self.parts.append(self.get_starttag_text())
+
+    def handle_endtag(self, tag):
+        if self._skipped:
+            self._depth -= tag == self._skipped
+            self._skipped = self._skipped if self._depth else None
+            return
+        if tag == "script" and self._script:
+            act, texts = self._script
+            self._script = None
+            self.parts += act("".join(texts))
+        elif tag == "a" and self._plain:
+            self._plain = False
+            self.parts.append("</span>")
+        elif tag == "article":
+            self.parts += [self._glossary(), "</article>"]
+        elif tag == "body":
+            self.parts += [self._glossary(), *self.late, TAIL, "</body>"]
+        elif tag not in VOID:
+            self.parts.append(f"</{tag}>")
+
+    def _placed(self, tag, at):
+        """A tag whose addresses of files lead from the page of the bundle."""
+        changed = dict(at)
+        for name in ("data-datasets", "data-spec", "data-seen"):
+            if name in at:
+                end = "/" if at[name].endswith("/") else ""
+                changed[name] = (self.addresses.below(at[name]) or "") + end
+        if "data-embed" in at:
+            published = self.addresses.published
+            del changed["data-embed"]
+            if published:
+                changed["data-embed"] = self.addresses.link(at["data-embed"], set()) or ""
+        return self.get_starttag_text() if changed == at else _tag(tag, changed)
+
+    def _on_meta(self, at):
+        if at.get("http-equiv", "").lower() == NAME.lower():
+            return [POLICY, "\n", self._classic(self._first())]
+        if at.get("property", "").startswith("og:") or at.get("name", "").startswith("twitter:"):
+            return []
+        return [self.get_starttag_text()]
+
+    def _first(self):
+        """What the page says of itself before any other script runs."""
+        about = {"name": f"{self.addresses.name}.html", "published": self.addresses.published}
+        return f"window.bundled = {json.dumps(about)};"
+
+    def _on_link(self, at):
+        kind = at.get("rel", "").lower()
+        if kind == "stylesheet":
+            path = self._file(at.get("href", ""))
+            text = inlined.style_text(path.read_text("utf-8"), path, self.addresses.site)
+            media = {"media": at["media"]} if at.get("media") else {}
+            return [_tag("style", media), text, "</style>"]
+        if "icon" in kind.split():
+            href = at.get("href", "")
+            if not href.startswith("data:"):
+                href = inlined.data_address(self._file(href))
+            return [_tag("link", {"rel": "icon", "href": href})]
+        return [self.get_starttag_text()] if kind in KEPT_LINKS else []
+
+    def _on_base(self, at):
+        return []
+
+    def _on_source(self, at):
+        return []  # another size of a picture: one is enough until the chart is drawn
+
+    def _on_img(self, at):
+        address = at.get("src", "")
+        at.pop("srcset", None)
+        if not address.startswith("data:"):
+            path = self._file(address)
+            shade = address.partition("#")[2]
+            # scripts and styles know pictures by the ends of their addresses
+            at["src"] = f"{inlined.data_address(path)}#{path.name}{'#' if shade else ''}{shade}"
+        return [_tag("img", at)]
+
+    def _on_a(self, at):
+        if "href" not in at:
+            return [self.get_starttag_text()]
+        address = self.addresses.link(at["href"], self.folders)
+        names = at.get("class", "").split()
+        if address is None:
+            self._plain = True
+            names = [each for each in names if each not in ("term", "figure-ref")]
+            kept = {"id": at.get("id"), "class": " ".join(names), "dir": at.get("dir")}
+            return [_tag("span", {name: value for name, value in kept.items() if value})]
+        if not address.startswith("#"):  # a card of another page would have to be fetched
+            names = [each for each in names if each not in ("term", "figure-ref")]
+        changed = at | {"href": address} | ({"class": " ".join(names)} if "class" in at else {})
+        return [self.get_starttag_text() if changed == at else _tag("a", changed)]
+
+    # --- scripts --------------------------------------------------------------------------------
+
+    def _on_script(self, at):
+        kind, source = at.get("type", "").lower(), at.get("src")
+        self._script = (lambda text: [], [])
+        if source and kind == "module":
+            self.modules.add(self._file(source))
+            return []
+        if source:
+            text = self._file(source).read_text("utf-8")
+            later = "defer" in at or "async" in at
+            (self.late if later else self.parts).append(self._classic(text))
+            return []
+        if kind in ("module", "importmap"):
+            raise ReportError(f"{self.addresses.page}: no bundle can hold a <script type={kind}>.")
+        if kind in EXECUTED:
+            self._script = (lambda text: [self._classic(text)], [])
+            return []
+        act = _config if at.get("id") == "__config" else str
+        self._script = (lambda text: [act(text), "</script>"], [])
+        return [self.get_starttag_text()]
+
+    def _classic(self, text):
+        """A script that runs where it stands."""
+        text = inlined.script_text(text)
+        self.hashes.append(script_hash(text))
+        return f"<script>{text}</script>"
+
+    # --- text -----------------------------------------------------------------------------------
+
+    def _text(self, text):
+        if self._script:
+            self._script[1].append(text)
+        elif not self._skipped:
+            self.parts.append(text)
+
+    def handle_data(self, data):
+        self._text(data)
+
+    def handle_entityref(self, name):
+        self._text(f"&{name};")
+
+    def handle_charref(self, name):
+        self._text(f"&#{name};")
+
+    def handle_comment(self, data):
+        pass
+
+    def handle_decl(self, decl):
+        pass  # see `parts`
+
+    # --- what is added ---------------------------------------------------------------------------
+
+    def _glossary(self):
+        """The terms that the page links to, once, as their page is not here."""
+        if self._told or not self.addresses.words:
+            return ""
+        self._told = True
+        listed = "".join(
+            f'<dt id="{WORD}{escape(each)}"><strong>{escape(name)}</strong></dt>'
+            f"<dd>{escape(text)}</dd>\n"
+            for each in sorted(self.addresses.words)
+            for name, text in [self.addresses.glossary[each]]
+        )
+        return f'<h2 id="words:glossary">Glossary</h2>\n<dl>\n{listed}</dl>\n'
+
+    def _file(self, address):
+        """The file of the site that the page shows or runs.
+
+        raises: ReportError if there is none
+        """
+        path = self.addresses.file(address)
+        if path is None:
+            raise ReportError(
+                f"{self.addresses.page}: {address[:200]} leads nowhere in the site; build the site "
+                "anew."
+            )
+        return path
+
+
+def _tag(tag, attributes):
+    """A start tag."""
+    written = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
+    return f"<{tag}{written}>"
+
+
+def _config(text):
+    """The theme's settings without what needs a server or other pages."""
+    try:
+        settings = json.loads(text)
+        features = [each for each in settings["features"] if each.startswith(FEATURES)]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ReportError("the page has no settings of the theme; build the site anew.") from error
+    kept = settings | {"base": ".", "features": features, "search": "", "version": None}
+    return re.sub("<", r"\\u003c", json.dumps(kept, ensure_ascii=False))
