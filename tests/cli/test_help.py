@@ -6,7 +6,7 @@ from report import __main__, __version__
 from tests.commands import report
 
 COMMANDS = tuple(
-    "new site render measure why freeze models check publish serve train accept".split()
+    "new site render measure why freeze models check bundle publish serve train accept".split()
 )
 
 

@@ -1,6 +1,7 @@
-"""Styles, pictures and classic scripts as parts of a page."""
+"""Styles, pictures, classic scripts and the theme's settings as parts of a page."""
 
 import base64
+import json
 import re
 from pathlib import Path
 
@@ -20,6 +21,9 @@ TYPES = {
     ".woff2": "font/woff2",
 }
 """Ending -> media type of what a page may show."""
+
+FEATURES = ("navigation.top", "toc.", "content.")
+"""How the names of the theme's features begin that a page alone can have."""
 
 ENDS = re.compile(r"</(?=script|style)", re.IGNORECASE)
 
@@ -59,3 +63,14 @@ def style_text(text: str, path: Path, site: Path) -> str:
         return f'url("{data_address(target)}")'
 
     return ENDS.sub(r"<\\/", IN_STYLE.sub(held, text))
+
+
+def settings(text: str) -> str:
+    """The theme's settings without what needs a server or other pages."""
+    try:
+        settings = json.loads(text)
+        features = [each for each in settings["features"] if each.startswith(FEATURES)]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ReportError("the page has no settings of the theme; build the site anew.") from error
+    kept = settings | {"base": ".", "features": features, "search": "", "version": None}
+    return re.sub("<", r"\\u003c", json.dumps(kept, ensure_ascii=False))

@@ -2,7 +2,6 @@
 to other pages is left out. Text stays as it is."""
 
 import json
-import re
 from html import escape
 from html.parser import HTMLParser
 
@@ -10,6 +9,7 @@ from report.errors import ReportError
 from report.pages.policy import NAME, script_hash
 from report.site.bundled import inlined
 from report.site.bundled.addresses import GLOSSARY, WORD, Addresses
+from report.site.bundled.folders import Folders
 from report.site.bundled.scripts import Modules
 from report.site.bundled.written import MARK
 from report.site.protect import EXECUTED
@@ -30,9 +30,6 @@ LEFT_OUT = {
 
 KEPT_LINKS = {"canonical", "license", "author", "me"}
 """<link rel=...> that loads nothing; `icon` and `stylesheet` are put into the page."""
-
-FEATURES = ("navigation.top", "toc.", "content.")
-"""How the names of the theme's features begin that a page alone can have."""
 
 LICENCE = "assets/vega.LICENSE.txt"
 
@@ -64,31 +61,13 @@ def rewritten(html: str, addresses: Addresses) -> Page:
 
     raises: ReportError if something in it can be in no bundle
     """
-    folders = _Folders(addresses)
+    folders = Folders(addresses)
     folders.feed(html)
     folders.close()
     reader = _Reader(addresses, folders.found)
     reader.feed(html)
     reader.close()
     return Page(reader.finished(), reader)
-
-
-class _Folders(HTMLParser):
-    """The folders that figures fetch their files from, paths in the site."""
-
-    def __init__(self, addresses):
-        super().__init__()
-        self.addresses, self.found = addresses, set()
-
-    def handle_starttag(self, tag, attributes):
-        at = dict(attributes)
-        for name in ("data-datasets", "data-spec", "data-seen"):
-            path = self.addresses.below(at.get(name) or "")
-            if at.get(name) and path:
-                folder = path if name == "data-datasets" else path.rpartition("/")[0]
-                self.found.add(folder)
-        # never the whole site, whatever a page says
-        self.found = {each for each in self.found if each.count("/") > 0}
 
 
 class _Reader(HTMLParser):
@@ -245,7 +224,7 @@ class _Reader(HTMLParser):
         if kind in EXECUTED:
             self._script = (lambda text: [self._classic(text)], [])
             return []
-        act = _config if at.get("id") == "__config" else str
+        act = inlined.settings if at.get("id") == "__config" else str
         self._script = (lambda text: [act(text), "</script>"], [])
         return [self.get_starttag_text()]
 
@@ -311,14 +290,3 @@ def _tag(tag, attributes):
     """A start tag."""
     written = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
     return f"<{tag}{written}>"
-
-
-def _config(text):
-    """The theme's settings without what needs a server or other pages."""
-    try:
-        settings = json.loads(text)
-        features = [each for each in settings["features"] if each.startswith(FEATURES)]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ReportError("the page has no settings of the theme; build the site anew.") from error
-    kept = settings | {"base": ".", "features": features, "search": "", "version": None}
-    return re.sub("<", r"\\u003c", json.dumps(kept, ensure_ascii=False))

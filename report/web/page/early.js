@@ -9,7 +9,8 @@
   const MODULES = []; // figures.js and all that it imports, listed by the build
   window.scriptsOfFigures = MODULES;
   const [named] = /^#fig-\d+/.exec(location.hash) ?? [];
-  const root = new URL("..", document.currentScript.src); // the folder that all assets are in
+  // the folder that all assets are in; a page in one file (window.bundled) has none
+  const root = window.bundled ? null : new URL("..", document.currentScript.src);
   const fetchAhead = (address, how) => {
     const link = Object.assign(document.createElement("link"), how);
     link.href = new URL(address, how.as ? location : root).href;
@@ -23,7 +24,6 @@
     for (const file of files) fetchAhead(file, { rel: "preload", as: "fetch", crossOrigin: "anonymous" });
   };
 
-  // a page in one file has all of them
   if (named && !window.bundled) {
     for (const name of ["vega.js", ...MODULES]) fetchAhead(name, { rel: "modulepreload" });
     // an address that says what it shows asks for other data

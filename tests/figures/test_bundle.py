@@ -1,0 +1,198 @@
+"""An article in one file, opened from a disk without a network: it shows what the site shows."""
+
+import json
+import zipfile
+from types import SimpleNamespace
+
+import pytest
+
+from report.errors import ReportError, UsageError
+from report.site.bundled import carried, inlined
+from report.site.bundled.addresses import Addresses
+from report.site.bundled.bundle import bundle
+from report.site.bundled.page import rewritten
+from report.site.bundled.written import MARK
+from tests import firefox
+from tests.figures import hand_made, live_page
+from tests.figures.live_page import TOOLTIP
+from tests.serving import served
+from tests.site.test_core import LIVE, Chromium, box_of, drawn, to
+
+HOME = '<!doctype html><link rel="canonical" href="{}"><title>Home</title>'
+HOSTILE = '</script><script>window.ran = 1</script><!-- <script> "quoted" &amp; ]]>'
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A small built site, whose article links to the glossary, to other pages and to nothing."""
+    folder = tmp_path_factory.mktemp("bundled") / "site"
+    data = hand_made.study(folder / "datasets" / "hand" / "0123456789ab")
+    live_page.write(folder, data)
+    (folder / "datasets" / "hand" / "hostile.json").write_text(json.dumps({"text": HOSTILE}))
+    (folder / "index.html").write_text(HOME.format("https://example.org/lab/"))
+    for name in ("glossary", "about"):
+        (folder / name).mkdir()
+        (folder / name / "index.html").write_text("<!doctype html><title>Other</title>")
+    links = (
+        '<p id="links"><a class="term" href="../../glossary/#layer">layer</a> '
+        '<a id="about" href="../../about/">about</a> <a href="ftp://example.org/">bad</a> '
+        '<a id="there" href="../hand/#fig-2">there</a> '
+        '<a id="saved" href="../../datasets/hand/hostile.json">data</a> &lt;b&gt; &#60;</p>'
+    )
+    page = folder / "articles" / "hand" / "index.html"
+    page.write_text(page.read_text("utf-8") + links, "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def files(site, tmp_path_factory):
+    """The article as one .html, and as an unpacked .zip: paths of the pages by ending."""
+    folder = tmp_path_factory.mktemp("handed on")
+    html = bundle(site, "hand", folder / "a file.html")
+    packed = bundle(site, "hand", folder, limit=1000)
+    assert packed.path.name == "hand.zip"
+    with zipfile.ZipFile(packed.path) as archive:
+        assert archive.testzip() is None
+        archive.extractall(folder / "unpacked")
+    return {"html": html.path, "zip": folder / "unpacked" / "hand" / "hand.html"}
+
+
+@pytest.fixture(scope="module")
+def browsers(browser, tmp_path_factory):
+    """Both browsers by name."""
+    chromium = Chromium(browser)
+    chromium.context.set_offline(True)
+    with firefox.started(tmp_path_factory.mktemp("firefox")) as other:
+        other.size(1280, 1000)
+        yield {"chromium": chromium, "firefox": other}
+    chromium.context.close()
+
+
+@pytest.fixture(params=["chromium", "firefox"])
+def reader(request, browsers):
+    """A browser whose console may not complain, and which may ask for nothing but files."""
+    reader = browsers[request.param]
+    reader.problems.clear()
+    reader.asked.clear()
+    yield reader
+    assert reader.problems == []
+    own = ("file:", "data:", "blob:", "about:")
+    assert [url for url in reader.asked if not url.startswith(own)] == []
+
+
+def shown(reader, address):
+    """What a reader is shown of figure 1, at first and at another head, in numbers and pixels."""
+    reader.open(address)
+    to(reader, 1)
+    first = drawn(reader, 1)
+    x, y, width, height = box_of(reader, 1)
+    reader.move(x + 0.3 * width, y + 0.7 * height)
+    reader.until(f"Object.keys(({TOOLTIP})()).length > 3")
+    told = reader.evaluate(f"({TOOLTIP})()")
+    reader.move(5, 5)
+    reader.evaluate("void document.querySelector('#fig-1 input[name=head]').focus()")
+    reader.press("End")
+    reader.until("document.querySelector('#fig-1 a[data-link-data]').href.endsWith('/1.json')")
+    reader.until("location.hash.startsWith('#fig-1:')")
+    reader.evaluate("new Promise(next => setTimeout(next, 200))")
+    seen = reader.evaluate("document.querySelector('#fig-1 figcaption').textContent")
+    return SimpleNamespace(first=first, told=told, second=drawn(reader, 1), seen=seen)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", ["html", "zip"])
+def test_a_bundle_shows_what_the_site_shows(reader, kind, files, browser, site):
+    here = shown(reader, files[kind].as_uri())
+    if isinstance(reader, Chromium):
+        online = Chromium(browser)
+        with served(site) as address:
+            there = shown(online, f"{address}articles/hand/")
+        online.context.close()
+        assert here == there
+    assert here.first != here.second
+    assert {"current token", "target token", "probability"} <= here.told.keys()
+
+
+@pytest.mark.browser
+def test_all_figures_links_cards_and_the_menu_work(reader, files):
+    reader.open(files["html"].as_uri() + "#fig-2:layer=1,head=1")
+    reader.until(LIVE.format(2))
+    assert reader.evaluate("document.querySelector('#fig-2 input[name=head]').value") == "1"
+    for figure in range(1, 1 + len(live_page.ORDER)):
+        to(reader, figure)
+    assert reader.evaluate("document.querySelectorAll('.live-figure--failed').length") == 0
+    links = "[...document.querySelectorAll('#links a')].map(each => each.getAttribute('href'))"
+    assert reader.evaluate(links) == [
+        "#word:layer",
+        "https://example.org/lab/about/",
+        "#fig-2",
+        "datasets/hand/hostile.json",
+    ]
+    reader.evaluate("void document.querySelector('.term').focus()")
+    reader.press("Tab")
+    reader.evaluate("void document.querySelector('#fig-2 .live-figure__tool').click()")
+    reader.until("document.querySelector('#fig-2 .live-figure__tables tbody tr')")
+    more = "document.querySelector('#fig-2 .live-figure__tool[aria-expanded]')"
+    reader.evaluate(f"void {more}.click()")
+    reader.until("document.querySelector('#fig-2 .live-figure__menu')")
+    assert reader.evaluate("window.ran ?? null") is None
+
+
+def test_two_runs_give_the_same_bytes(site, tmp_path):
+    for limit in (10**9, 1000):
+        one = bundle(site, "hand", tmp_path, limit).path
+        before = one.read_bytes()
+        assert bundle(site, "hand", tmp_path, limit).path.read_bytes() == before
+
+
+def test_the_policy_asks_no_host_and_names_every_script(files):
+    page = files["html"].read_text("utf-8")
+    policy = page.partition('Content-Security-Policy" content="')[2].partition('"')[0]
+    assert "connect-src 'none'" in policy
+    assert "default-src 'none'" in policy
+    scripts = policy.partition("script-src ")[2].split()
+    assert len(scripts) == 2
+    assert all(each.startswith("'sha256-") for each in scripts)
+
+
+def test_data_cannot_end_their_element(site):
+    text = carried.blocks({'a/<b>".json': HOSTILE.encode()})
+    assert text.count("<script") == text.count("</script>") == 1
+    assert "<b>" not in text
+    assert "</script" not in inlined.script_text(f"x = '{HOSTILE}'")
+
+
+def test_without_an_address_other_pages_are_plain_text(site):
+    page = site / "articles" / "hand" / "index.html"
+    html = rewritten(page.read_text("utf-8"), Addresses(site, "hand")).text("", "")
+    assert '<span id="about">about</span>' in html
+    assert "<span>bad</span>" in html
+    assert "data-embed" not in html
+    assert 'href="#word:layer"' in html
+    assert "&lt;b&gt; &#60;" in html
+
+
+def test_an_unknown_article_is_answered_with_those_there_are(site, tmp_path):
+    with pytest.raises(UsageError, match=r"no article '\.\./x'.* there are: hand"):
+        bundle(site, "../x", tmp_path)
+    with pytest.raises(ReportError, match="no built site here"):
+        bundle(tmp_path, "hand")
+
+
+def test_only_a_bundle_is_replaced(site, tmp_path):
+    path = tmp_path / "mine.html"
+    path.write_text("mine")
+    with pytest.raises(ReportError, match="no bundle, so it is not replaced"):
+        bundle(site, "hand", path)
+    assert path.read_text() == "mine"
+    path.write_text(f"<!doctype html>\n{MARK}")
+    assert bundle(site, "hand", path).size == path.stat().st_size > 10_000
+    assert [each.name for each in tmp_path.iterdir()] == ["mine.html"]
+
+
+def test_a_name_that_does_not_fit_is_refused(site, tmp_path):
+    with pytest.raises(UsageError, match=r"one \.html or a \.zip"):
+        bundle(site, "hand", tmp_path / "x.pdf")
+    with pytest.raises(UsageError, match=r"ends in \.zip"):
+        bundle(site, "hand", tmp_path / "x.html", limit=1000)
+    assert not list(tmp_path.iterdir())
