@@ -28,7 +28,7 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bundled") / "site"
     data = hand_made.study(folder / "datasets" / "hand" / "0123456789ab")
     live_page.write(folder, data)
-    (folder / "datasets" / "hand" / "hostile.json").write_text(json.dumps({"text": HOSTILE}))
+    (data.path / "hostile.json").write_text(json.dumps({"text": HOSTILE}))
     (folder / "index.html").write_text(HOME.format("https://example.org/lab/"))
     for name in ("glossary", "about"):
         (folder / name).mkdir()
@@ -37,7 +37,8 @@ def site(tmp_path_factory):
         '<p id="links"><a class="term" href="../../glossary/#layer">layer</a> '
         '<a id="about" href="../../about/">about</a> <a href="ftp://example.org/">bad</a> '
         '<a id="there" href="../hand/#fig-2">there</a> '
-        '<a id="saved" href="../../datasets/hand/hostile.json">data</a> &lt;b&gt; &#60;</p>'
+        '<a id="saved" href="../../datasets/hand/0123456789ab/hostile.json">data</a> '
+        "&lt;b&gt; &#60;</p>"
     )
     page = folder / "articles" / "hand" / "index.html"
     page.write_text(page.read_text("utf-8") + links, "utf-8")
@@ -92,7 +93,9 @@ def shown(reader, address):
     reader.move(5, 5)
     reader.evaluate("void document.querySelector('#fig-1 input[name=head]').focus()")
     reader.press("End")
-    reader.until("document.querySelector('#fig-1 a[data-link-data]').href.endsWith('/1.json')")
+    last = reader.evaluate("document.querySelector('#fig-1 input[name=head]').max")
+    link = "document.querySelector('#fig-1 a[data-link-data]')"
+    reader.until(f"{link}.href.endsWith('/{last}.json')")
     reader.until("location.hash.startsWith('#fig-1:')")
     reader.evaluate("new Promise(next => setTimeout(next, 200))")
     seen = reader.evaluate("document.querySelector('#fig-1 figcaption').textContent")
@@ -126,15 +129,21 @@ def test_all_figures_links_cards_and_the_menu_work(reader, files):
         "#word:layer",
         "https://example.org/lab/about/",
         "#fig-2",
-        "datasets/hand/hostile.json",
+        "datasets/hand/0123456789ab/hostile.json",
     ]
-    reader.evaluate("void document.querySelector('.term').focus()")
-    reader.press("Tab")
+    term = "document.querySelector('#links .term')"
+    reader.evaluate(f"void {term}.scrollIntoView({{block: 'center'}})")
+    x, y = reader.until(
+        f"(box => [box.x + 5, box.y + 5])({term}.getBoundingClientRect())",
+    )
+    reader.move(x, y)
+    card = "document.querySelector('.hover-card:not([hidden])')?.textContent"
+    assert reader.until(card).lower().startswith("layer")
     reader.evaluate("void document.querySelector('#fig-2 .live-figure__tool').click()")
-    reader.until("document.querySelector('#fig-2 .live-figure__tables tbody tr')")
+    reader.until("document.querySelector('#fig-2 .live-figure__tables tbody tr')?.tagName")
     more = "document.querySelector('#fig-2 .live-figure__tool[aria-expanded]')"
     reader.evaluate(f"void {more}.click()")
-    reader.until("document.querySelector('#fig-2 .live-figure__menu')")
+    reader.until("document.querySelector('#fig-2 .live-figure__menu')?.tagName")
     assert reader.evaluate("window.ran ?? null") is None
 
 
