@@ -1,5 +1,6 @@
 """Where the numbers of an article come from, for machines; and how to cite it."""
 
+import hashlib
 import re
 from collections.abc import Collection
 
@@ -68,10 +69,9 @@ def _dataset(one, frozen):
 
 
 def bibtex(study: Study, data, url: str = "") -> str:
-    """An entry for BibTeX that names the article and its datasets, text of several lines."""
+    """An entry for BibTeX that names the article and its `data_key`, text of several lines."""
     front = study.front_matter
-    keys = ", ".join(one.manifest["key"] for one in _measured(data))
-    note = f"Made with {GENERATOR} {__version__}; datasets {keys}"
+    note = f"Made with {GENERATOR} {__version__}; data {data_key(data)}"
     author = tex(front.author)
     fields = {
         "title": f"{{{tex(front.title)}}}",  # its capitals stay
@@ -86,6 +86,18 @@ def bibtex(study: Study, data, url: str = "") -> str:
     fields["note"] = tex(note)
     lines = [f"  {name} = {{{value}}}" for name, value in fields.items()]
     return "\n".join([f"@misc{{{slug(study.name)}-{front.date.year},", ",\n".join(lines), "}"])
+
+
+def data_key(data) -> str:
+    """What tells the numbers of an article from any others, 12 hexadecimal digits.
+
+    The key of its dataset; of several, the beginning of the SHA-256 of their keys, one a line, in
+    the order of provenance.json.
+    """
+    keys = [one.manifest["key"] for one in _measured(data)]
+    if len(keys) == 1:
+        return keys[0]
+    return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:12]
 
 
 def tex(text: str) -> str:

@@ -1,5 +1,6 @@
 """Where an article's numbers come from, told to machines; and how to cite it."""
 
+import hashlib
 import re
 from datetime import date
 from types import SimpleNamespace
@@ -56,10 +57,20 @@ def test_an_article_is_cited_with_its_datasets(data):
         "month": "11",
         "day": "20",
         "url": "https://ann.example/heads/articles/heads/",
-        "note": f"Made with Attention Focus Plots {__version__}; datasets {data.manifest['key']}",
+        "note": f"Made with Attention Focus Plots {__version__}; data {data.manifest['key']}",
     }
     assert "url" not in fields(bibtex(study(), data))
     assert fields(bibtex(study(author="Lee, Ann"), data))["author"] == "{Lee, Ann}"
+
+
+def test_many_datasets_are_cited_by_one_key_which_provenance_explains():
+    keys = [f"{number:012x}" for number in range(20)]
+    models = [SimpleNamespace(manifest={"key": key}) for key in keys]
+    note = fields(bibtex(study(), SimpleNamespace(models=models)))["note"]
+    joined = hashlib.sha256("\n".join(keys).encode()).hexdigest()
+    assert note == f"Made with Attention Focus Plots {__version__}; data {joined[:12]}"
+    models.reverse()
+    assert note != fields(bibtex(study(), SimpleNamespace(models=models)))["note"]
 
 
 @given(st.text(), st.text())
