@@ -87,3 +87,43 @@ def test_a_term_of_several_words_leads_to_its_meaning_first(visit, term):
     anchor = re.sub("[ -]", "-", term.lower())
     first = f".md-search-result__item:first-child a[href*='glossary/'][href$='#{anchor}']"
     page.locator(first).first.wait_for(timeout=60_000)
+
+
+RESULTS = """() => [...document.querySelectorAll(".md-search-result__item")].map((item) => ({
+  missing: !!item.querySelector(".md-search-result__terms"),
+}))"""
+
+
+def asked(page, words):
+    """What search finds: a list of dict, "missing": whether it says that a word is missing."""
+    box = page.locator("[data-md-component=search-query]")
+    box.click()
+    box.fill(words[:-1])
+    box.press_sequentially(words[-1])  # it listens to keys
+    page.wait_for_function(
+        """(words) => {
+          const meta = document.querySelector(".md-search-result__meta").innerText;
+          const kept = (window.metas ??= {});
+          const same = kept.words === words && kept.meta === meta && /\\d|No matching/.test(meta);
+          Object.assign(kept, { words, meta });
+          return same;
+        }""",
+        arg=words,
+        polling=400,
+        timeout=60_000,
+    )
+    return page.evaluate(RESULTS)
+
+
+@pytest.mark.browser
+def test_pages_must_have_all_the_words_unless_none_has(visit):
+    page = visit("about/")
+    page.wait_for_load_state("networkidle")
+    for words in ("induction head", "residual stream", "uniform attention weather", "softmax sco"):
+        found = asked(page, words)
+        assert found
+        assert not [each for each in found if each["missing"]]
+    for words in ("induction zebra", "induction -zebra"):
+        assert asked(page, words)
+    assert not asked(page, "zebra")
+    assert asked(page, "key-")  # as it is typed

@@ -87,7 +87,8 @@
 }
 
 // --- Search: with every page, Material for MkDocs fetches the index of all pages and a worker to
-// search it. No setting changes that. Here both wait until the search field is used.
+// search it. No setting changes that. Here both wait until the search field is used. And the theme
+// finds pages that have any of the words. Here they must have all, unless no page has.
 
 {
   const used = new Promise((done) => {
@@ -109,6 +110,14 @@
     },
   });
 
+  const QUERY = 2; // kinds of messages to the worker and from it
+  const RESULT = 3;
+  // A query that asks for every word; readers who write quotes or signs have said what they mean.
+  const strict = (query) =>
+    /["+:~^*]|(^|\s)-/.test(query)
+      ? query
+      : query.replace(/\S+/g, (word) => `+${word.replace(/-+$/, "")}*`);
+
   const NowWorker = Worker;
   class LaterWorker extends EventTarget {
     constructor(address, ...given) {
@@ -116,9 +125,13 @@
       const { href } = new URL(address, location.href); // instant navigation changes what it is from
       this.worker = used.then(() => {
         const worker = new NowWorker(href, ...given);
-        worker.addEventListener("message", ({ data }) =>
-          this.tell(new MessageEvent("message", { data })),
-        );
+        worker.addEventListener("message", ({ data }) => {
+          const { query } = this;
+          this.query = null;
+          if (query && data?.type === RESULT && !data.data.items.length) {
+            worker.postMessage({ type: QUERY, data: query }); // no page has all of its words
+          } else this.tell(new MessageEvent("message", { data }));
+        });
         worker.addEventListener("error", ({ message }) =>
           this.tell(new ErrorEvent("error", { message })),
         );
@@ -131,8 +144,13 @@
       this[`on${event.type}`]?.(event); // as Zensical's search listens
     }
 
-    postMessage(...message) {
-      this.worker.then((worker) => worker.postMessage(...message));
+    postMessage(message) {
+      const { type, data } = message;
+      const asked = type === QUERY && typeof data === "string" ? strict(data) : data;
+      this.worker.then((worker) => {
+        this.query = asked === data ? null : data;
+        worker.postMessage({ ...message, data: asked });
+      });
     }
 
     terminate() {
