@@ -1,9 +1,7 @@
-// Runs before a page is laid out. What no reader has asked for yet waits, so that a page costs its
-// text and what is in the window.
+// Runs before a page is laid out. What no reader has asked for yet waits.
 
 // --- Charts: where the address names a figure, what draws it and what it shows at first are
-// fetched beside the page. Later scripts could ask for them only after the whole page has been
-// read.
+// fetched beside the page, and not only once it has been read.
 
 {
   const MODULES = []; // figures.js and all that it imports, listed by the build
@@ -59,8 +57,8 @@
   document.addEventListener("DOMContentLoaded", window.watchPictures);
 }
 
-// --- What the theme has kept in this browser, such as the palette. A value that is damaged, or that
-// the browser does not give, would stop the theme's scripts. It counts as not kept.
+// --- What the theme has kept in this browser, such as the palette. A damaged value, or one that the
+// browser does not give, would stop the theme's scripts. It counts as not kept.
 
 {
   const { __md_get: get, __md_set: set } = window;
@@ -87,8 +85,8 @@
 }
 
 // --- Search: with every page, Material for MkDocs fetches the index of all pages and a worker to
-// search it. No setting changes that. Here both wait until the search field is used. And the theme
-// finds pages that have any of the words. Here they must have all, unless no page has.
+// search it. No setting changes that. Here both wait until the search field is used. Pages must have
+// all words of a query, unless none has.
 
 {
   const used = new Promise((done) => {
@@ -110,13 +108,9 @@
     },
   });
 
-  const QUERY = 2; // kinds of messages to the worker and from it
-  const RESULT = 3;
-  // A query that asks for every word; readers who write quotes or signs have said what they mean.
+  // where a reader has written no signs of their own
   const strict = (query) =>
-    /["+:~^*]|(^|\s)-/.test(query)
-      ? query
-      : query.replace(/\S+/g, (word) => `+${word.replace(/-+$/, "")}*`);
+    /["+:~^*]|\B-/.test(query) ? query : query.replace(/(\S+?)-*(\s|$)/g, "+$1* ");
 
   const NowWorker = Worker;
   class LaterWorker extends EventTarget {
@@ -128,9 +122,8 @@
         worker.addEventListener("message", ({ data }) => {
           const { query } = this;
           this.query = null;
-          if (query && data?.type === RESULT && !data.data.items.length) {
-            worker.postMessage({ type: QUERY, data: query }); // no page has all of its words
-          } else this.tell(new MessageEvent("message", { data }));
+          if (query && data.data?.items?.length === 0) worker.postMessage(query);
+          else this.tell(new MessageEvent("message", { data }));
         });
         worker.addEventListener("error", ({ message }) =>
           this.tell(new ErrorEvent("error", { message })),
@@ -146,10 +139,10 @@
 
     postMessage(message) {
       const { type, data } = message;
-      const asked = type === QUERY && typeof data === "string" ? strict(data) : data;
+      const asked = type === 2 && data.replace; // a query, as a text
       this.worker.then((worker) => {
-        this.query = asked === data ? null : data;
-        worker.postMessage({ ...message, data: asked });
+        this.query = asked && message;
+        worker.postMessage(asked ? { type, data: strict(data) } : message);
       });
     }
 
