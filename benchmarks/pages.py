@@ -169,7 +169,7 @@ def ours(quick):
             model = sites.stand_in(Path(folder) / "stand-in")
             stand_in = sites.build(Path(folder) / "large", 170, str(model))
             say("building one of a model with rotary positions")
-            rotary = sites.build(Path(folder) / "rotary", 170, "llama-5x32")
+            rotary = sites.build(Path(folder) / "rotary", 170, "qwen2-5x28")
         with reading.browser() as chromium:
             say(f"Chromium {chromium.version}")
             for length, site in built.items():

@@ -155,8 +155,11 @@ class Findings:
         """Fraction of training sequences that are drills at a step; None if the model's recipe does
         not say."""
         recipe = (model or self.last).recipe
+        alone = recipe.get("drills_only", 0)
+        if step < alone:
+            return 1.0
         try:
-            falling = recipe["drill"] - recipe["drill_slope"] * step
+            falling = recipe["drill"] - recipe["drill_slope"] * (step - alone)
             return max(recipe["drill_late"], falling)
         except KeyError:
             return None

@@ -1,6 +1,6 @@
 """The untrained decoders that a recipe may ask for, one function each (all float32).
 
-Llama, Qwen2 and Gemma 3 are given the number of heads, and of heads that share keys and values, of
+Qwen2 and Gemma 3 are given the number of heads, and of heads that share keys and values, of
 the large models of the filler-token study, so that a head number means the same place in both.
 """
 
@@ -14,8 +14,6 @@ from transformers import (
     FalconForCausalLM,
     Gemma3ForCausalLM,
     Gemma3TextConfig,
-    LlamaConfig,
-    LlamaForCausalLM,
     Qwen2Config,
     Qwen2ForCausalLM,
 )
@@ -25,6 +23,9 @@ from transformers.masking_utils import sdpa_mask
 if TYPE_CHECKING:
     from report.training.recipe import Recipe
 
+HIGHEST_SCORE = 16
+"""Of a head of Gemma 3 before its norms' gains are trained, whose queries and keys have 256
+dimensions: 256 / sqrt(256)."""
 LONGEST_TEXT = 512
 """Tokens that a model accepts; it is trained on shorter ones."""
 
@@ -51,20 +52,18 @@ def falcon(recipe: "Recipe", begin_id: int) -> FalconForCausalLM:
     )
 
 
-def llama(recipe: "Recipe", begin_id: int) -> LlamaForCausalLM:
-    """Rotary positions, grouped queries, no biases, as Llama 3."""
-    return LlamaForCausalLM(LlamaConfig(**_common(recipe, begin_id), rope_parameters=_rope(1e4)))
-
-
 def qwen2(recipe: "Recipe", begin_id: int) -> Qwen2ForCausalLM:
-    """As Llama, with biases on queries, keys and values, as Qwen 2 and 2.5."""
-    return Qwen2ForCausalLM(Qwen2Config(**_common(recipe, begin_id), rope_parameters=_rope(1e4)))
+    """Rotary positions, grouped queries, biases on queries, keys and values, as Qwen 2 and 2.5."""
+    return Qwen2ForCausalLM(Qwen2Config(**_common(recipe, begin_id), rope_parameters=_rope(recipe)))
 
 
 def gemma3(recipe: "Recipe", begin_id: int) -> Gemma3ForCausalLM:
     """Normed queries and keys, norms on both sides of attention, sliding and global layers.
 
     As in Gemma 3, five layers that see a window come before every layer that sees everything.
+    Its norms give queries, keys and updates one length, whatever the sizes of the weights. So a
+    small model needs what the large one has by its width: scores that can reach 16, or no head can
+    look at one token alone; and embeddings as long as updates, or these drown them.
     """
     kinds = ["full_attention" if i % 6 == 5 else "sliding_attention" for i in range(100)]
     return Gemma3ForCausalLM(
@@ -72,13 +71,14 @@ def gemma3(recipe: "Recipe", begin_id: int) -> Gemma3ForCausalLM:
             **_common(recipe, begin_id),
             layer_types=kinds[: recipe.num_hidden_layers],
             sliding_window=recipe.sliding_window,
-            query_pre_attn_scalar=recipe.head_dim,
-            rope_parameters={"sliding_attention": _rope(1e4), "full_attention": _rope(1e5)},
+            query_pre_attn_scalar=round((recipe.head_dim / HIGHEST_SCORE) ** 2),
+            initializer_range=recipe.hidden_size**-0.5,
+            rope_parameters={"sliding_attention": _rope(recipe), "full_attention": _rope(recipe)},
         )
     )
 
 
-ARCHITECTURES = {"falcon": falcon, "llama": llama, "qwen2": qwen2, "gemma3": gemma3}
+ARCHITECTURES = {"falcon": falcon, "qwen2": qwen2, "gemma3": gemma3}
 """What `Recipe.architecture` may be."""
 
 
@@ -115,5 +115,5 @@ def _common(recipe, begin_id):
     }
 
 
-def _rope(theta):
-    return {"rope_type": "default", "rope_theta": theta}
+def _rope(recipe):
+    return {"rope_type": "default", "rope_theta": recipe.rope_theta}

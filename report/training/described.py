@@ -7,7 +7,6 @@ Shapes = dict[str, list[int]]
 
 LIKE = {
     "falcon": ("tiiuae/falcon-rw-1b", 32),
-    "llama": ("meta-llama/Llama-3.1-8B-Instruct", 32),
     "qwen2": ("Qwen/Qwen2.5-Math-7B", 28),
     "gemma3_text": ("google/gemma-3-4b-it", 8),
 }
@@ -94,9 +93,11 @@ def position(config: dict[str, Any]) -> str:
         return "ALiBi"
     rope = config["rope_parameters"]
     if "rope_theta" in rope:
-        return f"RoPE, base {rope['rope_theta']:,.0f}"
-    bases = (f"{rope[kind]['rope_theta']:,.0f} in {word} layers" for kind, word in LAYERS.items())
-    return f"RoPE, base {joined(bases)}"
+        rope = dict.fromkeys(LAYERS, rope)
+    bases = {word: f"{rope[kind]['rope_theta']:,.0f}" for kind, word in LAYERS.items()}
+    if len(set(bases.values())) == 1:
+        return f"RoPE, base {bases.popitem()[1]}"
+    return f"RoPE, base {joined(f'{base} in {word} layers' for word, base in bases.items())}"
 
 
 def heads(config: dict[str, Any]) -> str:

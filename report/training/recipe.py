@@ -49,10 +49,12 @@ class Recipe:
     """Fraction of those spans that are random tokens instead of text."""
     shortest_span: int = 16
     longest_span: int = 120
+    drills_only: int = 0
+    """Steps at first in which every sequence is a drill."""
     drill: float = 0.9
-    """Fraction of sequences at step 0 that are drills, which are predicted only by finding what
-    came before. With text and repeats alone there was no induction head after 800
-    steps; with loops of random tokens there was one after 300."""
+    """Fraction of sequences after those steps that are drills, which are predicted only by finding
+    what came before. With text and repeats alone Falcon had no induction head after 800 steps; with
+    loops of random tokens it had one after 300."""
     drill_slope: float = 0.85 / 1200
     """What that fraction loses with every step, until it reaches `drill_late`."""
     drill_late: float = 0.2
@@ -72,6 +74,9 @@ class Recipe:
     num_key_value_heads: int = 8
     head_dim: int = 24
     intermediate_size: int = 768
+    rope_theta: float = 1e4
+    """Base of the rotary angles. The larger it is, the more of a head's dimensions turn so slowly
+    that they can compare tokens wherever they stand, which an induction head needs."""
     sliding_window: int = 128
     """Tokens that Gemma 3's sliding layers see, the current one included."""
     prompts: float = 0.0
@@ -79,28 +84,30 @@ class Recipe:
     seed: int = 20261120
 
 
+ROTARY: dict[str, Any] = {
+    "muon_learning_rate": 0.01,
+    "drills_only": 1600,
+    "loops_only": 1600,
+    "steps": 2800,
+    "drill_slope": 0.7 / 400,
+    "shortest_span": 8,
+    "longest_drill": 32,
+}
+"""What models with rotary positions need to learn induction. Falcon's ALiBi shows a head which
+token came just before; they must learn that, and did only from loops without any text beside."""
+
 RECIPES = {
     "falcon-8x8": Recipe(),
-    "llama-5x32": Recipe(
-        architecture="llama",
-        num_hidden_layers=5,
-        num_attention_heads=32,
-        num_key_value_heads=8,
-        head_dim=16,
-        intermediate_size=512,
-        prompts=0.3,
-        steps=720,
-        loops_only=250,
-    ),
     "qwen2-5x28": Recipe(
         architecture="qwen2",
         num_hidden_layers=5,
         num_attention_heads=28,
         num_key_value_heads=4,
-        head_dim=16,
+        head_dim=32,
         intermediate_size=512,
+        rope_theta=1e6,
         prompts=0.3,
-        steps=850,
+        **ROTARY,
     ),
     "gemma3-6x8": Recipe(
         architecture="gemma3",
@@ -110,9 +117,9 @@ RECIPES = {
         head_dim=32,
         intermediate_size=512,
         sliding_window=160,  # more than a prompt of the study has, as in the large model
+        rope_theta=1e6,
         prompts=0.3,
-        steps=850,
-        loops_only=250,
+        **ROTARY | {"drills_only": 1000, "loops_only": 1000, "steps": 2200},
     ),
 }
 """The embedded models, by name."""

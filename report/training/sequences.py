@@ -27,7 +27,10 @@ def training_batch(
 
 def drill_fraction(step: int, recipe: Recipe) -> float:
     """Fraction of sequences at this step that are a drill, in [0, 1]."""
-    return max(recipe.drill_late, recipe.drill - recipe.drill_slope * step)
+    if step < recipe.drills_only:
+        return 1.0
+    since = step - recipe.drills_only
+    return max(recipe.drill_late, recipe.drill - recipe.drill_slope * since)
 
 
 def sequence(

@@ -46,7 +46,7 @@ def test_a_new_article_of_every_kind_builds(run, project, llama, kind):
     assert done.code == 0
     assert "make site STUDY=my-study" in done.said
     other = save_other(project) if kind == "sweep" else None
-    models = {"sweep": ("models: [falcon-8x8, llama-5x32] ", f"models: [{llama}, {other}] ")}
+    models = {"sweep": ("models: [falcon-8x8, qwen2-5x28] ", f"models: [{llama}, {other}] ")}
     change(project, models.get(kind, ("model: falcon-8x8 ", f"model: {llama} ")))
     assert run("render", "--project", project).code == 0
     page = (project / "site_src" / "articles" / "my-study" / "index.md").read_text()

@@ -72,9 +72,9 @@ def test_steps_that_are_no_numbers_are_refused(run, books, tmp_path, listed):
 
 
 def test_an_unknown_recipe_is_refused(run, books, tmp_path):
-    done = run("train", books, tmp_path / "out", "--recipe", "lama-5x32")
+    done = run("train", books, tmp_path / "out", "--recipe", "qwen-5x28")
     assert done.code == 1
-    assert_matches("unknown recipe 'lama-5x32'; known: falcon-8x8, llama-5x32,", done.error)
+    assert_matches("unknown recipe 'qwen-5x28'; known: falcon-8x8, qwen2-5x28,", done.error)
     assert not (tmp_path / "out").exists()
 
 

@@ -20,7 +20,7 @@ from tests.commands import ROOT
 
 TEMPLATE = ROOT / "templates" / "articles" / "filler-tokens.md.j2"
 SMALL = (
-    {"name": "llama-5x32", "layers": 3, "heads": 32, "family": "llama", "seed": 1},
+    {"name": "small-llama", "layers": 3, "heads": 32, "family": "llama", "seed": 1},
     {"name": "qwen2-5x28", "layers": 3, "heads": 28, "family": "qwen2", "seed": 2},
     {"name": "gemma3-6x8", "layers": 3, "heads": 8, "family": "gemma3_text", "seed": 3},
 )
@@ -130,7 +130,7 @@ def test_models_without_the_study_s_heads_show_others_and_say_so(written):
     assert "so there is no head 22" in text
     few = [SMALL[0] | {"heads": 25}, SMALL[1] | {"layers": 2}]
     text, figures = written(few)
-    assert "Not all that the study shows is here: llama-5x32 has 25 heads, so there is" in text
+    assert "Not all that the study shows is here: small-llama has 25 heads, so there is" in text
     assert "qwen2-5x28 has 2 layers measured, so there is no layer 3." in text
     assert "shows it for three heads of the first layer" in text
     assert "| not measured |" in text
@@ -146,10 +146,10 @@ def test_one_model_has_its_six_panels_and_its_layers(written):
 
 
 def test_small_models_say_what_they_stand_in_for(written):
-    asked = ["meta-llama/Llama-3.1-8B-Instruct or llama-5x32", "b/c or qwen2-5x28", "gemma3-6x8"]
+    asked = ["meta-llama/Llama-3.1-8B-Instruct or small-llama", "b/c or qwen2-5x28", "gemma3-6x8"]
     text, _ = written(asked=asked)
     assert re.search(
-        r"\[llama-5x32\]\(\S+\) \(1,234 parameters\) stands in for Llama-3\.1-8B-Instruct and "
+        r"\[small-llama\]\(\S+\) \(1,234 parameters\) stands in for Llama-3\.1-8B-Instruct and "
         r"\[qwen2-5x28\]\(\S+\) \(1,234 parameters\) stands in for c\.",
         text,
     )
@@ -234,11 +234,11 @@ def test_heads_that_give_a_sentence_more_are_named_and_those_whose_slashes_look_
     places = [((1, 1, 1), 0.2, 0.4), ((0, 1, 27), 0.25, 0.5)]
     monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [(0, 1, 27)], []))
     text, _ = written()
-    assert "head 1 of qwen2-5x28 40\u00a0% against 20\u00a0%; head 27 of llama-5x32 50" in text
-    assert "nevertheless higher in head 27 of llama-5x32: there they get more from each" in text
+    assert "head 1 of qwen2-5x28 40\u00a0% against 20\u00a0%; head 27 of small-llama 50" in text
+    assert "nevertheless higher in head 27 of small-llama: there they get more from each" in text
     monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [(0, 1, 27)], [(1, 1, 1)]))
     text, _ = written()
-    assert "higher in head 27 of llama-5x32, and about as high in head 1 of qwen2-5x28: " in text
+    assert "higher in head 27 of small-llama, and about as high in head 1 of qwen2-5x28: " in text
     monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [], [(1, 1, 1)]))
     text, _ = written()
     assert "the slashes are nevertheless about as high in head 1 of qwen2-5x28: there they" in text

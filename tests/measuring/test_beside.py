@@ -39,10 +39,10 @@ def test_a_model_beside_itself_is_measured_once_and_why_is_said_once(tmp_path, m
 
 def test_of_several_alternatives_only_what_would_have_been_taken_is_said(tmp_path, monkeypatch):
     packaged.hide(monkeypatch)
-    keys = f"models: [owner/large or {NAME} or llama-5x32, falcon-8x8 or {NAME} or llama-5x32]"
+    keys = f"models: [owner/large or {NAME} or qwen2-5x28, falcon-8x8 or {NAME} or qwen2-5x28]"
     (said,) = plan.left_out(*article(tmp_path, f"{keys}\ntitle:"))
     assert said.startswith(f"{NAME} is not on this machine")
-    assert "; llama-5x32 takes its place" in said
+    assert "; qwen2-5x28 takes its place" in said
     (project,) = article(tmp_path / "here", f"models: [falcon-8x8 or {NAME}]\ntitle:")[1:]
     assert plan.left_out(read_studies(project.articles), project) == []
 
@@ -60,7 +60,7 @@ def test_nothing_is_said_where_frozen_datasets_stand_in_for_a_model(tmp_path, mo
 @pytest.mark.parametrize(
     ("keys", "models"),
     [
-        ("model: falcon-8x8\nbeside: [llama-5x32]\ntitle:", ["falcon-8x8", "llama-5x32"]),
+        ("model: falcon-8x8\nbeside: [qwen2-5x28]\ntitle:", ["falcon-8x8", "qwen2-5x28"]),
         ("models: [falcon-8x8, none or falcon-8x8]\ntitle:", ["falcon-8x8", "falcon-8x8"]),
     ],
 )

@@ -119,7 +119,7 @@ def test_a_label_is_what_pages_call_a_model(root):
     ("model", "said"),
     [
         ("model: falcon-8x8", "`label` is for a model in a folder or a file"),
-        ("models: [falcon-8x8, llama-5x32]", "several models"),
+        ("models: [falcon-8x8, qwen2-5x28]", "several models"),
     ],
 )
 def test_a_label_is_for_one_model_whose_name_says_little(root, model, said):

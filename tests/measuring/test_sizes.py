@@ -34,7 +34,7 @@ def asked(tmp_path):
     ("models", "told"),
     [
         ("model: falcon-8x8", "model 'falcon-8x8' has 8 layers"),
-        ("models: [falcon-8x8, llama-5x32]", "the models have at most 8 layers"),
+        ("models: [falcon-8x8, qwen2-5x28]", "the models have at most 8 layers"),
     ],
 )
 def test_layers_beyond_a_model_are_told_before_any_is_measured(
@@ -52,7 +52,7 @@ def test_the_largest_of_an_article_is_known_before(asked, tmp_path):
 
     assert largest("model: falcon-8x8") == {"layers": 8, "heads": 8}
     assert largest("model: falcon-8x8\nlayers: 3") == {"layers": 3, "heads": 8}
-    assert largest("models: [falcon-8x8, llama-5x32]") == {"layers": 8, "heads": 32}
+    assert largest("models: [falcon-8x8, qwen2-5x28]") == {"layers": 8, "heads": 28}
     assert largest("models: [falcon-8x8, nobody/nothing]") == {"layers": None, "heads": None}
 
 

@@ -13,9 +13,9 @@ from tests.figures import hand_conditions, hand_made, hand_sweep, hand_table
 ABOUT = "title: T\ndate: 2026-01-02\nauthor: A\nsummary: S\n"
 KINDS = {
     "passage": "cover: update_magnitude\n",
-    "several": "models: [falcon-8x8, llama-5x32]\ncover: update_magnitude\n",
+    "several": "models: [falcon-8x8, qwen2-5x28]\ncover: update_magnitude\n",
     "table": "table: seattle-weather\ncover: table_attention_map\n",
-    "sweep": "sweep: true\nmodels: [falcon-8x8, llama-5x32]\ncover: habits_by_model\n",
+    "sweep": "sweep: true\nmodels: [falcon-8x8, qwen2-5x28]\ncover: habits_by_model\n",
     "conditions": (
         "conditions:\n  - {name: plain}\n"
         '  - {name: polite, before: question, text: "Please", kind: text}\ncover: filler_effect\n'

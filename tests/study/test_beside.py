@@ -30,8 +30,8 @@ def test_a_model_on_the_command_line_stands_alone(tmp_path):
 def test_models_in_packages_are_left_out_on_request_where_there_is_another(tmp_path):
     assert front(tmp_path, BESIDE, real=False).all_models == ["falcon-8x8"]
     assert front(tmp_path, BESIDE, real=True).model == f"{NAME} or falcon-8x8"
-    several = f"models: [{NAME} or llama-5x32, {NAME}]\ntags:"
-    assert front(tmp_path, several, real=False).all_models == ["llama-5x32", NAME]
+    several = f"models: [{NAME} or qwen2-5x28, {NAME}]\ntags:"
+    assert front(tmp_path, several, real=False).all_models == ["qwen2-5x28", NAME]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from report.training.sequences import training_batch
 from report.training.train import check_recipe
 from tests.close import require_close
 
-ADDED = ["llama-5x32", "qwen2-5x28", "gemma3-6x8"]
+ADDED = ["qwen2-5x28", "gemma3-6x8"]
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -26,19 +26,17 @@ def test_a_recipe_is_possible_and_its_model_has_the_size_in_its_name(name):
 
 
 @pytest.mark.parametrize("name", ADDED)
-def test_the_models_of_the_study_fit_into_eight_megabytes(name):
+def test_the_models_of_the_study_leave_room_in_a_wheel_of_35_megabytes(name):
     model = random_model(RECIPES[name], 0)
     assert model.get_input_embeddings().weight is model.get_output_embeddings().weight
-    assert 2 * sum(parameter.numel() for parameter in model.parameters()) < 7.6e6
+    assert 2 * sum(parameter.numel() for parameter in model.parameters()) < 8.7e6
 
 
 def test_each_has_what_its_architecture_is_known_for():
     attention = {
         name: random_model(RECIPES[name], 0).base_model.layers[0].self_attn for name in ADDED
     }
-    llama, qwen2, gemma3 = (attention[name] for name in ADDED)
-    assert llama.q_proj.bias is None
-    assert llama.num_key_value_groups == 4
+    qwen2, gemma3 = (attention[name] for name in ADDED)
     assert qwen2.q_proj.bias is not None
     assert qwen2.num_key_value_groups == 7
     assert gemma3.q_norm.weight.shape == (32,)
@@ -78,7 +76,8 @@ def test_every_parameter_is_optimised_once(name):
 
 
 def test_prompts_are_mixed_into_the_text_in_the_stated_fraction():
-    recipe = replace(RECIPES["llama-5x32"], drill=0.0, drill_late=0.0, repeated=0.0, batch=200)
+    plain = replace(RECIPES["qwen2-5x28"], drills_only=0, drill=0.0, drill_late=0.0)
+    recipe = replace(plain, repeated=0.0, batch=200)
     text = np.zeros(10_000, int)
     batch = training_batch(text, recipe, 0, 0, lambda _: np.full(100, 7))
     assert torch.isin(batch[:, 1:], torch.tensor([0, 7])).all()

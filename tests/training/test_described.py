@@ -20,27 +20,19 @@ TABLES = {
         "layers x heads": "8 x 8, each head with its own queries, keys and values",
         "hidden size": "192 (24 a head), MLP 768",
     },
-    "llama-5x32": {
-        "class": f"`LlamaForCausalLM`, {IN_TURN}, no biases",
-        "norms": "RMS norms before attention, before the MLP, and at the end",
-        "position": "RoPE, base 10,000",
-        "layers x heads": "5 x 32, each head with its own queries; every 4 heads share keys and "
-        "values (8 in a layer)",
-        "hidden size": "192 (16 a head), MLP 512, gated (silu)",
-    },
     "qwen2-5x28": {
         "class": f"`Qwen2ForCausalLM`, {IN_TURN}, biases on queries, keys and values only",
         "norms": "RMS norms before attention, before the MLP, and at the end",
-        "position": "RoPE, base 10,000",
+        "position": "RoPE, base 1,000,000",
         "layers x heads": "5 x 28, each head with its own queries; every 7 heads share keys and "
         "values (4 in a layer)",
-        "hidden size": "192 (16 a head), MLP 512, gated (silu)",
+        "hidden size": "192 (32 a head), MLP 512, gated (silu)",
     },
     "gemma3-6x8": {
         "class": f"`Gemma3ForCausalLM`, {IN_TURN}, no biases",
         "norms": "RMS norms before and after attention, before and after the MLP, and at the end; "
         "one on every head's queries and keys",
-        "position": "RoPE, base 10,000 in sliding layers and 100,000 in global layers",
+        "position": "RoPE, base 1,000,000",
         "layers x heads": "6 x 8, each head with its own queries; every 2 heads share keys and "
         "values (4 in a layer)",
         "hidden size": "192 (32 a head), MLP 512, gated (gelu_pytorch_tanh)",
@@ -68,7 +60,6 @@ def test_the_table_says_what_the_model_has(name, tmp_path):
     ("name", "tags", "like", "same"),
     [
         ("falcon-8x8", ["falcon", "alibi"], "tiiuae/falcon-rw-1b", False),
-        ("llama-5x32", ["llama", "rope"], "meta-llama/Llama-3.1-8B-Instruct", True),
         ("qwen2-5x28", ["qwen2", "rope"], "Qwen/Qwen2.5-Math-7B", True),
         ("gemma3-6x8", ["gemma3", "rope"], "google/gemma-3-4b-it", True),
     ],

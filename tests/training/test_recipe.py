@@ -135,6 +135,13 @@ def test_the_fraction_of_drills_falls_to_its_final_value():
     assert sum(Recipe().drill_kinds) == pytest.approx(1)
 
 
+def test_at_first_every_sequence_may_be_a_drill():
+    recipe = Recipe(drills_only=10, drill=0.9, drill_late=0.1, drill_slope=0.001)
+    assert [drill_fraction(step, recipe) for step in (0, 9)] == [1, 1]
+    assert drill_fraction(10, recipe) == pytest.approx(0.9)
+    assert drill_fraction(510, recipe) == pytest.approx(0.4)
+
+
 def test_a_batch_depends_on_seed_and_step_alone():
     recipe = tiny_recipe()
     tokens = np.arange(200)
