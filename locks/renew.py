@@ -28,7 +28,7 @@ PARTS = ("site", "tools", "torch", "cuda")
 OF_CUDA = re.compile(r"(nvidia|cuda)-|triton$")
 HEADER = "# Written by locks/renew.py (`make lock`); not by hand.\n"
 CPU_WHEEL = (
-    r"torch-{}\+cpu-cp31[123]-cp31[123]-manylinux_[0-9_]+_x86_64\.whl#sha256=([0-9a-f]{{64}})"
+    r"torch-{}\+cpu-cp31[1-4]-cp31[1-4]-manylinux_[0-9_]+_x86_64\.whl#sha256=([0-9a-f]{{64}})"
 )
 
 

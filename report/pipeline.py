@@ -25,6 +25,8 @@ from report.datasets.read.study import open_study
 from report.measuring import run as measuring
 from report.measuring.plan import left_out
 from report.pages.assets import write_assets, write_theme
+from report.pages.bibliography import FILE as BIBLIOGRAPHY
+from report.pages.bibliography import uncited
 from report.pages.feed import write_feed
 from report.pages.kept import Kept, stamps
 from report.pages.lists import remove_departed, render_lists
@@ -68,6 +70,7 @@ def make_pages(request: Request, terminal: Terminal) -> list[str]:
     """
     about = read_site(request.project.config)
     studies = read(request)
+    say_uncited(request.project, terminal)
     found = measure(studies, request, terminal)
     pages, opened = draw(studies, found, request.project, about, terminal)
     write(pages, opened, request.project, about)
@@ -84,6 +87,14 @@ def read(request: Request) -> list[Study]:
         for part in filter(None, (study, study.answers)):
             measuring.read(part)
     return studies
+
+
+def say_uncited(project: Project, terminal: Terminal) -> None:
+    """Say which entries of `references.bib` no article cites."""
+    if keys := uncited(project.articles):
+        more = f" and {len(keys) - 5:,} more" if len(keys) > 6 else ""
+        listed = ", ".join(keys[:5] if more else keys)
+        terminal.say(f"{project.articles / BIBLIOGRAPHY}: no article cites {listed}{more}.")
 
 
 def measure(

@@ -44,6 +44,7 @@ ENVIRONMENTS = [
         ("3.11", "3.11.9"),
         ("3.12", "3.12.8"),
         ("3.13", "3.13.1"),
+        ("3.14", "3.14.0"),
     )
 ]
 
@@ -131,7 +132,7 @@ def test_torch_may_be_the_build_for_the_cpu_alone():
     (build,), (torch,) = locked("torch-cpu"), locked("torch")
     assert str(build.specifier) == f"{torch.specifier}+cpu"
     text = (LOCKS / "torch-cpu.txt").read_text("utf-8")
-    assert text.count("--hash=sha256:") >= 3  # Python 3.11 to 3.13
+    assert text.count("--hash=sha256:") >= 4  # Python 3.11 to 3.14
 
 
 def pip(*arguments, folder):

@@ -6,6 +6,7 @@ prose.py         checks an article before a model runs, by its templates as pars
 states.py        where controls can stand, as far as it is known before
 sentences.py     what there is to see at each state of a figure, in files beside the page
 templates.py     the language of templates, filters.py its filters, glossary.py its words
+citations.py     what an article cites, of works.py in bibliography.py: `references.bib`
 page.py          what is said of an article wherever it is listed
 lists.py         home page, archive, tags, models; model_cards.py, feed.py, share_card.py
 reference/       the reference of the documentation, made from the code

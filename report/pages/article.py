@@ -14,6 +14,7 @@ from report.figures.build.per_model import per_model, reach
 from report.figures.parts import choices, score_terms
 from report.figures.parts.figure import Data
 from report.pages import sentences
+from report.pages.citations import Citations
 from report.pages.glossary import term
 from report.pages.kept import Kept
 from report.pages.placed import PlacedFigure, controls_for, drawn, has_several, with_rows
@@ -27,7 +28,7 @@ ROOT = "../../"
 
 FUNCTIONS = (
     *("figure", "ref", "passage", "can_draw", "left_out"),
-    *("term", "finding", "live", "cover", "can_shade"),
+    *("term", "cite", "finding", "live", "cover", "can_shade"),
 )
 """Methods of `ArticleFigures` that templates may call."""
 
@@ -38,6 +39,7 @@ class ArticleFigures:
     def __init__(self, study: Study, data: Data, kept: Kept | None = None):
         self.study, self.data, self.kept = study, data, kept or Kept()
         self.own = own_figures(study)
+        self.citations = Citations(study.template.parent)
         self.placed: list[PlacedFigure] = []
         self.announced: list[str] | None = None
         """Names of all figures of the article; None while they are being counted."""
@@ -143,6 +145,15 @@ class ArticleFigures:
         entry = term(key)
         address = f"{ROOT}glossary/#{entry.anchor}"
         return Markup('<a class="term" href="{}">{}</a>').format(address, shown or entry.word)
+
+    def cite(self, *keys: str, shown: str | None = None) -> Markup | str:
+        """`{{ cite("xiao2023") }}`: "(Xiao et al., 2023)", a link into the list at the end.
+
+        keys: of entries in `references.bib` beside the articles
+        shown: what stands in the text instead, for one work: `cite("xiao2023", shown="Xiao")`
+        raises: ReportError if there is no such entry, or it cannot be shown
+        """
+        return self.citations.cite(keys, shown)
 
     def finding(self, caller: Callable[[], str]) -> str:
         """`{% call finding() %}…{% endcall %}`: what the article found, in a sentence or two.

@@ -16,6 +16,8 @@ from report.errors import ReportError
 from report.figures.build import defaults
 from report.figures.build.find import figure_named
 from report.figures.parts.received import Panels
+from report.pages.bibliography import read_bibliography
+from report.pages.citations import require_citation
 from report.pages.glossary import term
 from report.pages.parsed import ALWAYS, Prose, walk
 from report.pages.states import check_state
@@ -47,6 +49,7 @@ def check_prose(study: Study, size: Mapping[str, int | None] | None = None) -> N
             except ReportError as error:
                 raise ReportError(f"{part.path}, line {node.lineno}: {error}") from error
     _check_references(prose)
+    _check_citations(prose)
 
 
 def _check(prose, node, tests):
@@ -233,6 +236,28 @@ def _check_cover(prose, placed):
                 f"cover {front.cover!r} is no figure of this article; it has: "
                 f"{', '.join(dict.fromkeys(placed)) or 'none'}."
             )
+
+
+def _check_citations(prose):
+    """Stop where `cite` names a work that `references.bib` has not, or cannot show."""
+    bibliography = read_bibliography(prose.study.template.parent)
+    for part in prose.parts:
+        for node in part.tree.find_all(nodes.Call):
+            call = node.node
+            if getattr(call, "name", None) != "cite" or "cite" in prose.values:
+                continue
+            given = _bound("cite", prose.calls["cite"], node)
+            keys = [prose.constant(each) for each in given.get("keys", ())]
+            known = [key for key in keys if key is not None]  # others are made up later
+            try:
+                if len(known) == len(keys) and not node.dyn_args:
+                    require_citation(keys, given.get("shown"))
+                for key in known:
+                    bibliography.require(key)
+            except ReportError as error:
+                raise ReportError(f"{part.path}, line {node.lineno}: {error}") from error
+            for key in known:
+                bibliography.work(key)
 
 
 def _unknown(what, name, known):

@@ -23,7 +23,7 @@ from report.figures.build.still import (
     write_pictures,
 )
 from report.pages import filters, sentences
-from report.pages.article import ArticleFigures, figure_for
+from report.pages.article import ArticleFigures, figure_for, partial
 from report.pages.embed import write_embed_pages
 from report.pages.kept import Kept, stamps
 from report.pages.page import Page
@@ -55,6 +55,7 @@ def render_article(
     _render(study, counting, context)
     article = ArticleFigures(study, data, kept)
     article.announced = [placed.name for placed in counting.placed]
+    article.citations.announced = counting.citations.keys
     names = {one.manifest["model"]["name"] for one in data.models}
     content = filters.unbroken(_render(study, article, context), names)
     article.found = filters.unbroken(article.found, names)
@@ -69,12 +70,20 @@ def render_article(
     origin = provenance(study, data, frozen, url)
     store.write(files.inside(site_src, f"datasets/{study.name}/{NAME}"), origin)
     context |= {"data": data, "content": content, "page": page, "provenance": origin}
+    context["references"] = _references(study, article)
     markdown = wrapper.render(study=study, **context)
     # An index of a folder: its links in HTML are then right for builders that leave them alone
     # (MkDocs) and for those that take them as relative to this file (Zensical).
     files.write_text(files.inside(site_src, f"articles/{study.name}/index.md"), markdown)
     kept.finish()
     return page
+
+
+def _references(study, article):
+    """The list of what an article cites, as HTML; "" if it cites nothing."""
+    listed = article.citations.listed
+    own = publication_of(study.template) / "templates"
+    return partial("_references.html.j2", own, listed=listed) if listed else ""
 
 
 def _context(study, data):

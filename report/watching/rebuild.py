@@ -112,6 +112,8 @@ class Rebuilder:
         project, names = self.request.project, self.waiting
         about = read_site(project.config)
         rendered = {} if names is None else dict(self.rendered)
+        if names is None:
+            pipeline.say_uncited(project, self.terminal)
         parts = [replace(self.request, article=name) for name in sorted(names or ())]
         for part in [self.request] if names is None else parts:
             studies = pipeline.read(part)

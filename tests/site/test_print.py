@@ -194,7 +194,7 @@ def test_footnotes_and_addresses_of_other_sites_are_on_paper(visit):
     page.wait_for_load_state("networkidle")
     _, texts = printed(page)
     said = " ".join(" ".join(texts).split())
-    assert "RoFormer" in said  # a footnote
+    assert "RoFormer" in said  # in the list of references
     assert "(https://arxiv.org/abs/2510.01032)" in said.replace("- ", "")
 
 

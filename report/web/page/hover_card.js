@@ -31,7 +31,7 @@ function close() {
 
 async function show(element) {
   try {
-    const content = await (element.matches(".term") ? meaning(element) : figurePreview(element));
+    const content = await (told(element) ?? figurePreview(element));
     if (element !== word || !content) return; // the reader has gone on
     card.replaceChildren(...content);
     document.body.append(card);
@@ -42,6 +42,21 @@ async function show(element) {
     console.warn(error); // the link still leads to what the card would have shown
     if (element === word) close();
   }
+}
+
+// The nodes that explain a term or a citation.
+function told(element) {
+  if (element.matches(".term")) return meaning(element);
+  return element.matches(".cite") ? entry(element) : undefined;
+}
+
+// The entry of a work in the list of this page. Its link can be clicked; those who use the keyboard
+// find it in the list, where the word leads.
+function entry(element) {
+  const key = decodeURIComponent(new URL(element.href).hash.slice(1));
+  const copy = document.getElementById(key).cloneNode(true);
+  for (const link of copy.querySelectorAll("a")) link.tabIndex = -1;
+  return [...copy.childNodes];
 }
 
 let glossary;
