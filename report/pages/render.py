@@ -178,6 +178,7 @@ def _page(study, article, cover, minutes):
             placed.name: (placed.number, placed.figure.title(placed.data))
             for placed in article.placed
         },
+        article=article,
     )
 
 
