@@ -28,6 +28,7 @@ from report.pages.assets import write_assets, write_theme
 from report.pages.bibliography import FILE as BIBLIOGRAPHY
 from report.pages.bibliography import uncited
 from report.pages.feed import write_feed
+from report.pages.gallery import write_gallery
 from report.pages.kept import Kept, stamps
 from report.pages.lists import remove_departed, render_lists
 from report.pages.page import Page, Site
@@ -163,9 +164,10 @@ def _opened(kept, study, found, answered):
 
 
 def write(pages: list[Page], opened: list, project: Project, about: Site) -> None:
-    """What articles share: lists, the reference, the feed, share cards, scripts and styles."""
+    """What articles share: lists, reference and gallery, the feed, share cards, scripts, styles."""
     render_lists(pages, opened, project.site_src, feed=bool(about.url))
-    write_reference(pages, project.site_src)
+    write_reference(project.site_src)
+    write_gallery(pages, project.site_src)
     write_cards(pages, about, project.site_src)
     write_feed(pages, about, project.site_src)
     remove_departed(study_names(project.articles), project.site_src)

@@ -6,19 +6,22 @@ from tests.commands import ROOT
 
 DOCS = ROOT / "site_src" / "docs"
 
-REFERENCE = ("front-matter", "command-line", "prose", "figures", "datasets")
+REFERENCE = ("front-matter", "command-line", "prose", "figures", "datasets", "errors")
 """Pages that are made from the code, in `reference/`."""
+
+GALLERY = "gallery/index"
+"""The page that leads to those of the figures, which are made from their files."""
 
 WRITTEN = sorted(
     path.relative_to(DOCS).with_suffix("").as_posix()
     for path in DOCS.rglob("*.md")
-    if path.parent.name != "reference"
+    if path.relative_to(DOCS).parts[0] not in ("reference", "gallery")
 )
 """The pages that are written by hand."""
 
 ADDRESSES = sorted(
     f"docs/{page}/".replace("/index/", "/")
-    for page in (*WRITTEN, *(f"reference/{name}" for name in REFERENCE))
+    for page in (*WRITTEN, GALLERY, *(f"reference/{name}" for name in REFERENCE))
 )
 """Of all pages, below that of the site."""
 

@@ -12,7 +12,7 @@ from report.__main__ import app
 from report.errors import NAME
 from report.study.front_matter import FrontMatter
 from tests.commands import ROOT
-from tests.documents import DOCS, REFERENCE, WRITTEN, blocks
+from tests.documents import DOCS, GALLERY, REFERENCE, WRITTEN, blocks
 
 MOST_BYTES = 6000
 """Of README.md."""
@@ -24,7 +24,8 @@ ELSEWHERE = {"git", "pip", "cd"}
 def test_the_navigation_has_every_page():
     text = (ROOT / "mkdocs.yml").read_text("utf-8")
     listed = re.findall(r": docs/(\S+)\.md$", text, re.MULTILINE)
-    assert sorted(listed) == sorted([*WRITTEN, *(f"reference/{name}" for name in REFERENCE)])
+    made = [GALLERY, *(f"reference/{name}" for name in REFERENCE)]
+    assert sorted(listed) == sorted([*WRITTEN, *made])
 
 
 @pytest.mark.parametrize("page", WRITTEN)

@@ -10,6 +10,7 @@ citations.py     what an article cites, of works.py in bibliography.py: `referen
 page.py          what is said of an article wherever it is listed
 lists.py         home page, archive, tags, models; model_cards.py, feed.py, share_card.py
 reference/       the reference of the documentation, made from the code
+gallery.py       a page of the documentation for every figure
 kept.py          what was drawn already: `serve --watch` draws only what changed
 embed.py         a page for each figure alone
 provenance.py    where the numbers come from, for machines

@@ -110,15 +110,16 @@ class ArticleFigures:
         context = self._figure_context(placed, controls) | self._caption(placed)
         return self._html("_figure.html.j2", **context)
 
-    def alone(self, placed: PlacedFigure) -> Markup:
+    def alone(self, placed: PlacedFigure, root: str = ROOT) -> Markup:
         """The HTML of a figure for a page of its own, where no other can be joined to it.
 
-        The page must lie as deep as an article's: `embed/<name>/<figure>.html`.
+        root: from the page's address to the root of the site; by default the page lies as deep as
+            an article's: `embed/<name>/<figure>.html`
         """
         figure, state = placed.figure, placed.state
         controls = choices.at_state(controls_for(figure, placed.data, state), state)
         return self._html(
-            "_figure.html.j2", **self._figure_context(placed, controls) | {"linked": ""}
+            "_figure.html.j2", **self._figure_context(placed, controls, root) | {"linked": ""}
         )
 
     def ref(self, name: str) -> Markup | str:
@@ -206,7 +207,7 @@ class ArticleFigures:
 
         return self.kept.get(("panels", key, str(controls)), [figure, data], draw)
 
-    def _figure_context(self, placed, controls):
+    def _figure_context(self, placed, controls, root=ROOT):
         study, data, figure = self.study, placed.data, placed.figure
         if figure.one_model:
             controls = reach(figure.one_model, data, controls)
@@ -220,9 +221,9 @@ class ArticleFigures:
             "seen": figure.seen(data, **placed.state),
             "sentences": sentences.address(placed),
             "columns": figure.columns(data),
-            "files": f"{ROOT}figures/{study.name}/",
-            "datasets": f"{ROOT}datasets/{study.name}/{data.address}",
-            "embed": f"{ROOT}embed/{study.name}/{placed.name}.html",
+            "files": f"{root}figures/{study.name}/",
+            "datasets": f"{root}datasets/{study.name}/{data.address}",
+            "embed": f"{root}embed/{study.name}/{placed.name}.html",
         }
 
     def _caption(self, placed):

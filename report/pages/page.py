@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import date
 
+from report.pages.article import ArticleFigures
+
 
 @dataclass(frozen=True)
 class Page:
@@ -25,6 +27,8 @@ class Page:
     """What the article found, for the home page; "" if it does not say."""
     figures: dict[str, tuple[int, str]]
     """Name of a figure -> its number and its title."""
+    article: ArticleFigures
+    """Its figures themselves, for the gallery."""
 
 
 @dataclass(frozen=True)

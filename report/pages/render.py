@@ -187,6 +187,7 @@ def _page(study, article, cover, minutes):
             placed.name: (placed.number, placed.figure.title(placed.data))
             for placed in article.placed
         },
+        article=article,
     )
 
 

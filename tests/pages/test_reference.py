@@ -8,10 +8,9 @@ import typer
 
 from report.__main__ import app
 from report.datasets import store
-from report.figures.build.find import figure_names
 from report.figures.parts.figure import Figure
 from report.pages.article import ArticleFigures
-from report.pages.reference import command_line, datasets, drawing, front_matter, in_prose
+from report.pages.reference import command_line, datasets, drawing, errors, front_matter, in_prose
 from report.pages.reference.documented import Section, code, prose
 from report.pages.reference.write import write_reference
 from report.study.front_matter import INSIDE, FrontMatter
@@ -23,8 +22,9 @@ PAGES = {
         front_matter.page(),
         command_line.page(),
         in_prose.page(),
-        drawing.page([]),
+        drawing.page(),
         datasets.page(),
+        errors.page(),
     )
 }
 
@@ -83,24 +83,23 @@ def test_every_command_and_option_is_there():
     ]
 
 
-def test_functions_figures_fields_and_schemas_are_there():
+def test_functions_fields_and_schemas_are_there():
     functions = {name.partition("(")[0] for name in names("prose", "Functions")}
     called = {
         name for name, m in vars(ArticleFigures).items() if (m.__doc__ or "").startswith("`{")
     }
     assert functions == called
-    assert names("figures", "Figures that ship") == figure_names()
     assert names("figures", "Fields of a figure") == [field.name for field in fields(Figure)]
     assert len(PAGES["datasets"].sections) == len(list(store.SCHEMAS.glob("*.json")))
     assert "find.strongest(measure, source='corpus')" in names("prose", "Findings of a passage")
 
 
 def test_pages_are_written_where_there_is_a_documentation(tmp_path):
-    write_reference([], tmp_path)
+    write_reference(tmp_path)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "docs" / "reference").mkdir(parents=True)
     (tmp_path / "docs" / "reference" / "departed.md").touch()
-    write_reference([], tmp_path)
+    write_reference(tmp_path)
     written = {path.stem: path.read_text() for path in (tmp_path / "docs" / "reference").iterdir()}
     assert written.keys() == PAGES.keys()
     assert not [name for name, text in written.items() if str(ROOT) in text]

@@ -79,7 +79,7 @@ CALLED = {
     "sweep": "a sweep",
     "conditions": "conditions",
     "answers": "answers of a model, as in `data=find.answers[0]`",
-    "panels": "panels of conditions, as in `data=find.panels(heads, lines)`",
+    "panels": "panels of conditions, as in `data=find.panels([(0, 1, 1)], find.compared)`",
 }
 """Kind of data -> what messages call it."""
 

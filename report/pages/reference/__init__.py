@@ -5,6 +5,7 @@ documented.py    what a page consists of, and docstrings as Markdown
 front_matter.py  the keys of front matter, from the model that reads them
 command_line.py  commands and options, from what `--help` says
 in_prose.py      functions, findings and filters that templates may use
-drawing.py       the fields of a figure, and the figures that ship
+drawing.py       the fields of a figure
 datasets.py      the published schemas
+errors.py        every error message: messages.py finds them, sources.py reads the code for them
 """

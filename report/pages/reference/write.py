@@ -3,13 +3,12 @@
 from pathlib import Path
 
 from report import files
-from report.pages.page import Page
-from report.pages.reference import command_line, datasets, drawing, front_matter, in_prose
+from report.pages.reference import command_line, datasets, drawing, errors, front_matter, in_prose
 from report.pages.templates import environment
 
 
-def write_reference(pages: list[Page], site_src: Path) -> None:
-    """Write `site_src/docs/reference`, if there is a folder `docs`; pages: of the articles."""
+def write_reference(site_src: Path) -> None:
+    """Write `site_src/docs/reference`, if there is a folder `docs`."""
     docs = site_src / "docs"
     if not docs.is_dir():
         return
@@ -18,8 +17,9 @@ def write_reference(pages: list[Page], site_src: Path) -> None:
         front_matter.page(),
         command_line.page(),
         in_prose.page(),
-        drawing.page(pages),
+        drawing.page(),
         datasets.page(),
+        errors.page(),
     ]
     for reference in references:
         path = docs / "reference" / f"{reference.name}.md"

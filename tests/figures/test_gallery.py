@@ -1,0 +1,103 @@
+"""The gallery has a page for every figure; its line places the figure, and its columns are those of
+the figure's rows."""
+
+import re
+from datetime import date
+from types import SimpleNamespace
+
+import pytest
+
+from report import findings
+from report.figures.build.find import figure_names
+from report.pages.article import ArticleFigures
+from report.pages.gallery import ROOT, entries, write_gallery
+from report.pages.templates import environment
+from tests.figures.live_page import (
+    GRIDS,
+    HAND,
+    OF_ANSWERS,
+    OF_CONDITIONS,
+    OF_MODELS,
+    OF_SWEEPS,
+    OF_TABLES,
+    ORDER,
+)
+
+BY_NAME = {entry.name: entry for entry in entries([])}
+
+
+def shown(data, names, **context):
+    """A page with figures, each placed by its line in the gallery, drawn of data."""
+    article = ArticleFigures(HAND, data)
+    article.announced = names
+    for name in names:
+        environment().from_string(BY_NAME[name].line).render(figure=article.figure, **context)
+    return SimpleNamespace(name="hand", title="Made <by> hand", date=date.today(), article=article)
+
+
+@pytest.fixture(scope="module")
+def pages(data, models, conditions, table, sweep, answers):
+    """Pages of every kind, on which the lines of the gallery place all figures."""
+    find = SimpleNamespace(answers=[answers])
+    return [
+        shown(of, names, **context)
+        for of, names, context in (
+            (data, ORDER, {}),
+            (models, OF_MODELS, {}),
+            (conditions, [*GRIDS, *OF_CONDITIONS], findings.of(conditions)),
+            (table, OF_TABLES, {}),
+            (sweep, OF_SWEEPS, {}),
+            (conditions, OF_ANSWERS, {"find": find}),
+        )
+    ]
+
+
+def test_no_figure_is_without_an_entry_and_its_line_places_it(pages):
+    found = entries(pages)
+    assert sorted(entry.name for entry in found) == figure_names()
+    assert [entry.name for entry in found if not entry.places] == []
+    for entry in found:
+        (place,) = entry.places
+        assert place.models
+        assert place.html.count(f'data-spec="{ROOT}figures/hand/') == len(place.placed.panels)
+        assert not re.search(r'="\.\./\.\./(?!\.\./)', place.html), entry.name
+
+
+def test_columns_are_those_of_the_rows_and_are_called_as_in_the_chart(pages):
+    found = {entry.name: entry.places[0] for entry in entries(pages)}
+    for name, place in found.items():
+        figure, data, panel = place.placed.figure, place.placed.data, place.placed.panels[0]
+        rows = figure.rows(data, **panel.state)
+        tables = place.tables()
+        assert tables.keys() == rows.keys(), name
+        for table, records in rows.items():
+            assert [column.name for column in tables[table]] == list(
+                dict.fromkeys(key for row in records for key in row)
+            )
+        called = [column.called for columns in tables.values() for column in columns]
+        assert any(called), name
+    (columns,) = found["alignment_vs_magnitude"].tables().values()
+    called = {column.name: column.called for column in columns}
+    assert called["magnitude"].startswith("update magnitude")
+
+
+def test_pages_are_written_where_there_is_a_documentation(tmp_path, pages):
+    write_gallery([], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "docs" / "gallery" / "departed").mkdir(parents=True)
+    write_gallery(pages[:1], tmp_path)
+    folder = tmp_path / "docs" / "gallery"
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*figure_names(), "index.md"])
+    live, absent = ((folder / name / "index.md").read_text() for name in (ORDER[0], GRIDS[0]))
+    assert '<figure class="live-figure' in live
+    assert f'href="{ROOT}articles/hand/#fig-1">Figure 1 of Made &#60;by&#62; hand</a>' in live
+    assert "No article of this site has it." in absent
+    assert "<figure" not in absent + (folder / "index.md").read_text()
+    for text in (live, absent):
+        assert '{{ figure("' in text
+        assert "\n    from report.figures" in text  # its source
+
+
+def test_what_is_shown_is_not_looked_up_again_until_it_is_drawn_anew(pages):
+    place = entries(pages)[0].places[0]
+    assert place.tables() is place.tables()
