@@ -32,6 +32,7 @@ OF_FIGURES = (
 TOGETHER = {
     "page/site.css": (
         "page/article.css",
+        "page/sidenotes.css",
         "page/lists.css",
         "page/hover_cards.css",
         "figure/figures.css",
