@@ -46,9 +46,7 @@ def both(table: altair.Chart) -> altair.Chart:
     return table.transform_filter(f"!({IS_DIFFERENCE})")
 
 
-def layers(
-    table: altair.Chart, lines: list[Line], x: altair.X, param: str
-) -> list[altair.Chart]:
+def layers(table: altair.Chart, lines: list[Line], x: altair.X, param: str) -> list[altair.Chart]:
     """The difference, while it is drawn: an area from 0, its edge, and a point where it is marked.
 
     table: of rows with condition, position and mean; param: of the marked position
