@@ -13,6 +13,7 @@ from report.figures.parts import (
     marking,
     received,
     received_chart,
+    received_difference,
     received_numbers,
     theme,
 )
@@ -90,6 +91,7 @@ def controls(data: Panels) -> list[Control | Switch]:
         Control("head", "Head", 0, model.heads - 1, place.head, first),
         Switch("measure", "Colour", measures(data), "taken"),
         received.reduction_control(mean="all"),
+        received_difference.control(),
     ]
 
 
@@ -115,7 +117,9 @@ def panels(data: Panels) -> list[str]:
 
 def legends(data: Panels) -> list[list[dict[str, str]]]:
     """Both panels below share a legend; that of the map is in the chart."""
-    return [[], received.legend(_lines(data), data.label)]
+    without, with_it, span = received.legend(_lines(data), data.label)
+    *switched, difference = received_difference.legend(_lines(data), [without])
+    return [[], [*switched, with_it, difference, span]]
 
 
 def _lines(data):

@@ -1,6 +1,6 @@
 """How deep the effect of an addition goes: one head of several layers, without it and with it."""
 
-from report.figures.parts import choices, one_row, received, received_numbers
+from report.figures.parts import one_row, received, received_difference, received_numbers
 from report.figures.parts.received import Panels
 
 
@@ -24,14 +24,17 @@ def caption(data: Panels) -> str:
             f"“{without}” and “{with_it}” are two prompts; both lines are over the tokens that "
             "both have, at the positions of the first."
         )
+    said = received_difference.said(f"in “{without}”")
+    bands = received.bands(data, "Where both lines are drawn, bands")
     return (
-        f"{compared} Heads of the same number in different layers have nothing in common but their "
-        f"number.{received.bands(data)}\n{received.explained(data)}"
+        f"{compared} {said} Heads of the same number in different layers have nothing in common "
+        f"but their number.{bands}\n{received.explained(data)}"
     )
 
 
 def seen(data: Panels, **state: str) -> str:
-    return received_numbers.seen_kept(data, **choices.values(figure.controls(data), state))
+    over = received_difference.reduction(figure.controls(data), state)
+    return received_numbers.seen_kept(data, over)
 
 
 figure = one_row.figure(

@@ -8,6 +8,7 @@ from report.figures.parts import (
     grid,
     received,
     received_chart,
+    received_difference,
     received_numbers,
     score_terms,
 )
@@ -41,11 +42,12 @@ def caption(data: Panels) -> str:
             f"{first}: the tokens that both prompts have, at the positions of the first one. "
             f"{last}: all positions of the second prompt."
         )
-    return f"{panels}{received.bands(data)}\n{received.explained(data)}"
+    said = received_difference.said("without" if data.adds else "in the first prompt")
+    return f"{panels} {said}{received.bands(data)}\n{received.explained(data)}"
 
 
 def controls(data: Panels) -> list[choices.Switch]:
-    return [received.reduction_control()]
+    return [received.reduction_control(), received_difference.control()]
 
 
 def columns(data: Panels) -> int:
@@ -64,7 +66,8 @@ def panels(data: Panels) -> list[str]:
 
 def legends(data: Panels) -> list[list[dict[str, str]]]:
     top, bottom = _lines(data, cut=True), _lines(data, cut=False)
-    return [received.legend(top), received.legend(bottom, data.label if data.adds else "")]
+    top = received_difference.legend(top, received.legend(top))
+    return [top, received.legend(bottom, data.label if data.adds else "")]
 
 
 def _lines(data, cut):
@@ -95,30 +98,33 @@ def chart(data: Panels, panel: int = 0, **state: str) -> altair.LayerChart:
 
 
 def rows(data: Panels, panel: int = 0, **state: str) -> dict[str, Rows]:
-    return received_numbers.rows(**_panel(data, panel), **choices.values(controls(data), state))
+    over = received_difference.reduction(controls(data), state)
+    return received_numbers.rows(**_panel(data, panel), reduction=over)
 
 
 def alt(data: Panels, panel: int = 0, **state: str) -> str:
-    return received_numbers.alt(**_panel(data, panel), **choices.values(controls(data), state))
+    over = received_difference.reduction(controls(data), state)
+    return received_numbers.alt(**_panel(data, panel), reduction=over)
 
 
 def seen(data: Panels, **state: str) -> str:
     """What the other tokens keep, and whether the highest point lies in what is added."""
-    at = choices.values(controls(data), state)
+    over = received_difference.reduction(controls(data), state)
     if not data.adds:
-        return received_numbers.seen_kept(data, **at)
+        return received_numbers.seen_kept(data, over)
     total, within = len(data.places), 0
     for number, place in enumerate(data.places, total):
-        known = [row for row in rows(data, number, **at)["lines"] if row["mean"] is not None]
+        every = rows(data, number, reduction=over)["lines"]
+        known = [row for row in every if row["mean"] is not None]
         top = max(known, key=lambda row: row["mean"], default=None)
         added = place.model.condition(list(data.lines)[-1]).new
         within += top is not None and top["position"] in added
     if total == 1:
         held = f"{'in' if within else 'outside'} the grey part"
-        return f"{received_numbers.seen_kept(data, **at)} Below, the highest point lies {held}."
+        return f"{received_numbers.seen_kept(data, over)} Below, the highest point lies {held}."
     where = {0: f"outside the grey part in all {total}", total: f"in the grey part in all {total}"}
     held = where.get(within, f"in the grey part in {within} of {total}")
-    return f"{received_numbers.seen_kept(data, **at)} Below, the highest point lies {held} panels."
+    return f"{received_numbers.seen_kept(data, over)} Below, the highest point lies {held} panels."
 
 
 figure = Figure(

@@ -97,6 +97,9 @@ def _specification(shown: Figure, data: Any, state: dict) -> dict:
     if not shown.panels:
         return still.specification(shown, data, **state)
     titles = shown.panels(data)
+    views = [box.view for box in shown.boxes(data)]
+    if all(views) and "panel" not in state:
+        state |= {"panel": views.index(state["view"]) if state.get("view") in views else 0}
     if state.get("panel", 0 if len(titles) == 1 else None) not in range(len(titles)):
         controls = shown.controls(data)
         named = [f"{n} ({choices.filled(title, controls)})" for n, title in enumerate(titles)]

@@ -13,7 +13,8 @@ reference/       the reference of the documentation, made from the code
 gallery.py       a page of the documentation for every figure
 kept.py          what was drawn already: `serve --watch` draws only what changed
 embed.py         a page for each figure alone
+sidenotes.py     footnotes beside their sentences, for wide windows
 provenance.py    where the numbers come from, for machines
-assets.py        scripts and styles, policy.py what browsers may load
+assets.py        scripts and styles, lighter.py those of the theme; policy.py what browsers may load
 new.py           starts an article, publication.py a whole publication: `python -m report new`
 """

@@ -15,6 +15,7 @@ from report.figures.build import css
 from report.figures.build.vega import VEGA_LITE
 from report.files import TEMPLATES
 from report.pages.glossary import glossary
+from report.pages.lighter import lighter
 
 WEB = Path(__file__).parents[1] / "web"
 """What is published below `assets/`, in the same folders."""
@@ -32,6 +33,7 @@ OF_FIGURES = (
 TOGETHER = {
     "page/site.css": (
         "page/article.css",
+        "page/sidenotes.css",
         "page/lists.css",
         "page/hover_cards.css",
         "figure/figures.css",
@@ -66,15 +68,22 @@ WITH_VEGA = {
 
 
 def write_theme(root: Path) -> None:
-    """Write `.theme`, which mkdocs.yml names: the program's changes to the theme of MkDocs, and
-    over them those in `templates/theme` of a publication; root: its folder."""
+    """Write `.theme`, which mkdocs.yml names: the program's changes to the theme of MkDocs, its
+    lighter style sheets among them, and over them those in `templates/theme` of a publication.
+
+    root: the publication's folder
+    """
+    settings = (root / "mkdocs.yml").read_text("utf-8")
+    sheets = {Path(name): text for name, text in lighter(settings).items()}
+    for name, text in sheets.items():
+        files.write_text(root / ".theme" / name, text)
     folders = (TEMPLATES / "theme", root / "templates" / "theme")
     paths = {path.relative_to(folder): path for folder in folders for path in folder.rglob("*")}
     kept = {name: path for name, path in paths.items() if path.is_file()}
     for name, path in kept.items():
         files.write_bytes(root / ".theme" / name, path.read_bytes())
     old = {path for path in (root / ".theme").rglob("*") if path.is_file()}
-    for path in old - {root / ".theme" / name for name in kept}:
+    for path in old - {root / ".theme" / name for name in (*kept, *sheets)}:
         path.unlink()
 
 

@@ -29,6 +29,7 @@ from report.pages.kept import Kept, stamps
 from report.pages.page import Page
 from report.pages.provenance import NAME, provenance
 from report.pages.share_card import card_path
+from report.pages.sidenotes import with_sidenotes
 from report.pages.templates import environment
 from report.study.study import Study, publication_of
 
@@ -63,6 +64,7 @@ def render_article(
     _write_unwritten(files.inside(site_src, f"figures/{study.name}"), article, cover)
     write_embed_pages(article, site_src)
     minutes = filters.reading_minutes(content, len(article.placed))
+    content = with_sidenotes(content)
     page = _page(study, article, cover, minutes)
     wrapper = environment(publication_of(study.template) / "templates").get_template(
         "_article.md.j2"

@@ -80,7 +80,7 @@ def test_what_one_model_lacks_is_shown_of_the_other(written, tmp_path):
     page = written("attention-focus-plots", of_passage(tmp_path, "rotary", "alibi_bias"))
     assert {"attention_breakdown", "bias_vs_position"} <= set(page.figures)
     assert "The figure opens at alibi_bias 1." in page.plain
-    assert "alibi_bias 1 has three terms" in page.plain
+    assert "alibi_bias 1 has three such terms" in page.plain
     assert "In rotary 0, it is the content term in" in page.plain
     assert "In this model two of its terms can choose" in page.plain
 
@@ -89,7 +89,7 @@ def test_a_model_alone_is_not_compared(written, tmp_path):
     (one,) = of_passage(tmp_path / "a", "alibi_bias").models
     page = written("attention-focus-plots", one)
     assert "Beside it" not in page.plain
-    assert "has three terms that can choose" not in page.plain
+    assert "three such terms" not in page.plain
     alone = written("reading-a-table", of_table(tmp_path / "b", "alibi_bias"))
     assert alone.figures == ["table_attention_map", "classes_by_layer", "renderings_compared"]
 

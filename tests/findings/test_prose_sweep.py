@@ -76,10 +76,10 @@ def test_what_happens_is_told_with_its_steps_and_heads(written):
     assert "L0H0 has it as its top target for 40\u00a0% of the tokens at step 50" in said
     assert "finished itself went on to step 2,000, with the same recipe" in said
     assert "so much attention goes to the token that came next last time" in said
-    assert "At the end, at step 400, L2H1 has the most, 80\u00a0%." in said
-    there_is = "there is no previous-token head at step 200: none"
-    assert said.index(there_is) < said.index("L1H0 goes on to 50\u00a0% at step 400.")
-    assert "That is enough, it seems, or several of them share the task. By top targets" in said
+    assert "At step 400, the last, L2H1 has the most, 80\u00a0%." in said
+    none_yet = "in texts, no head has the token before as its top target for more than"
+    assert said.index(none_yet) < said.index("L1H0 goes on to 50\u00a0% at step 400.")
+    assert "That is enough, it seems, or several share the task: in texts, no head" in said
 
 
 def test_heads_that_are_about_as_good_are_named_together(written, monkeypatch):
@@ -141,10 +141,9 @@ def test_models_are_shown_by_the_habit_that_all_of_them_have_most(written, monke
     assert "It opens on heads that look at the token before: in every model" in prose(text)
 
 
-def test_drills_of_the_compared_models_are_told_as_their_recipes_have_them(written, monkeypatch):
+def test_which_of_the_compared_models_were_drilled_is_told(written, monkeypatch):
     said = prose(written()[0])
-    assert "finished was given drills in which tokens are repeated, as above: 90\u00a0% of" in said
-    assert "at step 0 and 20\u00a0% at the last step for finished." in said
+    assert "finished was given drills in which tokens are repeated, as above." in said
     monkeypatch.setattr(
         hand_sweep, "OTHERS", {"finished": (4, 2000, True), "other": (2, 700, True)}
     )

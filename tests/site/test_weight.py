@@ -1,6 +1,8 @@
 """What opening an article fetches, and what only a reader who goes on does."""
 
 import gzip
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -9,8 +11,8 @@ from tests.site.conftest import ARTICLE
 
 pytestmark = [pytest.mark.browser, pytest.mark.first_visit]
 
-LIMIT = 93_000
-"""Bytes, compressed as static hosts do: 90,000 and the still picture that opens the article."""
+LIMIT = 90_000
+"""Bytes, compressed as static hosts do, the still picture that opens the article among them."""
 
 WINDOW = {"width": 1280, "height": 800}
 
@@ -78,3 +80,36 @@ def test_search_comes_with_its_first_use(opened):
     page.locator(".md-search__input").press_sequentially("softmax")
     page.wait_for_selector(".md-search-result__link")
     assert "search/search_index.json" in asked()
+
+
+LOST = """([whole, lighter]) => {
+    const selectors = (text) => {
+        const sheet = new CSSStyleSheet();
+        sheet.replaceSync(text);
+        const of = (rules) => [...rules].flatMap((rule) =>
+            rule.selectorText ? rule.selectorText.split(/,(?![^(]*\\))/) : of(rule.cssRules ?? []));
+        return new Set(of(sheet.cssRules).map((each) => each.trim()));
+    };
+    const kept = selectors(lighter);
+    return [...selectors(whole)].filter((each) => !kept.has(each));
+}"""
+
+MATCHED = """(selectors) => selectors.filter((each) =>
+    document.querySelector(each.replace(/::?(?:before|after|marker|placeholder|selection)/g, "")
+        .replace(/:(?:hover|focus|checked|target|active|empty)(?![-\\w(])/g, "") || "*"))"""
+
+
+def test_no_page_has_what_the_theme_was_relieved_of(visit, built):
+    """As the browser reads both style sheets, and finds their selectors in pages."""
+    (theme,) = find_spec("material").submodule_search_locations
+    folder = Path(theme) / "templates" / "assets" / "stylesheets"
+    page = visit(ARTICLE)
+    lost = []
+    for path in folder.glob("*.min.css"):
+        light = (built.folder / "assets" / "stylesheets" / path.name).read_text("utf-8")
+        lost += page.evaluate(LOST, [path.read_text("utf-8"), light])
+    assert len(lost) > 200
+    assert any("tabbed" in each for each in lost)
+    for address in (ARTICLE, "", "glossary/", "docs/how-to/figures/", "docs/reference/prose/"):
+        page = visit(address)
+        assert page.evaluate(MATCHED, lost) == [], address

@@ -25,6 +25,9 @@ class Box:
     size."""
     span: int = 1
     """Columns of the grid that it takes."""
+    view: str = ""
+    """The value of the switch `view` at which a narrow page shows it, of panels that are looks of
+    the same; a wide page shows all of them."""
 
     @property
     def size(self) -> tuple[int, int]:

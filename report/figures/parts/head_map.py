@@ -1,22 +1,39 @@
 """The heads of a model as a map: a column a layer, a row a head, the colour a value.
 
-It lies in the same chart as the sorted lines of `head_sorted`, on the same scale; a switch says
-which of the two is drawn.
+It is the second panel of the figures of `head_sorted`, on the same scale as their lines. It stands
+beside them where a page has room; elsewhere a switch says which of the two is seen.
 """
 
 import altair
 
-from report.figures.parts import choices, marking, theme
+from report.figures.parts import choices, grid, marking, rank_lines, theme
 from report.figures.parts.choices import Switch
 
 PARAM = "view"
 VIEWS = {"lines": "sorted lines", "map": "map of heads"}
-SHOWN = f"{PARAM} === 'map'"
+
+TITLES = ["Heads sorted at each layer", "Map of heads"]
+"""Of both panels."""
+
+COLUMNS = 5
+"""Of the grid: the lines take three, the map two."""
+
+WIDTHS = 550, 362
+HEIGHT = 350
+"""Of both panels, in pixels."""
 
 
 def control() -> Switch:
     """The switch between the lines and the map, which are two looks of the same values."""
     return Switch(PARAM, "Drawn as", VIEWS, "lines", look=True)
+
+
+def boxes() -> list[grid.Box]:
+    """The room of the lines and of the map."""
+    return [
+        grid.Box(width / HEIGHT, 1.05, width, span, view)
+        for width, span, view in zip(WIDTHS, (3, 2), VIEWS, strict=True)
+    ]
 
 
 def layers(
@@ -27,12 +44,12 @@ def layers(
     number: str,
     tooltip: list[altair.Tooltip],
 ) -> altair.LayerChart:
-    """The map, drawn while the switch is at it.
+    """The map.
 
     table: of rows with layer, head and the field `value`; most: end of the colours; number: format
     of a value; tooltip: may use the field "named"
     """
-    shown = table.transform_filter(SHOWN).transform_calculate(
+    shown = table.transform_calculate(
         named="'head ' + datum.head",
         left="datum.layer - 0.48",
         right="datum.layer + 0.48",
@@ -40,7 +57,7 @@ def layers(
         bottom="datum.head + 0.46",
     )
     edges = {
-        "x": altair.X("left:Q", title=None),
+        "x": rank_lines.layer_axis(data, "left", 0.5),
         "x2": "right:Q",
         "y": _heads(data),
         "y2": "bottom:Q",
@@ -61,17 +78,11 @@ def layers(
 
 
 def _heads(data):
-    """The channel of heads from the top, with an axis that is there while the map is."""
+    """The channel of heads, from the top."""
     every = max(1, data.heads // 16)
-    axis = altair.Axis(
-        orient="left",
-        values=list(range(0, data.heads, every)),
-        format="d",
-        grid=False,
-        labelExpr=f"{SHOWN} ? datum.label : ''",
-    )
+    axis = altair.Axis(values=list(range(0, data.heads, every)), format="d", grid=False)
     scale = altair.Scale(domain=[data.heads - 0.5, -0.5], nice=False, zero=False)
-    return altair.Y("top:Q", title=None, scale=scale, axis=axis)
+    return altair.Y("top:Q", title="head (index from 0)", scale=scale, axis=axis)
 
 
 def _extremes(shown, value, number):
@@ -88,25 +99,3 @@ def _extremes(shown, value, number):
         )
         for mark in theme.halo(ends.mark_text, fontSize=theme.TICK, baseline="middle")
     ]
-
-
-def hidden_axis() -> dict[str, altair.ExprRef | str]:
-    """Options of an axis that is not there while the map is."""
-    labels = f"{SHOWN} ? '' : datum.label"
-    return {"labelExpr": labels, "gridOpacity": altair.ExprRef(f"{SHOWN} ? 0 : 1")}
-
-
-def axis_title(of_lines: str) -> altair.Chart:
-    """The title of the vertical axis, which follows the switch; of_lines: that of the lines."""
-    titles = {"lines": of_lines, "map": "head (index from 0)"}
-    return theme.y_title(choices.chosen(PARAM, titles))
-
-
-def room(x: altair.X, data: choices.Heads) -> altair.X:
-    """The channel of layers, with room for the cells of the first and the last while they show."""
-    ends = (-0.5, data.layers - 0.5)
-    domain = [
-        altair.ExprRef(f"{SHOWN} ? {end} : {at}")
-        for end, at in zip(ends, x.to_dict()["scale"]["domain"], strict=True)
-    ]
-    return x.scale(domain=domain, nice=False)

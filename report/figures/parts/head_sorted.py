@@ -52,9 +52,12 @@ def figure(shows: str, measure: Measure) -> Figure:
         use=use,
         left_out=lambda data: of_other(data, "passage"),
         controls=controls,
-        chart=lambda data, **state: _chart(data, measure, state),
+        panels=lambda data: head_map.TITLES,
+        columns=head_map.COLUMNS,
+        boxes=lambda data: head_map.boxes(),
+        chart=lambda data, panel=0, **state: _chart(data, measure, panel, state),
         rows=rows,
-        alt=lambda data, **state: _alt(data, measure, state),
+        alt=lambda data, panel=0, **state: _alt(data, measure, panel, state),
         seen=lambda data, **state: _seen(data, measure, state),
     )
 
@@ -85,15 +88,13 @@ def use(data: PassageData) -> str:
     return (
         "Point at a value to read which head has it, and to see where that head of that layer "
         "stands in the other figures of this section. Click on it, and figures of one head show "
-        "it. “Drawn as” leads to a map of all heads."
+        "it. Where there is no room for both panels, “Drawn as” leads from one to the other."
     )
 
 
-def _chart(data, measure, state):
+def _chart(data, measure, panel, state):
     at = choices.at_state(controls(data), state)
-    every = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
-    heads = every.transform_filter(f"!({head_map.SHOWN})")
-    x, y = head_map.room(rank_lines.layer_axis(data), data), _y(data, measure)
+    heads = altair.Chart(altair.NamedData("heads")).transform_filter("datum.source === source")
     rank = f"rank_{measure.column}"
     tooltip = [
         altair.Tooltip(f"{rank}:Q", title="rank (0 = lowest)"),
@@ -101,27 +102,31 @@ def _chart(data, measure, state):
         altair.Tooltip(f"{measure.column}:Q", title="value", format=measure.number),
         altair.Tooltip("named:N", title="real head"),
     ]
-    drawn = [
-        *rank_lines.sorted_lines(data, heads, x, y, rank, tooltip),
-        *rank_lines.marked_head(heads, x, y),
-    ]
-    most = _most(data, measure)
-    cells = head_map.layers(data, every, measure.column, most, measure.number, tooltip)
-    both = altair.layer(
-        altair.layer(*drawn, head_map.axis_title(measure.axis)),
-        cells,
-    )
+    if panel == 0:
+        drawn = _lines(data, measure, heads, rank, tooltip)
+    else:
+        most = _most(data, measure)
+        drawn = head_map.layers(data, heads, measure.column, most, measure.number, tooltip)
+    sorted_ = "heads sorted" if panel == 0 else "a map of heads"
     return theme.frame(
-        both.resolve_scale(y="independent", color="independent"),
+        drawn,
         theme.Source("head_statistics.json", "tables", ["heads"]),
-        description=f"{measure.title}: {measure.axis}, by layer, heads sorted",
+        description=f"{measure.title}: {measure.axis}, by layer, {sorted_}",
         controls=at,
         shows={"heads": [["source", "=", "{source}"]]},
         params=[
-            *(altair.param(name=control.param, value=control.value) for control in at),
+            altair.param(name="source", value=at[0].value),
             *marking.marked("layer", "head"),
         ],
-        walk=["layer", rank],
+        walk=["layer", rank if panel == 0 else "head"],
+    )
+
+
+def _lines(data, measure, heads, rank, tooltip):
+    x, y = rank_lines.layer_axis(data), _y(data, measure)
+    return altair.layer(
+        *rank_lines.sorted_lines(data, heads, x, y, rank, tooltip),
+        *rank_lines.marked_head(heads, x, y),
     )
 
 
@@ -133,29 +138,30 @@ def _most(data, measure):
 def _y(data, measure):
     looks = {"format": ".0%" if "%" in measure.number else ".2~f", "tickCount": 6}
     return (
-        altair.Y(f"{measure.column}:Q", title=None)
+        altair.Y(f"{measure.column}:Q", title=measure.axis)
         .scale(domain=[0, _most(data, measure) * 1.1], nice=False)  # room for a name
-        .axis(**looks, **head_map.hidden_axis())
+        .axis(**looks)
     )
 
 
-def rows(data: PassageData, **state: str) -> dict[str, list[dict]]:
-    """The table "heads" as a list of dicts, for both sources whatever the state."""
+def rows(data: PassageData, panel: int = 0, **state: str) -> dict[str, list[dict]]:
+    """The table "heads" as a list of dicts, of both panels, for both sources whatever the state."""
     choices.at_state(controls(data), state)
     return {"heads": theme.records(data.head_statistics)}
 
 
-def _alt(data, measure, state):
+def _alt(data, measure, panel, state):
     """The head and the layer with the largest value, and the median."""
     source = choices.values(controls(data), state)["source"]
     table = data.head_statistics
     here = table["source"] == source
     values = table[measure.column]
     best = np.argmax(np.where(here, values, -1))
+    how = f"with the {data.heads} heads of each layer sorted" if panel == 0 else "a cell a head"
     return (
-        f"{measure.described}, by layer, with the {data.heads} heads of each layer sorted, over "
-        f"{SOURCES[source]}. The largest value is {values[best]:{measure.number}}, head "
-        f"{table['head'][best]} of layer {table['layer'][best]}; the median of all heads is "
+        f"{measure.described}, by layer, {how}, over {SOURCES[source]}. The largest value is "
+        f"{values[best]:{measure.number}}, head {table['head'][best]} of layer "
+        f"{table['layer'][best]}; the median of all heads is "
         f"{np.median(values[here]):{measure.number}}."
     )
 

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 
 import altair
 
-from report.figures.parts import choices, received, received_chart, received_numbers
+from report.figures.parts import (
+    choices,
+    received,
+    received_chart,
+    received_difference,
+    received_numbers,
+)
 from report.figures.parts.figure import Figure, Rows
 from report.figures.parts.received import Panels, Style
 
@@ -34,7 +40,7 @@ def figure(
         use=received.use,
         seen=seen,
         left_out=lambda data: received.left_out(data, len(styles)),
-        controls=_controls,
+        controls=row.controls,
         columns=lambda data: len(data.places),
         boxes=lambda data: received.boxes(data, 1),
         panels=lambda data: [place.title for place in data.places],
@@ -53,23 +59,29 @@ class _Row:
     cut: bool
     shaded: bool
 
+    def controls(self, data: Panels) -> list[choices.Switch]:
+        """Lines over the same tokens are drawn as their difference too."""
+        difference = [received_difference.control()] if self.cut else []
+        return [received.reduction_control(), *difference]
+
     def chart(self, data: Panels, panel: int = 0, **state: str) -> altair.LayerChart:
-        drawn, at = self._panel(data, panel), choices.at_state(_controls(data), state)
+        drawn, at = self._panel(data, panel), choices.at_state(self.controls(data), state)
         name = self._span(data, [drawn["place"]])
         span = received_chart.Span(name) if name else None
         return received_chart.chart(**drawn, controls=at, noun=data.noun, span=span)
 
     def rows(self, data: Panels, panel: int = 0, **state: str) -> dict[str, Rows]:
-        at = choices.values(_controls(data), state)
-        return received_numbers.rows(**self._panel(data, panel), **at)
+        over = received_difference.reduction(self.controls(data), state)
+        return received_numbers.rows(**self._panel(data, panel), reduction=over)
 
     def alt(self, data: Panels, panel: int = 0, **state: str) -> str:
-        at = choices.values(_controls(data), state)
-        return received_numbers.alt(**self._panel(data, panel), **at)
+        over = received_difference.reduction(self.controls(data), state)
+        return received_numbers.alt(**self._panel(data, panel), reduction=over)
 
     def legends(self, data: Panels) -> list[list[dict[str, str]]]:
         lines = received.styled(data, *self.styles)
-        return [received.legend(lines, self._span(data, data.places))]
+        entries = received.legend(lines, self._span(data, data.places))
+        return [received_difference.legend(lines, entries) if self.cut else entries]
 
     def _panel(self, data, number):
         """Keywords of `received_numbers.rows` for a panel."""
@@ -79,10 +91,6 @@ class _Row:
     def _span(self, data, places):
         """What the shaded positions are called; "" where none are."""
         return data.noun.capitalize() if self.shaded and same_positions(data, places) else ""
-
-
-def _controls(data):
-    return [received.reduction_control()]
 
 
 def same_positions(data: Panels, places: Iterable[received.Place]) -> bool:

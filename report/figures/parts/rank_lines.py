@@ -108,7 +108,7 @@ def _names(data, table, x, y, rank, most_layers):
             dx=altair.ExprRef(
                 f"{aside} * clamp({room} - (datum.layer === 1 ? 20 : 0) - {wide}, 0, {most})"
             ),
-            opacity=theme.only(f"{shown} && {room} >= 16"),
+            opacity=theme.only(f"{shown} && {room} >= {6 if most_layers > MANY else 16}"),
         )
     ]
 

@@ -278,13 +278,13 @@ def explained(data: Panels) -> str:
     )
 
 
-def bands(data: Panels) -> str:
-    """What the bands are, a space and a sentence; "" where there are none.
+def bands(data: Panels, what: str = "Bands") -> str:
+    """What the bands are, a space and a sentence that begins with `what`; "" where there are none.
 
     Captions say it, since no legend has the bands.
     """
     several = any(place.model.prompts > 1 for place in data.places)
-    return " Bands are one standard error over the prompts." if several else ""
+    return f" {what} are one standard error over the prompts." if several else ""
 
 
 def use(data: Panels) -> str:

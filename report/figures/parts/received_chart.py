@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import altair
 
 from report.datasets.read.conditions import ModelConditions
-from report.figures.parts import choices, marking, theme
+from report.figures.parts import choices, marking, received_difference, theme
 from report.figures.parts.received import SPAN, Y_TITLE, Line, Place
 
 LETTER = 7
@@ -42,24 +42,32 @@ def chart(
     follows: whether layer and head are those of the controls, and not those of the place
     """
     table = altair.Chart(altair.NamedData("lines"))
+    controls = list(controls)
+    at = received_difference.value(controls) if cut else None
+    switched = []
     back = [] if cut or not span else _span(place.model, lines, span)
     if back:
         back.append(_headroom(table))
     x, colour, mark = _x(), _colour(lines), "original" if cut else "position"
+    if at:
+        switched = received_difference.layers(table, lines, x, f"marked_{mark}")
+        switched.append(received_difference.title())
+        table = received_difference.both(table)
     dash = altair.StrokeDash("condition:N", legend=None).scale(
         domain=[line.condition for line in lines], range=[line.style.dash for line in lines]
     )
     if place.model.prompts > 1:
         band = table.mark_area(opacity=0.24, aria=False)
-        back.append(band.encode(x=x, y=_y("low"), y2=altair.Y2("high:Q"), color=colour))
+        back.append(band.encode(x=x, y=_y("low", at), y2=altair.Y2("high:Q"), color=colour))
     line = table.mark_line(strokeWidth=1.8, strokeJoin="round", aria=False)
     layer, head = ("{layer}", "{head}") if follows else (place.layer, place.head)
     address = place.model.address
     return theme.frame(
         altair.layer(
             *back,
-            line.encode(x=x, y=_y("mean"), color=colour, strokeDash=dash),
-            *_marked(table, lines, x, colour, f"marked_{mark}"),
+            line.encode(x=x, y=_y("mean", at), color=colour, strokeDash=dash),
+            *_marked(table, lines, x, colour, f"marked_{mark}", at),
+            *switched,
         ),
         theme.Source(
             f"{address}received/{layer}/{head}.json",
@@ -69,7 +77,10 @@ def chart(
         ),
         description=f"{Y_TITLE} by position, {place.title}: a line chart",
         controls=controls,
-        params=marking.marked(mark),
+        params=[
+            *marking.marked(mark),
+            *([altair.param(name=received_difference.PARAM, value=at)] if at else []),
+        ],
         lines=[{"condition": line.condition, "label": line.label} for line in lines],
         cut=cut,
         noun=noun,
@@ -94,9 +105,11 @@ def _x():
     return altair.X("position:Q", title="Position").scale(nice=False).axis(**axis)
 
 
-def _y(field):
+def _y(field, switched=None):
+    """The vertical channel; switched: whether a layer of its own has the title."""
     # labels have the same room in all panels, so that the axes of a column align
-    return altair.Y(f"{field}:Q", title=Y_TITLE).axis(tickCount=5, minExtent=30)
+    title = None if switched else Y_TITLE
+    return altair.Y(f"{field}:Q", title=title).axis(tickCount=5, minExtent=30)
 
 
 def _colour(lines):
@@ -151,7 +164,7 @@ def _headroom(table):
     return above.mark_point(opacity=0, size=0, aria=False).encode(x=_x(), y=_y("above"))
 
 
-def _marked(table, lines, x, colour, param):
+def _marked(table, lines, x, colour, param, switched):
     rules = marking.guides(param, line=lambda at: theme.at(x=at))
     here = f"datum.position === {param} && isValid(datum.mean)"
     points = table.transform_filter(marking.either(here)).mark_point(
@@ -165,4 +178,4 @@ def _marked(table, lines, x, colour, param):
     shape = altair.Shape("condition:N", legend=None).scale(
         domain=[line.condition for line in lines], range=[line.style.shape for line in lines]
     )
-    return *rules, points.encode(x=x, y=_y("mean"), color=colour, shape=shape)
+    return *rules, points.encode(x=x, y=_y("mean", switched), color=colour, shape=shape)

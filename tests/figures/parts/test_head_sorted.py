@@ -40,8 +40,7 @@ def test_every_point_names_a_head_of_its_own(data, measure, figure):
 
 @every_measure
 def test_lines_join_ranks_and_not_heads(data, measure, figure):
-    drawn, _ = figure.chart(data).to_dict()["layer"]
-    lines, _, points, *_ = drawn["layer"]
+    lines, _, points, *_ = figure.chart(data).to_dict()["layer"]
     assert lines["encoding"]["detail"]["field"] == f"rank_{measure}"
     titles = {each["title"]: each["field"] for each in points["encoding"]["tooltip"]}
     assert titles["real head"] == "named"
@@ -50,13 +49,13 @@ def test_lines_join_ranks_and_not_heads(data, measure, figure):
 
 @every_measure
 def test_the_map_has_a_cell_a_head_on_the_scale_of_the_lines(data, measure, figure):
-    svg = still.svg(figure, data, source="passage", view="map")
+    svg = still.svg(figure, data, source="passage", panel=1)
     assert svg.count('aria-roledescription="rect mark"') == 0  # it is told as a whole
     top = max(row[measure] for row in figure.rows(data)["heads"])
-    drawn, cells = figure.chart(data).to_dict()["layer"]
-    colours = cells["layer"][0]["encoding"]["color"]["scale"]["domain"]
+    lines, cells = (figure.chart(data, panel=panel).to_dict()["layer"][0] for panel in (0, 1))
+    colours = cells["encoding"]["color"]["scale"]["domain"]
     assert colours == [0, pytest.approx(max(top, 0.05))]
-    lines = drawn["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    lines = lines["encoding"]["y"]["scale"]["domain"]
     assert lines == [0, pytest.approx(1.1 * colours[1])]
     assert len(re.findall(r'fill="#[0-9a-f]{6}"|fill="rgb\(', svg)) >= data.layers * data.heads
     assert names_in(svg) == []
@@ -65,7 +64,7 @@ def test_the_map_has_a_cell_a_head_on_the_scale_of_the_lines(data, measure, figu
 @every_measure
 def test_the_map_writes_the_highest_and_the_lowest_value(data, measure, figure):
     values = [r[measure] for r in figure.rows(data)["heads"] if r["source"] == "passage"]
-    svg = still.svg(figure, data, source="passage", view="map")
+    svg = still.svg(figure, data, source="passage", panel=1)
     number = "{:.0%}" if "%" in figure.alt(data) else "{:.2f}"
     written = set(re.findall(r'stroke-width="4"[^>]*>([\d.]+%?)</text>', svg))
     assert written == {number.format(end) for end in (min(values), max(values))}

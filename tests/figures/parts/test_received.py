@@ -1,11 +1,13 @@
 """The filler study's grids: rows against a plain loop, titles, legends, what cannot be drawn."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 from report.errors import ReportError
+from report.figures.build import still
 from report.figures.build.find import figure_named
 from report.figures.parts import received, received_chart
 from tests.figures import hand_conditions
@@ -58,6 +60,30 @@ def test_the_bottom_row_has_every_position_of_the_prompt_with_filler(conditions)
     )
 
 
+@pytest.mark.parametrize("drawn", ["difference", "both"])
+def test_two_lines_are_drawn_as_their_difference_or_both(conditions, drawn):
+    """The heights in the picture, against the rows."""
+    data = hand_conditions.panels(conditions, "filler_lines")
+    rows = filler_lines.rows(data, panel=1)["lines"]
+    first, second = (
+        [row["mean"] for row in rows if row["condition"] == name] for name in data.lines
+    )
+    pairs = zip(first, second, strict=True)
+    less = [None if None in pair else pair[1] - pair[0] for pair in pairs]
+    wanted = [less] if drawn == "difference" else [first, second]
+    svg = still.svg(filler_lines, data, panel=1, drawn=drawn)
+    paths = re.findall(r'<path d="([^"]*)" stroke="[^"]*" stroke-width="1.8"', svg)
+    found = [re.findall(r"[ML]([-\d.]+),([-\d.]+)", path) for path in paths if path]
+    assert len(found) == len(wanted)
+    heights = [float(y) for line in found for _, y in line]
+    values = [value for line in wanted for value in line if value is not None]
+    assert len(heights) == len(values)
+    slope, start = np.polyfit(values, heights, 1)
+    assert slope < 0
+    drawn_within = 0.1  # pixels: pictures have one decimal
+    assert np.abs(np.polyval((slope, start), values) - heights).max() <= drawn_within
+
+
 def inside(spec, kind):
     return [each for each in spec["layer"] if each["mark"]["type"] == kind]
 
@@ -65,7 +91,8 @@ def inside(spec, kind):
 def test_the_filler_is_shaded_named_and_between_rules_in_the_bottom_row_only(conditions):
     data = hand_conditions.panels(conditions, "filler_lines")
     top, bottom = (filler_lines.chart(data, panel=n).to_dict() for n in (0, 3))
-    assert inside(top, "rect") == inside(top, "text") == []
+    assert inside(top, "rect") == []
+    assert "Change of" in inside(top, "text")[0]["mark"]["text"]["expr"]  # the axis, no name
     assert len(inside(top, "rule")) == 2  # the marked position, and the pinned one
     (shade,), (name,) = inside(bottom, "rect"), inside(bottom, "text")
     edges = [SYSTEM - 0.5, SYSTEM + FILLER - 0.5]
@@ -102,7 +129,11 @@ def test_every_panel_is_named_as_the_study_does(conditions):
                 for channel in ("x", "y")
                 if "field" in layer["encoding"].get(channel, {})
             }
-            assert titles == {("x", "Position"), ("y", "Average Attention Weight")}
+            texts = [each["mark"]["text"]["expr"] for each in inside(spec, "text")]
+            switched = any('"both": "Average Attention Weight"' in text for text in texts)
+            assert switched == (("y", None) in titles)
+            assert titles <= {("x", "Position"), ("y", "Average Attention Weight"), ("y", None)}
+            assert len(titles) == 2
 
 
 def test_legends_name_the_lines_with_a_second_channel_besides_colour(conditions):
@@ -111,19 +142,25 @@ def test_legends_name_the_lines_with_a_second_channel_besides_colour(conditions)
         return [[(e["label"], e["mark"]) for e in row] for row in figure.legends(data)]
 
     assert said(filler_lines) == [
-        [("w/o Meaningless tokens", "line"), ("w/ Meaningless tokens", "dash")],
+        [
+            ("w/o Meaningless tokens", "line"),
+            ("w/ Meaningless tokens", "dash"),
+            ("w/ Meaningless tokens\u00a0\u2212 w/o Meaningless tokens", "line"),
+        ],
         [("w/ Meaningless tokens", "line"), ("Meaningless tokens", "span")],
     ]
     lines = [("Meaningless tokens", "line"), ("Random sentence", "dash")]
     assert said(filler_against) == [[*lines, ("Filler", "span")]]
-    assert said(filler_layers) == [[("None", "line"), ("Mless", "dash")]]
+    difference = ("Mless\u00a0\u2212 None", "line")
+    assert said(filler_layers) == [[("None", "line"), ("Mless", "dash"), difference]]
 
 
 def test_the_band_is_drawn_only_where_there_are_several_prompts(conditions, tmp_path):
     one = hand_conditions.study(tmp_path, prompts=1)
     for study, bands in ((conditions, 1), (one, 0)):
         data = hand_conditions.panels(study, "filler_layers")
-        assert len(inside(filler_layers.chart(data).to_dict(), "area")) == bands
+        areas = inside(filler_layers.chart(data).to_dict(), "area")
+        assert len([area for area in areas if "y2" in area["encoding"]]) == bands + 1
         for figure in (filler_lines, filler_effect, filler_against, filler_layers):
             data = hand_conditions.panels(study, figure.name)
             own = figure.caption(data).replace(received.explained(data), "")
