@@ -8,6 +8,7 @@ export function watchPassage(passage) {
   if (passage.id !== "passage") return; // no figure is about it
   number(passage);
   addTip(passage);
+  awaitLong(passage.parentElement);
   const on = (type, act) =>
     passage.addEventListener(type, (event) => {
       const element = event.target.closest(".token[data-token]");
@@ -25,6 +26,18 @@ export function watchPassage(passage) {
   // a mouse that goes leaves what the keyboard is on
   passage.addEventListener("pointerleave", (event) => isTouch(event) || pointAtFocused(passage));
   passage.addEventListener("focusout", unpoint);
+}
+
+// What only a long passage has comes with its first use.
+function awaitLong(frame) {
+  const bar = frame.querySelector(".passage__long");
+  const load = async (event) => {
+    for (const type of ["click", "input", "focusin"]) bar.removeEventListener(type, load);
+    const { watchLong } = await import("./long_passage.js");
+    watchLong(frame);
+    if (event.type !== "focusin") event.target.dispatchEvent(new Event(event.type)); // unheard so far
+  };
+  for (const type of ["click", "input", "focusin"]) bar?.addEventListener(type, load);
 }
 
 function pointAtFocused(passage) {
