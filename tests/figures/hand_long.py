@@ -24,7 +24,11 @@ def study(folder):
     for head in range(HEADS):
         store.write(folder / "attention" / "0" / f"{head}.json", _shard(head))
     manifest = hand_made.manifest(hand_made.KINDS["alibi"])
-    manifest["model"] |= {"num_hidden_layers": 1, "layers_measured": 1, "num_attention_heads": HEADS}
+    manifest["model"] |= {
+        "num_hidden_layers": 1,
+        "layers_measured": 1,
+        "num_attention_heads": HEADS,
+    }
     manifest["passage"]["tokens"] = LENGTH
     store.write(folder / "manifest.json", manifest)
     return PassageData(folder)
@@ -69,7 +73,9 @@ def _shard(head):
     largest = np.take_along_axis(order, np.argsort(-np.take_along_axis(given, order, 1)), 1)
     largest[largest > np.arange(LENGTH)[:, None]] = -1
     known = np.where(largest >= 0, np.take_along_axis(given, largest, 1), 0)
-    count = np.minimum((np.cumsum(known, 1) < 0.5).sum(1) + 1, np.minimum(np.arange(LENGTH) + 1, 11))
+    count = np.minimum(
+        (np.cumsum(known, 1) < 0.5).sum(1) + 1, np.minimum(np.arange(LENGTH) + 1, 11)
+    )
     terms = [
         SimpleNamespace(name="content", per="cell", values=content * seen, pair=None),
         SimpleNamespace(

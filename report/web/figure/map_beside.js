@@ -16,17 +16,18 @@ export class Beside {
     this.asked = null; // what that was of, as a text
     this.found = null;
     this.ids = new WeakMap(); // file -> what the worker knows it by
+    this.files = 0; // how many there were
   }
 
   // The best picture of a part that there is, null if there is none; one that is not asked for yet is
   // begun. pixels: [across, down]
   picture({ map, look }, part, pixels) {
     const { shard } = map;
-    if (!this.ids.has(shard)) this.ids.set(shard, (Beside.count = (Beside.count ?? 0) + 1));
+    if (!this.ids.has(shard)) this.ids.set(shard, (this.files += 1));
     const id = this.ids.get(shard);
     const asked = JSON.stringify([id, look, part, pixels]);
     if (asked !== this.asked) {
-      Object.assign(this, { asked, found: null, number: this.number + 1 });
+      Object.assign(this, { asked, found: null, done: false, number: this.number + 1 });
       this.begin(map, { id, number: this.number, look, part, pixels });
     }
     return this.found;
@@ -67,9 +68,10 @@ export class Beside {
     for await (const picture of inBands(map, task, isOver)) this.take({ ...task, ...picture });
   }
 
-  take({ number, picture }) {
+  take({ number, picture, done }) {
     if (number !== this.number) return; // of what was shown before
     this.found = picture;
+    this.done = done;
     this.ready();
   }
 

@@ -52,14 +52,20 @@ export class Zoom {
   // The part of a map that is shown, or null if all of it is.
   partOf({ size }) {
     if (!this.wanted || this.onPaper) return null;
+    const { top, left, rows, columns } = this.exact(size);
+    const count = (cells) => clamp(Math.round(cells), Math.min(LEAST, size), size);
+    const [down, across] = [count(rows), count(columns)];
+    const from = (at, cells) => clamp(Math.round(at), 0, size - cells);
+    return { top: from(top, down), left: from(left, across), rows: down, columns: across };
+  }
+
+  // The same without rounding, so that many small steps are as one.
+  exact(size) {
+    if (!this.wanted) return wholeOf({ size });
     const { view } = this.chart;
     const [width, height] = [view.width(), view.height()].map((length) => Math.max(1, length));
-    const few = (count) => clamp(Math.round(count), Math.min(LEAST, size), size);
-    const rows = few(this.wanted.rows);
-    const columns = few((rows * width) / height);
-    const top = clamp(Math.round(this.wanted.top), 0, size - rows);
-    const left = clamp(Math.round(this.wanted.left), 0, size - columns);
-    return { top, left, rows, columns };
+    const { top, left, rows } = this.wanted;
+    return { top, left, rows, columns: Math.min(size, (rows * width) / height) };
   }
 
   get map() {
@@ -98,9 +104,8 @@ export class Zoom {
     const part = this.partOf(this.map);
     if (part) {
       const { size } = this.map;
-      const top = clamp(wanted.top, 0, size - part.rows);
-      const left = clamp(wanted.left, 0, size - part.columns);
-      this.wanted = { ...wanted, top, left };
+      const { top, left, rows, columns } = this.exact(size);
+      this.wanted = { top: clamp(top, 0, size - rows), left: clamp(left, 0, size - columns), rows };
     }
     const { part: before, ...picks } = chart.figure.picks;
     const said = part ? [part.top, part.left, part.rows].join("+") : undefined;
@@ -124,13 +129,11 @@ export class Zoom {
 
   // Shows `factor` times as many rows around a place, [row, column], which stays where it is.
   by(factor, [row, column] = this.middle, settled = true) {
-    const { top, left, rows, columns } = this.shown;
-    const was = this.wanted?.rows ?? rows;
-    const now = clamp(was * factor, Math.min(LEAST, this.map.size), this.map.size);
-    const part = now / was;
-    const wide = this.wanted ? columns * part : now * (columns / rows);
-    const share = (column - left) / columns;
-    this.to({ top: row - (row - top) * part, left: column - share * wide, rows: now }, settled);
+    const { size } = this.map;
+    const { top, left, rows, columns } = this.exact(size);
+    const now = clamp(rows * factor, Math.min(LEAST, size), size);
+    const part = now / rows;
+    this.to({ top: row - (row - top) * part, left: column - (column - left) * part, rows: now }, settled);
   }
 
   // By so many cells.
@@ -148,11 +151,12 @@ export class Zoom {
     return seen ? at.map((cell) => cell + 0.5) : [top + rows / 2, left + columns / 2];
   }
 
-  // The place of a pointer, [row, column] with fractions.
+  // The place of a pointer, [row, column] with fractions, also in what is not drawn yet.
   placeOf(event) {
     const { view } = this.chart;
     const [x, y] = inPlot(view, event);
-    return [view.scale("y").invert(y), view.scale("x").invert(x)];
+    const { top, left, rows, columns } = this.exact(this.map.size);
+    return [top + (y / view.height()) * rows, left + (x / view.width()) * columns];
   }
 
   zoomIn = () => this.told(() => this.by(STEP));

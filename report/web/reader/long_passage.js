@@ -11,9 +11,9 @@ let bar;
 let found = []; // [first token, last token] of every match
 let at = 0; // the match that is shown
 
-// Called with the frame of a passage, once it is used.
+// Called with the frame of a passage, once it is used. Returns whether it is watched from now on.
 export function watchLong(frame) {
-  if (frame.contains(passage)) return;
+  if (frame.contains(passage)) return false;
   passage = frame.querySelector(".passage");
   bar = frame.querySelector(".passage__long");
   loadStyles(STYLES).catch(console.warn);
@@ -33,6 +33,8 @@ export function watchLong(frame) {
   for (const [act, step] of [["previous", -1], ["next", 1]]) {
     bar.querySelector(`[data-act=${act}]`).addEventListener("click", () => go(step));
   }
+  if (field.value) find(field.value);
+  return true;
 }
 
 function fold(frame, button) {

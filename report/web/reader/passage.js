@@ -31,13 +31,15 @@ export function watchPassage(passage) {
 // What only a long passage has comes with its first use.
 function awaitLong(frame) {
   const bar = frame.querySelector(".passage__long");
-  const load = async (event) => {
-    for (const type of ["click", "input", "focusin"]) bar.removeEventListener(type, load);
+  const types = ["focusin", "click"];
+  let pressed; // before it came
+  const load = async ({ type, target }) => {
+    if (type === "click") pressed = target;
     const { watchLong } = await import("./long_passage.js");
-    watchLong(frame);
-    if (event.type !== "focusin") event.target.dispatchEvent(new Event(event.type)); // unheard so far
+    for (const each of types) bar.removeEventListener(each, load);
+    if (watchLong(frame)) pressed?.click();
   };
-  for (const type of ["click", "input", "focusin"]) bar?.addEventListener(type, load);
+  for (const each of types) bar?.addEventListener(each, load);
 }
 
 function pointAtFocused(passage) {
