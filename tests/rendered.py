@@ -21,7 +21,7 @@ def captions_alone(text):
 
 def without_passage(text):
     """An article without the tokens of its passage and what stands above them."""
-    text = re.sub(r'<div class="passage__bar.*?</div>\n?', "", text, flags=re.DOTALL)
+    text = re.sub(r'<div class="passage__(?:bar|long).*?</div>\n?', "", text, flags=re.DOTALL)
     return re.sub(r'(<div class="passage-frame">\s*)?<div class="passage".*?</div>', "", text)
 
 

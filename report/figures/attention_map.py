@@ -5,7 +5,7 @@ import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention
 from report.datasets.read.passage import PassageData
-from report.figures.parts import choices, map, score_terms, theme
+from report.figures.parts import choices, map, map_words, score_terms, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
 from report.text import percent
@@ -21,11 +21,11 @@ def title(data: PassageData) -> str:
 
 
 def caption(data: PassageData) -> str:
-    return map.explained(data)
+    return map_words.explained(data)
 
 
 def use(data: PassageData) -> str:
-    return map.use(data)
+    return map_words.use(data)
 
 
 def left_out(data: PassageData) -> str:

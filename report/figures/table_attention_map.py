@@ -9,7 +9,15 @@ from report.datasets.formats.attention import DecodedAttention
 from report.datasets.read.passage import Token
 from report.datasets.read.table import TableData
 from report.figures import Figure
-from report.figures.parts import choices, map, score_terms, target_classes, theme
+from report.figures.parts import (
+    choices,
+    map,
+    map_part,
+    map_words,
+    score_terms,
+    target_classes,
+    theme,
+)
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.text import percent
@@ -26,14 +34,14 @@ def title(data: TableData) -> str:
 
 def caption(data: TableData) -> str:
     return (
-        f"{map.explained(data)} The table is written as {data.first.label}. Markers say by colour "
-        "and shape what the target is to the current token; the strips along both axes say what "
-        "each token is: the name of a column, a delimiter (narrow) or a part of a cell."
+        f"{map_words.explained(data)} The table is written as {data.first.label}. Markers say by "
+        "colour and shape what the target is to the current token; the strips along both axes say "
+        "what each token is: the name of a column, a delimiter (narrow) or a part of a cell."
     )
 
 
 def use(data: TableData) -> str:
-    return map.use(data)
+    return map_words.use(data)
 
 
 def controls(data: TableData) -> list[Control | Switch]:
@@ -83,14 +91,15 @@ def _strips(data):
         here = [run for run in runs if (run["role"] == "delimiter") == narrow]
         mark = altair.Chart(altair.InlineData(here)).mark_rect(clip=False, aria=False)
         near = inner + (STRIP - 3 if narrow else 0)
+        down, across = (map_part.within(mark, length) for length in ("height", "width"))
         strips += [
-            mark.encode(
+            down.encode(
                 **theme.place(x=-outer, x2=-near),
                 y=altair.Y("first:Q"),
                 y2=altair.Y2("end:Q"),
                 color=colour,
             ),
-            mark.encode(
+            across.encode(
                 **theme.place(y=f"height + {outer}", y2=f"height + {near}"),
                 x=altair.X("first:Q"),
                 x2=altair.X2("end:Q"),
@@ -113,7 +122,7 @@ def _runs(tokens: list[Token]) -> Rows:
 def rows(data: TableData, *, dark: bool = False, **state: int) -> dict[str, Rows]:
     layer, head, shade = choices.values(controls(data), state).values()
     attention = data.attention(layer, head)
-    return map.rows(attention, _markers(data, attention), dark, shade)
+    return map.rows(attention, _markers(data, attention), dark, shade, _kinds(data))
 
 
 def _markers(data: TableData, attention: DecodedAttention) -> Rows:

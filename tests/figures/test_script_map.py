@@ -194,11 +194,12 @@ STAMPED = """async () => {
     const { mapPicture } = await import('/assets/figure/map_picture.js');
     const markers = [[0, 0], [50, 20], [50, 22], [99, 99]].map(([current_token, target_token], n) =>
         ({current_token, target_token, kind: n === 2 ? 'above' : 'below'}));
-    const picture = () => new Uint8ClampedArray(100 * 100 * 4).fill(255);
+    const picture = {across: 100, down: 100, shades: new Uint8Array(100 * 100).fill(255)};
+    const part = {top: 0, left: 0, rows: 100, columns: 100};
     const kinds = [['below', 'square', '#102030'], ['above', 'circle', '#a0b0c0']];
     const place = {width: 150, height: 150};
-    const shown = {map: {size: 100}, picture, datasets: {markers}};
-    const canvas = mapPicture(shown, [], kinds, '#ffffff', place);
+    const ramp = ['#000000', '#ffffff'];
+    const canvas = mapPicture({picture, markers, part}, ramp, kinds, '#ffffff', place);
     const { data } = canvas.getContext('2d').getImageData(0, 0, 100, 100);
     const found = {'#102030': [], '#a0b0c0': []};
     for (let n = 0; n < data.length; n += 4) {

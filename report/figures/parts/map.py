@@ -7,14 +7,11 @@ import altair
 from report.datasets.formats.attention import DecodedAttention
 from report.datasets.formats.visible import Visible
 from report.datasets.read.passage import PassageData, Token
-from report.figures.parts import choices, marking, raster, shading, theme, token_names
+from report.figures.parts import choices, map_part, marking, raster, shading, theme, token_names
 from report.figures.parts.choices import Control, Switch
 
 DATASETS = ["map", "markers", "edge", "cursor", "no_shade"]
 """Names of the datasets of a map, see `rows`."""
-
-LEGEND_LEFT = "width - max(legend_width + 16, 134)"
-"""Expression: where legends begin that stand in the triangle of later tokens."""
 
 
 def controls(data: choices.Heads) -> list[Control | Switch]:
@@ -23,61 +20,8 @@ def controls(data: choices.Heads) -> list[Control | Switch]:
     return [choices.layer_control(data), choices.head_control(data), shade]
 
 
-def explained(data: PassageData) -> str:
-    """How to read a map of these data, plain text."""
-    return (
-        "A row is a current token (query), a column a target token (key) that it may attend to: "
-        f"{_reach(data)} Shade is the probability, on a logarithmic scale that "
-        "begins at 0.1 %. Markers are on the top targets of a row: the "
-        f"fewest that together hold half of its probability, at most 11.{_sink(data)}"
-    )
-
-
-def use(data: PassageData) -> str:
-    """What the switch and pointing at a cell do."""
-    return (
-        "The switch leads from probabilities to scores: how far they are below the largest of "
-        f"their row, which is all that softmax knows of them, or as they are, {_score(data)}. "
-        "Scores of two rows can be compared only roughly. The lowest 2 % of all share one shade, "
-        "and so do the highest 2 %. "
-        "Point at a cell, or focus the figure and use the arrow keys, to read both tokens, the "
-        f"score{_terms_too(data)} and the probability."
-    )
-
-
-def _reach(data):
-    which = "itself or an earlier one"
-    if not data.causal:
-        which = "every token of the passage, itself, earlier and later ones alike"
-    windows = sorted({window for window in data.windows if window})
-    if not windows:
-        return f"{which}."
-    *others, last = (str(window) for window in windows)
-    tokens = f"{', '.join(others)} or {last}" if others else last
-    nearest = f"the last {tokens}" if data.causal else f"the {tokens} around it"
-    layers = "in some layers" if None in data.windows else "here"
-    return f"{which}; {layers} only {nearest}, itself included."
-
-
-def _score(data):
-    softcap = data.attention(0, 0).softcap
-    if softcap is None:
-        return "before softmax"
-    return f"as it enters softmax, where the model keeps it between −{softcap:g} and {softcap:g}"
-
-
-def _sink(data):
-    if data.attention(0, 0).sink is None:
-        return ""
-    return (
-        " The probabilities of a row sum to less than 1: the rest goes to a sink, a score of the "
-        "head's own that belongs to no token."
-    )
-
-
-def _terms_too(data):
-    return ", its terms" if len(data.terms) > 1 else ""
-
+SHAPED = 320
+"""Tokens of a passage whose markers are shapes in a still picture, at most."""
 
 Kinds = Mapping[str, tuple[str, str, str]]
 """Kinds of targets: name -> (shape, colour on light, colour on dark)."""
@@ -118,16 +62,22 @@ def params(
         altair.param(name="shade", value=shade),
         altair.param(name="shade_low", value=low),
         altair.param(name="shade_high", value=high),
-        altair.param(name="legend_width", expr="clamp(width * 0.28, 108, 190)"),
+        *map_part.params(attention.visible),
     ]
 
 
 def _axes(size, offset):
-    ends = {"domain": [0, size], "nice": False, "zero": False}
+    ends = {"nice": False, "zero": False}
     aside = {"offset": offset} if offset else {}
     x, y = (
         token_names.token_axis(
-            f"{which} token (text and index)", size, length, across=across, **more
+            f"{which} token (text and index)",
+            map_part.SHOWN[length],
+            length,
+            across=across,
+            apart=map_part.APART,
+            end=map_part.ENDS[length],
+            **more,
         )
         for which, length, across, more in (
             ("target", "width", True, aside),
@@ -135,8 +85,10 @@ def _axes(size, offset):
         )
     )
     return {
-        "x": altair.X("target_token:Q", axis=x).scale(**ends),
-        "y": altair.Y("current_token:Q", axis=y).scale(**ends, reverse=True),
+        "x": altair.X("target_token:Q", axis=x).scale(domain=map_part.DOMAINS["width"], **ends),
+        "y": altair.Y("current_token:Q", axis=y).scale(
+            domain=map_part.DOMAINS["height"], **ends, reverse=True
+        ),
     }
 
 
@@ -180,7 +132,9 @@ def _shade_legend(causal):
 def _shade_title():
     shown = " : ".join(f"shade == '{name}' ? '{title}'" for name, title in shading.SHADES.items())
     style = {"align": "left", "baseline": "top", "fontWeight": 500, "aria": False}
-    return theme.written(f"{shown} : ''", LEGEND_LEFT, 0, **style)
+    # Vega would make room for a mark beside the plot: there the page's script writes it
+    shown = f"aside ? '' : {shown}"
+    return theme.written(f"{shown} : ''", map_part.LEGEND_LEFT, 0, **style)
 
 
 def _legend_place(causal, top):
@@ -190,13 +144,14 @@ def _legend_place(causal, top):
     """
     if not causal:
         return {"orient": "top", "offset": theme.ABOVE}
-    return {"orient": "none", "legendX": altair.ExprRef(LEGEND_LEFT), "legendY": top}
+    left, top = map_part.LEGEND_LEFT, f"{map_part.LEGEND_TOP} + {top}"
+    return {"orient": "none", "legendX": altair.ExprRef(left), "legendY": altair.ExprRef(top)}
 
 
 def _edge():
     """A line where a sliding window ends: cells beyond it are not seen, and have no score."""
     line = altair.Chart(altair.NamedData("edge")).mark_line(
-        strokeWidth=1, opacity=0.45, color=altair.ExprRef("ink"), aria=False
+        strokeWidth=1, opacity=0.45, color=altair.ExprRef("ink"), clip=True, aria=False
     )
     x, y = altair.X("column:Q"), altair.Y("row:Q")
     return line.encode(x=x, y=y, order=altair.Order("order:Q"))
@@ -211,13 +166,13 @@ def _markers(size, causal, kinds, offset):
         labelFontSize=theme.TICK,
         rowPadding=2,
     )
-    cell = f"width / {size}"
+    cell = f"(width / {map_part.SHOWN['width']})"
     mark = altair.Chart(altair.NamedData("markers")).mark_point(
         filled=True,
         size=altair.ExprRef(f"clamp(1.5 * pow({cell}, 2), 9, 150)"),
         opacity=1,
         xOffset=altair.ExprRef(f"{cell} / 2"),  # the middle of its cell
-        yOffset=altair.ExprRef(f"height / {2 * size}"),
+        yOffset=altair.ExprRef(f"height / {map_part.SHOWN['height']} / 2"),
         stroke=altair.ExprRef("paper"),
         strokeWidth=altair.ExprRef(f"{cell} > 3 ? 0.5 : 0.25"),
         invalid=None,  # no row has invalid values, see `build.vega`
@@ -238,7 +193,7 @@ def _guides(size, causal):
     def column(token):
         return theme.at(x=f"{token} + 0.5", y=token if causal else 0, y2=size)
 
-    return altair.layer(*marking.guides("marked_token", row=row, column=column))
+    return altair.layer(*marking.guides("marked_token", clip=True, row=row, column=column))
 
 
 def _cursor():
@@ -255,6 +210,7 @@ def _outline(colour, width):
             fill=None,
             stroke=altair.ExprRef(colour),
             strokeWidth=altair.ExprRef(width),
+            clip=True,
             aria=False,
         )
         .transform_calculate(right="datum.target_token + 1", below="datum.current_token + 1")
@@ -268,19 +224,29 @@ def _outline(colour, width):
 
 
 def rows(
-    attention: DecodedAttention, markers: list[dict], dark: bool, shade: str
+    attention: DecodedAttention,
+    markers: list[dict],
+    dark: bool,
+    shade: str,
+    kinds: Kinds = theme.KINDS,
 ) -> dict[str, list[dict]]:
     """The rows of the datasets of a map.
 
+    Of a long passage, whose markers are too many and too small to be shapes, the picture has them.
+
     markers: dicts with current_token, target_token, kind; dark: for a dark page; shade: one of
-    `shading.SHADES`
+    `shading.SHADES`; kinds: of the markers
     """
     values, (low, high) = shading.shaded(attention, shade)
     ramp = theme.SCORE_RAMP["dark" if dark else "light"]
-    picture = raster.raster(values, low, high, ramp)
+    picture = raster.raster(raster.pooled(values, attention.probability), low, high, ramp)
+    size = len(values)
+    if size > SHAPED:
+        colours = {kind: look[1 + dark] for kind, look in kinds.items()}
+        raster.stamp(picture, markers, colours, size)
     return {
         "map": [{"image": raster.data_url(picture)}],
-        "markers": markers,
+        "markers": markers if size <= SHAPED else [],
         "edge": edge(attention.visible),
         "cursor": [],
         "no_shade": [],

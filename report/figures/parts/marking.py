@@ -45,9 +45,12 @@ def ring(
     )
 
 
-def guides(param: str, **channels: Callable[[str], dict[str, Any]]) -> list[alt.Chart]:
+def guides(
+    param: str, *, clip: bool = False, **channels: Callable[[str], dict[str, Any]]
+) -> list[alt.Chart]:
     """Lines at the value of a param marked_..., dashed, and at that of the pinned one, solid.
 
+    clip: whether they end where the plot does
     channels: for each line, a function from an expression of the value to the line's channels
     """
     rules = []
@@ -59,6 +62,7 @@ def guides(param: str, **channels: Callable[[str], dict[str, Any]]) -> list[alt.
                 strokeDash=dash,
                 opacity=theme.only(f"{name} >= 0"),
                 aria=False,
+                **({"clip": True} if clip else {}),
             )
             rules.append(mark.encode(**lines(f"max({name}, 0)")))
     return rules

@@ -78,20 +78,32 @@ TOKENS_LEFT = {
 
 
 def token_axis(
-    title: str, count: int, length: str, *, across: bool, cell: bool = True, **more: Any
+    title: str,
+    count: int | str,
+    length: str,
+    *,
+    across: bool,
+    cell: bool = True,
+    apart: int = 17,
+    end: str = "",
+    **more: Any,
 ) -> alt.Axis:
     """An axis of token positions that names as many tokens as fit, by text and index.
 
-    count: of tokens; length: of the axis, "width" or "height"; across: whether it is horizontal
+    count: of tokens that it reaches over, or an expression of that
+    length: of the axis, "width" or "height"; across: whether it is horizontal
+    apart: pixels between two names, at least about
+    end: expression of the token before which it ends, if it need not reach to the last one
     cell: whether a token is a cell that begins at its index, and not a point there
     """
-    middle = alt.ExprRef(f"{length} / {2 * count}") if cell else 0
+    middle = alt.ExprRef(f"{length} / ({count}) / 2") if cell else 0
     text = f"{LABELS}[datum.value]"
     cut = f"truncate({text}, width > 500 ? {ON_AXIS[0]} : {ON_AXIS[1]})"
     text = f"(isArray({text}) ? {text}[0] : {cut})"
     # A text that is a number gets a quotation mark: it must not be taken for an index, nor
     # together with the index for one number.
     text = f"(isFinite(toNumber({text})) ? '“' + {text} + '”' : {text})"
+    before = f" && datum.value < {end}" if end else ""
     # The invisible left-to-right mark keeps the index behind a text that runs from right to left.
     # The spaces do not break, since a picture would join two plain ones.
     return alt.Axis(
@@ -100,9 +112,10 @@ def token_axis(
         domain=False,
         ticks=False,
         tickMinStep=1,
-        tickCount=alt.ExprRef(f"clamp(floor({length} / 17), 2, {count})"),
+        tickCount=alt.ExprRef(f"clamp(floor({length} / {apart}), 2, max({count}, 2))"),
         labelExpr=(
-            f"isValid({LABELS}[datum.value]) ? {text} + '\u200e\u00a0\u00a0' + datum.value : ''"
+            f"isValid({LABELS}[datum.value]){before} ? "
+            f"{text} + '\u200e\u00a0\u00a0' + datum.value : ''"
         ),
         labelOffset=middle,
         # wider than any text with its index, so that no index is cut off

@@ -5,7 +5,7 @@
 // labels of the tokens, the values of the controls and usermeta.report, and returns
 //   datasets  {name: rows} for the chart
 //   signals   params of the chart to set (optional)
-// and for the attention map also its picture and a look-up of single cells; where report.points
+// and for the attention map also its picture (raster.js) and a look-up of single cells; where report.points
 // says how a chart is pointed at, `points`, see positions.js and heads.js.
 //
 // attention_map        shaded by `shade`, "score" where there is no such control; markers {current_token, target_token, kind}; edge {column, row, order}: the
@@ -24,15 +24,16 @@
 
 import * as conditions from "./conditions.js";
 import { byDistance, byTarget } from "./profiles.js";
+import { drawn, ENDS } from "./raster.js";
 import { labelled, rows } from "./records.js";
 import { attention } from "./shard.js";
 import { targetClass } from "./token_classes.js";
 
+export const FEW = 200_000; // cells of which a picture is made at once, by the page itself
+
 export const decoders = {
   attention_map: (shard, tokens, { shade: told = "score" } = {}) => {
     const map = attention(shard);
-    const scores = map.scores();
-    const [low, high] = ENDS[told] ?? scoreRange(scores);
     const markers = [];
     shard.marker_count.forEach((count, i) => {
       for (let k = 0; k < count; k++) {
@@ -40,12 +41,21 @@ export const decoders = {
         markers.push({ current_token: i, target_token: j, kind: kind(i, j) });
       }
     });
+    let scores; // of all cells; kept once a picture of few has needed them
+    const count = map.cell(map.size - 1, map.last[map.size - 1]) + 1;
+    const [low, high] = ENDS[told] ?? scoreRange(map, count);
+    const look = { of: told, low, high };
     return {
       datasets: { markers, edge: edge(map), cursor: [] },
       signals: { shade_low: low, shade_high: high },
-      picture: (ramp) => raster(map, scores, OF_ROWS[told](map, scores), low, high, ramp),
+      // of a part, in at most so many pixels, [across, down]; see raster.js
+      picture: (part, pixels, stride = 1) => {
+        if (count <= FEW) scores ??= map.scores();
+        return drawn(map, look, part, pixels, scores, stride);
+      },
       cell: (i, j) => cell(map, tokens, i, j),
       map,
+      look,
     };
   },
 
@@ -131,54 +141,14 @@ function cell(map, tokens, i, j) {
 }
 
 // The scores of the first and the last colour: two quantiles of at most 2048 cells, for speed.
-function scoreRange(scores) {
-  const stride = Math.ceil(scores.length / 2048);
-  const sample = new Float64Array(Math.ceil(scores.length / stride));
-  for (let n = 0; n < sample.length; n++) sample[n] = scores[n * stride];
+function scoreRange(map, count) {
+  const stride = Math.ceil(count / 2048);
+  const sample = new Float64Array(Math.ceil(count / stride));
+  for (let n = 0, i = 0; n < sample.length; n++) {
+    while (map.cell(i, map.last[i]) < n * stride) i++;
+    sample[n] = map.capped(i, n * stride - map.cell(i, 0));
+  }
   sample.sort();
   const [low, high] = [0.02, 0.98].map((part) => sample[Math.trunc(part * (sample.length - 1))]);
   return [low, Math.max(high, low + 1e-6)];
-}
-
-// What the shade of a cell tells, in nats: its score less this of its row. Twin of `shaded` in
-// report/figures/parts/shading.py, as are the ends of the colours.
-const OF_ROWS = {
-  probability: ({ shard }) => shard.log_normalizer,
-  below: ({ first, last }, scores) => {
-    let n = 0;
-    return last.map((end, i) => {
-      let largest = -Infinity;
-      for (let j = first[i]; j <= end; j++, n++) if (scores[n] > largest) largest = scores[n];
-      return largest;
-    });
-  },
-  score: ({ size }) => new Float64Array(size),
-};
-const ENDS = { probability: [Math.log(0.001), 0], below: [-8, 0] };
-
-// One pixel a cell, RGBA, transparent where nothing is visible.
-function raster({ size, first, last }, scores, ofRows, low, high, ramp) {
-  const shades = colours(Array.from({ length: 256 }, (_, n) => shade(ramp, n / 255)));
-  const pixels = new Uint32Array(size * size);
-  const part = 255 / (high - low);
-  for (let i = 0, n = 0; i < size; i++) {
-    const zero = ofRows[i] + low;
-    for (let j = first[i]; j <= last[i]; j++, n++) {
-      const at = (scores[n] - zero) * part + 0.5;
-      pixels[i * size + j] = shades[at < 0 ? 0 : at > 255 ? 255 : at | 0];
-    }
-  }
-  return new Uint8ClampedArray(pixels.buffer);
-}
-
-// Four bytes each, to be written at once.
-const colours = (list) => new Uint32Array(Uint8ClampedArray.from(list.flat()).buffer);
-
-function shade(ramp, part) {
-  const at = part * (ramp.length - 1);
-  const low = Math.min(Math.floor(at), ramp.length - 2);
-  const [from, to] = [ramp[low], ramp[low + 1]].map((colour) =>
-    [1, 3, 5].map((n) => parseInt(colour.slice(n, n + 2), 16)),
-  );
-  return [...from.map((value, n) => Math.floor(value + (to[n] - value) * (at - low) + 0.5)), 255];
 }

@@ -11,7 +11,7 @@ import { positions } from "../reader/positions.js";
 import { walk } from "../reader/walk.js";
 import { draw, loadLibrary } from "./drawing.js";
 import { told } from "./expressions.js";
-import { mapPicture } from "./map_picture.js";
+import { MapDrawing } from "./map_drawing.js";
 import { loadSpec } from "./models.js";
 import { hasSingles, headsOf, Singles, singlesStore } from "./singles.js";
 import { keepTooltipInside } from "./tooltip.js";
@@ -43,6 +43,7 @@ export class Chart {
   watch() {
     const of = this.report.ramp ? cells : { positions, heads }[this.report.points] ?? items;
     this.kind = of(this);
+    this.map?.watch();
     return walk(this, this.canvasBox, this.kind);
   }
 
@@ -87,6 +88,7 @@ export class Chart {
     else for (const name of datasets) this.view.data(name, rows[name] ?? []);
     if (!this.view) return;
     this.shown = shown;
+    this.map?.zoom?.fit();
     if (this.dataLink) this.dataLink.href = address;
     this.entitle();
     this.signals({ ...values, ...this.marks });
@@ -101,11 +103,17 @@ export class Chart {
   // Another model's specification needs a chart of its own.
   changeTo(model) {
     if (this.view && this.drawn !== model) {
-      this.view.finalize();
-      this.view = null;
+      this.finalize();
       this.canvasBox = emptied(this.canvasBox);
     }
     this.drawn = model;
+  }
+
+  // The chart is no more.
+  finalize() {
+    this.view?.finalize();
+    this.map?.end();
+    this.view = this.map = null;
   }
 
   // Whose heads it shows, where a page has those of several models.
@@ -151,6 +159,7 @@ export class Chart {
   // What is chosen in the chart, as far as there is such a thing in these data.
   drawPicks() {
     this.kind.restore?.();
+    this.map?.restore(this.figure.picks.part);
     if (!this.singles) return;
     const there = new Set(this.shown.datasets.points.map(({ head }) => head));
     const heads = headsOf(this.figure.picks.singled).filter((head) => there.has(head));
@@ -170,20 +179,21 @@ export class Chart {
   painted(shown) {
     const { ink, paper, ramp, kinds } = this.report;
     const signals = { ink: ink[shade()] };
-    if (!shown.picture) return { signals };
+    if (!shown.map) return { signals };
     const dark = shade() === "dark";
     const looks = Object.entries(kinds).map(([kind, [shape, ...colours]]) => [
       kind,
       shape,
       colours[Number(dark)],
     ]);
-    const place = this.view && { width: this.view.width(), height: this.view.height() };
-    const image = mapPicture(shown, ramp[shade()], looks, paper[shade()], place);
+    this.map ??= new MapDrawing(this);
+    const image = this.map.image(shown, [ramp[shade()], looks, paper[shade()]]);
     return { signals, datasets: { map: [{ image }], markers: [] } };
   }
 
   // Puts what depends on the palette, and on the size of a map, into the chart; returns its view.
   repainted() {
+    if (!this.view) return null;
     const { signals, datasets = {} } = this.painted(this.shown);
     this.signals(signals);
     for (const [name, rows] of Object.entries(datasets)) this.view.data(name, rows);
@@ -199,7 +209,9 @@ export class Chart {
     const { view } = this;
     const sized = latest(async () => {
       await view.runAsync();
-      if (this.view === view && this.shown) await this.repainted().runAsync();
+      if (this.view !== view || !this.shown) return;
+      this.map?.zoom?.fit();
+      await this.repainted().runAsync();
     });
     for (const name of ["width", "height"]) view.addSignalListener(name, sized);
   }

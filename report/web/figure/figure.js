@@ -14,7 +14,7 @@ import { tellSeen } from "./sentence.js";
 
 export const figures = new Map(); // <figure> element -> Figure, of this page
 
-const PICKS = ["cell", "singled"]; // what can be chosen in charts
+const PICKS = ["cell", "singled", "part"]; // what can be chosen in charts
 
 export class Figure {
   constructor(element) {
@@ -195,6 +195,13 @@ export class Figure {
     const still = drawn ? "" : " The still picture stays.";
     this.say(`This figure could not be loaded (${reason(error)}).${still}`);
     this.element.dispatchEvent(new Event("figurefailed"));
+  }
+
+  // Tells a reader, once, something that stays true of the figure.
+  note(text) {
+    const note = this.element.querySelector(".live-figure__note") ?? document.createElement("p");
+    Object.assign(note, { className: "live-figure__note", textContent: text });
+    this.live.before(note);
   }
 
   say(text) {

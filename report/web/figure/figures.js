@@ -34,7 +34,7 @@ function page() {
     if (element.isConnected) continue; // left behind by instant navigation
     forget(element);
     sight.unobserve(element);
-    figure.charts.forEach((chart) => chart.view?.finalize());
+    figure.charts.forEach((chart) => chart.finalize());
     figures.delete(element);
   }
   path = location.pathname;
@@ -91,6 +91,7 @@ function repaint() {
 
 function print(now) {
   forPaper(now);
+  for (const chart of charts()) chart.map?.zoom?.forPaper(now);
   repaint();
 }
 

@@ -1,37 +1,43 @@
 // An attention map as one picture, drawn without Vega: a pixel a cell, enlarged, with the markers
-// on top. Where markers are tiny, they are pixels too, and Vega enlarges the whole. Thousands of
-// markers are too many to be items of a chart that has to follow a slider. The specification still
-// has them as items, for the still picture and for readers who take it away.
+// on top; of cells smaller than a pixel of the screen, one for several. Where markers are tiny, they
+// are pixels too, and Vega enlarges the whole. Thousands of markers are too many to be items of a
+// chart that has to follow a slider. The specification still has them as items, for the still
+// picture of a short passage and for readers who take it away.
 //
 // The looks of the markers come from the specification, usermeta.report.kinds: {kind: [shape,
 // colour on light, colour on dark]}; shapes and sizes are those of Vega.
 
-// shown: what a decoder of maps returns
-// ramp:  colours of the scores
-// kinds: [kind, shape, colour] of the markers
-// place: {width, height} of the plot in pixels; null as long as nobody knows, then only cells
-export function mapPicture({ map, picture, datasets }, ramp, kinds, paper, place) {
-  const { size } = map;
-  const pixels = picture(ramp);
-  if (!place) return pictureOf(pixels, size);
+import { coloured } from "../data/raster.js";
+
+// picture: of the part's shades, as raster.js makes it
+// markers: of the whole map
+// ramp:    colours of the scores
+// kinds:   [kind, shape, colour] of the markers
+// place:   {width, height} of the plot in pixels; null as long as nobody knows, then only cells
+// square:  edge of every marker in pixels of the picture, where they are not to be shapes
+export function mapPicture({ picture, markers, part, square }, ramp, kinds, paper, place) {
+  const pixels = coloured(picture, ramp);
+  if (!place) return pictureOf(pixels, picture);
   const { width, height } = place;
-  const side = Math.sqrt(Math.min(Math.max(1.5 * (width / size) ** 2, 9), 150));
-  if (side * devicePixelRatio < FEW_PIXELS) {
-    const cells = Math.max(1, Math.round((side * size) / width));
-    stamp(new Uint32Array(pixels.buffer), size, datasets.markers, kinds, cells);
-    return pictureOf(pixels, size);
+  const [across, down] = [width / part.columns, height / part.rows]; // of a cell
+  const side = Math.sqrt(Math.min(Math.max(1.5 * Math.min(across, down) ** 2, 9), 150));
+  const seen = markers.filter((each) => isIn(part, each));
+  if (square || side * devicePixelRatio < FEW_PIXELS) {
+    const edge = square ?? Math.max(1, Math.round((side * picture.across) / width));
+    stamp(new Uint32Array(pixels.buffer), picture, part, seen, kinds, edge);
+    return pictureOf(pixels, picture);
   }
   const canvas = document.createElement("canvas");
   canvas.width = Math.round(width * devicePixelRatio);
   canvas.height = Math.round(height * devicePixelRatio);
   const pen = canvas.getContext("2d");
   pen.imageSmoothingEnabled = false;
-  pen.drawImage(pictureOf(pixels, size), 0, 0, canvas.width, canvas.height);
+  pen.drawImage(pictureOf(pixels, picture), 0, 0, canvas.width, canvas.height);
   pen.scale(canvas.width / width, canvas.height / height);
   // of markers on top of each other nothing but their outlines would be seen
-  pen.strokeStyle = width / size > 1.5 ? paper : "transparent";
-  pen.lineWidth = width / size > 3 ? 0.5 : 0.25;
-  const spots = spotsOf(datasets.markers, place, size, side);
+  pen.strokeStyle = across > 1.5 ? paper : "transparent";
+  pen.lineWidth = across > 3 ? 0.5 : 0.25;
+  const spots = spotsOf(seen, place, part, side);
   for (const [kind, shape, colour] of kinds) {
     pen.fillStyle = colour;
     outline(pen, spots[kind] ?? [], side / 2, SHAPES[shape]);
@@ -39,41 +45,50 @@ export function mapPicture({ map, picture, datasets }, ramp, kinds, paper, place
   return canvas;
 }
 
-function pictureOf(pixels, size) {
-  const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = size;
-  canvas.getContext("2d").putImageData(new ImageData(pixels, size, size), 0, 0);
+// How many pixels a picture may have in a plot, [across, down].
+export const pixelsOf = ({ width, height }) =>
+  [width, height].map((length) => Math.max(1, Math.round(length * devicePixelRatio)));
+
+export function isIn({ top, left, rows, columns }, { current_token: i, target_token: j }) {
+  return i >= top && i < top + rows && j >= left && j < left + columns;
+}
+
+function pictureOf(pixels, { across, down }) {
+  const canvas = Object.assign(document.createElement("canvas"), { width: across, height: down });
+  canvas.getContext("2d").putImageData(new ImageData(pixels, across, down), 0, 0);
   return canvas;
 }
 
 const FEW_PIXELS = 4; // no shape or outline of a marker can be told in so few, and thousands take time
 
-// Colours `cells` x `cells` cells for every marker, around its own; later kinds above earlier ones.
-function stamp(pixels, size, markers, kinds, cells) {
-  const within = (at) => Math.min(Math.max(at - (cells >> 1), 0), size - cells);
+// Colours `side` x `side` pixels for every marker, around its own; later kinds above earlier ones.
+function stamp(pixels, { across, down }, { top, left, rows, columns }, markers, kinds, side) {
+  const at = (cell, cells, all) =>
+    Math.min(Math.max(Math.floor((cell * all) / cells) - (side >> 1), 0), Math.max(all - side, 0));
   for (const [kind, , colour] of kinds) {
     const bytes = [1, 3, 5].map((n) => parseInt(colour.slice(n, n + 2), 16));
-    const [value] = new Uint32Array(Uint8Array.of(...bytes, 255).buffer);
+    const [value] = new Uint32Array(Uint8ClampedArray.of(...bytes, 255).buffer);
     for (const { current_token, target_token, kind: its } of markers) {
       if (its !== kind) continue;
-      const [top, left] = [within(current_token), within(target_token)];
-      for (let row = top; row < top + cells; row++) {
-        pixels.fill(value, row * size + left, row * size + left + cells);
+      const y = at(current_token - top, rows, down);
+      const x = at(target_token - left, columns, across);
+      for (let row = y; row < Math.min(y + side, down); row++) {
+        pixels.fill(value, row * across + x, row * across + Math.min(x + side, across));
       }
     }
   }
 }
 
 // Where markers are: {kind: [x, y, x, y, ...]} in pixels of the plot.
-function spotsOf(markers, { width, height }, size, side) {
-  const [across, down] = [width / size, height / size];
+function spotsOf(markers, { width, height }, { top, left, rows, columns }, side) {
+  const [across, down] = [width / columns, height / rows];
   const spots = {};
   // those of the first and the last token are larger than their cells, and stay within the plot
   const within = (at, length) => Math.min(Math.max(at, side / 2), length - side / 2);
   for (const { current_token, target_token, kind } of markers) {
     spots[kind] ??= [];
-    spots[kind].push(within((target_token + 0.5) * across, width));
-    spots[kind].push(within((current_token + 0.5) * down, height));
+    spots[kind].push(within((target_token - left + 0.5) * across, width));
+    spots[kind].push(within((current_token - top + 0.5) * down, height));
   }
   return spots;
 }

@@ -8,7 +8,7 @@
 
 // Fetched side by side; early.js or embed.js lists them.
 const MODULES = window.scriptsOfFigures ?? [];
-const USED = ".live-figure, .passage, .passage__bar, .figure-ref";
+const USED = ".live-figure, .passage, .passage__bar, .passage__long, .figure-ref";
 const PRESSED = "button, summary, .token";
 // Of a figure, or of the window that it fills; of less, its still picture will do until an act.
 const PART = 0.5;

@@ -15,11 +15,13 @@ export function cells(chart) {
     help:
       "arrow keys, Page Up, Page Down, Home and End move over its cells, Enter pins one, " +
       "Escape leaves",
-    hit: (x, y) => {
-      const [i, j] = [Math.floor(scale("y").invert(y)), Math.floor(scale("x").invert(x))];
-      return map().sees(i, j) ? [i, j] : null;
+    at: () => pointed ?? chosen(figure),
+    hit: (x, y) => surest(map(), ...[["y", y], ["x", x]].map(([name, at]) => under(scale(name), at))),
+    next: (at, key) => {
+      const next = step(key, at ?? chosen(figure), map());
+      if (next) chart.map.zoom?.follow(next);
+      return next;
     },
-    next: (at, key) => step(key, at ?? chosen(figure), map()),
     place: ([i, j]) => [scale("x")(j + 1), scale("y")(i + 1)],
     same: (one, other) => one.join() === other.join(),
     tell: ([i, j]) => describe(chart.shown.cell(i, j), chart.report.terms),
@@ -31,7 +33,7 @@ export function cells(chart) {
     },
     choose: (at) => {
       const again = chosen(figure)?.join() === at.join();
-      figure.picks = again ? {} : { cell: at.join("+") };
+      pickCell(figure, again ? null : at);
       if (again) unpin(["token"], figure);
       else pin({ token: at[0], target: at[1] }, figure);
       draw(chart, pointed).runAsync();
@@ -39,11 +41,37 @@ export function cells(chart) {
     // what the address says, as far as this map has it
     restore: () => {
       const at = chosen(figure) && nearest(...chosen(figure), map());
-      figure.picks = at && pins().token === at[0] ? { cell: at.join("+") } : {};
+      pickCell(figure, at && pins().token === at[0] ? at : null);
       if (figure.picks.cell) aim(at[1]);
       draw(chart, pointed);
     },
   };
+}
+
+function pickCell(figure, at) {
+  const { cell, ...others } = figure.picks;
+  figure.picks = at ? { ...others, cell: at.join("+") } : others;
+}
+
+// The first and the last cell along an axis at a pixel: more than one only where they are smaller.
+function under(scale, at) {
+  const [from, to] = [0, 1].map((more) => scale.invert(Math.floor(at) + more));
+  const here = Math.floor(scale.invert(at));
+  return to - from <= 1 ? [here, here] : [Math.ceil(from), Math.ceil(to) - 1];
+}
+
+// Of the cells under a pixel the one with the largest probability, whose shade the pixel has; null
+// where none is visible.
+function surest(map, [top, bottom], [left, right]) {
+  let best = null;
+  for (let i = top; i <= bottom; i++) {
+    for (let j = left; j <= right; j++) {
+      if (!map.sees(i, j)) continue;
+      const sure = map.probability(i, j);
+      if (!best || sure > best.sure) best = { at: [i, j], sure };
+    }
+  }
+  return best?.at ?? null;
 }
 
 // The pinned cell: it stands as long as its current token does.

@@ -13,6 +13,7 @@ const SHARED = ["line", "area", "trail"]; // one item for many points: it has th
 export function items(chart) {
   const { canvasBox } = chart;
   const cursor = cursorOf(canvasBox.parentElement);
+  let found = null; // the stops, until something else is drawn
   let last = null; // where the reader has been, also after other data have come
   watchPointer(chart);
 
@@ -21,7 +22,8 @@ export function items(chart) {
       "arrow keys, Page Up, Page Down, Home and End move over its points, Enter pins one, " +
       "Escape leaves",
     next: (at, key) => {
-      const found = stops(chart);
+      const size = [chart.view.width(), chart.view.height()].join();
+      if (found?.size !== size) found = Object.assign(stops(chart), { size });
       const now = found.find(({ item }) => item === at?.item) ?? nearest(found, at ?? last);
       if (!now) return undefined;
       const steps = chart.report.walk ? byColumn(found, now) : byPlace(found, now);
@@ -38,7 +40,10 @@ export function items(chart) {
       point(marksOf(chart, at.item));
     },
     choose: ({ item }) => choose(chart, item),
-    refresh: () => (cursor.hidden = true), // the data are others,
+    refresh: () => {
+      cursor.hidden = true; // the data are others
+      found = null;
+    },
   };
 }
 
@@ -108,9 +113,10 @@ function stops({ view, report }) {
           const keys = report.walk?.map((name) => item.datum[name]);
           if (keys?.includes(undefined)) continue; // drawn beside what is walked through
           const [width, height] = [x2 - x1, y2 - y1];
+          let where = (keys ?? [Math.round(x), Math.round(y)]).join();
           // what is drawn twice, large and unseen or small and coloured, is one stop
-          const where = keys ?? [Math.round(x), Math.round(y), JSON.stringify(item.tooltip)];
-          found.set(where.join(), { item, x, y, width, height, keys });
+          while (!keys && found.has(where) && !isSame(found.get(where).item, item)) where += "'";
+          found.set(where, { item, x, y, width, height, keys });
         }
       }
     }
@@ -118,6 +124,9 @@ function stops({ view, report }) {
   for (const group of view.scenegraph().root.items) visit(group, 0, 0);
   return [...found.values()];
 }
+
+// Tooltips take long to work out: only where two items lie on each other.
+const isSame = (one, other) => JSON.stringify(one.tooltip) === JSON.stringify(other.tooltip);
 
 function nearest(found, to) {
   const far = ({ x, y }) => (to ? (x - to.x) ** 2 + (y - to.y) ** 2 : x);
@@ -154,7 +163,7 @@ function byColumn(found, now) {
 // Of a cloud: left and right to the next point by x, so that all are reached; up and down to the
 // nearest above or below.
 function byPlace(found, now) {
-  const across = [...found].sort((a, b) => a.x - b.x || a.y - b.y);
+  const across = (found.across ??= [...found].sort((a, b) => a.x - b.x || a.y - b.y));
   const right = (steps) => across[clamp(across.indexOf(now) + steps, 0, across.length - 1)];
   const up = (sign) => {
     const beyond = found.filter(({ y }) => sign * (now.y - y) > 0.5);

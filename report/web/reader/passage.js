@@ -8,6 +8,7 @@ export function watchPassage(passage) {
   if (passage.id !== "passage") return; // no figure is about it
   number(passage);
   addTip(passage);
+  awaitLong(passage.parentElement);
   const on = (type, act) =>
     passage.addEventListener(type, (event) => {
       const element = event.target.closest(".token[data-token]");
@@ -25,6 +26,20 @@ export function watchPassage(passage) {
   // a mouse that goes leaves what the keyboard is on
   passage.addEventListener("pointerleave", (event) => isTouch(event) || pointAtFocused(passage));
   passage.addEventListener("focusout", unpoint);
+}
+
+// What only a long passage has comes with its first use.
+function awaitLong(frame) {
+  const bar = frame.querySelector(".passage__long");
+  const types = ["focusin", "click"];
+  let pressed; // before it came
+  const load = async ({ type, target }) => {
+    if (type === "click") pressed = target;
+    const { watchLong } = await import("./long_passage.js");
+    for (const each of types) bar.removeEventListener(each, load);
+    if (watchLong(frame)) pressed?.click();
+  };
+  for (const each of types) bar?.addEventListener(each, load);
 }
 
 function pointAtFocused(passage) {

@@ -9,17 +9,19 @@ import { nameOf, png, svg } from "./picture.js";
 import { specification } from "./specification.js";
 
 const FILES = {
-  csv: async (figure) => text(csv(tablesOf(figure)), "text/csv", "csv"),
-  json: async (figure) => json(numbers(figure), "json"),
-  svg: async (figure) => text(await svg(figure), "image/svg+xml", "svg"),
-  png: async (figure) => ({ blob: await png(figure), end: "png" }),
-  spec: async (figure, panel) => json(await specification(figure.charts[panel]), "vl.json"),
+  csv: async (figure, { whole }) => text(csv(tablesOf(figure, whole)), "text/csv", "csv"),
+  json: async (figure, { whole }) => json(numbers(figure, whole), "json"),
+  svg: async (figure, { whole }) => text(await svg(figure, whole), "image/svg+xml", "svg"),
+  png: async (figure, { whole }) => ({ blob: await png(figure, whole), end: "png" }),
+  spec: async (figure, { panel, whole }) =>
+    json(await specification(figure.charts[panel], whole), "vl.json"),
 };
 
-// Makes a file of a kind of FILES and saves it; panel: of which one, if a figure has several.
-export async function download(figure, kind, panel = 0) {
+// Makes a file of a kind of FILES and saves it; panel: of which one, if a figure has several; whole:
+// of a map, whether all of it and not only the part that is shown
+export async function download(figure, kind, { panel = 0, whole = false } = {}) {
   await settled(figure);
-  const { blob, end } = await FILES[kind](figure, panel);
+  const { blob, end } = await FILES[kind](figure, { panel, whole });
   const several = kind === "spec" && figure.charts.length > 1 ? `-${panel + 1}` : "";
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
@@ -41,13 +43,13 @@ export function settled(figure) {
 }
 
 // The tables of numbers.js, with what they are of; all text as it is, all numbers in full.
-function numbers(figure) {
+function numbers(figure, whole) {
   return {
     figure: figure.element.dataset.figure,
     title: nameOf(figure),
     source: source(figure.fragment()),
     state: figure.state,
-    tables: tablesOf(figure),
+    tables: tablesOf(figure, whole),
   };
 }
 

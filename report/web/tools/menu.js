@@ -66,15 +66,19 @@ function build(figure, { number, say, copy }) {
     });
     return button;
   };
-  const save = (kind, panel) => async () => say(`Saved ${await download(figure, kind, panel?.())}`);
+  const cells = partChoice(figure);
+  const whole = () => cells?.value === "all";
+  const save = (kind, panel = () => 0) => async () =>
+    say(`Saved ${await download(figure, kind, { panel: panel(), whole: whole() })}`);
 
+  if (cells) row("Of the map", cells);
   row("Numbers", act("CSV", save("csv")), act("JSON", save("json")));
   row("Picture", act("SVG", save("svg")), act("PNG", save("png")));
   const panels = panelChoice(figure);
   const panel = () => Number(panels?.value ?? 0);
   const forEditor = async () => {
     await settled(figure);
-    const spec = await specification(figure.charts[panel()]);
+    const spec = await specification(figure.charts[panel()], whole());
     await copy(JSON.stringify(spec), "Specification copied: paste it into the Vega editor");
   };
   row(
@@ -90,6 +94,16 @@ function build(figure, { number, say, copy }) {
   const share = () => copy(snippet(figure, nameOf(figure)), "Snippet copied");
   row("Embed", act("Copy snippet", share), alone);
   return menu;
+}
+
+// Whether files are of the part of a map that is shown, or of all; nothing to choose where all is.
+function partChoice(figure) {
+  if (!figure.picks.part) return null;
+  const choice = make("select");
+  choice.setAttribute("aria-label", "Part of the map");
+  choice.append(make("option", { value: "part", textContent: "the part shown" }));
+  choice.append(make("option", { value: "all", textContent: "all of it" }));
+  return choice;
 }
 
 // Which panel a specification is of; nothing to choose for a figure that is one chart.

@@ -5,22 +5,25 @@
 // drawn: {dataset: [[field, operator, value or "{param}"]]}, all of the datasets if it is missing.
 // An attention map is drawn as a picture, so its table has the cells of that.
 
+import { wholeOf } from "../data/raster.js";
+
 const HOLDS = {
   "=": (value, other) => value === other,
   ">": (value, other) => value > other,
   ">=": (value, other) => value >= other,
 };
 
-export function tablesOf(figure) {
+// whole: of a map, all of it and not only the part that is shown
+export function tablesOf(figure, whole = false) {
   const several = figure.charts.length > 1;
   return figure.charts.flatMap((chart, number) => {
     const panel = several ? `${number + 1}. ${chart.title?.textContent ?? ""}`.trim() : "";
-    return tablesOfChart(chart, figure.state).map((table) => ({ panel, ...table }));
+    return tablesOfChart(chart, figure.state, whole).map((table) => ({ panel, ...table }));
   });
 }
 
-function tablesOfChart({ shown, report }, state) {
-  if (shown.map) return [table("cells", cellsOf(shown))];
+function tablesOfChart({ shown, report, map }, state, whole) {
+  if (shown.map) return [cellsOf(shown, whole ? wholeOf(shown.map) : map.part(shown.map))];
   const shows = report.shows ?? Object.fromEntries(report.data.datasets.map((name) => [name, []]));
   return Object.entries(shows).map(([name, conditions]) => {
     const drawn = (row) => conditions.every((condition) => holds(row, condition, state));
@@ -35,20 +38,22 @@ function holds(row, [field, operator, value], state) {
 
 const table = (name, rows) => ({ name, columns: Object.keys(rows[0] ?? {}), rows });
 
-// Every visible cell of an attention map, row by row, with what its tooltip tells.
-function cellsOf({ map, cell, datasets }) {
+// Every visible cell of a part of an attention map, row by row, with what its tooltip tells.
+function cellsOf({ map, cell, datasets }, part) {
   const marked = new Map(
     datasets.markers.map((each) => [map.cell(each.current_token, each.target_token), each.kind]),
   );
   const rows = [];
-  for (let i = 0; i < map.size; i++) {
-    for (let j = map.first[i]; j <= map.last[i]; j++) {
+  for (let i = part.top; i < part.top + part.rows; i++) {
+    const first = Math.max(map.first[i], part.left);
+    const last = Math.min(map.last[i], part.left + part.columns - 1);
+    for (let j = first; j <= last; j++) {
       const { terms, backward, uncapped, ...row } = cell(i, j);
       const whole = uncapped === undefined ? {} : { uncapped };
       rows.push({ ...row, ...whole, ...terms, marked: marked.get(map.cell(i, j)) ?? "" });
     }
   }
-  return rows;
+  return table("cells", rows);
 }
 
 const TITLES = {

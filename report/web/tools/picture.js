@@ -18,8 +18,9 @@ const DASHES = { dash: "7 4", dots: "2 4" };
 const FORBIDDEN = /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // in XML
 
 // The figure as the text of an SVG file.
-export async function svg(figure) {
-  const charts = await Promise.all(figure.charts.map(drawn));
+// whole: see `specification`
+export async function svg(figure, whole) {
+  const charts = await Promise.all(figure.charts.map((chart, n) => drawn(chart, n, whole)));
   const root = element("svg", { "font-family": FONT });
   const placed = layout(figure, charts);
   const width = placed.width + 2 * MARGIN;
@@ -42,9 +43,9 @@ export async function svg(figure) {
 }
 
 // The same as a PNG file, two pixels for one.
-export async function png(figure) {
+export async function png(figure, whole) {
   const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(await svg(figure))}`;
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(await svg(figure, whole))}`;
   await image.decode();
   const canvas = document.createElement("canvas");
   set(canvas, { width: 2 * image.naturalWidth, height: 2 * image.naturalHeight });
@@ -68,8 +69,8 @@ function from() {
 }
 
 // A chart drawn anew by Vega, at the size of its still picture. Charts on the page do not change.
-async function drawn(chart, number) {
-  const view = await viewOf(chart);
+async function drawn(chart, number, whole) {
+  const view = await viewOf(chart, whole);
   const text = (await view.toSVG()).replace(FORBIDDEN, "\ufffd");
   view.finalize();
   const own = text.replace(/(\bid="|url\(#|href="#)/g, `$1panel${number}-`);
@@ -77,20 +78,29 @@ async function drawn(chart, number) {
   return document.importNode(found, true);
 }
 
-async function viewOf(chart) {
+async function viewOf(chart, whole) {
   const { View, parse, expressionInterpreter } = await loadLibrary();
   const spec = await loadSpec(chart.specAddress, chart.figure.state);
-  const { datasets, params, width, height } = await specification(chart);
-  const rows = { ...datasets, ...(chart.shown.picture ? { map: [{ image: mapOf(chart) }] } : {}) };
+  const { datasets, params, width, height, padding } = await specification(chart, whole);
+  const rows = { ...datasets };
+  if (chart.map) {
+    const { image } = mapOf(chart, whole);
+    rows.map = [{ image: Object.assign(image, { src: image.toDataURL() }) }];
+  }
   const selected = (name) => (name.endsWith("_store") ? chart.view.data(name) : undefined);
   const data = spec.data.map((each) => {
     const values = rows[each.name] ?? selected(each.name) ?? each.values;
     return values ? { ...each, values } : each;
   });
-  const parsed = parse({ ...spec, data }, {}, { ast: true });
+  // as the page has it beside the plot
+  const legends = spec.legends?.map((each) =>
+    padding && each.title === " " ? { ...each, title: chart.map.shade } : each,
+  );
+  const parsed = parse({ ...spec, ...(legends ? { legends } : {}), data }, {}, { ast: true });
   const expr = compiledBy(expressionInterpreter);
   const view = new View(parsed, { renderer: "none", expr, logLevel: 1 });
   view.width(width).height(height);
+  if (padding) view.padding(padding);
   const plain = params.filter((param) => "value" in param && !param.select);
   for (const { name, value } of plain) view.signal(name, value);
   return view.runAsync();

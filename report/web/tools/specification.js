@@ -5,18 +5,41 @@
 import { loadJson } from "../data/loading.js";
 import { source } from "../reader/address.js";
 
-export async function specification(chart) {
+// whole: of a map, whether all of it is shown and not only the part that the reader looks at
+export async function specification(chart, whole = false) {
   const { report } = chart;
   const found = structuredClone(await loadJson(addressOf(chart)));
   const { width, height } = sizeOf(chart);
   const datasets = { ...found.datasets };
   for (const name of report.data.datasets) datasets[name] = chart.shown.datasets[name] ?? [];
-  if (chart.shown.picture) datasets.map = [{ image: mapOf(chart).src }];
   const params = found.params.map((param) => standing(param, chart.view));
-  const ink = params.find(({ name }) => name === "ink");
-  if (ink) ink.value = report.ink.light;
+  const set = (name, value) => params.filter((each) => each.name === name).forEach((each) => (each.value = value));
+  set("ink", report.ink.light);
   const usermeta = { figure: report.figure, source: source() };
-  return { ...found, width, height, background: "white", params, datasets, usermeta };
+  const page = { ...found, width, height, background: "white", params, datasets, usermeta };
+  if (chart.map) placeMap(page, chart, set, whole);
+  return page;
+}
+
+const ASIDE = 182; // pixels for the legends of a part, which stand beside it
+
+function placeMap(page, chart, set, whole) {
+  const { map } = chart;
+  const { part, image, markers } = mapOf(chart, whole);
+  Object.assign(page.datasets, { map: [{ image: image.toDataURL() }], markers });
+  const { top, left, rows, columns } = part;
+  const values = { part_top: top, part_left: left, part_rows: rows, part_columns: columns };
+  for (const [name, value] of Object.entries(values)) set(name, value);
+  const all = rows === chart.shown.map.size;
+  set("aside", all ? "" : "right");
+  if (all) return;
+  page.padding = { left: 4, top: 4, bottom: 4, right: 4 + ASIDE };
+  for (const legend of legendsOf(page)) if (legend.title === " ") legend.title = map.shade;
+}
+
+function* legendsOf({ layer = [], encoding = {} }) {
+  for (const each of layer) yield* legendsOf(each);
+  for (const { legend } of Object.values(encoding)) if (legend) yield legend;
 }
 
 // A figure with a switch between models has a specification for each.
@@ -41,11 +64,9 @@ function standing(param, view) {
   return chosen.length ? { ...param, value: chosen } : param;
 }
 
-// An attention map's picture in light colours, one pixel a cell: a canvas, its `src` a data URL.
-export function mapOf({ shown: { map, picture }, report }) {
-  const { size } = map;
-  const canvas = Object.assign(document.createElement("canvas"), { width: size, height: size });
-  const pixels = picture(report.ramp.light);
-  canvas.getContext("2d").putImageData(new ImageData(pixels, size, size), 0, 0);
-  return Object.assign(canvas, { src: canvas.toDataURL() });
+// An attention map's picture in light colours, as MapDrawing gives it for a file.
+export function mapOf({ shown, report, map }, whole) {
+  const { ramp, kinds, paper } = report;
+  const looks = Object.entries(kinds).map(([kind, [shape, light]]) => [kind, shape, light]);
+  return map.forFile(shown, [ramp.light, looks, paper.light], whole);
 }

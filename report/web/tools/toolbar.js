@@ -10,6 +10,9 @@ const ICONS = {
   link: "M10 14a4 4 0 0 0 6 .4l3-3a4 4 0 0 0-5.7-5.7l-1.2 1.2 M14 10a4 4 0 0 0-6-.4l-3 3a4 4 0 0 0 5.7 5.7l1.2-1.2",
   full: "M4 9V4h5 M20 9V4h-5 M4 15v5h5 M20 15v5h-5",
   leave: "M9 4v5H4 M15 4v5h5 M9 20v-5H4 M15 20v-5h5",
+  in: "M10.5 4a6.5 6.5 0 1 0 0 13a6.5 6.5 0 0 0 0-13z M15.2 15.2 20 20 M10.5 7.5v6 M7.5 10.5h6",
+  out: "M10.5 4a6.5 6.5 0 1 0 0 13a6.5 6.5 0 0 0 0-13z M15.2 15.2 20 20 M7.5 10.5h6",
+  all: "M4 4h16v16H4z M9 13v2h2 M15 11V9h-2 M9 15l2-2 M15 9l-2 2",
   more: "M12 4v11 M7.5 10.5 12 15l4.5-4.5 M5 20h14",
 };
 
@@ -41,9 +44,22 @@ export async function equip(figure) {
   bar.setAttribute("role", "toolbar");
   bar.setAttribute("aria-label", `${number} Tools`.replace(".", ":"));
   const [table, full] = [tableButton(figure, trying), fullButton(figure, trying)];
-  bar.append(table, link, full, menuButton(figure, trying, sharing));
+  bar.append(...zoomButtons(figure, trying), table, link, full, menuButton(figure, trying, sharing));
   walk(bar);
   place.append(status, bar);
+}
+
+// Of a figure that is a map.
+function zoomButtons({ charts: [chart] }, trying) {
+  if (!chart.map) return [];
+  const labels = { in: "Zoom in", out: "Zoom out", all: "Show the whole map" };
+  const acts = { in: "zoomIn", out: "zoomOut", all: "all" };
+  return Object.entries(labels).map(([name, label]) => {
+    const button = iconButton(name, label);
+    const act = async () => (await chart.map.zooming())[acts[name]]();
+    button.addEventListener("click", trying(act));
+    return button;
+  });
 }
 
 // trying, here and below: makes of an act a listener, which tells the reader if the act fails.

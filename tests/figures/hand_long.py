@@ -1,0 +1,85 @@
+"""A passage of 2,048 tokens read by one layer of two made heads: what it costs a page to be long.
+
+Scores are ALiBi and a product of three numbers a token, so that any cell can be worked out by
+itself, and tests need not read the file to know what it should say.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from report.datasets import store
+from report.datasets.formats import attention, passage
+from report.datasets.read.passage import PassageData
+from tests.figures import hand_made
+
+LENGTH, HEADS = 2048, 2
+RARE = 1900, 77
+"""A cell, current and target token, that gets nearly all of its row, alone among low ones."""
+
+
+def study(folder):
+    """`PassageData` over files in `folder`."""
+    store.write(folder / "passage.json", _passage())
+    for head in range(HEADS):
+        store.write(folder / "attention" / "0" / f"{head}.json", _shard(head))
+    manifest = hand_made.manifest(hand_made.KINDS["alibi"])
+    manifest["model"] |= {
+        "num_hidden_layers": 1,
+        "layers_measured": 1,
+        "num_attention_heads": HEADS,
+    }
+    manifest["passage"]["tokens"] = LENGTH
+    store.write(folder / "manifest.json", manifest)
+    return PassageData(folder)
+
+
+def words():
+    """The text of every token, all different."""
+    return [f" w{number}" for number in range(LENGTH)]
+
+
+def scores(head):
+    """The two terms of every visible cell, float64 [query, key]: content and position."""
+    rng = np.random.default_rng(head)
+    queries, keys = rng.normal(0, 1.2, (2, LENGTH, 3))
+    content = queries @ keys.T
+    content[RARE] = 60
+    places = np.arange(LENGTH)
+    return content, -SLOPE * (places[:, None] - places)
+
+
+SLOPE = 0.01
+
+
+def probability(head):
+    """[query, key], the softmax of `scores`, 0 where nothing is visible."""
+    score = np.where(np.tri(LENGTH, dtype=bool), sum(scores(head)), -np.inf)
+    weight = np.exp(score - score.max(1, keepdims=True))
+    return weight / weight.sum(1, keepdims=True)
+
+
+def _passage():
+    pieces = [{"id": n, "text": word} for n, word in enumerate(words())]
+    about = {"name": "hand", "title": "By hand", "source": "", "licence": "CC0", "language": "en"}
+    return passage.encode(SimpleNamespace(**about), pieces)
+
+
+def _shard(head):
+    content, _ = scores(head)
+    seen = np.tri(LENGTH, dtype=bool)
+    given = probability(head)
+    order = np.argpartition(-given, 10, axis=1)[:, :11]
+    largest = np.take_along_axis(order, np.argsort(-np.take_along_axis(given, order, 1)), 1)
+    largest[largest > np.arange(LENGTH)[:, None]] = -1
+    known = np.where(largest >= 0, np.take_along_axis(given, largest, 1), 0)
+    count = np.minimum(
+        (np.cumsum(known, 1) < 0.5).sum(1) + 1, np.minimum(np.arange(LENGTH) + 1, 11)
+    )
+    terms = [
+        SimpleNamespace(name="content", per="cell", values=content * seen, pair=None),
+        SimpleNamespace(
+            name="position", per="target_difference", values=SLOPE * np.arange(LENGTH), pair=None
+        ),
+    ]
+    return attention.encode(0, head, terms, given, count, largest)

@@ -1,0 +1,401 @@
+"""A passage of 2,048 tokens in a browser: looking closer at its map, finding one's way in its text.
+
+The page is opened once for nearly all of it, so each test leaves the whole map shown.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from report.figures.parts import raster
+from tests.figures import hand_long, live_page
+from tests.figures.conftest import DESK, PHONE, quiet_page
+from tests.figures.hand_long import LENGTH, RARE
+from tests.figures.live_page import TOOLTIP, go_live, until
+from tests.figures.tools import menu
+from tests.serving import served
+
+pytestmark = pytest.mark.browser
+
+CHART = "[...(await import('/assets/figure/figure.js')).figures.values()][0].charts[0]"
+PICTURE = f"""async () => {{
+    const {{ beside }} = ({CHART}).map;
+    return beside?.done ? [beside.found.down, beside.found.across, [...beside.found.shades]] : null;
+}}"""
+SHOWN = f"async () => ({CHART}).map.part(({CHART}).shown.map)"
+WHOLE = {"top": 0, "left": 0, "rows": LENGTH, "columns": LENGTH}
+NOTE = "document.querySelector('.live-figure__note')?.textContent"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("long")
+    data = hand_long.study(folder / "datasets" / "hand" / "0123456789ab")
+    live_page.write(folder, data, ["attention_map"])
+    with served(folder) as root:
+        yield f"{root}articles/hand/"
+
+
+@pytest.fixture(scope="module")
+def opened(browser, site):
+    with quiet_page(browser, **DESK) as page:
+        page.goto(site)
+        ready(page)
+        yield page
+
+
+@pytest.fixture
+def page(opened):
+    yield opened
+    opened.keyboard.press("Escape")
+    press(opened, "0")
+    opened.mouse.move(0, 0)
+    assert opened.evaluate(SHOWN) == WHOLE
+
+
+def ready(page):
+    """Wait until the map is live, and all of it is worked out."""
+    go_live(page, 1)
+    page.wait_for_selector("#fig-1 .live-figure__toolbar")
+    page.evaluate("document.querySelector('#fig-1 canvas').scrollIntoView({block: 'center'})")
+    return finished(page)
+
+
+def finished(page):
+    """The picture of the worker, [down, across, shades], once it has all."""
+    for _ in range(2400):
+        if found := page.evaluate(PICTURE):
+            return found
+        page.wait_for_timeout(25)
+    return pytest.fail("the picture is never finished")
+
+
+def press(page, *keys):
+    page.locator("#fig-1 .live-figure__chart").focus()
+    for key in keys:
+        page.keyboard.press(key)
+        page.wait_for_timeout(30)
+
+
+def shown(page):
+    return page.evaluate(SHOWN)
+
+
+def comes_to_show(page, part):
+    for _ in range(400):
+        if shown(page) == part:
+            return
+        page.wait_for_timeout(25)
+    assert shown(page) == part
+
+
+def place(page, current, target):
+    """Where the middle of a cell is in the window."""
+    return page.evaluate(
+        f"""async ([i, j]) => {{ const {{ view }} = {CHART};
+        const box = view.container().querySelector('canvas').getBoundingClientRect();
+        const [x, y] = view.origin(), {{ left, top }} = view.padding();
+        return [box.left + left + x + view.scale('x')(j + 0.5),
+                box.top + top + y + view.scale('y')(i + 0.5)]; }}""",
+        [current, target],
+    )
+
+
+def pooled(down, across):
+    """The shade of every pixel, cell by cell: that of its largest probability; 0 where none is."""
+    given = hand_long.probability(0)
+    rows, columns = np.nonzero(np.tri(LENGTH, dtype=bool))
+    largest = np.full((down, across), -1.0)
+    at = rows * down // LENGTH, columns * across // LENGTH
+    np.maximum.at(largest, at, given[rows, columns])
+    part = np.log(np.clip(largest, 1e-3, None) / 1e-3) / math.log(1000)
+    return np.where(largest < 0, 0, 1 + 254 * part)
+
+
+def assert_whole_picture(page):
+    down, across, shades = finished(page)
+    assert across < LENGTH
+    found, expected = np.reshape(shades, (down, across)), pooled(down, across)
+    assert ((found == 0) == (expected == 0)).all()
+    # a file's probabilities are within 0.0005 of the measured ones: 0.4 of the faintest
+    off = 254 * math.log(1 + 0.0005 / 1e-3) / math.log(1000) + 1
+    assert np.abs(found - expected).max() <= off
+    row, column = RARE[0] * down // LENGTH, RARE[1] * across // LENGTH
+    assert found[row, column] == 255
+
+
+def test_every_pixel_shows_the_largest_probability_of_its_cells(page):
+    assert_whole_picture(page)
+    given = hand_long.probability(0)
+    most = raster.pooled(np.where(given > 0, given, -np.inf), given, 400)
+    rows, columns = np.nonzero(given)
+    largest = np.full((400, 400), -np.inf)
+    np.maximum.at(largest, (rows * 400 // LENGTH, columns * 400 // LENGTH), given[rows, columns])
+    assert (most == largest).all()
+
+
+def test_the_pointer_finds_a_cell_that_shares_its_pixel_with_others(page):
+    page.mouse.move(*place(page, *RARE))
+    told = page.evaluate(TOOLTIP)
+    assert told["current token"] == f"{RARE[0]}  “ w{RARE[0]}”"
+    assert told["target token"] == f"{RARE[1]}  “ w{RARE[1]}”"
+    assert told["probability"] == f"{hand_long.probability(0)[RARE]:.3f}"
+
+
+def test_the_wheel_looks_closer_with_a_key_and_scrolls_without(page):
+    at = place(page, 1500, 400)
+    page.mouse.move(*at)
+    page.keyboard.down("Control")
+    for _ in range(9):
+        page.mouse.wheel(0, -200)
+        page.wait_for_timeout(40)
+    page.keyboard.up("Control")
+    part = shown(page)
+    assert part["rows"] < 100
+    assert part["top"] <= 1500 < part["top"] + part["rows"]
+    assert part["left"] <= 400 < part["left"] + part["columns"]
+    _, y = place(page, 1500, 400)
+    assert abs(y - at[1]) < 60  # about where it was, in a plot that makes room for the overview
+    cells = hand_long.scores(0)
+    for current, target in ((1500, 400), (1503, 396)):
+        page.mouse.move(*place(page, current, target))
+        told = page.evaluate(TOOLTIP)
+        assert told["current token"].startswith(f"{current} ")
+        assert told["target token"].startswith(f"{target} ")
+        for name, term in zip(("content term", "ALiBi term"), cells, strict=True):
+            value = float(told[name].replace("−", "-"))
+            # one decimal is told of scores with a low probability, which are kept as coarsely
+            assert value == pytest.approx(term[current, target], abs=0.2), name
+    until(page, f"location.hash.endsWith('part={part['top']}+{part['left']}+{part['rows']}')")
+    before = page.evaluate("scrollY")
+    page.mouse.wheel(0, 60)
+    until(page, f"scrollY !== {before}")
+    assert shown(page) == part
+
+
+def test_a_drag_moves_what_is_shown_and_a_click_pins(page):
+    press(page, "+", "+", "+")
+    page.wait_for_timeout(100)
+    before = shown(page)
+    x, y = place(page, before["top"] + 100, before["left"] + 50)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 20, y - 40)
+    page.mouse.move(x - 40, y - 80)
+    page.mouse.up()
+    page.wait_for_timeout(100)
+    after = shown(page)
+    assert after["top"] > before["top"] and after["left"] > before["left"]
+    assert not page.locator(".pins__chip").count()
+    cell = after["top"] + 120, after["left"] + 30
+    page.mouse.click(*place(page, *cell))
+    until(page, f"location.hash.includes('cell={cell[0]}+{cell[1]}')")
+    hash = page.evaluate("location.hash")
+    assert f"part={after['top']}+{after['left']}+{after['rows']}" in hash
+    assert f"pinned_token={cell[0]}" in hash
+    page.evaluate("location.hash = '#fig-1:layer=0,head=1'")
+    until(page, "!document.querySelector('.pins__chip')")
+    comes_to_show(page, WHOLE)
+    page.evaluate("hash => { location.hash = hash }", hash)
+    until(page, "document.querySelector('.pins__chip') !== null")
+    comes_to_show(page, after)
+
+
+def test_keys_reach_every_cell_and_what_is_shown_follows(page):
+    press(page, "+", "+", "+", "+", "End", "ArrowRight")
+    part = shown(page)
+    told = page.evaluate(TOOLTIP)
+    assert told["current token"].startswith(f"{LENGTH - 1} ")
+    assert told["target token"].startswith(f"{LENGTH - 1} ")
+    assert part["top"] + part["rows"] == LENGTH == part["left"] + part["columns"]
+    press(page, "Home")
+    assert shown(page)["left"] == 0
+    press(page, "Shift+ArrowUp", "-")
+    assert shown(page)["rows"] == 2 * part["rows"]
+    assert "Current tokens" in page.locator("#fig-1 .live-figure__live").text_content()
+
+
+def test_the_frame_on_the_overview_is_what_is_shown_and_can_be_dragged(page):
+    assert not page.locator(".live-figure__overview").count()
+    press(page, "+", "+")
+    box = page.locator(".live-figure__overview canvas").bounding_box()
+    plot = page.locator("#fig-1 canvas.marks").bounding_box()
+    assert plot["x"] < box["x"] and box["x"] + box["width"] <= plot["x"] + plot["width"]
+    page.mouse.move(box["x"] + 30, box["y"] + 120)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 45, box["y"] + 105)
+    page.mouse.up()
+    page.wait_for_timeout(150)
+    part = shown(page)
+    cells = LENGTH / box["width"]
+    assert part["top"] + part["rows"] / 2 == pytest.approx(105 * cells, abs=1.5 * cells)
+    assert part["left"] + part["columns"] / 2 == pytest.approx(45 * cells, abs=1.5 * cells)
+    frame = page.locator(".live-figure__frame").bounding_box()
+    assert frame["y"] == pytest.approx(box["y"] + part["top"] / cells, abs=1.5)
+    assert frame["height"] == pytest.approx(part["rows"] / cells, abs=1.5)
+
+
+def test_names_of_tokens_grow_denser(page):
+    labels = f"""async () => {{ const found = [];
+        const visit = group => {{ for (const mark of group.items ?? []) {{
+            if (mark.role === 'axis-label') found.push(...mark.items.filter(
+                each => each.opacity > 0 && each.text).map(each => each.text));
+            else for (const item of mark.items ?? []) visit(item); }} }};
+        for (const item of ({CHART}).view.scenegraph().root.items) visit(item);
+        return found; }}"""
+    whole = page.evaluate(labels)
+    press(page, "+", "+", "+", "+", "+", "+")
+    page.wait_for_timeout(150)
+    part = shown(page)
+    near = page.evaluate(labels)
+    named = {int(text.split("\u00a0")[-1]) for text in near}
+    assert len(whole) > 40
+    assert {*range(part["top"], part["top"] + part["rows"])} <= named
+    assert max(named) < max(part["top"] + part["rows"], part["left"] + part["columns"])
+
+
+def test_files_and_tables_are_of_what_is_shown_or_of_all(page):
+    press(page, *["+"] * 6)
+    part = shown(page)
+    found = page.evaluate(
+        f"""async () => {{
+        const {{ tablesOf }} = await import('/assets/tools/numbers.js');
+        const {{ specification }} = await import('/assets/tools/specification.js');
+        const chart = {CHART};
+        const values = async whole => Object.fromEntries((await specification(chart, whole))
+            .params.map(({{name, value}}) => [name, value]));
+        const [table] = tablesOf(chart.figure);
+        return [table.rows, await values(false), await values(true)]; }}"""
+    )
+    rows, near, all_of_it = found
+    seen = [
+        (i, j)
+        for i in range(part["top"], part["top"] + part["rows"])
+        for j in range(part["left"], part["left"] + part["columns"])
+        if j <= i
+    ]
+    assert [(row["current_token"], row["target_token"]) for row in rows] == seen
+    given = hand_long.probability(0)
+    assert all(
+        abs(row["probability"] - given[row["current_token"], row["target_token"]]) <= 5e-4
+        for row in rows
+    )
+    assert [near[f"part_{name}"] for name in part] == list(part.values())
+    assert [all_of_it[f"part_{name}"] for name in WHOLE] == list(WHOLE.values())
+    choice = menu(page, 1).locator("select[aria-label='Part of the map']")
+    assert choice.locator("option").all_text_contents() == ["the part shown", "all of it"]
+    page.keyboard.press("Escape")
+
+
+def test_paper_has_all_of_the_map_and_of_the_text(page):
+    press(page, "+", "+", "+")
+    part = shown(page)
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert shown(page) == WHOLE
+    assert not page.locator(".live-figure__overview").count()
+    assert page.evaluate("getComputedStyle(document.querySelector('.passage')).maxHeight") == "none"
+    assert not page.locator(".passage__long").is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    comes_to_show(page, part)
+
+
+def test_a_long_text_is_folded_and_tokens_are_found_in_it(page):
+    passage, bar = page.locator("#passage"), page.locator(".passage__long")
+    assert passage.bounding_box()["height"] < 500
+    bar.locator("input").fill("w1234")
+    until(page, "document.querySelector('.passage__long output').textContent !== ''")
+    assert bar.locator("output").text_content() == "1 of 1, token 1234"
+    token = page.locator("#passage .token[data-token='1234']")
+    frame, at = passage.bounding_box(), token.bounding_box()
+    assert frame["y"] <= at["y"] and at["y"] + at["height"] <= frame["y"] + frame["height"]
+    bar.locator("input").fill("#77")
+    assert bar.locator("output").text_content() == "1 of 1, token 77"
+    bar.locator("input").fill("96 w97")  # over two tokens
+    assert bar.locator("output").text_content().startswith("1 of 1, token 96")
+    bar.locator("input").fill("w19")
+    matches = [n for n in range(LENGTH) if f"w{n}".startswith("w19")]
+    assert bar.locator("output").text_content() == f"1 of {len(matches)}, token {matches[0]}"
+    page.keyboard.press("Enter")
+    assert bar.locator("output").text_content() == f"2 of {len(matches)}, token {matches[1]}"
+    assert page.locator(".token--found").count() == len(matches)
+    bar.locator("input").fill("nowhere")
+    assert bar.locator("output").text_content() == "found nowhere"
+    bar.locator("input").fill("")
+    assert not page.locator(".token--found").count()
+    button = bar.locator("[data-act=open]")
+    button.click()
+    assert passage.bounding_box()["height"] > 2000
+    assert button.get_attribute("aria-expanded") == "true"
+    button.click()
+    assert passage.bounding_box()["height"] < 500
+
+
+FORBIDDEN = (
+    "window.Worker = class { constructor() { throw new DOMException('', 'SecurityError') } }"
+)
+
+
+@pytest.mark.parametrize("how", ["fails", "is forbidden"])
+def test_without_a_worker_there_is_the_picture_and_one_sentence(browser, site, how):
+    with quiet_page(browser, **DESK) as page:
+        page.expected = ("map_worker.js", "ERR_FAILED")
+        if how == "fails":
+            page.route("**/map_worker.js", lambda route: route.abort())
+        else:
+            page.add_init_script(FORBIDDEN)
+        page.goto(site)
+        go_live(page, 1)
+        until(page, f"{NOTE} !== undefined")
+        assert page.evaluate(NOTE).count(".") == 1
+        assert_whole_picture(page)
+        assert page.locator(".live-figure__note").count() == 1
+
+
+TWICE = """([clientX, clientY]) => { for (let n = 0; n < 2; n++) document.querySelector(
+    '#fig-1 canvas').dispatchEvent(new MouseEvent('click', {clientX, clientY, bubbles: true})); }"""
+"""Two clicks at once: a busy machine may be too slow for two taps in a row."""
+
+
+def test_fingers_look_closer_on_a_phone_and_the_overview_is_below(browser, site):
+    with quiet_page(browser, **PHONE) as page:
+        page.goto(site)
+        ready(page)
+        page.wait_for_timeout(300)
+        x, y = place(page, 1600, 700)
+        touch = page.context.new_cdp_session(page)
+
+        def fingers(kind, *spots):
+            points = [{"x": across, "y": down, "id": n} for n, (across, down) in enumerate(spots)]
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+            page.wait_for_timeout(50)
+
+        page.touchscreen.tap(x, y)  # what looks closer comes with the first touch
+        page.evaluate(f"async () => {{ await ({CHART}).map.zooming(); }}")
+        fingers("touchStart", (x - 20, y), (x + 20, y))
+        for apart in (30, 50, 80):
+            fingers("touchMove", (x - apart, y), (x + apart, y))
+        fingers("touchEnd")
+        part = shown(page)
+        assert part["rows"] < LENGTH / 2
+        assert part["top"] <= 1600 < part["top"] + part["rows"]
+        overview = page.locator(".live-figure__overview").bounding_box()
+        chart = page.locator("#fig-1 .live-figure__chart").bounding_box()
+        assert overview["y"] > chart["y"] + chart["height"] / 2
+        assert overview["x"] + overview["width"] < 390
+        page.wait_for_timeout(400)
+        x, y = place(page, part["top"] + part["rows"] // 2, part["left"] + 10)
+        page.evaluate(TWICE, [x, y])
+        assert shown(page)["rows"] == pytest.approx(part["rows"] / 2, abs=1)
+        page.locator("#fig-1 [aria-label='Show the whole map']").tap()
+        comes_to_show(page, WHOLE)
+
+
+def test_without_scripts_all_of_the_text_and_the_picture_are_there(browser, site):
+    with quiet_page(browser, **DESK, java_script_enabled=False) as page:
+        page.goto(site)
+        assert page.locator("#passage").bounding_box()["height"] > 2000
+        assert not page.locator(".passage__long").is_visible()
+        assert page.locator("#fig-1 .live-figure__picture").first.is_visible()
