@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from report.console import Terminal
+from report.console import Terminal, shown
 from report.datasets.read.study import open_study
 from report.measuring import run as measuring
 from report.measuring.plan import left_out
@@ -95,7 +95,7 @@ def say_uncited(project: Project, terminal: Terminal) -> None:
     if keys := uncited(project.articles):
         more = f" and {len(keys) - 5:,} more" if len(keys) > 6 else ""
         listed = ", ".join(keys[:5] if more else keys)
-        terminal.say(f"{project.articles / BIBLIOGRAPHY}: no article cites {listed}{more}.")
+        terminal.say(f"{shown(project.articles / BIBLIOGRAPHY)}: no article cites {listed}{more}.")
 
 
 def measure(

@@ -16,9 +16,12 @@ from tests import firefox
 from tests.figures import hand_made, live_page
 from tests.figures.live_page import TOOLTIP
 from tests.serving import served
-from tests.site.test_core import LIVE, Chromium, box_of, drawn, to
+from tests.site import test_print
+from tests.site.test_core import CANVAS, LIVE, Chromium, box_of, drawn, to
+from tests.site.test_print import bars, printed
 
 HOME = '<!doctype html><link rel="canonical" href="{}"><title>Home</title>'
+CARD = "document.querySelector('.hover-card:not([hidden])')?.textContent"
 HOSTILE = '</script><script>window.ran = 1</script><!-- <script> "quoted" &amp; ]]>'
 
 
@@ -41,7 +44,14 @@ def site(tmp_path_factory):
         "&lt;b&gt; &#60;</p>"
     )
     page = folder / "articles" / "hand" / "index.html"
-    page.write_text(page.read_text("utf-8") + links, "utf-8")
+    cited = (
+        '<h1>By <i>hand</i></h1><h2 id="one">One &amp; <em>only</em>'
+        '<a class="headerlink" href="#one">¶</a></h2>'
+        '<p><a class="cite" href="#ref:x:1/a">Xiao et al., 2023</a></p>'
+        '<ul class="references"><li id="ref:x:1/a">Guangxuan Xiao. 2023. '
+        '<a href="https://arxiv.org/abs/2309.17453">Sinks</a>.</li></ul>'
+    )
+    page.write_text(page.read_text("utf-8") + links + cited, "utf-8")
     return folder
 
 
@@ -65,6 +75,9 @@ def browsers(browser, tmp_path_factory):
     chromium.context.set_offline(True)
     with firefox.started(tmp_path_factory.mktemp("firefox")) as other:
         other.size(1280, 1000)
+        chromium.size = lambda width, height: chromium.page.set_viewport_size(
+            {"width": width, "height": height}
+        )
         yield {"chromium": chromium, "firefox": other}
     chromium.context.close()
 
@@ -137,14 +150,85 @@ def test_all_figures_links_cards_and_the_menu_work(reader, files):
         f"(box => [box.x + 5, box.y + 5])({term}.getBoundingClientRect())",
     )
     reader.move(x, y)
-    card = "document.querySelector('.hover-card:not([hidden])')?.textContent"
-    assert reader.until(card).lower().startswith("layer")
+    assert reader.until(CARD).lower().startswith("layer")
     reader.evaluate("void document.querySelector('#fig-2 .live-figure__tool').click()")
     reader.until("document.querySelector('#fig-2 .live-figure__tables tbody tr')?.tagName")
     more = "document.querySelector('#fig-2 .live-figure__tool[aria-expanded]')"
     reader.evaluate(f"void {more}.click()")
     reader.until("document.querySelector('#fig-2 .live-figure__menu')?.tagName")
     assert reader.evaluate("window.ran ?? null") is None
+
+
+def middle(reader, selector):
+    """Where the middle of an element is in the window, once it has been scrolled to."""
+    element = f"document.querySelector({selector!r})"
+    reader.evaluate(f"void {element}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    box = "box => [box.x + box.width / 2, box.y + box.height / 2]"
+    return reader.evaluate(f"({box})({element}.getBoundingClientRect())")
+
+
+@pytest.mark.browser
+def test_a_citation_shows_its_entry_and_a_phone_has_the_contents(reader, files):
+    reader.open(files["html"].as_uri())
+    folded = "getComputedStyle(document.querySelector('details.contents')).display"
+    assert reader.evaluate(folded) == "none"  # they are beside the text
+    reader.move(*middle(reader, "a.cite"))
+    assert reader.until(CARD) == "Guangxuan Xiao. 2023. Sinks."
+    assert reader.evaluate("document.querySelector('.hover-card a').tabIndex") == -1
+    reader.size(390, 844)
+    assert reader.evaluate(folded) == "block"
+    reader.move(*middle(reader, ".contents > summary"))
+    reader.click()
+    reader.until("document.querySelector('.contents a').checkVisibility()")
+    assert reader.evaluate("document.querySelector('.contents').innerText.trim().split('\\n')") == [
+        "Contents",
+        "One & only",
+    ]
+    reader.move(*middle(reader, ".contents a"))
+    reader.click()
+    reader.until("location.hash === '#one'")
+    reader.size(1280, 1000)
+
+
+@pytest.mark.browser
+def test_a_figure_fills_the_screen_and_esc_leaves(reader, files):
+    reader.open(files["html"].as_uri())
+    to(reader, 1)
+    button = "#fig-1 .live-figure__tool[aria-label='Full screen']"
+    reader.until(f"document.querySelector({button!r})?.tagName")
+    *_, before, _ = box_of(reader, 1)
+    reader.move(*middle(reader, button))
+    reader.click()
+    # a Firefox without a window has no full screen: there, the figure covers the page
+    full = "document.querySelector('#fig-1:is(:fullscreen, .live-figure--over)')?.tagName"
+    reader.until(full)
+    reader.until(f"{CANVAS.format(1)}.clientWidth > {before + 50}")
+    reader.press("Escape")
+    reader.until(f"!{full}")
+    reader.until(f"Math.abs({CANVAS.format(1)}.clientWidth - {before}) < 2")
+
+
+def ink_of(sheet):
+    """Pixels of a sheet that are neither white nor grey."""
+    return (sheet.max(2).astype(int) - sheet.min(2) > 40).sum()
+
+
+@pytest.mark.browser
+def test_it_is_printed_as_the_reader_left_it(browser, files):
+    reader = Chromium(browser)
+    reader.open(files["html"].as_uri() + "#fig-1:layer=1,head=1")
+    reader.until(LIVE.format(1))
+    for figure in (1, 2):
+        to(reader, figure)
+    reader.page.evaluate(test_print.MARK)
+    sheets, texts = printed(reader.page)
+    said = " ".join(" ".join(texts).split())
+    assert "Layer: 1 Head: 1" in said
+    assert "Contents" not in said
+    ((first, height),) = bars(sheets, 1)[0].items()  # on one sheet
+    assert height > 150
+    assert ink_of(sheets[first]) > 500  # the live chart, with colours
+    reader.context.close()
 
 
 def test_two_runs_give_the_same_bytes(site, tmp_path):

@@ -9,12 +9,14 @@ from report.errors import ReportError
 from report.pages.policy import NAME, script_hash
 from report.site.bundled import inlined
 from report.site.bundled.addresses import GLOSSARY, WORD, Addresses
+from report.site.bundled.contents import Contents
 from report.site.bundled.folders import Folders
 from report.site.bundled.scripts import Modules
 from report.site.bundled.written import MARK
 from report.site.protect import EXECUTED
 
 POLICY = "@policy@"
+CONTENTS = "@contents@"
 TAIL = "@tail@"
 
 VOID = set("area base br col embed hr img input link meta source track wbr".split())
@@ -49,10 +51,12 @@ class Page:
         """Files that its scripts fetch besides: path in the site -> content."""
         licence = reader.addresses.site / LICENCE
         self.licence = licence.read_text("utf-8") if licence.is_file() else ""
+        self._contents = reader.contents.html()
 
     def text(self, policy: str, tail: str) -> str:
         """The whole page; tail: HTML before the end of its body."""
-        given = {POLICY: f'<meta http-equiv="{NAME}" content="{policy}">', TAIL: tail}
+        meta = f'<meta http-equiv="{NAME}" content="{policy}">'
+        given = {POLICY: meta, CONTENTS: self._contents, TAIL: tail}
         return "".join(given.get(part, part) for part in self._parts)
 
 
@@ -77,6 +81,7 @@ class _Reader(HTMLParser):
         super().__init__(convert_charrefs=False)
         self.addresses, self.folders = addresses, folders
         self.modules = Modules(addresses.site)
+        self.contents = Contents()
         self.parts, self.hashes = [f"<!doctype html>\n{MARK}"], []
         self.late = []  # scripts that run when the page has been read
         self._skipped, self._depth = None, 0
@@ -109,6 +114,7 @@ class _Reader(HTMLParser):
         if any(tag == of and at.get(name) == value for of, name, value in LEFT_OUT):
             self._skipped, self._depth = tag, 1
             return
+        self.contents.begin(tag, at)
         rewrite = getattr(self, f"_on_{tag}", None)
         self.parts += rewrite(at) if rewrite else [self._placed(tag, at)]
 
@@ -121,6 +127,7 @@ class _Reader(HTMLParser):
             self._depth -= tag == self._skipped
             self._skipped = self._skipped if self._depth else None
             return
+        self.contents.end(tag)
         if tag == "script" and self._script:
             act, texts = self._script
             self._script = None
@@ -132,6 +139,8 @@ class _Reader(HTMLParser):
             self.parts += [self._glossary(), "</article>"]
         elif tag == "body":
             self.parts += [self._glossary(), *self.late, TAIL, "</body>"]
+        elif tag == "h1" and CONTENTS not in self.parts:
+            self.parts += ["</h1>", CONTENTS]
         elif tag not in VOID:
             self.parts.append(f"</{tag}>")
 
@@ -241,6 +250,7 @@ class _Reader(HTMLParser):
             self._script[1].append(text)
         elif not self._skipped:
             self.parts.append(text)
+            self.contents.text(text)
 
     def handle_data(self, data):
         self._text(data)
@@ -251,11 +261,8 @@ class _Reader(HTMLParser):
     def handle_charref(self, name):
         self._text(f"&#{name};")
 
-    def handle_comment(self, data):
-        pass
-
     def handle_decl(self, decl):
-        pass  # see `parts`
+        pass  # see `parts`; comments are dropped as well
 
     # --- what is added ---------------------------------------------------------------------------
 
