@@ -2,6 +2,7 @@
 
 import re
 
+from report.figures.build.find import figure_names
 from tests.commands import ROOT
 
 DOCS = ROOT / "site_src" / "docs"
@@ -18,6 +19,9 @@ WRITTEN = sorted(
     if path.relative_to(DOCS).parts[0] not in ("reference", "gallery")
 )
 """The pages that are written by hand."""
+
+FIGURES = [f"docs/gallery/{name}/" for name in figure_names()]
+"""Addresses of the pages of figures."""
 
 ADDRESSES = sorted(
     f"docs/{page}/".replace("/index/", "/")

@@ -121,14 +121,19 @@ def _bytes(path):
             f"{path}: no such dataset; run `{command('site')}` to measure it."
         ) from error
     except OSError as error:
-        raise ReportError(f"{path}: cannot be read: {error.strerror}.") from error
+        raise ReportError(
+            f"{path}: cannot be read: {error.strerror}; make it readable, or delete it and run "
+            f"`{command('site')}`."
+        ) from error
 
 
 def _parsed(content, path):
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ReportError(f"{path}: cannot be read: {error}.") from error
+        raise ReportError(
+            f"{path}: cannot be read: {error}; delete it and run `{command('site')}`."
+        ) from error
     try:
         data = _values(text)
         if HALF.search(text):

@@ -101,7 +101,9 @@ class EffectFindings:
         raises: ReportError if none does
         """
         if condition is None and not self.added:
-            raise ReportError("no condition of this study adds a segment to the prompt.")
+            raise ReportError(
+                "no condition of this study adds a segment to the prompt; add one with `before`."
+            )
         return condition or self.added[0]
 
     def _value(self, effects, at, layer, measure, condition, rows):

@@ -170,7 +170,7 @@ def _of_csv(text, delimiter):
     columns, *rows = [line for line in lines if line] or [[]]
     twice = [name for name, number in Counter(columns).items() if number > 1]
     if twice:
-        raise ValueError(f"two columns are called {quoted(twice[0])}")
+        raise ValueError(f"two columns are called {quoted(twice[0])}; give each a name of its own")
     for number, row in enumerate(rows):
         if len(row) != len(columns):
             more = "more" if len(row) > len(columns) else "fewer"

@@ -100,7 +100,7 @@ class CorpusSpec(BaseModel):
     @classmethod
     def _from_zero(cls, skip):
         if any(index < 0 for index in skip):
-            raise ValueError("texts count from 0")
+            raise ValueError("texts count from 0; give their numbers")
         return skip
 
 

@@ -43,7 +43,10 @@ def _span(ordinary, length, seed):
 def _require(tokens, length, wanted):
     if len(tokens) < length:
         there = len(tokens) + wanted - length
-        raise ReportError(f"{wanted} different tokens wanted of a vocabulary of {there}")
+        raise ReportError(
+            f"{wanted} different tokens wanted of a vocabulary of {there}; take a model "
+            "that has as many"
+        )
 
 
 def induction_probability(probability: np.ndarray, length: int) -> np.ndarray:

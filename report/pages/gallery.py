@@ -4,6 +4,7 @@ A figure is live there if an article of the site has it. Its page then shows tha
 datasets, pictures and page to embed: nothing is measured or written twice.
 """
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
@@ -32,6 +32,10 @@ ANYTHING = "anything"
 """What a figure is drawn of whose file does not say it."""
 
 
+DIGITS = 4
+"""Significant digits of a value that is shown as an example."""
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a figure's data."""
@@ -39,7 +43,7 @@ class Column:
     name: str
     called: str
     """What the chart calls it, in axes, legends and tooltips; "" if it does not show it."""
-    first: Any
+    first: str
     """The first value that is not missing."""
 
 
@@ -82,6 +86,12 @@ class Place:
         placed = self.placed
         of_all = controls_for(placed.figure, placed.data, placed.state)
         return [control for control in of_all if not control.fixed]
+
+    @property
+    def example(self) -> str:
+        """How an article sets the first of them: "layer=3"."""
+        control = self.controls[0]
+        return f"{control.param}={json.dumps(control.value)}"
 
     def tables(self) -> dict[str, list[Column]]:
         """The columns of its data, by table."""
@@ -175,7 +185,9 @@ def _with_neighbours(some):
 def _columns(records, called) -> Iterator[Column]:
     for name in dict.fromkeys(name for row in records for name in row):
         values = (row[name] for row in records if row.get(name) is not None)
-        yield Column(name, called.get(name, ""), next(values, None))
+        first = next(values, "none")
+        shown = f"{first:.{DIGITS}g}" if isinstance(first, float) else str(first)
+        yield Column(name, called.get(name, ""), shown)
 
 
 def _called(part):

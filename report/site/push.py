@@ -141,7 +141,9 @@ def _target(project, remote):
         )
     if remote.startswith("-"):
         said = without_user(remote)
-        raise UsageError(f"REMOTE: {said!r} is neither a name, nor an address, nor a path.")
+        raise UsageError(
+            f"REMOTE: {said!r} is neither a name, nor an address, nor a path; e.g. origin"
+        )
     path = project / Path(remote).expanduser()
     return str(path.resolve()) if path.is_dir() else remote
 

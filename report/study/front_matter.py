@@ -163,7 +163,8 @@ class FrontMatter(BaseModel):
             raise ValueError("says `model` and `models`; say one of them")
         if self.label and (self.models or self.revisions or self.beside):
             raise ValueError(
-                "says `label`, which is what one `model` is called, and several models"
+                "says `label`, which is what one `model` is called, and several models; leave it "
+                "out"
             )
         if self.revisions and "model" not in stated:
             raise ValueError("`revisions` are those of one `model`; say which")
@@ -187,7 +188,8 @@ class FrontMatter(BaseModel):
         idle = [key for key, kind in READ_BY.items() if key in stated and kind != self.kind]
         if idle:
             raise ValueError(
-                f"says `{idle[0]}`, which an article about a {self.kind.rstrip('s')} does not read"
+                f"says `{idle[0]}`, which an article about a {self.kind.rstrip('s')} does not "
+                "read; leave it out"
             )
         return self
 

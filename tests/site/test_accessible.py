@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
-from tests.documents import ADDRESSES
+from tests.documents import ADDRESSES, FIGURES
 from tests.figures.live_page import NotYet, go_live, until
 from tests.figures.tools import CHART, FULL, TABLE, menu, tool
 
@@ -18,7 +18,8 @@ pytestmark = pytest.mark.browser
 ARTICLES = ("attention-focus-plots", "filler-tokens", "reading-a-table", "how-heads-form")
 PAGES = ("", "archive/", "tags/", "models/", "glossary/", "about/", "404.html")
 DOCS = ("docs/", "docs/how-to/articles/", "docs/how-to/figures/", "docs/reference/front-matter/")
-"""Of the documentation: one of lists, of tables, of code, and one that is made."""
+DOCS += ("docs/gallery/", "docs/gallery/attention_map/")
+"""Of the documentation: one of lists, of tables, of code, and those that are made in their ways."""
 WORST = ("serious", "critical")
 
 sizes = pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
@@ -85,7 +86,7 @@ def fits_in_a_narrow_window(page):
 def test_no_page_is_forgotten(built):
     paths = {path.relative_to(built.folder).as_posix() for path in built.folder.rglob("*.html")}
     others = {path for path in paths if not path.startswith("embed/")}
-    named = {*PAGES, *ADDRESSES, *(f"articles/{article}/" for article in ARTICLES)}
+    named = {*PAGES, *ADDRESSES, *FIGURES, *(f"articles/{article}/" for article in ARTICLES)}
     assert others == {f"{name}index.html" if name[-1:] in ("", "/") else name for name in named}
 
 

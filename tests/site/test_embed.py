@@ -1,5 +1,7 @@
-"""Pages of single figures in the built site: there, and in no list of pages."""
+"""Pages of single figures in the built site: those to embed are in no list of pages, those of the
+gallery lead to the articles that have the figure."""
 
+import gzip
 import json
 
 import pytest
@@ -28,3 +30,18 @@ def test_a_figure_of_the_site_is_live_alone(visit):
         page.click(".embed__source a")
     popup.value.wait_for_selector("#fig-1.live-figure--live")
     assert popup.value.url.endswith("articles/attention-focus-plots/#fig-1:layer=1,head=2")
+
+
+def test_a_figure_of_the_gallery_is_live_and_leads_to_its_article(visit):
+    page = visit("docs/gallery/attention_map/#fig-1:layer=1,head=2")
+    page.wait_for_selector("#fig-1.live-figure--live")
+    assert page.input_value("#fig-1 [name=head]") == "2"
+    page.locator("main").get_by_role("link", name="Figure 1 of Attention Focus Plots").click()
+    page.wait_for_url("**/articles/attention-focus-plots/#fig-1")
+
+
+def test_pages_of_the_gallery_are_as_light_as_articles(built):
+    def heaviest(pattern):
+        return max(len(gzip.compress(path.read_bytes(), 6)) for path in built.folder.glob(pattern))
+
+    assert heaviest("docs/gallery/**/index.html") <= heaviest("articles/*/index.html")

@@ -119,7 +119,10 @@ class ModelAnswers(Measured):
         """
         name = column(measure, condition, tokens)
         if name not in self._columns:
-            raise ReportError(f"{name!r} was not measured of {self.name}.")
+            raise ReportError(
+                f"{name!r} was not measured of {self.name}; ask for a condition and a length that "
+                "were."
+            )
         return np.asarray(self._columns[name], float)
 
     def differences(self, measure: str, condition: str, tokens: int) -> np.ndarray:

@@ -108,4 +108,7 @@ def _start():
             env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(paths)},
         )
     except OSError as error:
-        raise ReportError(f"no process can be started: {error.strerror}") from error
+        raise ReportError(
+            f"no process can be started: {error.strerror}; end other programs and run the command "
+            "again"
+        ) from error

@@ -72,7 +72,8 @@ def _checked_text(path, name, call):
             raise ReportError(f"{path}: `{name}` gives {said}; it must give a text.")
         if bad := NO_NUMBER.search(text):
             raise ReportError(
-                f"{path}: `{name}` says {bad[0]!r}, which is no number a reader can use: {text!r}"
+                f"{path}: `{name}` says {bad[0]!r}, which is no number a reader can use: {text!r}; "
+                "leave it out where it is not known."
             )
         return text
 

@@ -116,7 +116,8 @@ def _token_ids(loaded, texts):
     encoded = encode_texts(loaded, [text.text for text in texts])
     if encoded.failed:
         raise ReportError(
-            f"a text of the corpus cannot be read: {next(iter(encoded.failed.values()))}"
+            f"a text of the corpus cannot be read: {next(iter(encoded.failed.values()))}; mend it, "
+            "or take it out of the corpus"
         )
     if not encoded.token_ids:
         raise ReportError(

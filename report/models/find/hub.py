@@ -131,7 +131,8 @@ def fetch_settings(repository: str, commit: str, code: bool = False) -> Path:
     names = _settings(files(repository, commit), code)
     if "config.json" not in names:
         raise ReportError(
-            f"'{repository}' on the hub has no config.json; it is not a model for transformers"
+            f"'{repository}' on the hub has no config.json, so it is not a model for transformers; "
+            "name another"
         )
     folders = {_download(repository, commit, name).parent for name in names}
     return folders.pop()

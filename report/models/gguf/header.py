@@ -85,7 +85,9 @@ def read_header(path: Path) -> Header:
         with path.open("rb") as stream:
             return _Reader(stream, path, size).header()
     except OSError as error:
-        raise ReportError(f"'{path.name}' cannot be read: {error.strerror or error}") from error
+        raise ReportError(
+            f"'{path.name}' cannot be read: {error.strerror or error}; give a file that may be read"
+        ) from error
 
 
 class _Reader:

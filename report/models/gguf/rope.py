@@ -106,7 +106,9 @@ def _small(file: GgufFile, name: str, tensor: Tensor, count: int) -> list[float]
         stream.seek(tensor.start)
         raw = np.frombuffer(stream.read(tensor.bytes), np.uint8)
     if len(raw) != tensor.bytes:
-        raise ReportError(f"'{file.name}' became shorter while it was read")
+        raise ReportError(
+            f"'{file.name}' became shorter while it was read; run the same command once it is whole"
+        )
     numbers = formats.numbers(raw.reshape(1, -1), tensor.format)[0]
     if not (np.isfinite(numbers).all() and (numbers > 0).all()):
         raise ReportError(

@@ -255,5 +255,8 @@ def _read_exactly(stream, view, path):
     while view:
         count = stream.readinto(view)
         if not count:
-            raise ReportError(f"'{path.parent.name}/{path.name}' became shorter while it was read")
+            raise ReportError(
+                f"'{path.parent.name}/{path.name}' became shorter while it was read; run the same "
+                "command once it is whole"
+            )
         view = view[count:]

@@ -1,13 +1,16 @@
-"""The fields of a figure."""
+"""The fields of a figure, and what it can ask its data for."""
 
 from dataclasses import MISSING, fields
 
+from report.datasets.formats.attention import DecodedAttention
+from report.figures.build.find import figure_named, figure_names
 from report.figures.parts.figure import Figure
 from report.pages.reference.documented import Entry, Reference, Section, attributes, prose
+from report.pages.reference.in_prose import members
 
 
 def page() -> Reference:
-    """One section; the gallery has the figures themselves."""
+    """The fields, and a section a class of data; the gallery has the figures themselves."""
     said = attributes(Figure)
     needed = {
         field.name
@@ -17,7 +20,7 @@ def page() -> Reference:
     return Reference(
         "figures",
         "Figures",
-        "The fields of a figure: what the file of a figure of your own may say.",
+        "What the file of a figure of your own may say, and what it can ask its data for.",
         [
             Section(
                 "Fields of a figure",
@@ -29,5 +32,18 @@ def page() -> Reference:
                 "constants in capitals. [Your own figure](../how-to/figures.md) shows such a file, "
                 "and the [gallery](../gallery/index.md) has the figures that ship.",
             ),
+            *(_data(of) for of in _classes()),
         ],
     )
+
+
+def _classes():
+    """What figures are drawn of, as their files say; and the head that a passage gives."""
+    found = [of for name in figure_names() for of in figure_named(name).of]
+    return [*sorted(dict.fromkeys(found), key=lambda of: of.__name__), DecodedAttention]
+
+
+def _data(of):
+    bases = [base for base in reversed(of.__mro__) if base.__module__.startswith("report.")]
+    entries = {entry.name: entry for base in bases for entry in members(base)}
+    return Section(f"Data: {of.__name__}", [*entries.values()], prose(of.__doc__))

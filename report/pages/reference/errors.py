@@ -27,6 +27,15 @@ GROUPS = {
 }
 """What a reader was about -> where its messages are raised; of several that fit, the longest."""
 
+NOTES = {
+    "Front matter": "Before each of them stand the file, the line and, where it is about one, the "
+    "key.",
+    "Datasets and files": "A sentence that only says what is wrong in a dataset is about files "
+    "that have changed since they were measured. Delete the folder of that dataset, and build "
+    "the site again.",
+}
+"""What stands above the messages of a group."""
+
 
 def page() -> Reference:
     """A section a group, with a list of its messages."""
@@ -37,7 +46,7 @@ def page() -> Reference:
         "errors",
         "Error messages",
         "What the program says when something is wrong, and what to do about it.",
-        [Section(name, [], _listed(said)) for name, said in found.items()],
+        [Section(name, [], _listed(said, NOTES.get(name))) for name, said in found.items()],
         "A message says what came, what is allowed and what to do, in one sentence. What differs "
         "each time is in *italics*. Before the sentence may stand the file, the line or the key in "
         "which the mistake is. Search this page for words of your message.",
@@ -55,5 +64,6 @@ def group(message: Message) -> str:
     return max(fitting)[1]
 
 
-def _listed(said):
-    return "\n".join(f"- {sentence}" for sentence in said)
+def _listed(said, note):
+    listed = "\n".join(f"- {sentence}" for sentence in said)
+    return f"{note}\n\n{listed}" if note else listed

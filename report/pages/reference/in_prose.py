@@ -70,7 +70,7 @@ def members(owner: type, prefix: str = "") -> list[Entry]:
         text = inspect.getdoc(member)
         if not public(name) or not text:
             continue
-        if inspect.isfunction(member):
+        if inspect.isfunction(inspect.unwrap(member)):  # also one that keeps its results
             found.append(Entry(prefix + call(name, member), prose(text)))
         elif isinstance(member, property | functools.cached_property):
             found.append(Entry(prefix + name, prose(text)))

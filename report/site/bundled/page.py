@@ -229,7 +229,10 @@ class _Reader(HTMLParser):
             (self.late if later else self.parts).append(self._classic(text))
             return []
         if kind in ("module", "importmap"):
-            raise ReportError(f"{self.addresses.page}: no bundle can hold a <script type={kind}>.")
+            raise ReportError(
+                f"{self.addresses.page}: no bundle can hold a <script type={kind}>; put it into a "
+                "file below site_src and name that in `extra_javascript` of mkdocs.yml."
+            )
         if kind in EXECUTED:
             self._script = (lambda text: [self._classic(text)], [])
             return []

@@ -57,7 +57,10 @@ class Modules:
     def _take(self, name, importing):
         """Take a module and what it imports at once. Returns those that it imports later."""
         if name in importing:
-            raise ReportError(f"{self.site / name}: imports itself, by way of {importing[-1]}.")
+            raise ReportError(
+                f"{self.site / name}: imports itself, by way of {importing[-1]}; take one of the "
+                "imports out."
+            )
         if name in self.bodies:
             return []
         text = inside(self.site, name).read_text("utf-8")
@@ -94,7 +97,9 @@ class Modules:
             pairs = _pairs(names or "")
             missing = {inner for inner, _ in pairs} - self.exports[path].keys()
             if missing:
-                raise ReportError(f"{self.site / name}: {path} exports no {min(missing)}.")
+                raise ReportError(
+                    f"{self.site / name}: {path} exports no {min(missing)}; import what it has."
+                )
             listed = ", ".join(f"{inner}: {outer}" for inner, outer in pairs)
             return f"const {{ {listed} }} = {asked}" if pairs else asked
 
@@ -110,7 +115,10 @@ class Modules:
         body = IMPORT.sub(imported, body)
         body = LISTED.sub(listed, DECLARED.sub(declared, body))
         if left := LEFT.search(body):
-            raise ReportError(f"{self.site / name}: no bundle can hold `{left[0][:60]}`.")
+            raise ReportError(
+                f"{self.site / name}: no bundle can hold `{left[0][:60]}`; write it as a plain "
+                "import or export."
+            )
         self.exports[name] = given
         given = ", ".join(f"{outer}: {inner}" for outer, inner in given.items())
         body = body.replace("import.meta.url", "$here")
