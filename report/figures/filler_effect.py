@@ -90,8 +90,8 @@ def controls(data: Panels) -> list[Control | Switch]:
         Control("layer", "Layer", 0, model.layers - 1, place.layer, first),
         Control("head", "Head", 0, model.heads - 1, place.head, first),
         Switch("measure", "Colour", measures(data), "taken"),
-        received.reduction_control(mean="all"),
-        received_difference.control(),
+        received.reduction_control(wide=True, mean="all"),
+        received_difference.control(wide=True),
     ]
 
 
@@ -101,12 +101,13 @@ def columns(data: Panels) -> int:
 
 
 def boxes(data: Panels) -> list[grid.Box]:
-    """The map over the whole width, as high as its layers need; two panels below."""
+    """The map over the whole width, as high as its layers need; two panels below, one on a phone:
+    the first figure of an article is seen there in little more than one screen."""
     layers = data.places[0].model.layers
     wide, narrow = grid.GRID_WIDTH, 360
     heat_map = grid.Box(wide / (120 + 42 * layers), narrow / (120 + 33 * layers), wide, 2)
-    panel = grid.Box(1.75, 1.9, wide // 2)
-    return [heat_map, panel, panel]
+    panels = [grid.Box(1.75, 1.9, wide // 2, wide=wide_only) for wide_only in (False, True)]
+    return [heat_map, *panels]
 
 
 def panels(data: Panels) -> list[str]:
@@ -119,7 +120,8 @@ def legends(data: Panels) -> list[list[dict[str, str]]]:
     """Both panels below share a legend; that of the map is in the chart."""
     without, with_it, span = received.legend(_lines(data), data.label)
     *switched, difference = received_difference.legend(_lines(data), [without])
-    return [[], [*switched, with_it, difference, span]]
+    of_both = [{**entry, "wide": True} for entry in (with_it, span)]
+    return [[], [*switched, difference, *of_both]]
 
 
 def _lines(data):

@@ -150,11 +150,11 @@ def test_small_models_say_what_they_stand_in_for(written):
     text, _ = written(asked=asked)
     assert re.search(
         r"\[small-llama\]\(\S+\) \(1,234 parameters\) stands in for Llama-3\.1-8B-Instruct and "
-        r"\[qwen2-5x28\]\(\S+\) \(1,234 parameters\) stands in for c\.",
+        r"\[qwen2-5x28\]\(\S+\) \(1,234\) for c\.",
         text,
     )
     assert "some of them were not on the machine that built this page" in text
-    assert not re.search(r"\[gemma3-6x8\]\(\S+\) \([^)]*\) stands in for", text)
+    assert not re.search(r"\[gemma3-6x8\]\(\S+\) \([^)]*\) (stands in )?for", text)
     assert "Some small models stand in" in text
     assert "nothing here confirms or contradicts the study" in text
 
@@ -199,7 +199,7 @@ def test_numbers_are_those_of_the_data(written, tmp_path):
         ({"error": np.nan}, "as when they stand before the question.", "is left unexplained"),
         ({"terms": ["content"]}, "the question is now 9 tokens farther", "how far apart its"),
         ({"merged": True}, "merged characters of two parts into one token, “*./”", "No token of"),
-        ({}, "No token of any prompt reaches over the border", "merged characters"),
+        ({}, "what later layers make of it", "merged characters"),
         ({"taken": 0.01}, "Tokens that say nothing get hardly any attention", "get some"),
         ({"taken": 0.1}, "Tokens that say nothing get some of the attention", "nothing still get"),
         ({"taken": 0.5}, "Tokens that say nothing still get much of the attention", "get some"),

@@ -60,6 +60,8 @@ class Switch:
     value: str
     look: bool = False
     """True if it changes how a chart looks, and not what there is to see in it."""
+    wide: bool = False
+    """True if a phone has no room for it; it stays as it is there."""
     fixed = False
 
     def check(self, value: str) -> str:

@@ -28,6 +28,8 @@ class Box:
     view: str = ""
     """The value of the switch `view` at which a narrow page shows it, of panels that are looks of
     the same; a wide page shows all of them."""
+    wide: bool = False
+    """True if a phone has no room for it."""
 
     @property
     def size(self) -> tuple[int, int]:

@@ -22,6 +22,9 @@ WIDTHS = 550, 362
 HEIGHT = 350
 """Of both panels, in pixels."""
 
+NARROW = 34
+"""Pixels of a cell in which no value has room."""
+
 
 def control() -> Switch:
     """The switch between the lines and the map, which are two looks of the same values."""
@@ -74,7 +77,7 @@ def layers(
         strokeDash=altair.ExprRef(f"{marking.pinned(here)} ? [1, 0] : [3, 2]"),
         aria=False,
     )
-    return altair.layer(cell, around.encode(**edges), *_extremes(shown, value, number))
+    return altair.layer(cell, around.encode(**edges), *_extremes(data, shown, value, number))
 
 
 def _heads(data):
@@ -85,17 +88,26 @@ def _heads(data):
     return altair.Y("top:Q", title="head (index from 0)", scale=scale, axis=axis)
 
 
-def _extremes(shown, value, number):
-    """The highest and the lowest value, written into their cells where these are large enough."""
-    ranked = shown.transform_window(
-        highest="row_number()", sort=[altair.SortField(value, order="descending")]
-    ).transform_window(lowest="row_number()", sort=[altair.SortField(value, order="ascending")])
-    ends = ranked.transform_filter("datum.highest === 1 || datum.lowest === 1")
-    return [
-        mark.encode(
-            x=altair.X("layer:Q"),
-            y=altair.Y("head:Q"),
-            text=altair.Text(f"{value}:Q", format=".0%" if "%" in number else ".2f"),
-        )
-        for mark in theme.halo(ends.mark_text, fontSize=theme.TICK, baseline="middle")
-    ]
+def _extremes(data, shown, value, number):
+    """The highest and the lowest value, written into their cells.
+
+    Where these are narrow, one is written higher and the other lower, as they may be neighbours.
+    """
+    narrow = f"width / {data.layers} < {NARROW}"
+    drawn = []
+    for order, up in (("descending", -7), ("ascending", 7)):
+        first = shown.transform_window(
+            order="row_number()", sort=[altair.SortField(value, order=order)]
+        ).transform_filter("datum.order === 1")
+        style = {"fontSize": theme.TICK, "baseline": "middle"}
+        drawn += [
+            mark.encode(
+                x=altair.X("layer:Q"),
+                y=altair.Y("head:Q"),
+                text=altair.Text(f"{value}:Q", format=".0%" if "%" in number else ".2f"),
+            )
+            for mark in theme.halo(
+                first.mark_text, **style, dy=altair.ExprRef(f"{narrow} ? {up} : 0")
+            )
+        ]
+    return drawn

@@ -234,9 +234,12 @@ def styled(data: Panels, *styles: Style) -> list[Line]:
     return [Line(condition, label, style) for (condition, label), style in named]
 
 
-def reduction_control(**options: str) -> choices.Switch:
-    """Switch between the averages over current tokens; options: other words for them."""
-    return choices.Switch("reduction", "Current tokens", REDUCTIONS | options, "mean")
+def reduction_control(wide: bool = False, **options: str) -> choices.Switch:
+    """Switch between the averages over current tokens.
+
+    wide: see `choices.Switch`; options: other words for the averages
+    """
+    return choices.Switch("reduction", "Current tokens", REDUCTIONS | options, "mean", wide=wide)
 
 
 def legend(lines: Iterable[Line], span: str = "") -> list[dict[str, str]]:

@@ -15,9 +15,12 @@ DRAWN = {"difference": "the difference", "both": "both lines"}
 IS_DIFFERENCE = f"{PARAM} === 'difference'"
 
 
-def control() -> choices.Switch:
-    """The switch between the difference and both lines, which are two looks of the same values."""
-    return choices.Switch(PARAM, "Drawn as", DRAWN, "difference", look=True)
+def control(wide: bool = False) -> choices.Switch:
+    """The switch between the difference and both lines, which are two looks of the same values.
+
+    wide: see `choices.Switch`
+    """
+    return choices.Switch(PARAM, "Drawn as", DRAWN, "difference", look=True, wide=wide)
 
 
 def value(controls: Iterable[choices.Control | choices.Switch]) -> str | None:
