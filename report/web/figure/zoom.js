@@ -35,7 +35,11 @@ export class Zoom {
       this.fit();
       await chart.repainted().runAsync();
     });
-    this.sizes = new ResizeObserver(() => this.wanted && this.draw());
+    this.sizes = new ResizeObserver(() => {
+      if (!this.wanted) return;
+      dispatchEvent(new Event("resize")); // which Vega listens to
+      this.draw();
+    });
     this.sizes.observe(chart.element);
     this.over = new AbortController(); // ends what is listened to
     watchGestures(this, this.over.signal);
