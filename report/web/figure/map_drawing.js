@@ -92,9 +92,11 @@ export class MapDrawing {
   // What looks closer comes once a reader is at the map.
   watch() {
     const near = () => this.zooming().catch(console.warn);
-    for (const type of ["pointerover", "focusin"]) {
-      this.chart.canvasBox.addEventListener(type, near, { once: true });
-    }
+    const { canvasBox } = this.chart;
+    for (const type of ["pointerover", "focusin"]) canvasBox.addEventListener(type, near, { once: true });
+    // until then nothing else shall grow instead
+    const keep = (event) => !this.zoom && (event.ctrlKey || event.altKey) && event.preventDefault();
+    canvasBox.addEventListener("wheel", keep, { passive: false });
   }
 
   zooming() {

@@ -31,10 +31,16 @@ export class Zoom {
     this.padding = chart.view.padding();
     this.overview = new Overview(this);
     this.draw = latest(async () => {
-      if (!chart.view) return;
+      if (!chart.view || !chart.shown) return;
       this.fit();
       await chart.repainted().runAsync();
     });
+    this.sizes = new ResizeObserver(() => {
+      if (!this.wanted) return;
+      dispatchEvent(new Event("resize")); // which Vega listens to
+      this.draw();
+    });
+    this.sizes.observe(chart.element);
     this.over = new AbortController(); // ends what is listened to
     watchGestures(this, this.over.signal);
     chart.canvasBox.addEventListener("keydown", (event) => this.press(event), {
@@ -45,6 +51,7 @@ export class Zoom {
 
   end() {
     this.over.abort();
+    this.sizes.disconnect();
     this.overview.end();
     this.chart.element.classList.remove("live-figure__box--part");
   }
@@ -116,14 +123,15 @@ export class Zoom {
     if (settled) address.settle();
   }
 
-  // What an address says, text or undefined.
+  // What an address says, text or undefined; what makes no sense here is dropped from it.
   restore(text) {
-    const [, top, left, rows] = /^(\d{1,9})\+(\d{1,9})\+(\d{1,9})$/.exec(text) ?? [];
-    const wanted = rows && Number(rows) < this.map.size ? { top, left, rows } : null;
-    const numbers = Object.entries(wanted ?? {}).map(([name, digits]) => [name, Number(digits)]);
+    const [, ...digits] = /^(\d{1,9})\+(\d{1,9})\+(\d{1,9})$/.exec(text) ?? [];
+    const [top, left, rows] = digits.map(Number);
+    const wanted = rows > 0 && rows < this.map.size ? { top, left, rows } : null;
+    if (!wanted) delete this.chart.figure.picks.part;
     const said = (part) => part && [part.top, part.left, part.rows].join("+");
     if (said(this.partOf(this.map)) === said(wanted)) return;
-    this.wanted = wanted && Object.fromEntries(numbers);
+    this.wanted = wanted;
     this.draw();
   }
 

@@ -125,16 +125,51 @@ function paint(token, shares, head) {
   const rank = new Map(strongest.map((each, n) => [each, n + 1]));
   passage.classList.add("passage--shaded");
   tokens.forEach((element, each) => {
-    if (shares[each] < FAINTEST) unshade(element);
-    else {
-      // a share of a quarter is half as dark: small shares are to be seen
-      element.style.setProperty("--looked", Math.sqrt(shares[each]).toFixed(3));
-      if (rank.has(each)) element.dataset.rank = rank.get(each);
-      else delete element.dataset.rank;
-    }
+    // a share of a quarter is half as dark: small shares are to be seen
+    look(element, shares[each] < FAINTEST ? "" : Math.sqrt(shares[each]).toFixed(3));
+    if (rank.has(each)) element.dataset.rank = rank.get(each);
+    else if (element.dataset.rank) delete element.dataset.rank;
   });
+  placeNumbers();
   says.textContent = sentence(token, shares, strongest.slice(0, NAMED), head);
 }
+
+// Touches only what changes: of a long passage most stays as it is.
+const looks = new WeakMap(); // token -> what its shade is
+function look(element, shade) {
+  if ((looks.get(element) ?? "") === shade) return;
+  looks.set(element, shade);
+  if (shade) element.style.setProperty("--looked", shade);
+  else element.style.removeProperty("--looked");
+}
+
+// The numbers stand above the text and are no part of it: to place them lays out nothing anew.
+function placeNumbers() {
+  let numbers = passage?.querySelector(".passage__ranks");
+  if (!numbers) {
+    numbers = document.createElement("div");
+    Object.assign(numbers, { className: "passage__ranks", ariaHidden: "true" });
+    for (let n = 1; n <= NUMBERED; n++) {
+      numbers.append(Object.assign(document.createElement("span"), { textContent: n }));
+    }
+    passage.append(numbers);
+  }
+  const frame = passage.getBoundingClientRect();
+  const ranked = new Map();
+  for (const token of passage.querySelectorAll(".token[data-rank]")) {
+    if (!token.closest(".characters")) ranked.set(Number(token.dataset.rank), token);
+  }
+  const places = [...numbers.children].map((_, n) => ranked.get(n + 1)?.getClientRects()[0]);
+  [...numbers.children].forEach((number, n) => {
+    const place = places[n];
+    number.style.visibility = place ? "visible" : "hidden";
+    if (!place) return;
+    const down = place.top - frame.top + passage.scrollTop;
+    number.style.translate = `${place.left - frame.left}px ${down}px`;
+  });
+}
+
+addEventListener("resize", () => passage?.isConnected && placeNumbers());
 
 function sentence(token, shares, named, head) {
   const read = (each) => `${each} “\u2068${shortened(textOf(each))}\u2069”`; // an isolate
@@ -148,16 +183,15 @@ const percent = (share) => `${Math.round(100 * share)}\u202f%`;
 
 function clear() {
   passage.classList.remove("passage--shaded");
-  tokens.forEach(unshade);
+  tokens.forEach((element) => {
+    look(element, "");
+    if (element.dataset.rank) delete element.dataset.rank;
+  });
+  placeNumbers();
   says.textContent = hint;
 }
 
 function tell(text) {
   clear();
   says.textContent = text;
-}
-
-function unshade(element) {
-  element.style.removeProperty("--looked");
-  delete element.dataset.rank;
 }
