@@ -67,7 +67,7 @@ def encode(
     probability: np.ndarray,
     marker_count: np.ndarray,
     largest_targets: np.ndarray,
-    softmax: Softmax = Softmax(),
+    softmax: Softmax = Softmax(),  # noqa: B008 (it never changes)
 ) -> dict:
     """The attention/3 dataset of one head.
 

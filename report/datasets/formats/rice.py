@@ -22,7 +22,7 @@ def write(numbers: np.ndarray) -> str:
     """The text of integers, int [group, any number]."""
     codes = np.asarray(numbers, np.int64)
     codes = np.where(codes < 0, -2 * codes - 1, 2 * codes)
-    groups, size = codes.shape
+    size = codes.shape[1]
     sizes = [(codes >> k).sum(1) + k * size for k in range(LARGEST_K)]
     k = np.argmin(sizes, axis=0)
     low = [(group[:, None] >> np.arange(n)[::-1]) & 1 for group, n in zip(codes, k, strict=True)]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from report.datasets.formats import attention, fitting, keys
 from report.datasets.formats.fields import Fields
+from report.datasets.formats.group import Group
 from report.datasets.formats.measured import PassageMeasurement
 from report.datasets.write import processes
 from report.datasets.write.folder import Folder, write_dataset
@@ -81,14 +82,14 @@ def name(layer: int, head: int) -> str:
     return f"attention/{layer}/{head}.json"
 
 
-def write_heads(folder: Path, parts: dict | fitting.Group) -> tuple[dict[str, dict], Fields]:
+def write_heads(folder: Path, parts: dict | Group) -> tuple[dict[str, dict], Fields]:
     """Write one head, or the heads of a group and their keys.
 
     parts: arguments of `attention.encode`, or a group
     returns: "bytes" and "sha256" of each file, and the fields of a shard
     raises: ReportError as `attention.encode`, `fitting.encode` and `Folder.write`
     """
-    if isinstance(parts, fitting.Group):
+    if isinstance(parts, Group):
         of_keys, shards = fitting.encode(parts)
         datasets = {keys.name(parts.layer, parts.key_head): of_keys}
     else:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from report.datasets.formats.fitting import Group
+from report.datasets.formats.group import Group
 from report.datasets.formats.measured import PassageMeasurement
 from report.datasets.formats.rotation import Rotation, found
 from report.datasets.formats.visible import Visible

@@ -1,4 +1,4 @@
-"""How the scores of a head become probabilities, without anything of the libraries that measured."""
+"""How the scores of a head become probabilities, as a file says it (no torch)."""
 
 from report.datasets.formats.decoded import Softmax
 from report.datasets.formats.measured import PassageMeasurement
