@@ -36,6 +36,7 @@ from report.pages.share_card import write_cards
 from report.project import Project
 from report.site.address import read_site
 from report.site.build import build
+from report.site.weight import too_heavy
 from report.study.study import Study, read_studies, study_names
 
 
@@ -69,6 +70,8 @@ def make_pages(request: Request, terminal: Terminal) -> list[str]:
     about = read_site(request.project.config)
     studies = read(request)
     found = measure(studies, request, terminal)
+    for sentence in too_heavy(model.folder for models in found for model in models):
+        terminal.say(sentence)
     pages, opened = draw(studies, found, request.project, about, terminal)
     write(pages, opened, request.project, about)
     names = [study.name for study in studies]

@@ -1,80 +1,37 @@
-"""What opening an article fetches, and what only a reader who goes on does."""
-
-import gzip
+"""A site beyond a host's limits is told so, with the numbers and what to do."""
 
 import pytest
 
-from tests.figures.live_page import until
-from tests.site.conftest import ARTICLE
-
-pytestmark = [pytest.mark.browser, pytest.mark.first_visit]
-
-LIMIT = 93_000
-"""Bytes, compressed as static hosts do: 90,000 and the still picture that opens the article."""
-
-WINDOW = {"width": 1280, "height": 800}
+from report.datasets import store
+from report.site.weight import FILE_BYTES, SITE_BYTES, too_heavy
+from tests.figures import hand_made
 
 
-@pytest.fixture
-def opened(visit, built):
-    """The article, opened and left alone; and the paths of all requests so far, by a function."""
-    asked = []
-    page = visit("about/", viewport=WINDOW)
-    page.context.on("request", lambda request: asked.append(request.url))
-    page.goto(built.address + ARTICLE)
-    page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(1000)
-    return page, lambda: [url.removeprefix(built.address) for url in asked]
+def folder(path, *sizes):
+    files = {f"{n}.json": {"bytes": size, "sha256": "0" * 64} for n, size in enumerate(sizes)}
+    manifest = hand_made.manifest(hand_made.KINDS["alibi"]) | {"files": files}
+    store.write(path / "manifest.json", manifest)
+    return path
 
 
-def size(built, path):
-    file = built.folder / path
-    file = file / "index.html" if file.is_dir() else file
-    return len(gzip.compress(file.read_bytes(), 6)) if file.is_file() else 0
+def test_within_the_limits_nothing_is_said(tmp_path):
+    some = [FILE_BYTES] * 4
+    folders = [folder(tmp_path / name, *some) for name in "ab"]
+    assert (
+        too_heavy([*folders, folder(tmp_path / "c", FILE_BYTES, SITE_BYTES - 9 * FILE_BYTES)]) == []
+    )
 
 
-def test_an_article_opens_with_its_text_and_what_the_window_shows(opened, built):
-    _, asked = opened
-    weights = {path: size(built, path) for path in set(asked()) | {"assets/page/start.js"}}
-    for path in ("assets/stylesheets", "assets/javascripts"):  # as for a first visit
-        for file in (built.folder / path).glob("*.min.*s"):
-            weights[f"{path}/{file.name}"] = size(built, f"{path}/{file.name}")
-    assert weights[ARTICLE] > 1000
-    assert sum(weights.values()) <= LIMIT, weights
-    late = ("vega.js", "figures.js", "search", "datasets/", "figures/")
-    shown = "figures/attention-focus-plots/attention_map"
-    asked_late = [path for path in asked() if any(part in path for part in late)]
-    assert [path for path in asked_late if not path.startswith(shown) or ".svg" not in path] == []
-
-
-def test_charts_come_with_the_first_scroll(opened):
-    page, asked = opened
-    page.mouse.move(640, 700)
-    page.mouse.wheel(0, 60)
-    until(page, "document.querySelector('#fig-1.live-figure--live') !== null")
-    assert [path for path in asked() if "/attention/" in path]
-
-
-def test_a_picture_comes_where_a_reader_waits_for_the_chart_and_nowhere_else(opened):
-    page, asked = opened
-    waiting = []
-    page.route("**/assets/vega.js", lambda route: waiting.append(route))
-    page.locator("#fig-3").scroll_into_view_if_needed()
-    until(page, "document.querySelector('#fig-3 img').naturalWidth > 0")
-    assert page.locator("#fig-3 .live-figure__picture").first.is_visible()
-    pictures = {path.split("/")[-1] for path in asked() if path.endswith(".svg")}
-    assert "bias_vs_position-light.svg" in pictures
-    assert not {name for name in pictures if name.startswith(("alignment_vs", "update_"))}
-    for route in waiting:
-        route.continue_()
-    until(page, "document.querySelector('#fig-3.live-figure--live') !== null")
-    assert not page.locator("#fig-3 .live-figure__picture").first.is_visible()
-
-
-def test_search_comes_with_its_first_use(opened):
-    page, asked = opened
-    assert not [path for path in asked() if "search" in path]
-    page.locator(".md-search__input").click()
-    page.locator(".md-search__input").press_sequentially("softmax")
-    page.wait_for_selector(".md-search-result__link")
-    assert "search/search_index.json" in asked()
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        (
+            [FILE_BYTES] * 10,
+            "of this site are 1.05 GB; GitHub Pages takes at most 1.00 GB. Measure",
+        ),
+        ([FILE_BYTES + 1], "0.json is 104.9 MB; GitHub takes files of at most 104.9 MB. Shorten"),
+    ],
+)
+def test_what_is_beyond_a_limit_is_said_with_what_to_do(tmp_path, sizes, said):
+    [sentence] = too_heavy([folder(tmp_path, *sizes)])
+    assert said in sentence

@@ -106,17 +106,17 @@ def attention_shard(measurement: PassageMeasurement, layer: int, head: int) -> d
 
 def attention_datasets(
     measurement: PassageMeasurement, layer: int, head: int
-) -> tuple[dict, dict | None]:
-    """The dataset of one head as it is written, and that of its keys, or None if it has none.
+) -> list[tuple[dict, int]]:
+    """The datasets of one head as they are written, each with how many heads share it.
 
     raises: ReportError as `write_heads`
     """
     found = groups(measurement, layer)
     if found is None:
-        return attention_shard(measurement, layer, head), None
-    key_head = next(number for number, group in enumerate(found) if head in group)
+        return [(attention_shard(measurement, layer, head), 1)]
+    key_head, heads = next((n, heads) for n, heads in enumerate(found) if head in heads)
     of_keys, shards = fitting.encode(group_of(measurement, layer, key_head, [head]))
-    return shards[0], of_keys
+    return [(shards[0], 1), (of_keys, len(heads))]
 
 
 def _arguments(folder, measurement, job):
