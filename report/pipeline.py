@@ -39,6 +39,7 @@ from report.pages.share_card import write_cards
 from report.project import Project
 from report.site.address import read_site
 from report.site.build import build
+from report.site.weight import too_heavy
 from report.study.study import Study, read_studies, study_names
 
 
@@ -73,6 +74,8 @@ def make_pages(request: Request, terminal: Terminal) -> list[str]:
     studies = read(request)
     say_uncited(request.project, terminal)
     found = measure(studies, request, terminal)
+    for sentence in too_heavy(model.folder for models in found for model in models):
+        terminal.say(sentence)
     pages, opened = draw(studies, found, request.project, about, terminal)
     write(pages, opened, request.project, about)
     names = [study.name for study in studies]

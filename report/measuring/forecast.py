@@ -5,11 +5,14 @@ itself, and the size that of some of its datasets.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from report.datasets import store
 from report.measuring.kinds import Announce, Progress
 from report.text import count, lasting, sized
+
+HOST_BYTES = 10**9
+"""What GitHub Pages takes of a site, uncompressed (its documentation: "no larger than 1 GB")."""
 
 SOME = 6
 """Layers whose datasets are made to tell the size of all."""
@@ -25,19 +28,32 @@ def reads(model: str, what: str, tokens: int, passes: int, about: bool = False) 
     return f"{model} reads {what}: {number} in {passes:,} forward pass{'es' * (passes != 1)}."
 
 
-def size(shard: Callable[[int, int], dict], layers: int, heads: int) -> int:
+def size(of_head: Callable[[int, int], Iterable[tuple[dict, int]]], layers: int, heads: int) -> int:
     """About how many bytes the datasets of all heads take, from one head of some layers.
 
-    shard: called with layer and head, gives the dataset of that head
+    of_head: called with layer and head, gives its datasets, each with how many heads share it
     """
     some = [n * layers // min(SOME, layers) for n in range(min(SOME, layers))]
-    sizes = [len(store.dumps(shard(layer, layer % heads)).encode()) for layer in some]
-    return sum(sizes) * layers * heads // len(sizes)
+    sizes = [
+        len(store.dumps(data).encode()) / shared
+        for layer in some
+        for data, shared in of_head(layer, layer % heads)
+    ]
+    return round(sum(sizes) * layers * heads / len(some))
 
 
 def writes(model: str, size: int) -> str:
-    """The sentence about what will be written; size: in bytes."""
-    return f"{model}: about {sized(size)} of datasets will be written."
+    """The sentence about what will be written, and what to do if no host takes it.
+
+    size: in bytes
+    """
+    said = f"{model}: about {sized(size)} of datasets will be written."
+    if size <= HOST_BYTES:
+        return said
+    return (
+        f"{said} GitHub Pages takes sites of at most {sized(HOST_BYTES)}: measure fewer layers "
+        "(--layers 0-3) or a shorter passage, or publish on another host."
+    )
 
 
 class Pace:

@@ -3,11 +3,13 @@
 import json
 import math
 
+import numpy as np
 import pytest
 
-from report.datasets.formats import packing
+from report.datasets.formats import attention, packing
 from report.figures.build.find import figure_named
 from report.figures.parts import raster, shading
+from tests import factored
 from tests.figures import hand_conditions, hand_made, live_page
 
 pytestmark = pytest.mark.browser
@@ -112,6 +114,42 @@ def test_every_cell_has_the_numbers_that_python_gives(scripts, study, kind):
             for name, value in cell["terms"].items():
                 term = attention.terms[name].matrix()[i, j]
                 assert value == pytest.approx(term, abs=1e-9), name
+
+
+@pytest.mark.parametrize("family", factored.FAMILIES)
+def test_queries_and_keys_give_the_numbers_that_python_gives(scripts, family):
+    measurement = factored.measured(family)
+    for shard in factored.datasets(measurement, len(measurement.factors) - 1):
+        back = attention.decode(shard)
+        found = scripts.evaluate(
+            """async file => {
+            const { attention } = await import('/assets/data/shard.js');
+            const map = attention(file);
+            const places = Array.from({ length: map.size }, (_, n) => n);
+            const cells = (value) =>
+                places.map(i => places.map(j => map.sees(i, j) ? value(i, j) : null));
+            const terms = Object.entries(map.terms).map(([name, term]) => [name, cells(term)]);
+            return {
+                terms: Object.fromEntries(terms),
+                capped: cells(map.capped), scores: [...map.scores()],
+                probability: cells(map.probability), normalizer: map.shard.log_normalizer,
+                targets: places.map(i => Array.from({ length: 11 }, (_, k) => map.target(i, k))),
+            }; }""",
+            shard,
+        )
+        mask = back.visible.mask()
+
+        def seen(cells, mask=mask):
+            return np.array(cells, float)[mask]  # nothing is nan
+
+        assert found["targets"] == back.largest_targets.tolist()
+        assert np.abs(seen(found["probability"]) - back.probability[mask]).max() < 1e-12
+        assert np.abs(np.array(found["normalizer"]) - back.log_normalizer).max() < 1e-11
+        assert np.abs(seen(found["capped"]) - back.capped[mask]).max() < 1e-9
+        assert np.abs(np.array(found["scores"]) - back.capped[mask]).max() < 1e-9
+        assert found["terms"].keys() == back.terms.keys()
+        for name, cells in found["terms"].items():
+            assert np.abs(seen(cells) - back.terms[name].matrix()[mask]).max() < 1e-9, name
 
 
 @pytest.mark.parametrize("shade", shading.SHADES)

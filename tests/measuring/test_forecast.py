@@ -7,7 +7,7 @@ import pytest
 from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.measuring import run
-from report.measuring.forecast import Pace, Rest, size
+from report.measuring.forecast import Pace, Rest, size, writes
 from report.measuring.plan import Plan
 from report.project import project as project_in
 from report.study.study import read_study
@@ -195,7 +195,22 @@ def test_sizes_are_said_in_a_unit_that_shows_them(size, said):
 def test_the_size_is_that_of_a_head_of_each_layer_times_the_heads():
     shards = {(0, 0): {"a": 1}, (1, 1): {"a": 1000}}
     one, other = (len('{"a":1}\n'), len('{"a":1000}\n'))
-    assert abs(size(lambda *head: shards[head], 2, 4) - 4 * (one + other)) <= 8
+    assert size(lambda *head: [(shards[head], 1)], 2, 4) == 4 * (one + other)
+
+
+def test_a_file_that_heads_share_counts_once_for_all_of_them():
+    def datasets(*_):
+        return [({"own": 1}, 1), ({"shared": 1}, 2)]
+
+    own, shared = (len('{"own":1}\n'), len('{"shared":1}\n'))
+    assert size(datasets, 3, 4) == 3 * 4 * own + 3 * 2 * shared
+
+
+@pytest.mark.parametrize(("size", "warned"), [(10**9, False), (10**9 + 1, True)])
+def test_more_than_a_host_takes_is_said_with_what_to_do(size, warned):
+    said = writes("m", size)
+    assert said.startswith("m: about 1.00 GB of datasets will be written.")
+    assert ("measure fewer layers (--layers 0-3)" in said) == warned
 
 
 @pytest.mark.parametrize(

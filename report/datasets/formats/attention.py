@@ -1,5 +1,8 @@
 """One head's attention over a passage, as a shard of integers (schema attention/3).
 
+Long passages of rotary heads take fewer bytes in another form (factored.py, schema attention/4);
+`decode` reads both.
+
 Figures need the terms of every score of one head (attention_terms.py). Scores are rounded so that
 every probability computed from the file is within `rounding.PROBABILITY_ERROR` of the measured one:
 
@@ -13,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from report.datasets.damaged import damaged, require_number
-from report.datasets.formats import rounding
+from report.datasets.formats import factored, rounding
 from report.datasets.formats.attention_terms import (
     TERMS,
     DecodedTerm,
@@ -22,7 +25,8 @@ from report.datasets.formats.attention_terms import (
     encode_term,
     require_plausible,
 )
-from report.datasets.formats.measured import Ranges, Term
+from report.datasets.formats.decoded import RANKS, DecodedAttention, Softmax, cap
+from report.datasets.formats.measured import Term
 from report.datasets.formats.product import shortest
 from report.datasets.formats.visible import Visible
 from report.errors import ReportError
@@ -41,35 +45,9 @@ __all__ = [
 
 SCHEMA = "attention/3"
 
-RANKS = 11
-"""Largest targets that a file lists of a row."""
-
 TAKES_UP = ("content", "score")
 """The first of these that a head has is rounded last. It is computed from the exact score less the
 other rounded terms, and so corrects their errors."""
-
-
-@dataclass(frozen=True)
-class Softmax:
-    """How the scores of a head become probabilities."""
-
-    visible: Ranges | None = None
-    """Which cells are visible; None is causal."""
-    softcap: float | None = None
-    """Bound of the scores, or None."""
-    sink: float | None = None
-    """A score that takes part in every softmax without being a target, or None."""
-
-    def log_normalizer(self, score: np.ndarray) -> np.ndarray:
-        """Logarithm of the sum that the softmax divides by, float64 [query].
-
-        score: float64 [query, key], within the softcap, -inf where nothing is visible
-        """
-        largest = score.max(1) if self.sink is None else np.maximum(score.max(1), self.sink)
-        total = np.exp(score - largest[:, None]).sum(1)
-        if self.sink is not None:
-            total = total + np.exp(self.sink - largest)
-        return largest + np.log(total)
 
 
 @dataclass(frozen=True)
@@ -82,47 +60,6 @@ class PlainTerm:
     pair: tuple[np.ndarray, np.ndarray] | None
 
 
-@dataclass(frozen=True)
-class DecodedAttention:
-    """One head's attention over a passage of T tokens, as a reader's browser sees it."""
-
-    layer: int
-    head: int
-    terms: dict[str, DecodedTerm]
-    score: np.ndarray
-    """float64 [query, key], the sum of the terms; -inf where nothing is visible."""
-    probability: np.ndarray
-    """float64 [query, key], in [0, 1]; a row sums to 1, less what the sink takes."""
-    marker_count: np.ndarray
-    """int [query]: the fewest largest targets that hold half of the row's probability; 11 where
-    that takes more."""
-    largest_targets: np.ndarray
-    """int [query, 11]: targets by falling probability, -1 where the row has no more."""
-    ranges: Visible | None = None
-    """Which cells are visible; None is causal."""
-    softcap: float | None = None
-    """Bound of the scores, or None."""
-    sink: float | None = None
-    """A score that takes part in every softmax without being a target, or None."""
-
-    @property
-    def visible(self) -> Visible:
-        """`ranges`, with causal attention filled in."""
-        return Visible.of(self.ranges, len(self.score))
-
-    @property
-    def capped(self) -> np.ndarray:
-        """What enters the softmax, float64 [query, key]: `score` within the softcap."""
-        return cap(self.score, self.softcap)
-
-
-def cap(score: np.ndarray, softcap: float | None) -> np.ndarray:
-    """softcap * tanh(score / softcap), or the score itself where `softcap` is None."""
-    if softcap is None:
-        return score
-    return np.where(np.isneginf(score), -np.inf, softcap * np.tanh(score / softcap))
-
-
 def encode(
     layer: int,
     head: int,
@@ -130,7 +67,7 @@ def encode(
     probability: np.ndarray,
     marker_count: np.ndarray,
     largest_targets: np.ndarray,
-    softmax: Softmax = Softmax(),
+    softmax: Softmax = Softmax(),  # noqa: B008 (it never changes)
 ) -> dict:
     """The attention/3 dataset of one head.
 
@@ -174,21 +111,11 @@ def encode(
         "head": head,
         "tokens": len(probability),
         "terms": encoded,
-        **_stated(softmax, ranges),
+        **softmax.as_json(ranges),
         "log_normalizer": normalizer.tolist(),
         "marker_count": np.asarray(marker_count).tolist(),
         "largest_targets": np.asarray(largest_targets).ravel().tolist(),
     }
-
-
-def _stated(softmax, ranges):
-    """What a file states of a softmax: only what differs from plain causal attention."""
-    optional = {
-        "visible": None if ranges.is_causal else ranges.as_json(),
-        "softcap": softmax.softcap,
-        "sink": softmax.sink,
-    }
-    return {name: value for name, value in optional.items() if value is not None}
 
 
 def _require_exact(layer, head, error):
@@ -221,11 +148,14 @@ def _rounded_rows(values, step, probability, largest_targets, scored):
 
 
 def decode(shard: dict) -> DecodedAttention:
-    """The attention of an attention/3 dataset; the inverse of `encode`.
+    """The attention of an attention/3 dataset, the inverse of `encode`; or of an attention/4
+    dataset, see `factored.decode`.
 
     raises: ReportError if there are too few or too many values of anything, if a value is larger
         than any that is written, or a target is no token
     """
+    if shard["schema"] == factored.SCHEMA:
+        return factored.decode(shard)
     length, stated = shard["tokens"], shard.get("visible")
     where = f"layer {shard['layer']} head {shard['head']}"
     try:
@@ -246,6 +176,7 @@ def decode(shard: dict) -> DecodedAttention:
         terms=terms,
         score=score,
         probability=probability,
+        log_normalizer=np.asarray(shard["log_normalizer"], float),
         marker_count=np.asarray(shard["marker_count"]),
         largest_targets=np.asarray(shard["largest_targets"]).reshape(length, RANKS),
         ranges=ranges,

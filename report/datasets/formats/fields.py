@@ -34,6 +34,16 @@ OTHERS = {
         "current token, and the sink if there is one",
         "natural logarithm",
     ),
+    "queries": (
+        "what the head asks of other tokens, not rotated, times the scale of scores",
+        "square root of score; its components are scaled to be as large as those of keys",
+    ),
+    "keys": ("the file of the keys that these queries are multiplied by", "name"),
+    "targets": (
+        "targets of a current token by falling probability, told by their places among those "
+        "sorted by score",
+        "place from 0",
+    ),
     "marker_count": (
         "largest targets that make up half of the probability, or 11 where that takes more",
         "targets, 1 to 11",
@@ -50,29 +60,45 @@ class Fields:
     """Name of a term -> what its values belong to."""
     others: frozenset[str]
     """Keys of `OTHERS`."""
+    products: bool = False
+    """Whether it has queries and keys."""
 
     @classmethod
     def of(cls, shard: dict) -> "Fields":
-        """Those of an attention/3 dataset."""
+        """Those of an attention/3 or attention/4 dataset."""
         terms = {name: term["per"] for name, term in shard["terms"].items()}
-        return cls(terms, frozenset(shard.keys() & OTHERS.keys()))
+        return cls(terms, frozenset(shard.keys() & OTHERS.keys()), "queries" in shard)
 
 
 def described(shards: Iterable[Fields]) -> dict[str, dict[str, str]]:
     """Field -> {"description", "unit"}, for the fields that occur in some shards."""
-    terms, others = {}, set()
+    terms, others, forms = {}, set(), set()
     for shard in shards:
         terms |= shard.terms
         others |= shard.others
+        forms.add(shard.products)
     fields = {
-        f"terms.{name}": (f"{TERMS[name, per]}; {_exactness(name, per, terms)}", LOG)
+        f"terms.{name}": (f"{TERMS[name, per]}; {_exactness(name, per, terms, forms)}", LOG)
         for name, per in terms.items()
     }
     fields |= {name: about for name, about in OTHERS.items() if name in others}
     return {name: {"description": text, "unit": unit} for name, (text, unit) in fields.items()}
 
 
-def _exactness(name, per, terms):
+def _exactness(name, per, terms, forms):
+    products = per == "cell" and True in forms
+    told = [_of_cells(name, per, terms)] if False in forms or not products else []
+    if products:
+        both = 1 + (name == "position")  # it also has the error of content
+        told.append(
+            f"where a file has queries and keys, within {both * rounding.TOP_ERROR:g} at the "
+            f"largest targets and {both * rounding.CELL_ERROR:g} elsewhere, probabilities within "
+            f"{rounding.PROBABILITY_ERROR}"
+        )
+    return "; ".join(told)
+
+
+def _of_cells(name, per, terms):
     if per != "cell":
         half = rounding.STEPS[name] / 2
         return f"within {2 * half if per == 'target_difference' else half:g}"

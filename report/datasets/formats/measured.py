@@ -27,11 +27,23 @@ class Ranges(Protocol):
 
 
 class Factors(Protocol):
-    """How the scores of one layer enter the softmax."""
+    """What the scores of one layer are made of, and how they enter the softmax.
+
+    Where scores alone are known there are only the first two. The others are explained in
+    `report.measurements.factors`; arrays may be tensors.
+    """
 
     softcap: float | None
     sink: np.ndarray | None
     """float [head], or None."""
+    query: np.ndarray
+    key: np.ndarray
+    unrotated_query: np.ndarray | None
+    unrotated_key: np.ndarray | None
+    query_bias: np.ndarray | None
+    key_bias: np.ndarray | None
+    position: np.ndarray | None
+    scale: float
 
 
 class HeadStatistics(Protocol):

@@ -41,6 +41,18 @@ FINER = (
 )
 """Tried in turn for each row, until PROBABILITY_ERROR holds in it."""
 
+TOP_ERROR = 0.01
+"""Largest error of a term at the largest targets of a row, in files of queries and keys."""
+
+CELL_ERROR = 0.25
+"""The same at other cells, which no figure shows singly and few readers point at."""
+
+MISSING_STEPS = {"content": 0.02, "position": 0.001}
+"""Units of what is missing in files of queries and keys."""
+
+TENS = {"content": 1, "position": 10}
+"""Of the largest targets most is missing in so many units; the rest is told of a few."""
+
 TARGET_MULTIPLE = 10
 """Largest multiple for the largest targets of a row, which a figure shows singly."""
 

@@ -125,7 +125,10 @@ class PassageData(Measured):
         raises: ReportError if the dataset is missing or broken
         """
         name = f"attention/{layer}/{head}.json"
-        decoded = attention.decode(self._read(name))
+        shard = self._read(name)
+        if "keys" in shard:
+            shard = shard | {"keys": self._keys(shard["keys"])}
+        decoded = attention.decode(shard)
         length = len(decoded.score)
         if (decoded.layer, decoded.head, length) != (layer, head, self.length):
             raise damaged(
@@ -133,6 +136,10 @@ class PassageData(Measured):
                 f"tokens, in a passage of {self.length}"
             )
         return decoded
+
+    @functools.lru_cache(maxsize=4)  # noqa: B019
+    def _keys(self, name: str) -> dict:
+        return self._read(name)
 
     @functools.lru_cache(maxsize=64)  # noqa: B019
     def updates(self, layer: int) -> dict[str, dict[str, np.ndarray]]:

@@ -10,7 +10,7 @@ SUM_ERROR = 1e-4
 
 
 def verify_attention(shard: dict) -> None:
-    """Verify one attention/3 dataset.
+    """Verify one attention/3 dataset, or one attention/4 dataset with its keys.
 
     raises: ReportError if values are missing or too many, if the probabilities of a row do not add
         up to 1 less what the sink takes, or if targets or markers do not fit what is visible
@@ -20,7 +20,7 @@ def verify_attention(shard: dict) -> None:
     left = 1.0
     if decoded.sink is not None:
         with np.errstate(over="ignore"):
-            left -= np.exp(decoded.sink - np.asarray(shard["log_normalizer"], float))
+            left -= np.exp(decoded.sink - decoded.log_normalizer)
     wrong = ~(np.abs(decoded.probability.sum(1) - left) <= SUM_ERROR)
     if wrong.any():
         raise ReportError(f"{where}: probabilities of token {wrong.argmax()} do not add up")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from report import files
 from report.datasets import store
-from report.datasets.formats import answers
+from report.datasets.formats import answers, keys
 from report.datasets.read.table import TableData
 from report.datasets.verify.attention import verify_attention
 from report.datasets.verify.conditions import verify_effects, verify_received, verify_texts
@@ -32,7 +32,7 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
         if not store.is_whole(manifest):
             where = manifest_path.relative_to(folder)
             problems.append(f"{where}: not the manifest that was written")
-        texts = functools.cache(functools.partial(store.read, manifest_path.parent / TEXTS))
+        beside = functools.lru_cache(4)(functools.partial(_beside, manifest_path.parent))
         for name, facts in manifest["files"].items():
             try:
                 path = files.inside(manifest_path.parent, name)
@@ -43,7 +43,7 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
             where = path.relative_to(folder)
             if files.sha256(path) != facts["sha256"]:
                 problems.append(f"{where}: not the file that was measured")
-            wrong = _check_numbers(name, data, manifest, texts)
+            wrong = _check_numbers(name, data, manifest, beside)
             problems += [f"{where}: {problem}" for problem in wrong]
             counts["datasets"] += 1
         there = {p.relative_to(manifest_path.parent) for p in manifest_path.parent.rglob("*.json")}
@@ -66,14 +66,21 @@ def _check_table(path, folder):
     return []
 
 
-def _check_numbers(name, data, manifest, texts):
+def _beside(folder, name):
+    """Another dataset of a folder."""
+    return store.read(files.inside(folder, name))
+
+
+def _check_numbers(name, data, manifest, beside):
     """What is wrong with the numbers of a dataset beyond its schema, as phrases.
 
     name: of its file in the folder of the datasets
-    texts: gives the conditions/1 dataset of that folder
+    beside: gives other datasets of that folder by their names
     """
     verifying = {
         "attention/3": _verify_shard,
+        "attention/4": _verify_shard,
+        "keys/1": _verify_keys,
         "conditions/1": lambda name, data, *_: verify_texts(data),
         "received/1": _verify_received,
     }
@@ -83,31 +90,39 @@ def _check_numbers(name, data, manifest, texts):
         verifying["table/1"] = _verify_answers
     try:
         if data["schema"] in verifying:
-            verifying[data["schema"]](name, data, manifest, texts)
+            verifying[data["schema"]](name, data, manifest, beside)
     except ReportError as error:
         return [str(error)]
     return []
 
 
-def _verify_shard(name, shard, manifest, _):
+def _verify_shard(name, shard, manifest, beside):
     _require_place(name, "attention", shard)
     if shard["tokens"] != manifest["passage"]["tokens"]:
         raise ReportError(
             f"has {shard['tokens']} tokens, the passage {manifest['passage']['tokens']}"
         )
+    if "keys" in shard:
+        shard = shard | {"keys": beside(shard["keys"])}
     verify_attention(shard)
 
 
-def _verify_received(name, received, manifest, texts):
+def _verify_keys(name, data, *_):
+    if name != keys.name(data["layer"], data["key_head"]):
+        raise ReportError(f"is of layer {data['layer']} key head {data['key_head']}")
+    keys.decode(data)
+
+
+def _verify_received(name, received, manifest, beside):
     _require_place(name, "received", received)
     terms = manifest["model"]["capabilities"]["terms"]
-    verify_received(received, texts(), terms)
+    verify_received(received, beside(TEXTS), terms)
 
 
-def _verify_effects(_, effects, manifest, texts):
+def _verify_effects(_, effects, manifest, beside):
     model = manifest["model"]
     layers, heads = model["layers_measured"], model["num_attention_heads"]
-    verify_effects(effects, texts(), layers, heads)
+    verify_effects(effects, beside(TEXTS), layers, heads)
 
 
 def _verify_answers(_, table, manifest, __):

@@ -1,21 +1,38 @@
 """Writes the attention of heads, one shard a head: for articles about a passage or a table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from report.datasets.formats import attention
+from report.datasets.formats import attention, fitting, keys
 from report.datasets.formats.fields import Fields
+from report.datasets.formats.group import Group
 from report.datasets.formats.measured import PassageMeasurement
-from report.datasets.formats.visible import Visible
 from report.datasets.write import processes
 from report.datasets.write.folder import Folder, write_dataset
+from report.datasets.write.groups import group_of, groups
+from report.datasets.write.softmax import softmax_of
 
 CELLS_OF_A_START = 4_000_000
 """Fewer cells (heads x queries x keys) are written before a second process has started."""
 
 BYTES_OF_A_CELL = 150
 """About what one head takes while it is encoded: a dozen and a half arrays of float64."""
+
+BYTES_OF_A_ROW = 40_000
+"""The same of a head that is written as queries and keys: each of its arrays has some hundred rows
+at a time, so this is for each key."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Heads of a layer that are written together."""
+
+    layer: int
+    heads: Sequence[int]
+    key_head: int | None
+    """Whose queries and keys are written; None: each head is written by its cells."""
 
 
 def write_attention(
@@ -30,19 +47,34 @@ def write_attention(
     raises: ReportError as `Folder.write`
     """
     layers, heads, length = measurement.largest_targets.shape[:3]
-    places = [(layer, head) for layer in range(layers) for head in range(heads)]
-    enough = len(places) * length**2 >= CELLS_OF_A_START
-    number = processes.number(BYTES_OF_A_CELL * length**2) if enough else 1
-    jobs = (partial(_job, files.path, measurement, *place) for place in places)
-    of_layers = []
-    with processes.calls(write_shard, jobs, min(number, len(places))) as done:
-        for (layer, head), (facts, fields) in zip(places, done, strict=True):
-            files.files[name(layer, head)] = facts
-            if head == heads - 1:
+    planned = list(_planned(measurement))
+    by_cells = any(job.key_head is None for job in planned)
+    memory = BYTES_OF_A_CELL * length**2 if by_cells else BYTES_OF_A_ROW * length
+    enough = layers * heads * length**2 >= CELLS_OF_A_START
+    number = processes.number(memory) if enough else 1
+    jobs = (partial(_arguments, files.path, measurement, job) for job in planned)
+    of_layers, written = [], {}
+    with processes.calls(write_heads, jobs, min(number, len(planned))) as done:
+        for job, (facts, fields) in zip(planned, done, strict=True):
+            written |= facts
+            if job.heads[-1] == heads - 1:
                 of_layers.append(fields)
                 if progress:
-                    progress(layer + 1, layers)
+                    progress(job.layer + 1, layers)
+    # the heads first, whose sizes tell what a reader fetches at a step
+    files.files |= dict(sorted(written.items(), key=lambda item: item[0].startswith("keys/")))
     return of_layers
+
+
+def _planned(measurement: PassageMeasurement) -> Iterator[_Job]:
+    """Which heads are written together, layer after layer."""
+    layers, heads = measurement.largest_targets.shape[:2]
+    for layer in range(layers):
+        found = groups(measurement, layer)
+        if found is None:
+            yield from (_Job(layer, [head], None) for head in range(heads))
+        else:
+            yield from (_Job(layer, group, key_head) for key_head, group in enumerate(found))
 
 
 def name(layer: int, head: int) -> str:
@@ -50,14 +82,21 @@ def name(layer: int, head: int) -> str:
     return f"attention/{layer}/{head}.json"
 
 
-def write_shard(path: Path, parts: dict) -> tuple[dict, Fields]:
-    """Write one head; parts: arguments of `attention.encode`.
+def write_heads(folder: Path, parts: dict | Group) -> tuple[dict[str, dict], Fields]:
+    """Write one head, or the heads of a group and their keys.
 
-    returns: the file's "bytes" and "sha256", and its fields
-    raises: ReportError as `attention.encode` and `Folder.write`
+    parts: arguments of `attention.encode`, or a group
+    returns: "bytes" and "sha256" of each file, and the fields of a shard
+    raises: ReportError as `attention.encode`, `fitting.encode` and `Folder.write`
     """
-    shard = attention.encode(**parts)
-    return write_dataset(path, shard), Fields.of(shard)
+    if isinstance(parts, Group):
+        of_keys, shards = fitting.encode(parts)
+        datasets = {keys.name(parts.layer, parts.key_head): of_keys}
+    else:
+        datasets, shards = {}, [attention.encode(**parts)]
+    datasets |= {name(shard["layer"], shard["head"]): shard for shard in shards}
+    facts = {name: write_dataset(folder / name, data) for name, data in datasets.items()}
+    return facts, Fields.of(shards[0])
 
 
 def attention_shard(measurement: PassageMeasurement, layer: int, head: int) -> dict:
@@ -65,15 +104,30 @@ def attention_shard(measurement: PassageMeasurement, layer: int, head: int) -> d
     return attention.encode(**_parts(measurement, layer, head))
 
 
-def _job(folder, measurement, layer, head):
-    """The arguments of `write_shard`."""
-    return folder / name(layer, head), _parts(measurement, layer, head)
+def attention_datasets(
+    measurement: PassageMeasurement, layer: int, head: int
+) -> list[tuple[dict, int]]:
+    """The datasets of one head as they are written, each with how many heads share it.
+
+    raises: ReportError as `write_heads`
+    """
+    found = groups(measurement, layer)
+    if found is None:
+        return [(attention_shard(measurement, layer, head), 1)]
+    key_head, heads = next((n, heads) for n, heads in enumerate(found) if head in heads)
+    of_keys, shards = fitting.encode(group_of(measurement, layer, key_head, [head]))
+    return [(shards[0], 1), (of_keys, len(heads))]
+
+
+def _arguments(folder, measurement, job):
+    """The arguments of `write_heads`."""
+    if job.key_head is None:
+        return folder, _parts(measurement, job.layer, *job.heads)
+    return folder, group_of(measurement, job.layer, job.key_head, job.heads)
 
 
 def _parts(measurement, layer, head):
     """The arguments of `attention.encode`, without anything of the libraries that measured."""
-    factors = measurement.factors[layer]
-    probability = measurement.probability(layer, head)
     return {
         "layer": layer,
         "head": head,
@@ -81,12 +135,8 @@ def _parts(measurement, layer, head):
             attention.PlainTerm(term.name, term.per, term.values, term.pair)
             for term in measurement.terms(layer, head)
         ],
-        "probability": probability,
+        "probability": measurement.probability(layer, head),
         "marker_count": measurement.marker_count[layer, head],
         "largest_targets": measurement.largest_targets[layer, head],
-        "softmax": attention.Softmax(
-            visible=Visible.of(measurement.visible(layer), len(probability)),
-            softcap=factors.softcap,
-            sink=None if factors.sink is None else float(factors.sink[head]),
-        ),
+        "softmax": softmax_of(measurement, layer, head),
     }

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from report.datasets.write.attention import attention_shard
+from report.datasets.write.attention import attention_datasets
 from report.datasets.write.passage import layer_updates, write_passage
 from report.errors import ReportError
 from report.inputs import corpora, rows
@@ -170,10 +170,10 @@ def _reads(loaded, inputs, piece, passage_ids, ids):
 def _size(measurement):
     """About how many bytes the datasets of a passage take."""
     layers, heads = measurement.largest_targets.shape[:2]
-    of_heads = size(partial(attention_shard, measurement), layers, heads)
+    of_heads = size(partial(attention_datasets, measurement), layers, heads)
     if measurement.magnitude is None:
         return of_heads
-    return of_heads + size(lambda layer, _: layer_updates(measurement, layer), layers, 1)
+    return of_heads + size(lambda layer, _: [(layer_updates(measurement, layer), 1)], layers, 1)
 
 
 def joined(inputs: Inputs, own: OfPassage, tally: Tally) -> tuple[Measured, dict]:

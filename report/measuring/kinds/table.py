@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
-from report.datasets.write.attention import attention_shard
+from report.datasets.write.attention import attention_datasets
 from report.datasets.write.table import write_table
 from report.errors import ReportError
 from report.inputs import tables
@@ -107,7 +107,7 @@ def measure(
 
     def say_size(first):
         shape = first.largest_targets.shape[:2]
-        announce(writes(name, size(partial(attention_shard, first), *shape)))
+        announce(writes(name, size(partial(attention_datasets, first), *shape)))
 
     with enough_memory(f"measuring {max(len(text.token_ids) for text in texts)} tokens"):
         measurement, shares = measure_table(

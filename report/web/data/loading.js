@@ -22,7 +22,16 @@ async function fetched(url) {
   };
   const response = await fetch(url).catch(fail("could not be fetched"));
   if (!response.ok) fail(`answered ${response.status}`)();
-  return response.json().catch(fail("is cut off, or is another file"));
+  return response
+    .json()
+    .catch(fail("is cut off, or is another file"))
+    .then((file) => withKeys(file, url));
+}
+
+// An attention/4 file names the file of its keys, which heads share. It stands in place of its name.
+async function withKeys(file, url) {
+  if (file.schema !== "attention/4") return file;
+  return { ...file, keys: await loadJson(new URL(`../../${file.keys}`, url).href) };
 }
 
 const sheets = new Map(); // url -> promise of a style sheet that the page has

@@ -1,10 +1,15 @@
-// attention/3, the file of one head, as functions of a cell: current token i, target token j.
-// The twin of attention.py, attention_terms.py, product.py and packing.py in report/datasets/formats.
+// The file of one head as functions of a cell: current token i, target token j. This is attention/3,
+// the twin of attention.py, attention_terms.py, product.py and packing.py in report/datasets/formats;
+// attention/4 is in factored.js.
+
+import { factored } from "./factored.js";
+import { startOfRows, visibleOf } from "./visible.js";
 
 // A cell that i cannot see has no value: ask `sees` first.
 export function attention(shard) {
+  if (shard.schema === "attention/4") return factored(shard);
   const size = shard.tokens;
-  const { first, last } = shard.visible ?? causal(size);
+  const { first, last } = visibleOf(shard);
   const start = startOfRows(first, last);
   const terms = {};
   const parts = { cells: [], target: new Float64Array(size), current: new Float64Array(size) };
@@ -33,22 +38,6 @@ export function attention(shard) {
     target: (i, k) => shard.largest_targets[i * 11 + k],
     backward: last.every((target, i) => target <= i), // no token sees a later one
   };
-}
-
-function causal(size) {
-  const last = Array.from({ length: size }, (_, i) => i);
-  return { first: last.map(() => 0), last };
-}
-
-// What to add to a target for its place among the visible cells; at the end how many there are.
-function startOfRows(first, last) {
-  const start = [];
-  let cells = 0;
-  for (let i = 0; i < first.length; i++) {
-    start.push(cells - first[i]);
-    cells += last[i] - first[i] + 1;
-  }
-  return [...start, cells];
 }
 
 // A term of all visible cells, row by row.

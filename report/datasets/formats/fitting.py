@@ -1,0 +1,162 @@
+"""Writes the heads of one group in the schemas attention/4 and keys/1 (see factored.py).
+
+Coarser integers take fewer bytes and leave more to correct (missing.py). So a few units are tried
+on some rows, and the one that seems to take the fewest bytes is used. Rows are worked on in blocks:
+memory grows with T.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from report.datasets.formats import keys, missing, rice, rounding
+from report.datasets.formats.factored import SCHEMA, Products
+from report.datasets.formats.group import Exact, Group, Head, exact, head_of
+from report.datasets.formats.sides import Side
+
+ROWS = 256
+"""Queries whose scores are in memory at a time."""
+
+SAMPLE = 64
+"""Rows that units are tried on."""
+
+UNITS = tuple(float(f"{0.012 * 1.5**n:.3g}") for n in range(9))
+"""Units of the integers of queries and keys that are tried. Their product is a score."""
+
+FIRST = 3
+"""The unit that is tried first; mostly it is the best or next to it."""
+
+KEY_WEIGHT = 1.2
+"""What a byte of keys counts beside one of the queries of a head: a step to another group fetches
+both."""
+
+ORDER = ("content", "bias", "position", "row_constant")
+"""The terms of a file."""
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """Queries and keys of a group in the order of a file, equally large in every component."""
+
+    queries: np.ndarray
+    """float64 [head, token, component]."""
+    keys: np.ndarray
+    query_bias: np.ndarray | None
+    key_bias: np.ndarray | None
+    frequencies: np.ndarray
+
+    def side(self, place: int, step: float) -> Side:
+        """The queries of one head as integers."""
+        bias = None if self.query_bias is None else self.query_bias[place]
+        return Side(step, rounding.rounded(self.queries[place].T, step), bias)
+
+
+def encode(group: Group) -> tuple[dict, list[dict]]:
+    """The keys/1 dataset of a group, and the attention/4 dataset of each of its heads.
+
+    raises: ReportError if a term is beyond LARGEST_SCORE, or the probabilities cannot be kept
+        within PROBABILITY_ERROR
+    """
+    heads, scaled = [head_of(group, place) for place in range(len(group.heads))], _scaled(group)
+    known = [next(exact(head, [_some_rows(len(group.keys))])) for head in heads]
+
+    def cost(head, of_keys, step):
+        return _size(head, known[head.place], scaled.side(head.place, step), of_keys)
+
+    def cost_of_all(step):
+        of_keys = _keys(group, scaled, step)
+        own = KEY_WEIGHT * _bytes(of_keys.side)
+        return own + sum(cost(head, of_keys, step) for head in heads)
+
+    unit = _cheapest(cost_of_all, UNITS, FIRST)
+    of_keys, place = _keys(group, scaled, unit), UNITS.index(unit)
+    near = UNITS[max(place - 2, 0) : place + 3]
+    shards = []
+    for head in heads:
+        own = _cheapest(lambda step, head=head: cost(head, of_keys, step), near, near.index(unit))
+        shards.append(_shard(head, scaled.side(head.place, own), of_keys))
+    return keys.encode(of_keys), shards
+
+
+def _cheapest(cost: Callable[[float], float], units: Sequence[float], start: int) -> float:
+    """The unit of least cost, looked for from one of them to both sides."""
+    costs = {start: cost(units[start])}
+    for direction in (1, -1):
+        here = min(costs, key=costs.get)
+        while 0 <= here + direction < len(units) and here + direction not in costs:
+            costs[here + direction] = cost(units[here + direction])
+            if costs[here + direction] >= costs[here]:
+                break
+            here += direction
+    return units[min(costs, key=costs.get)]
+
+
+def _scaled(group):
+    """A scale for every component: keys are multiplied by it and queries divided, so that both are
+    equally large. A rotation mixes the two of a pair, which have one scale."""
+    own = np.sqrt((group.queries.astype(float) ** 2).mean((0, 1)))
+    other = np.sqrt((group.keys.astype(float) ** 2).mean(0))
+    pairs = group.rotation.pairs
+    for size in (own, other):
+        size[pairs] = np.sqrt((size[pairs] ** 2).mean(1, keepdims=True))
+    least = np.finfo(np.float32).tiny
+    scale = np.sqrt(np.maximum(own, least) / np.maximum(other, least))
+    order = np.concatenate([pairs.ravel(), np.setdiff1d(np.arange(len(own)), pairs)])
+
+    def put(values, factor):
+        return None if values is None else (values.astype(float) * factor)[..., order]
+
+    return _Scaled(
+        put(group.queries, 1 / scale),
+        put(group.keys, scale),
+        put(group.query_bias, 1 / scale),
+        put(group.key_bias, scale),
+        group.rotation.frequencies,
+    )
+
+
+def _keys(group, scaled, step):
+    """The keys as a file has them."""
+    side = Side(step, rounding.rounded(scaled.keys.T, step), scaled.key_bias)
+    return keys.Keys(group.layer, group.key_head, len(group.keys), scaled.frequencies, side)
+
+
+def _bytes(side):
+    """About how many bytes the integers of a side take, from how far they spread."""
+    spread = np.sqrt((side.integers.astype(float) ** 2).mean(1))
+    return float(np.log2(1 + 4.1 * spread).sum() * side.integers.shape[1] / 8)
+
+
+def _some_rows(length):
+    """Rows spread over the passage, the last one included."""
+    stride = max(1, length // SAMPLE)
+    return slice((length - 1) % stride, length, stride)
+
+
+def _size(head, known: Exact, queries, of_keys):
+    """About how many bytes the file of a head takes, from what is known of some rows."""
+    rest = missing.size(head, Products(queries, of_keys), known)
+    return _bytes(queries) + rest * len(head.keys) / len(known.mask)
+
+
+def _shard(head: Head, queries: Side, of_keys: keys.Keys) -> dict:
+    """The attention/4 dataset of one head."""
+    products, length = Products(queries, of_keys), len(head.keys)
+    blocks = [slice(start, min(start + ROWS, length)) for start in range(0, length, ROWS)]
+    found = [missing.of_rows(head, products, some) for some in exact(head, blocks)]
+    numbers = {name: np.concatenate([rows[name] for rows in found]) for name in found[0]}
+    terms = {name: missing.as_json(name, numbers) for name in ("content", "position")}
+    terms |= head.encoded
+    return {
+        "schema": SCHEMA,
+        "layer": head.group.layer,
+        "head": head.number,
+        "tokens": length,
+        "keys": keys.name(head.group.layer, head.group.key_head),
+        "queries": queries.as_json(),
+        "terms": {name: terms[name] for name in ORDER if name in terms},
+        **head.softmax.as_json(head.ranges),
+        "marker_count": head.group.marker_count[head.place].tolist(),
+        "targets": rice.write(numbers["targets"][None]),
+    }

@@ -1,0 +1,142 @@
+"""The heads that share one key head, as they were measured, and rows of their scores (no torch)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from report.datasets.formats.attention_terms import DecodedTerm, encode_term, require_plausible
+from report.datasets.formats.decoded import Softmax, cap
+from report.datasets.formats.rotation import Rotation
+from report.datasets.formats.visible import Visible
+
+
+@dataclass(frozen=True)
+class Group:
+    """The heads that share one key head."""
+
+    layer: int
+    key_head: int
+    heads: Sequence[int]
+    rotation: Rotation
+    queries: np.ndarray
+    """float [head, token, component]: times the scale of scores, not rotated, without bias."""
+    keys: np.ndarray
+    """float [token, component], not rotated, without bias."""
+    rotated_queries: np.ndarray
+    """As `queries`, but rotated and with bias."""
+    rotated_keys: np.ndarray
+    query_bias: np.ndarray | None
+    """float [head, component], times the scale, not rotated; or None."""
+    key_bias: np.ndarray | None
+    """float [component], not rotated; or None."""
+    with_row_constant: bool
+    """Whether what the current token adds for all targets alike is a term."""
+    largest_targets: np.ndarray
+    """int [head, token, 11]."""
+    marker_count: np.ndarray
+    """int [head, token]."""
+    softmaxes: Sequence[Softmax]
+
+
+@dataclass(frozen=True)
+class Head:
+    """One head of a group; arrays as of `Group`, but float64."""
+
+    group: Group
+    place: int
+    """Among the heads of its group."""
+    queries: np.ndarray
+    rotated: np.ndarray
+    keys: np.ndarray
+    rotated_keys: np.ndarray
+    ranges: Visible
+    of_current: np.ndarray
+    """float64 [token], the part of a score that its current token alone determines, if no term."""
+    encoded: dict[str, dict]
+    """The terms of single tokens, as a file has them."""
+    written: dict[str, DecodedTerm]
+    """The same, as they are read again."""
+
+    @property
+    def number(self) -> int:
+        """The head, from 0 in its layer."""
+        return self.group.heads[self.place]
+
+    @property
+    def softmax(self) -> Softmax:
+        """How its scores become probabilities."""
+        return self.group.softmaxes[self.place]
+
+
+def head_of(group: Group, place: int) -> Head:
+    """One head, with its terms of single tokens; ReportError if one is beyond LARGEST_SCORE."""
+    ranges = Visible.of(group.softmaxes[place].visible, len(group.keys))
+    queries, keys = group.queries[place].astype(float), group.keys.astype(float)
+    terms, of_current, whole = [], np.zeros(len(keys)), queries
+    if group.query_bias is not None:
+        bias = group.query_bias[place].astype(float)
+        terms.append(DecodedTerm("bias", "target", keys @ bias, ranges))
+        whole = queries + bias
+    if group.key_bias is not None:
+        of_current = whole @ group.key_bias.astype(float)
+        if group.with_row_constant:
+            terms.append(DecodedTerm("row_constant", "current", of_current, ranges))
+            of_current = np.zeros(len(keys))
+    require_plausible(group.layer, group.heads[place], terms)
+    encoded = {term.name: encode_term(term, None, None) for term in terms}
+    written = {
+        term.name: replace(
+            term, values=np.asarray(encoded[term.name]["values"]) * encoded[term.name]["step"]
+        )
+        for term in terms
+    }
+    rotated = group.rotated_queries[place].astype(float), group.rotated_keys.astype(float)
+    return Head(
+        group, place, queries, rotated[0], keys, rotated[1], ranges, of_current, encoded, written
+    )
+
+
+@dataclass(frozen=True)
+class Exact:
+    """What was measured of some rows of a head."""
+
+    rows: slice
+    columns: slice
+    """The targets that these rows see."""
+    mask: np.ndarray
+    """bool [query, key], the visible cells."""
+    content: np.ndarray
+    score: np.ndarray
+    """float64 [query, key], the sum of the terms."""
+    probability: np.ndarray
+    top: np.ndarray
+    """bool [query, key], the largest targets."""
+    top_cells: tuple[np.ndarray, np.ndarray]
+    """The same, row by row by falling probability: their rows and columns here."""
+
+    def of(self, rows: np.ndarray) -> "Exact":
+        """The same of some of the rows; `rows` and `top_cells` stay as they are."""
+        names = ("mask", "content", "score", "probability", "top")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+
+def exact(head: Head, blocks: Sequence[slice]) -> Iterator[Exact]:
+    """What was measured, some rows after the other."""
+    targets = np.arange(len(head.keys))
+    for rows in blocks:
+        first, last = head.ranges.first[rows], head.ranges.last[rows]
+        columns = slice(int(first.min()), int(last.max()) + 1)
+        seen = targets[columns]
+        mask = (seen >= first[:, None]) & (seen <= last[:, None])
+        content = head.queries[rows] @ head.keys[columns].T
+        score = head.rotated[rows] @ head.rotated_keys[columns].T - head.of_current[rows, None]
+        capped = cap(np.where(mask, score, -np.inf), head.softmax.softcap)
+        normalizer = head.softmax.log_normalizer(capped)
+        listed = head.group.largest_targets[head.place, rows]
+        at, ranks = np.nonzero(listed >= 0)
+        cells = at, listed[at, ranks] - columns.start
+        top = np.zeros(mask.shape, bool)
+        top[cells] = True
+        probability = np.exp(capped - normalizer[:, None])
+        yield Exact(rows, columns, mask, content, score, probability, top, cells)

@@ -1,0 +1,76 @@
+"""Which heads are written as queries and keys, and what of a measurement that takes.
+
+Queries and keys are T x components numbers, cells T x T / 2. So a short passage is written cell by
+cell, and so are heads without a rotation, which `attention.encode` writes as products as well.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from report.datasets.formats.group import Group
+from report.datasets.formats.measured import PassageMeasurement
+from report.datasets.formats.rotation import Rotation, found
+from report.datasets.formats.visible import Visible
+from report.datasets.write.softmax import softmax_of
+
+
+def groups(measurement: PassageMeasurement, layer: int) -> list[range] | None:
+    """The heads of each key head of a layer, or None if its heads are written by their cells."""
+    factors = measurement.factors[layer]
+    if getattr(factors, "unrotated_query", None) is None or factors.position is not None:
+        return None
+    heads, length, components = factors.query.shape
+    visible = Visible.of(measurement.visible(layer), length)
+    if not shorter(visible.count, length, components) or rotation(factors) is None:
+        return None
+    size = heads // len(factors.key)
+    return [range(first, first + size) for first in range(0, heads, size)]
+
+
+def shorter(cells: int, length: int, components: int) -> bool:
+    """Whether queries and keys take fewer bytes than cells: about one a number, and two a cell."""
+    return cells >= length * components
+
+
+def rotation(factors) -> Rotation | None:
+    """How a layer rotates, or None if it is no rotation of pairs that grows with the place."""
+    names = ("unrotated_query", "unrotated_key"), ("query", "key")
+    return found(*(np.concatenate([_array(getattr(factors, n)) for n in side]) for side in names))
+
+
+def group_of(
+    measurement: PassageMeasurement, layer: int, key_head: int, heads: Sequence[int]
+) -> Group:
+    """What is written of some heads that share a key head."""
+    factors, some = measurement.factors[layer], slice(heads[0], heads[-1] + 1)
+    query_bias, key_bias = _array(factors.query_bias), _array(factors.key_bias)
+    queries, keys = _array(factors.unrotated_query)[some], _array(factors.unrotated_key)[key_head]
+    scale = np.float32(factors.scale)
+    if query_bias is not None:
+        query_bias = query_bias[some]
+        queries = queries - query_bias[:, None]
+    if key_bias is not None:
+        key_bias = key_bias[key_head]
+        keys = keys - key_bias
+    return Group(
+        layer=layer,
+        key_head=key_head,
+        heads=list(heads),
+        rotation=rotation(factors),
+        queries=scale * queries,
+        keys=keys,
+        rotated_queries=scale * _array(factors.query)[some],
+        rotated_keys=_array(factors.key)[key_head],
+        query_bias=None if query_bias is None else scale * query_bias,
+        key_bias=key_bias,
+        with_row_constant=factors.softcap is not None or factors.sink is not None,
+        largest_targets=measurement.largest_targets[layer, some],
+        marker_count=measurement.marker_count[layer, some],
+        softmaxes=[softmax_of(measurement, layer, head) for head in heads],
+    )
+
+
+def _array(tensor):
+    """A tensor of the libraries that measured as a numpy array."""
+    return None if tensor is None else np.asarray(tensor, dtype=np.float32)

@@ -1,0 +1,15 @@
+"""How the scores of a head become probabilities, as a file says it (no torch)."""
+
+from report.datasets.formats.decoded import Softmax
+from report.datasets.formats.measured import PassageMeasurement
+from report.datasets.formats.visible import Visible
+
+
+def softmax_of(measurement: PassageMeasurement, layer: int, head: int) -> Softmax:
+    """The softmax of one head."""
+    factors = measurement.factors[layer]
+    return Softmax(
+        visible=Visible.of(measurement.visible(layer), measurement.largest_targets.shape[2]),
+        softcap=factors.softcap,
+        sink=None if factors.sink is None else float(factors.sink[head]),
+    )
