@@ -1,7 +1,7 @@
 """Sentences in which one of two names must be given back, generated: "givers".
 
-"When Mary and John went to the store, John gave a drink to" goes on with Mary. The sentences come in
-pairs, which differ only in who is named first, and go round a few forms. The same seed and words
+"When Mary and John went to the store, John gave a drink to" goes on with Mary. The sentences come
+in pairs, which differ only in who is named first, and go round a few forms. The same seed and words
 give the same sentences.
 """
 
@@ -76,8 +76,8 @@ def known_words(fits: Fits, model: str) -> dict[str, list[str]]:
     for sort, fewest in FEWEST.items():
         if len(found[sort]) < fewest:
             raise ReportError(
-                f"of {len(sorts[sort])} {sort}, {model} knows {len(found[sort])} as one token each, "
-                f"and {fewest} are needed; take a model with a larger vocabulary, or leave "
+                f"of {len(sorts[sort])} {sort}, {model} knows {len(found[sort])} as one token "
+                f"each, and {fewest} are needed; take a model with a larger vocabulary, or leave "
                 "`generated` out"
             )
     return found

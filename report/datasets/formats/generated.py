@@ -84,7 +84,9 @@ def _columns(values, described):
 
 
 def _sentences(sentences, measured):
-    texts = {name: [getattr(one, name) for one in sentences] for name in ("text", "target", "other")}
+    texts = {
+        name: [getattr(one, name) for one in sentences] for name in ("text", "target", "other")
+    }
     logit = np.concatenate([one.logit for one in measured.direct])
     first = [one.giver_first for one in sentences]
     return {

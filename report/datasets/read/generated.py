@@ -38,7 +38,7 @@ class GeneratedData(Measured):
 
     @property
     def ablations(self) -> list[str]:
-        """"zero", "mean" and "resample": what heads' contexts were replaced by."""
+        """ "zero", "mean" and "resample": what heads' contexts were replaced by."""
         return list(self.about["ablated"])
 
     def ablated(self, kind: str) -> int:
