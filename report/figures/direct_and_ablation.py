@@ -16,6 +16,9 @@ ASPECT, PHONE_ASPECT = 1.3, 0.95
 KINDS = {"mean": "its mean over many texts", "zero": "zeros", "resample": "that of another text"}
 """Ablation -> what a head's context is replaced by."""
 
+SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.2~f')"
+"""Expression of a tick's label."""
+
 NAMED = 8
 """Heads that are named."""
 
@@ -93,12 +96,12 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
 
 def _axes(data):
     x = altair.X("direct:Q", title=f"{predicted.EFFECT} (logits)").axis(
-        tickCount=theme.ticks_across(), format="+.2~f"
+        tickCount=theme.ticks_across(), labelExpr=SIGNED
     )
     asks = any(sentence.asks for sentence in data.sentences)
     unit = "logits" if asks else "nats a token"
     y = altair.Y("drop:Q", title=f"lost without the head ({unit})").axis(
-        tickCount=6, format="+.2~f"
+        tickCount=6, labelExpr=SIGNED
     )
     return {"x": x, "y": y}
 
@@ -187,25 +190,24 @@ def seen(data: PredictionData, **state: int | str) -> str:
     """Who matters most either way, who is farthest from the line, and how far both go together."""
     at = choices.values(controls(data), state)
     direct, drop = _values(data, at)
-    (adds,), (lost,) = (
-        predicted.strongest(direct, 1) or [None],
-        predicted.strongest(drop, 1) or [None],
-    )
-    said = []
-    if adds and lost:
-        same = adds.label == lost.label
-        said.append(
-            f"{adds.label} has the largest direct effect ({predicted.signed(adds.value)}), and "
-            + (
-                f"most is lost without it ({predicted.signed(lost.value)})."
-                if same
-                else f"most is lost without {lost.label} ({predicted.signed(lost.value)}), whose "
-                f"direct effect is {predicted.signed(direct[lost.layer, lost.head])}."
-            )
-        )
-    said.append(_off_the_line(direct, drop))
-    said.append(f"Over all heads the two correlate by {number(_correlation(direct, drop))}.")
+    said = [
+        _largest(direct, drop),
+        _off_the_line(direct, drop),
+        f"Over all heads the two correlate by {number(_correlation(direct, drop))}.",
+    ]
     return " ".join(filter(None, said))
+
+
+def _largest(direct, drop):
+    adds, lost = predicted.strongest(direct, 1), predicted.strongest(drop, 1)
+    if not adds or not lost:
+        return ""
+    first = f"{adds[0].label} has the largest direct effect ({predicted.signed(adds[0].value)})"
+    loss = predicted.signed(lost[0].value)
+    if adds[0].label == lost[0].label:
+        return f"{first}, and most is lost without it ({loss})."
+    itself = predicted.signed(direct[lost[0].layer, lost[0].head])
+    return f"{first}. Most is lost without {lost[0].label} ({loss}); by itself it adds {itself}."
 
 
 def _off_the_line(direct, drop):

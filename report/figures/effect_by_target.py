@@ -120,7 +120,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
 
 def _head(data, at):
     sentence, layer, head = (control.value for control in at)
-    return data.sentences[sentence].head(layer, head)
+    return predicted.head_of(data.sentences[sentence], layer, head)
 
 
 def _labels(sentence):

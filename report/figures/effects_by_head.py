@@ -144,7 +144,10 @@ def _steps_axis(data):
     every = max(1, -(-data.layers // 16))
     scale = altair.Scale(domain=[-1.5, data.layers + 0.5], nice=False, zero=False)
     axis = altair.Axis(
-        title="layer (index from 0)", values=list(range(0, data.layers, every)), grid=False
+        title="layer (index from 0)",
+        values=list(range(0, data.layers, every)),
+        format="d",
+        grid=False,
     )
     return altair.X("left:Q", scale=scale, axis=axis)
 

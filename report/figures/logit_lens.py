@@ -61,7 +61,7 @@ def panels(data: PredictionData) -> list[str]:
 
 
 def boxes(data: PredictionData) -> list[grid.Box]:
-    high = 130 + LAYER_ROW * (data.layers + 1)
+    high = 200 + LAYER_ROW * (data.layers + 1)
     return [grid.Box(grid.WIDTH / high, grid.PHONE_WIDTH / high), grid.Box(2.2, 1.25)]
 
 
@@ -262,27 +262,23 @@ def seen(data: PredictionData, **state: int | str) -> str:
     lens = shown.sentence.lens
     logs, ranks = _of_target(lens, shown.row)
     word = predicted.of_word(shown.sentence.target(shown.row))
-    end = f"In the end {word} gets {percent(math.exp(logs[-1]))}"
+    share = percent(math.exp(logs[-1]))
     if ranks[-1] != 0:
         first = lens.words[int(lens.tokens[-1, shown.row, 0])]
         given = percent(math.exp(lens.log_probability[-1, shown.row, 0]))
         return (
-            f"At {shown.place}, {word} never becomes the last word: {end[0].lower()}{end[1:]}, and "
+            f"At {shown.place}, {word} is not the first guess in the end: it gets {share}, and "
             f"{predicted.quoted(first)} is first with {given}."
         )
     begins = len(ranks) - int(np.argmin((ranks == 0)[::-1])) if (ranks != 0).any() else 0
-    where = lens.labels[begins]
+    before = ""
+    if begins:
+        said = lens.words[int(lens.tokens[begins - 1, shown.row, 0])]
+        before = f" Just before, that was {predicted.quoted(said)}."
     return (
-        f"At {shown.place}, {word} is the first guess from “{where}” on. Before that it was "
-        f"{_before(lens, shown.row, begins)}. {end}."
+        f"At {shown.place}, {word} is the first guess from “{lens.labels[begins]}” on.{before} In "
+        f"the end it gets {share}."
     )
-
-
-def _before(lens, row, begins):
-    if begins == 0:
-        return "never another"
-    said = lens.words[int(lens.tokens[begins - 1, row, 0])]
-    return f"{predicted.quoted(said)}"
 
 
 def alt(data: PredictionData, panel: int = 0, **state: int | str) -> str:

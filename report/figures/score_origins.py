@@ -78,7 +78,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
     y = altair.Y("part:N", sort=altair.SortField("order"), title="written by").axis(
         domain=False, ticks=False, labelLimit=130, minExtent=102, titleX=-106
     )
-    x = altair.X("value:Q", title="share of the score, above the mean (nats)").axis(
+    x = altair.X("value:Q", title="in the score, above the mean (nats)").axis(
         tickCount=4, format="+.2~f"
     )
     tooltip = [
@@ -118,9 +118,8 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
 
 
 def _bar(table):
-    return table.transform_calculate(kind="datum.value < 0 ? 'down' : 'up'", column="0").mark_bar(
-        aria=False
-    )
+    coloured = table.transform_calculate(kind="datum.value < 0 ? 'down' : 'up'", column="0")
+    return coloured.mark_bar(height={"band": 0.72}, aria=False)
 
 
 def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
@@ -179,7 +178,7 @@ class Position:
 def _shown(data, at):
     """The text, the head, and the token that it looks at."""
     sentence = data.sentences[at["sentence"]]
-    head = sentence.head(*data.shown_heads[at["chosen"]])
+    head = predicted.head_of(sentence, *data.shown_heads[at["chosen"]])
     share = head.probability[-1][: sentence.rows]
     target = int(np.argsort(-share, kind="stable")[at["rank"]])
     return sentence, head, max(target, head.origins.targets.start)

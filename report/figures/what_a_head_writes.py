@@ -132,13 +132,8 @@ def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
     side = list(SIDES)[panel]
     ids, by = getattr(head.writes, side), getattr(head.writes, f"{side}_by")
     share = head.probability[-1]
-    most = (
-        max(
-            float(np.abs(head.writes.promoted_by).max()),
-            float(np.abs(head.writes.suppressed_by).max()),
-        )
-        or 1.0
-    )
+    both = head.writes.promoted_by, head.writes.suppressed_by
+    most = max(float(np.abs(values).max()) for values in both) or 1.0
     tokens = _tokens(sentence, share)
     return {
         "tokens": [
@@ -180,7 +175,7 @@ def _word(label, value, most):
 
 def _shown(data, at):
     sentence = data.sentences[at["sentence"]]
-    return sentence, sentence.head(*data.shown_heads[at["chosen"]])
+    return sentence, predicted.head_of(sentence, *data.shown_heads[at["chosen"]])
 
 
 def _tokens(sentence, share):
@@ -197,26 +192,22 @@ def seen(data: PredictionData, **state: int) -> str:
     token = int(np.argmax(share))
     read = predicted.quoted(sentence.tokens[token].label)
     words = {side: _first(head.writes, side, token) for side in SIDES}
-    own = [
-        rank
-        for rank, word in enumerate(_all(head.writes, "promoted", token))
-        if same(word, sentence.tokens[token].label)
-    ]
-    against = [
-        word
-        for word in _all(head.writes, "suppressed", token)
-        if same(word, sentence.tokens[token].label)
-    ]
     copies = ""
-    if own:
+    if _has(head.writes, "promoted", token, sentence):
         copies = " So it copies what it reads."
-    elif against:
+    elif _has(head.writes, "suppressed", token, sentence):
         copies = " So it speaks against what it reads."
     return (
         f"From {predicted.quoted(sentence.tokens[-1].label)}, L{head.layer}H{head.head} reads "
         f"{read} most ({percent(float(share[token]))}). From that it promotes {words['promoted']} "
         f"and suppresses {words['suppressed']}.{copies}"
     )
+
+
+def _has(writes, side, token, sentence):
+    """Whether a token is among the words that the head promotes, or suppresses, when it reads it."""
+    label = sentence.tokens[token].label
+    return any(same(word, label) for word in _all(writes, side, token))
 
 
 def _all(writes, side, token):

@@ -1,11 +1,13 @@
 """What the figures of an article about predictions share: which text, which of its tokens predicts,
 and the words for what is asked there."""
 
+import functools
 from dataclasses import dataclass
 
 import altair
 import numpy as np
 
+from report.datasets.read.prediction import Head as OneHead
 from report.datasets.read.prediction import PredictionData, Sentence, Word
 from report.figures.parts import choices
 from report.figures.parts.choices import Control
@@ -86,6 +88,12 @@ def shown(data: PredictionData, at: choices.State) -> Shown:
     """The text and the token at a state; before the first token there is none, so it stays."""
     sentence = data.sentences[at["sentence"]]
     return Shown(sentence, max(sentence.rows - 1 - at.get("back", 0), 0))
+
+
+@functools.lru_cache(maxsize=64)
+def head_of(sentence: Sentence, layer: int, head: int) -> OneHead:
+    """One head on a text: figures and sentences ask for the same ones at many states."""
+    return sentence.head(layer, head)
 
 
 def explained(data: PredictionData) -> str:
