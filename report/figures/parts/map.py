@@ -1,20 +1,17 @@
 """What attention maps share: the picture of one head's scores, its legend, guides and cursor."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import altair
 
 from report.datasets.formats.attention import DecodedAttention
 from report.datasets.formats.visible import Visible
 from report.datasets.read.passage import PassageData, Token
-from report.figures.parts import choices, marking, raster, shading, theme, token_names
+from report.figures.parts import cells, choices, marking, raster, shading, theme, token_names
 from report.figures.parts.choices import Control, Switch
 
 DATASETS = ["map", "markers", "edge", "cursor", "no_shade"]
 """Names of the datasets of a map, see `rows`."""
-
-LEGEND_LEFT = "width - max(legend_width + 16, 134)"
-"""Expression: where legends begin that stand in the triangle of later tokens."""
 
 
 def controls(data: choices.Heads) -> list[Control | Switch]:
@@ -79,11 +76,9 @@ def _terms_too(data):
     return ", its terms" if len(data.terms) > 1 else ""
 
 
-Kinds = Mapping[str, tuple[str, str, str]]
-"""Kinds of targets: name -> (shape, colour on light, colour on dark)."""
-
-
-def layers(data: PassageData, kinds: Kinds = theme.KINDS, offset: int = 0) -> altair.LayerChart:
+def layers(
+    data: PassageData, kinds: cells.Kinds = theme.KINDS, offset: int = 0
+) -> altair.LayerChart:
     """The chart of a map, without its frame.
 
     kinds: of targets, for the markers
@@ -91,17 +86,17 @@ def layers(data: PassageData, kinds: Kinds = theme.KINDS, offset: int = 0) -> al
     """
     size, causal = data.length, data.causal
     return altair.layer(
-        _picture(),
+        cells.picture(),
         _shade_legend(causal),
         *([_shade_title()] if causal else []),
         _edge(),
-        _guides(size, causal),
-        _markers(size, causal, kinds, offset),
-        _cursor(),
+        cells.guides(size, causal),
+        cells.markers(size, causal, kinds, offset),
+        cells.cursor(),
     ).resolve_scale(color="independent", shape="independent")
 
 
-def looks(kinds: Kinds = theme.KINDS) -> dict[str, dict]:
+def looks(kinds: cells.Kinds = theme.KINDS) -> dict[str, dict]:
     """What the page's script needs to draw the map: entries of the specification's usermeta."""
     looks = {kind: list(look) for kind, look in kinds.items()}
     return {"ramp": theme.SCORE_RAMP, "kinds": looks, "paper": theme.PAPER}
@@ -122,37 +117,6 @@ def params(
     ]
 
 
-def _axes(size, offset):
-    ends = {"domain": [0, size], "nice": False, "zero": False}
-    aside = {"offset": offset} if offset else {}
-    x, y = (
-        token_names.token_axis(
-            f"{which} token (text and index)", size, length, across=across, **more
-        )
-        for which, length, across, more in (
-            ("target", "width", True, aside),
-            ("current", "height", False, aside | token_names.TOKENS_LEFT),
-        )
-    )
-    return {
-        "x": altair.X("target_token:Q", axis=x).scale(**ends),
-        "y": altair.Y("current_token:Q", axis=y).scale(**ends, reverse=True),
-    }
-
-
-def _picture():
-    # A pixel is a cell. A page draws a canvas here, a still picture a PNG.
-    return altair.Chart(altair.NamedData("map")).mark_image(
-        width=altair.ExprRef("width"),
-        height=altair.ExprRef("height"),
-        align="left",
-        baseline="top",
-        aspect=False,
-        smooth=False,
-        aria=False,
-    ).encode(url=altair.Url("image:N"), **theme.place(x=0, y=0))  # fmt: skip
-
-
 def _shade_legend(causal):
     colour = altair.Color("shade:Q").scale(
         domain=[altair.ExprRef("shade_low"), altair.ExprRef("shade_high")],
@@ -160,7 +124,7 @@ def _shade_legend(causal):
         clamp=True,
     )
     legend = altair.Legend(
-        **_legend_place(causal, 0),
+        **cells.legend_place(causal, 0),
         direction="horizontal",
         title=" " if causal else "shade",  # where there is room, the title follows the switch
         values=altair.ExprRef(f"shade == 'probability' ? {shading.PROBABILITIES} : null"),
@@ -180,17 +144,7 @@ def _shade_legend(causal):
 def _shade_title():
     shown = " : ".join(f"shade == '{name}' ? '{title}'" for name, title in shading.SHADES.items())
     style = {"align": "left", "baseline": "top", "fontWeight": 500, "aria": False}
-    return theme.written(f"{shown} : ''", LEGEND_LEFT, 0, **style)
-
-
-def _legend_place(causal, top):
-    """A legend's place: at the right, `top` pixels down, in the triangle of later tokens.
-
-    Where later tokens are seen that triangle is not empty, and the legend stands above the map.
-    """
-    if not causal:
-        return {"orient": "top", "offset": theme.ABOVE}
-    return {"orient": "none", "legendX": altair.ExprRef(LEGEND_LEFT), "legendY": top}
+    return theme.written(f"{shown} : ''", cells.LEGEND_LEFT, 0, **style)
 
 
 def _edge():
@@ -200,71 +154,6 @@ def _edge():
     )
     x, y = altair.X("column:Q"), altair.Y("row:Q")
     return line.encode(x=x, y=y, order=altair.Order("order:Q"))
-
-
-def _markers(size, causal, kinds, offset):
-    legend = altair.Legend(
-        **_legend_place(causal, 52),
-        **({} if causal else {"columns": altair.ExprRef("width > 420 ? 3 : 1")}),
-        title="top targets",
-        symbolOpacity=1,
-        labelFontSize=theme.TICK,
-        rowPadding=2,
-    )
-    cell = f"width / {size}"
-    mark = altair.Chart(altair.NamedData("markers")).mark_point(
-        filled=True,
-        size=altair.ExprRef(f"clamp(1.5 * pow({cell}, 2), 9, 150)"),
-        opacity=1,
-        xOffset=altair.ExprRef(f"{cell} / 2"),  # the middle of its cell
-        yOffset=altair.ExprRef(f"height / {2 * size}"),
-        stroke=altair.ExprRef("paper"),
-        strokeWidth=altair.ExprRef(f"{cell} > 3 ? 0.5 : 0.25"),
-        invalid=None,  # no row has invalid values, see `build.vega`
-        aria=False,
-    )
-    return mark.encode(**_axes(size, offset), **theme.kind_scales(legend, kinds))
-
-
-def _guides(size, causal):
-    """Thin lines through the marked token, along its row and its column.
-
-    They cover the cells that are seen: in an encoder they reach from edge to edge.
-    """
-
-    def row(token):
-        return theme.at(x=0, x2=f"{token} + 1" if causal else size, y=f"{token} + 0.5")
-
-    def column(token):
-        return theme.at(x=f"{token} + 0.5", y=token if causal else 0, y2=size)
-
-    return altair.layer(*marking.guides("marked_token", row=row, column=column))
-
-
-def _cursor():
-    """Outlines of the cell that is pointed at and of the pinned one, which is heavier."""
-    return altair.layer(
-        _outline("paper", "datum.pinned ? 6 : 0"), _outline("ink", "datum.pinned ? 3 : 1.6")
-    )
-
-
-def _outline(colour, width):
-    return (
-        altair.Chart(altair.NamedData("cursor"))
-        .mark_rect(
-            fill=None,
-            stroke=altair.ExprRef(colour),
-            strokeWidth=altair.ExprRef(width),
-            aria=False,
-        )
-        .transform_calculate(right="datum.target_token + 1", below="datum.current_token + 1")
-        .encode(
-            x=altair.X("target_token:Q"),
-            x2=altair.X2("right:Q"),
-            y=altair.Y("current_token:Q"),
-            y2=altair.Y2("below:Q"),
-        )
-    )
 
 
 def rows(

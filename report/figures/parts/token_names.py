@@ -78,14 +78,15 @@ TOKENS_LEFT = {
 
 
 def token_axis(
-    title: str, count: int, length: str, *, across: bool, cell: bool = True, **more: Any
+    title: str, count: int | str, length: str, *, across: bool, cell: bool = True, **more: Any
 ) -> alt.Axis:
     """An axis of token positions that names as many tokens as fit, by text and index.
 
-    count: of tokens; length: of the axis, "width" or "height"; across: whether it is horizontal
+    count: of tokens, or a param that says it; length: of the axis, "width" or "height"
+    across: whether it is horizontal
     cell: whether a token is a cell that begins at its index, and not a point there
     """
-    middle = alt.ExprRef(f"{length} / {2 * count}") if cell else 0
+    middle = alt.ExprRef(f"{length} / {count} / 2") if cell else 0
     text = f"{LABELS}[datum.value]"
     cut = f"truncate({text}, width > 500 ? {ON_AXIS[0]} : {ON_AXIS[1]})"
     text = f"(isArray({text}) ? {text}[0] : {cut})"

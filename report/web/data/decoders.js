@@ -20,9 +20,12 @@
 // received             lines {condition, position, mean, standard_error, low, high}: report.lines names
 //                      the conditions; report.cut: only positions of the first one
 // effects              cells {layer, head, and each measure with its error}: report.condition
+// looked_at, mattered  maps of a head's probabilities and of its effects by target; report.labels,
+//                      report.asked and report.scales are of all texts, by `sentence`
 // tables               every table of a table/1 file
 
 import * as conditions from "./conditions.js";
+import { byTarget as effects } from "./prediction.js";
 import { byDistance, byTarget } from "./profiles.js";
 import { labelled, rows } from "./records.js";
 import { attention } from "./shard.js";
@@ -96,12 +99,43 @@ export const decoders = {
   effects: (file, texts, { reduction }, report) =>
     conditions.effects(file, texts, reduction, report),
 
+  looked_at: (file, tokens, state, report) => {
+    const map = effects(file, tokens, report.asked[state.sentence]);
+    const shares = map.list.map(({ probability }) => Math.log(Math.max(probability, FAINTEST)));
+    const at = { scores: shares, ends: ENDS.probability, labels: report.labels[state.sentence] };
+    return effectMap(map, at, (i, j) => kind(i, j), "probability");
+  },
+
+  mattered: (file, tokens, state, report) => {
+    const map = effects(file, tokens, report.asked[state.sentence]);
+    const scores = map.list.map(({ effect }) => effect);
+    const most = Math.max(report.scales[state.sentence], ...scores.map(Math.abs)) || 1;
+    const at = { scores, ends: [-most, most], labels: report.labels[state.sentence] };
+    const [above, below] = Object.keys(report.kinds);
+    return effectMap(map, at, (i, j) => (map.at(i, j).effect < 0 ? below : above), "effect");
+  },
+
   tables: (file, tokens) => ({
     datasets: Object.fromEntries(
       Object.entries(file.tables).map(([name, table]) => [name, labelled(table, tokens)]),
     ),
   }),
 };
+
+// What a map draws of values of a text's cells; `named` gives a marker's kind, `field` what is marked.
+function effectMap(map, { scores, ends: [low, high], labels }, named, field) {
+  const markers = map.top(field).map(([i, j]) => ({
+    current_token: i, target_token: j, kind: named(i, j),
+  }));
+  return {
+    datasets: { markers, edge: [], cursor: [] },
+    signals: { shade_low: low, shade_high: high, size: map.size, labels },
+    picture: (ramp) => raster(map, scores, new Float64Array(map.size), low, high, ramp),
+    cell: map.at,
+    tell: map.tell,
+    map,
+  };
+}
 
 export function kind(current, target) {
   if (target === current) return "the token itself";
@@ -154,7 +188,8 @@ const OF_ROWS = {
   },
   score: ({ size }) => new Float64Array(size),
 };
-const ENDS = { probability: [Math.log(0.001), 0], below: [-8, 0] };
+const FAINTEST = 0.001; // the probability of the first colour
+const ENDS = { probability: [Math.log(FAINTEST), 0], below: [-8, 0] };
 
 // One pixel a cell, RGBA, transparent where nothing is visible.
 function raster({ size, first, last }, scores, ofRows, low, high, ramp) {
