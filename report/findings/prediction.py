@@ -4,6 +4,7 @@ Where sentences were generated, "mean" numbers are over them; else over the text
 """
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -40,8 +41,26 @@ class Measured:
     """A head with a mean over sentences and its standard error, in logits."""
 
     head: Head
-    error: float | None
-    """None where sentences are too few to tell."""
+    error: float
+    """NaN where sentences are too few to tell."""
+
+    @property
+    def value(self) -> float:
+        """The mean."""
+        return self.head.value
+
+    @property
+    def label(self) -> str:
+        """ "L5H1"."""
+        return self.head.label
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over sentences and its standard error, NaN where they are too few to tell."""
+
+    value: float
+    error: float
 
 
 @dataclass(frozen=True)
@@ -110,6 +129,11 @@ class PredictionFindings:
         return float((self.logits > 0).mean())
 
     @property
+    def first(self) -> float:
+        """The part of the generated sentences in which the right answer is the likeliest token."""
+        return float(self.generated.first.mean()) if self.generated is not None else 0.0
+
+    @property
     def able(self) -> bool:
         """Whether the model can do the task."""
         return self.right >= ABLE
@@ -120,9 +144,9 @@ class PredictionFindings:
         return float(self.logits.mean())
 
     @property
-    def logit_error(self) -> float | None:
-        """Its standard error; None for fewer than 3 sentences."""
-        return _error(self.logits)
+    def whole(self) -> Mean:
+        """Its mean and standard error."""
+        return Mean(self.logit, _error(self.logits))
 
     def mean(self, measure: str) -> np.ndarray:
         """The mean over sentences of every head, float [layers, heads], in logits.
@@ -201,10 +225,10 @@ class PredictionFindings:
         found = []
         for layer, head in zip(*np.unravel_index(order, values.shape), strict=True):
             value = float(values[layer, head])
-            own = None if error is None else float(error[layer, head])
+            own = math.nan if error is None else float(error[layer, head])
             if sign(value) < size or (most is not None and len(found) == most):
                 break
-            if own is not None and sign(value) < CLEAR * own:
+            if sign(value) < CLEAR * own:  # not where it is not known
                 continue
             if positive and self.mean(positive)[layer, head] < size:
                 continue
@@ -299,7 +323,7 @@ def _from(holds: np.ndarray) -> int | None:
 
 
 def _error(values):
-    return float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 2 else None
+    return float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 2 else math.nan
 
 
 NAMES = {"data": PredictionData, "find": PredictionFindings}
