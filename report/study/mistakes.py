@@ -32,7 +32,7 @@ def explain(problem: ErrorDetails, header: list[str], path: Path, replaced: dict
 
 def _of_several_keys(problem, header, path):
     """The sentence about keys that do not go together, which the message names."""
-    keys = re.findall(r"`(\w+)`", problem["msg"])
+    keys = re.findall(r"`(\w+)[:`]", problem["msg"])
     line = max(line_of(header, [key]) for key in keys)
     return f"{path}, line {line}: front matter {_reason(problem)}"
 
