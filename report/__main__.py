@@ -178,7 +178,10 @@ def new(
         str, typer.Argument(help="Name of the article or folder, as in an address: my-study.")
     ],
     kind: Annotated[
-        str, typer.Option(help="What the article is about: passage, conditions, table or sweep.")
+        str,
+        typer.Option(
+            help="What the article is about: passage, conditions, table, sweep or prediction."
+        ),
     ] = "passage",
     root: Root = None,
 ):

@@ -13,6 +13,10 @@ from report.datasets.formats.prediction_lens import lens_file
 from report.datasets.write.folder import Folder
 
 
+SHOWN = 12
+"""Heads of which it is told what they write and what their scores are made of, at most."""
+
+
 class Prompt(Protocol):
     """See `report.inputs.predictions`."""
 
@@ -61,7 +65,10 @@ def about_bytes(shape: tuple[int, int], tokens: int) -> int:
 
     shape: layers and heads of a layer
     """
-    heads, cells = shape[0] * shape[1], tokens * (tokens + 1) // 2
-    of_heads = heads * (200 + 7 * cells)
-    lens = (2 * shape[0] + 1) * tokens * 60
-    return of_heads + lens + 5 * tokens * heads
+    layers, of_layer = shape
+    heads, cells = layers * of_layer, tokens * (tokens + 1) // 2
+    by_target = heads * (200 + 7 * cells)
+    parts = layers * (of_layer + 2) // 2  # before a layer in the middle
+    in_full = min(SHOWN, heads) * tokens * (260 + 10 * parts)
+    lens = (2 * layers + 1) * tokens * 60
+    return by_target + in_full + lens + 5 * tokens * heads
