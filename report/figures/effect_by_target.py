@@ -4,12 +4,11 @@ from each token."""
 import altair
 import numpy as np
 
-from report.datasets.read.prediction import Head, PredictionData
+from report.datasets.read.prediction import Head, PredictionData, Sentence
 from report.figures.parts import (
     cells,
     choices,
     grid,
-    map,
     marking,
     predicted,
     raster,
@@ -24,6 +23,8 @@ from report.text import percent
 
 PAINTS_PIXELS = True
 """`rows` paints with colours of its own, so it must be told `dark`."""
+
+DATASETS = ["map", "markers", "cursor", "no_shade"]
 
 HALF = 0.5
 """The fewest targets that together have this part of a row are marked, at most `MOST_MARKED`."""
@@ -98,7 +99,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
         theme.Source(
             "head/{sentence}/{layer}/{head}.json",
             ("looked_at", "mattered")[panel],
-            map.DATASETS,
+            DATASETS,
             tokens="sentences/{sentence}.json",
         ),
         description=f"{title(data)}: {panels(data)[panel].lower()}, current token by target token",
@@ -113,7 +114,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
         ],
         **_looks(panel),
         labels=[_labels(text) for text in data.sentences],
-        asked=[_asked(text) for text in data.sentences],
+        asked=[asked(text) for text in data.sentences],
         scales=[_least_scale(text) for text in data.sentences],
     )
 
@@ -128,7 +129,7 @@ def _labels(sentence):
     return token_names.labels(sentence.tokens).param.value
 
 
-def _asked(sentence):
+def asked(sentence: Sentence) -> list[str]:
     """What each row asks for."""
     return [_words(sentence, row) for row in range(sentence.rows)]
 
@@ -221,7 +222,6 @@ def rows(
     return {
         "map": [{"image": raster.data_url(picture)}],
         "markers": markers(panel, head),
-        "edge": [],
         "cursor": [],
         "no_shade": [],
     }

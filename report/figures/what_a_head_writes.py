@@ -205,7 +205,7 @@ def seen(data: PredictionData, **state: int) -> str:
 
 
 def _has(writes, side, token, sentence):
-    """Whether a token is among the words that the head promotes, or suppresses, when it reads it."""
+    """Whether a token is among the words that a head promotes, or suppresses, when it reads it."""
     label = sentence.tokens[token].label
     return any(same(word, label) for word in _all(writes, side, token))
 
