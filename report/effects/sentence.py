@@ -5,7 +5,7 @@ token, it predicts that. What is asked at a token is a row.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,9 +14,9 @@ from report.effects.ablation import ablation
 from report.effects.asked import MEAN, Asked
 from report.effects.by_target import ByTarget, by_target
 from report.effects.lens import Lens, logit_lens
-from report.effects.origins import Origins, origins
+from report.effects.origins import Origins, origins_of_heads
 from report.effects.replacing import Replacement
-from report.effects.writes import Writes, writes
+from report.effects.writes import Writes, writes_of_heads
 from report.errors import ReportError
 
 if TYPE_CHECKING:
@@ -114,12 +114,14 @@ def with_heads(
 
     Where a model does not show the latter, `reasons` says why.
     """
-    last, found, made_of, reasons = len(sentence.asked) - 1, {}, {}, {}
-    for layer, head in heads:
-        found[layer, head] = writes(loaded, sentence.token_ids, layer, head, last)
+    last, made_of, reasons = len(sentence.asked) - 1, {}, {}
+    found = dict(zip(heads, writes_of_heads(loaded, sentence.token_ids, heads, last), strict=True))
+    for layer in sorted({layer for layer, _ in heads}):
+        own = [head for at, head in heads if at == layer]
         try:
-            made_of[layer, head] = origins(loaded, sentence.token_ids, layer, head, last)
+            told = origins_of_heads(loaded, sentence.token_ids, layer, own, last)
         except ReportError as error:
             reasons["origins"] = str(error)
-    whole = {name: getattr(sentence, name) for name in sentence.__dataclass_fields__}
-    return Sentence(**whole | {"writes": found, "origins": made_of, "reasons": reasons})
+            break
+        made_of |= {(layer, one.head): one for one in told}
+    return replace(sentence, writes=found, origins=made_of, reasons=reasons)

@@ -232,6 +232,9 @@ class GeneratedSpec(BaseModel):
     """Which: givers."""
     number: int = Field(240, ge=20, le=2000)
     """How many."""
+    ablated: int | None = Field(None, ge=2)
+    """In how many of them, from the first on, heads are ablated, which takes most of the time;
+    default: all."""
     seed: int = Field(0, ge=0)
     """What they are drawn from: another number, other sentences."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from report.datasets.formats import prediction, prediction_head, prediction_lens
+from report.datasets.read.generated import GeneratedData
 from report.datasets.read.model import Measured
 from report.datasets.read.passage import Token, tokens_of
 from report.errors import ReportError
@@ -257,8 +258,14 @@ class PredictionData(Measured):
     """All datasets under one folder."""
 
     kind = "prediction"
-    generated: None = None
+    generated: GeneratedData | None = None
     """Means over generated sentences; None where they were not measured."""
+
+    def with_apart(self, paths: Sequence[Path]) -> "PredictionData":
+        """The same with its generated sentences; paths: their folder, as there is one model."""
+        data = PredictionData(self.path)
+        data.generated = GeneratedData(paths[0])
+        return data
 
     @property
     def models(self) -> list["PredictionData"]:
