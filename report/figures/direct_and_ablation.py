@@ -1,6 +1,8 @@
 """Does a head matter by itself or through others? Its direct effect beside what is lost without
 it."""
 
+from dataclasses import replace
+
 import altair
 import numpy as np
 
@@ -54,11 +56,19 @@ def use(data: PredictionData) -> str:
 
 
 def controls(data: PredictionData) -> list[Control | Switch]:
-    kinds = {kind: KINDS[kind] for kind in KINDS if kind in data.sentences[0].ablations}
-    return [
-        predicted.sentence_control(data),
-        Switch("ablation", "Replaced by", kinds, next(iter(kinds))),
-    ]
+    """The texts, and after them the mean over generated sentences, with which it opens."""
+    known = [*data.sentences, *([data.generated] if data.generated else [])]
+    kinds = {kind: KINDS[kind] for kind in KINDS if all(kind in one.ablations for one in known)}
+    texts = predicted.sentence_control(data)
+    if data.generated:
+        mean = f"mean of {data.generated.number}"
+        texts = replace(
+            texts,
+            maximum=len(data.sentences),
+            value=len(data.sentences),
+            labels=[*texts.labels, mean],
+        )
+    return [texts, Switch("ablation", "Replaced by", kinds, next(iter(kinds)))]
 
 
 def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
@@ -67,8 +77,8 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
     axes = _axes(data)
     tooltip = [
         altair.Tooltip("label:N", title="head"),
-        altair.Tooltip("direct:Q", title=predicted.EFFECT, format="+.2f"),
-        altair.Tooltip("drop:Q", title="lost without it", format="+.2f"),
+        altair.Tooltip("direct_said:N", title=predicted.EFFECT),
+        altair.Tooltip("drop_said:N", title="lost without it"),
     ]
     points = table.mark_circle(
         size=altair.ExprRef("width > 500 ? 52 : 34"),
@@ -142,7 +152,9 @@ def _names(table, axes):
 
 
 def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
-    direct, drop = _values(data, choices.values(controls(data), state))
+    at = choices.values(controls(data), state)
+    direct, drop = _values(data, at)
+    errors = _errors(data, at)
     named = _named(direct, drop)
     late = float(direct.min() + 0.8 * np.ptp(direct))
     low = max(float(direct.min()), float(drop.min()))
@@ -155,6 +167,8 @@ def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
                 "label": head_label(layer, head),
                 "direct": float(value),
                 "drop": float(drop[layer, head]),
+                "direct_said": _said(direct, errors and errors[0], layer, head),
+                "drop_said": _said(drop, errors and errors[1], layer, head),
                 "named": int((layer, head) in named),
                 "late": int(value > late),
             }
@@ -166,9 +180,36 @@ def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
 
 def _values(data, at):
     """Direct effect and drop of each head, both float [layers, heads]."""
+    if _of_all(data, at):
+        return data.generated.mean("direct"), data.generated.mean(at["ablation"])
     sentence = data.sentences[at["sentence"]]
     direct = sentence.heads[-1] if sentence.asks else sentence.heads.mean(0)
     return direct, sentence.drop(at["ablation"])
+
+
+def _said(values, errors, layer, head):
+    """A value with two decimals, and its standard error where there is one."""
+    said = f"{values[layer, head]:+.2f}".replace("-", "\u2212")
+    return said if errors is None else f"{said} ± {errors[layer, head]:.2f}"
+
+
+def _of_all(data, at):
+    """Whether the means over generated sentences are shown."""
+    return at["sentence"] == len(data.sentences)
+
+
+def _errors(data, at):
+    """The standard errors of both, or None for a single text."""
+    if not _of_all(data, at):
+        return None
+    return data.generated.error("direct"), data.generated.error(at["ablation"])
+
+
+def _where(data, at):
+    """What is shown, in words."""
+    if _of_all(data, at):
+        return f"as means over {data.generated.number} generated sentences"
+    return f"for sentence {at['sentence'] + 1}"
 
 
 def _named(direct, drop):
@@ -240,6 +281,6 @@ def alt(data: PredictionData, **state: int | str) -> str:
     )
     return (
         f"{direct.size} points, a head each: direct effect against what is lost when it is "
-        f"replaced by {KINDS[at['ablation']]}, for sentence {at['sentence'] + 1}. The two "
+        f"replaced by {KINDS[at['ablation']]}, {_where(data, at)}. The two "
         f"correlate by {number(_correlation(direct, drop))}. Named are {listed}."
     )

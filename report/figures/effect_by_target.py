@@ -278,9 +278,12 @@ def top(values: np.ndarray) -> list[int]:
 
 
 def seen(data: PredictionData, **state: int) -> str:
-    """What the last row looks at most, and what of it matters most."""
+    """What the last row looks at most, and what of it matters most; of a passage, how often these
+    are one token."""
     at = choices.at_state(controls(data), state)
     sentence, head = data.sentences[at[0].value], _head(data, at)
+    if not sentence.asks:
+        return _seen_in_passage(head)
     share, effect = head.probability[-1], head.effect[-1]
     looked, mattered = int(np.argmax(share)), int(np.argmax(np.abs(effect)))
     last = predicted.quoted(sentence.tokens[sentence.rows - 1].label)
@@ -298,6 +301,17 @@ def seen(data: PredictionData, **state: int) -> str:
         f"{said}, but from that comes {predicted.signed(effect[looked])} of a direct effect of "
         f"{total}. What matters most is {_token(sentence, mattered)}, "
         f"{predicted.signed(effect[mattered])} with {percent(float(share[mattered]))}."
+    )
+
+
+def _seen_in_passage(head):
+    looked, mattered = head.probability.argmax(1), np.abs(head.effect).argmax(1)
+    same = float(np.mean(looked[1:] == mattered[1:]))
+    first = float(np.mean(looked[1:] == 0))
+    return (
+        f"For {percent(same)} of the tokens, what L{head.layer}H{head.head} looks at most is also "
+        f"what matters most. The first token is what it looks at most for {percent(first)}, and "
+        f"what matters most for {percent(float(np.mean(mattered[1:] == 0)))}."
     )
 
 

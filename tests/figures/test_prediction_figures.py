@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from report.datasets.read.prediction import PredictionData
 from report.figures import (
     direct_and_ablation,
     effect_by_target,
@@ -17,6 +18,7 @@ from report.figures import (
 )
 from report.figures.parts import signed_map
 from report.text import number as in_words
+from tests import made_prediction
 from tests.figures.live_page import OF_PREDICTIONS, TOOLTIP, go_live, ink_at_rest, until
 from tests.figures.test_decoders import assert_same
 
@@ -138,6 +140,26 @@ def test_a_point_has_both_effects_of_its_head(prediction, text, ablation):
     said = direct_and_ablation.seen(prediction, sentence=0, ablation=ablation)
     together = np.corrcoef(direct.ravel(), drop.ravel())[0, 1]
     assert f"correlate by {in_words(together)}." in said
+
+
+def test_the_mean_over_generated_sentences_comes_last_and_first(
+    prediction, tmp_path, falcon_folder
+):
+    known = PredictionData(prediction.path)
+    known.generated = made_prediction.generated_study(tmp_path / "g", falcon_folder)
+    slider, switch = direct_and_ablation.controls(known)
+    assert slider.value == slider.maximum == len(known.sentences)
+    assert slider.shown == f"mean of {known.generated.number}"
+    assert slider.labels[:-1] == direct_and_ablation.controls(prediction)[0].labels
+    assert set(switch.options) <= set(known.generated.ablations)
+    rows = direct_and_ablation.rows(known)["heads"]
+    direct, error = known.generated.mean("direct"), known.generated.error("direct")
+    for row in rows:
+        at = row["layer"], row["head"]
+        assert row["direct"] == direct[at]
+        assert row["direct_said"] == f"{signed(direct[at])} ± {error[at]:.2f}"
+    alt = direct_and_ablation.alt(known)
+    assert f"as means over {known.generated.number} generated sentences" in alt
 
 
 def test_words_are_those_of_the_head_in_order(prediction, text):
