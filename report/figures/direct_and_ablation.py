@@ -1,19 +1,19 @@
 """Does a head matter by itself or through others? Its direct effect beside what is lost without
 it."""
 
-from dataclasses import replace
-
 import altair
 import numpy as np
 
 from report.datasets.read.prediction import PredictionData
 from report.figures.parts import choices, marking, predicted, theme
-from report.figures.parts.choices import Control, Switch
+from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
 from report.text import number
 
 ASPECT, PHONE_ASPECT = 1.3, 0.95
+
+ROWS = "rows/{sentence}-{ablation}.json"
 
 KINDS = {"mean": "its mean over many texts", "zero": "zeros", "resample": "that of another text"}
 """Ablation -> what a head's context is replaced by."""
@@ -55,20 +55,15 @@ def use(data: PredictionData) -> str:
     return "Point at a head to read both numbers. Click on it, and figures of one head show it."
 
 
-def controls(data: PredictionData) -> list[Control | Switch]:
-    """The texts, and after them the mean over generated sentences, with which it opens."""
+def controls(data: PredictionData) -> list[Switch]:
+    """The texts, and after them the mean over generated sentences, at which it opens."""
     known = [*data.sentences, *([data.generated] if data.generated else [])]
     kinds = {kind: KINDS[kind] for kind in KINDS if all(kind in one.ablations for one in known)}
-    texts = predicted.sentence_control(data)
+    mean = {}
     if data.generated:
-        mean = f"mean of {data.generated.number}"
-        texts = replace(
-            texts,
-            maximum=len(data.sentences),
-            value=len(data.sentences),
-            labels=[*texts.labels, mean],
-        )
-    return [texts, Switch("ablation", "Replaced by", kinds, next(iter(kinds)))]
+        mean = {"mean": f"the mean of {data.generated.number} generated sentences"}
+    replaced = Switch("ablation", "Replaced by", kinds, next(iter(kinds)))
+    return [*predicted.texts(data, mean), replaced]
 
 
 def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
@@ -97,7 +92,7 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
             *_names(table, axes),
             marking.ring(table, here, 150, 1.8).encode(**axes),
         ),
-        theme.Source("rows/{sentence}-{ablation}.json", "tables", ["heads", "line"], tokens=None),
+        theme.Source(predicted.address(data, ROWS), "tables", ["heads", "line"], tokens=None),
         description=f"{title(data)}: a scatter plot, a point a head",
         controls=at,
         params=marking.marked("layer", "head"),
@@ -182,7 +177,7 @@ def _values(data, at):
     """Direct effect and drop of each head, both float [layers, heads]."""
     if _of_all(data, at):
         return data.generated.mean("direct"), data.generated.mean(at["ablation"])
-    sentence = data.sentences[at["sentence"]]
+    sentence = predicted.text_of(data, at)
     direct = sentence.heads[-1] if sentence.asks else sentence.heads.mean(0)
     return direct, sentence.drop(at["ablation"])
 
@@ -195,7 +190,7 @@ def _said(values, errors, layer, head):
 
 def _of_all(data, at):
     """Whether the means over generated sentences are shown."""
-    return at["sentence"] == len(data.sentences)
+    return at.get("sentence") == "mean"
 
 
 def _errors(data, at):
@@ -209,7 +204,7 @@ def _where(data, at):
     """What is shown, in words."""
     if _of_all(data, at):
         return f"as means over {data.generated.number} generated sentences"
-    return f"for sentence {at['sentence'] + 1}"
+    return f"for {predicted.which(at)}"
 
 
 def _named(direct, drop):

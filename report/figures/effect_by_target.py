@@ -17,7 +17,7 @@ from report.figures.parts import (
     theme,
     token_names,
 )
-from report.figures.parts.choices import Control
+from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.text import percent
 
@@ -65,13 +65,13 @@ def use(data: PredictionData) -> str:
     )
 
 
-def controls(data: PredictionData) -> list[Control]:
+def controls(data: PredictionData) -> list[Control | Switch]:
     """The text, and the head with the largest direct effect on the first one."""
     first = data.sentences[0]
     values = first.heads[-1] if first.asks else first.heads.mean(0)
     layer, head = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
     return [
-        predicted.sentence_control(data),
+        *predicted.texts(data),
         Control("layer", "Layer", 0, data.layers - 1, int(layer)),
         Control("head", "Head", 0, data.heads - 1, int(head)),
     ]
@@ -92,15 +92,16 @@ def boxes(data: PredictionData) -> list[grid.Box]:
 
 def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
-    sentence = data.sentences[at[0].value]
-    low, high = _ends(panel, sentence, _head(data, at))
+    values = choices.values(controls(data), state)
+    sentence, head = _shown(data, values)
+    low, high = _ends(panel, sentence, head)
     return theme.frame(
         _map(panel),
         theme.Source(
-            "head/{sentence}/{layer}/{head}.json",
+            predicted.address(data, "head/{sentence}/{layer}/{head}.json"),
             ("looked_at", "mattered")[panel],
             DATASETS,
-            tokens="sentences/{sentence}.json",
+            tokens=predicted.address(data, "sentences/{sentence}.json"),
         ),
         description=f"{title(data)}: {panels(data)[panel].lower()}, current token by target token",
         controls=at,
@@ -119,9 +120,10 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
     )
 
 
-def _head(data, at):
-    sentence, layer, head = (control.value for control in at)
-    return predicted.head_of(data.sentences[sentence], layer, head)
+def _shown(data, at):
+    """The text and the head at a state."""
+    sentence = predicted.text_of(data, at)
+    return sentence, predicted.head_of(sentence, at["layer"], at["head"])
 
 
 def _labels(sentence):
@@ -213,8 +215,8 @@ def _legend(panel):
 def rows(
     data: PredictionData, panel: int = 0, *, dark: bool = False, **state: int
 ) -> dict[str, Rows]:
-    at = choices.at_state(controls(data), state)
-    sentence, head = data.sentences[at[0].value], _head(data, at)
+    at = choices.values(controls(data), state)
+    sentence, head = _shown(data, at)
     low, high = _ends(panel, sentence, head)
     values, seen_ = _values(panel, head), np.tri(len(head.effect), dtype=bool)
     ramp = _looks(panel)["ramp"]["dark" if dark else "light"]
@@ -280,8 +282,8 @@ def top(values: np.ndarray) -> list[int]:
 def seen(data: PredictionData, **state: int) -> str:
     """What the last row looks at most, and what of it matters most; of a passage, how often these
     are one token."""
-    at = choices.at_state(controls(data), state)
-    sentence, head = data.sentences[at[0].value], _head(data, at)
+    at = choices.values(controls(data), state)
+    sentence, head = _shown(data, at)
     if not sentence.asks:
         return _seen_in_passage(head)
     share, effect = head.probability[-1], head.effect[-1]
@@ -320,8 +322,8 @@ def _token(sentence, token):
 
 
 def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
-    at = choices.at_state(controls(data), state)
-    sentence, head = data.sentences[at[0].value], _head(data, at)
+    at = choices.values(controls(data), state)
+    sentence, head = _shown(data, at)
     values = head.effect[-1] if panel else head.probability[-1]
     most = np.argsort(-np.abs(values), kind="stable")[:3].tolist()
     listed = ", ".join(
@@ -332,5 +334,5 @@ def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
     what = "direct effect by target token" if panel else "attention"
     return (
         f"Map of the {what} of layer {head.layer}, head {head.head}, over {sentence.rows} tokens "
-        f"of sentence {at[0].value + 1}, a lower triangle. In its last row most is at: {listed}."
+        f"of {predicted.which(at)}, a lower triangle. In its last row most is at: {listed}."
     )

@@ -43,7 +43,7 @@ def test_bars_begin_at_nothing_and_end_at_the_logit(prediction):
     for place, sentence in enumerate(prediction.sentences):
         parts = 2 + sentence.heads[0].size + 3 * prediction.layers
         for back in range(sentence.rows):
-            steps = effects_by_head.rows(prediction, 1, sentence=place, back=back)["steps"]
+            steps = effects_by_head.rows(prediction, 1, sentence=f"{place}", back=back)["steps"]
             total = 0.0
             for step in steps:
                 assert step["before"] == pytest.approx(total)
@@ -55,7 +55,7 @@ def test_bars_begin_at_nothing_and_end_at_the_logit(prediction):
 
 
 def test_a_cell_is_a_head_and_its_mark_a_part_of_the_largest(prediction, text):
-    found = effects_by_head.rows(prediction, 0, sentence=0, back=2)
+    found = effects_by_head.rows(prediction, 0, sentence="0", back=2)
     row = text.rows - 3
     largest = max(abs(row["value"]) for rows in found.values() for row in rows)
     for cell in found["heads"]:
@@ -71,7 +71,7 @@ def test_beyond_the_first_token_there_is_none(prediction):
     short, most = int(np.argmin(lengths)), max(lengths)
     assert min(lengths) < most
     first, beyond = (
-        effects_by_head.rows(prediction, 1, sentence=short, back=back)
+        effects_by_head.rows(prediction, 1, sentence=f"{short}", back=back)
         for back in (min(lengths) - 1, most - 1)
     )
     assert first == beyond
@@ -79,7 +79,7 @@ def test_beyond_the_first_token_there_is_none(prediction):
 
 @pytest.mark.parametrize("panel", [0, 1])
 def test_marks_are_on_the_fewest_targets_with_half(prediction, text, panel):
-    rows = effect_by_target.rows(prediction, panel, sentence=0, layer=2, head=1)["markers"]
+    rows = effect_by_target.rows(prediction, panel, sentence="0", layer=2, head=1)["markers"]
     head = text.head(2, 1)
     values = (head.probability, head.effect)[panel]
     for current in range(text.rows):
@@ -99,7 +99,7 @@ def test_marks_are_on_the_fewest_targets_with_half(prediction, text, panel):
 
 @pytest.mark.parametrize("after", ["attention", "feed-forward"])
 def test_the_lens_has_the_first_guess_of_every_state(prediction, text, after):
-    rows = logit_lens.rows(prediction, 0, sentence=0, after=after)["guesses"]
+    rows = logit_lens.rows(prediction, 0, sentence="0", after=after)["guesses"]
     lens = text.lens
     assert len(rows) == (1 + prediction.layers) * min(text.rows, logit_lens.SHOWN)
     for row in rows:
@@ -114,19 +114,19 @@ def test_the_lens_has_the_first_guess_of_every_state(prediction, text, after):
 
 
 def test_both_words_rise_state_by_state(prediction, text):
-    rows = logit_lens.rows(prediction, 1, sentence=0)["rise"]
+    rows = logit_lens.rows(prediction, 1, sentence="0")["rise"]
     lens = text.lens
     for line, values in enumerate((lens.target_log_probability[:, -1], lens.other_log_probability)):
         mine = [row for row in rows if row["line"] == line]
         assert [row["log_probability"] for row in mine] == values.tolist()
         assert [row["state"] for row in mine] == sorted(row["state"] for row in mine)
-    earlier = logit_lens.rows(prediction, 1, sentence=0, back=1)["rise"]
+    earlier = logit_lens.rows(prediction, 1, sentence="0", back=1)["rise"]
     assert {row["kind"] for row in earlier} == {"the answer"}
 
 
 @pytest.mark.parametrize("ablation", ["zero", "mean"])
 def test_a_point_has_both_effects_of_its_head(prediction, text, ablation):
-    drawn = direct_and_ablation.rows(prediction, sentence=0, ablation=ablation)
+    drawn = direct_and_ablation.rows(prediction, sentence="0", ablation=ablation)
     direct, drop = text.heads[-1], text.drop(ablation)
     for row in drawn["heads"]:
         at = row["layer"], row["head"]
@@ -137,7 +137,7 @@ def test_a_point_has_both_effects_of_its_head(prediction, text, ablation):
     named = {(row["layer"], row["head"]) for row in drawn["heads"] if row["named"]}
     off = np.abs(drop - direct)
     assert tuple(map(int, np.unravel_index(off.argmax(), off.shape))) in named
-    said = direct_and_ablation.seen(prediction, sentence=0, ablation=ablation)
+    said = direct_and_ablation.seen(prediction, sentence="0", ablation=ablation)
     together = np.corrcoef(direct.ravel(), drop.ravel())[0, 1]
     assert f"correlate by {in_words(together)}." in said
 
@@ -147,10 +147,11 @@ def test_the_mean_over_generated_sentences_comes_last_and_first(
 ):
     known = PredictionData(prediction.path)
     known.generated = made_prediction.generated_study(tmp_path / "g", falcon_folder)
-    slider, switch = direct_and_ablation.controls(known)
-    assert slider.value == slider.maximum == len(known.sentences)
-    assert slider.shown == f"mean of {known.generated.number}"
-    assert slider.labels[:-1] == direct_and_ablation.controls(prediction)[0].labels
+    texts, switch = direct_and_ablation.controls(known)
+    assert texts.value == list(texts.options)[-1] == "mean"
+    assert f"{known.generated.number} generated" in texts.options["mean"]
+    others = direct_and_ablation.controls(prediction)[0].options
+    assert others == {name: label for name, label in texts.options.items() if name != "mean"}
     assert set(switch.options) <= set(known.generated.ablations)
     rows = direct_and_ablation.rows(known)["heads"]
     direct, error = known.generated.mean("direct"), known.generated.error("direct")
@@ -166,7 +167,7 @@ def test_words_are_those_of_the_head_in_order(prediction, text):
     for chosen, place in enumerate(prediction.shown_heads[:3]):
         head = text.head(*place)
         for panel, side in enumerate(("promoted", "suppressed")):
-            rows = what_a_head_writes.rows(prediction, panel, sentence=0, chosen=chosen)
+            rows = what_a_head_writes.rows(prediction, panel, sentence="0", chosen=chosen)
             for row in rows["words"]:
                 token, rank = row["token"], row["column"] - 1
                 word = getattr(head.writes, side)[token, rank]
@@ -184,7 +185,7 @@ def test_bars_of_both_sides_sum_to_the_score_above_the_mean(prediction, text):
             target = int(np.argsort(-head.probability[-1], kind="stable")[rank])
             above = score[head.origins.targets.index(target)] - score.mean()
             for panel in (0, 1):
-                rows = score_origins.rows(prediction, panel, sentence=0, chosen=chosen, rank=rank)
+                rows = score_origins.rows(prediction, panel, sentence="0", chosen=chosen, rank=rank)
                 bars = [row["value"] for table in rows.values() for row in table]
                 assert sum(bars) == pytest.approx(above, abs=(parts + 2) * STORED)
                 assert len(bars) <= score_origins.SHOWN + 1
@@ -261,7 +262,7 @@ def test_tooltips_say_what_was_measured(page, predictions_address, prediction, t
 @pytest.mark.browser
 def test_maps_draw_what_python_draws(page, predictions_address, prediction, text):
     page.goto(predictions_address)
-    state = {"sentence": 0, "layer": 1, "head": 2}
+    state = {"sentence": "0", "layer": 1, "head": 2}
     file = json.loads((prediction.path / "head/0/1/2.json").read_text("utf-8"))
     labels = [token.label for token in text.tokens]
     for panel in (0, 1):

@@ -33,12 +33,12 @@ STATES = {
     "habits_in_training": {},
     "heads_at_step": {"at": 3, "habit": "first_token"},
     "habits_by_model": {"habit": "induction"},
-    "effects_by_head": {"sentence": 1, "back": 1},
-    "effect_by_target": {"sentence": 1, "layer": 1, "head": 2},
-    "logit_lens": {"sentence": 0, "back": 1, "after": "attention"},
-    "direct_and_ablation": {"sentence": 1, "ablation": "zero"},
-    "what_a_head_writes": {"sentence": 0, "chosen": 2},
-    "score_origins": {"sentence": 0, "chosen": 3, "rank": 1},
+    "effects_by_head": {"sentence": "1", "back": 1},
+    "effect_by_target": {"sentence": "1", "layer": 1, "head": 2},
+    "logit_lens": {"sentence": "0", "back": 1, "after": "attention"},
+    "direct_and_ablation": {"sentence": "1", "ablation": "zero"},
+    "what_a_head_writes": {"sentence": "0", "chosen": 2},
+    "score_origins": {"sentence": "0", "chosen": 3, "rank": 1},
 }
 """Not where the figures are when the page opens."""
 
@@ -127,7 +127,7 @@ def draws(figure, data, row, state):
 
 def by_target(data, state, markers):
     """Every cell of a map of a head's effects."""
-    sentence = data.sentences[state["sentence"]]
+    sentence = data.sentences[int(state["sentence"])]
     head = sentence.head(state["layer"], state["head"])
     kinds = {(row["current_token"], row["target_token"]): row["kind"] for row in markers}
     return [
