@@ -6,12 +6,14 @@ import numpy as np
 
 from report.datasets.read.prediction import PredictionData
 from report.figures.parts import choices, marking, predicted, theme
-from report.figures.parts.choices import Control, Switch
+from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
 from report.text import number
 
 ASPECT, PHONE_ASPECT = 1.3, 0.95
+
+ROWS = "rows/{sentence}-{ablation}.json"
 
 KINDS = {"mean": "its mean over many texts", "zero": "zeros", "resample": "that of another text"}
 """Ablation -> what a head's context is replaced by."""
@@ -53,12 +55,15 @@ def use(data: PredictionData) -> str:
     return "Point at a head to read both numbers. Click on it, and figures of one head show it."
 
 
-def controls(data: PredictionData) -> list[Control | Switch]:
-    kinds = {kind: KINDS[kind] for kind in KINDS if kind in data.sentences[0].ablations}
-    return [
-        predicted.sentence_control(data),
-        Switch("ablation", "Replaced by", kinds, next(iter(kinds))),
-    ]
+def controls(data: PredictionData) -> list[Switch]:
+    """The texts, and after them the mean over generated sentences, at which it opens."""
+    known = [*data.sentences, *([data.generated] if data.generated else [])]
+    kinds = {kind: KINDS[kind] for kind in KINDS if all(kind in one.ablations for one in known)}
+    mean = {}
+    if data.generated:
+        mean = {"mean": f"the mean of {data.generated.number} generated sentences"}
+    replaced = Switch("ablation", "Replaced by", kinds, next(iter(kinds)))
+    return [*predicted.texts(data, mean), replaced]
 
 
 def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
@@ -67,8 +72,8 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
     axes = _axes(data)
     tooltip = [
         altair.Tooltip("label:N", title="head"),
-        altair.Tooltip("direct:Q", title=predicted.EFFECT, format="+.2f"),
-        altair.Tooltip("drop:Q", title="lost without it", format="+.2f"),
+        altair.Tooltip("direct_said:N", title=predicted.EFFECT),
+        altair.Tooltip("drop_said:N", title="lost without it"),
     ]
     points = table.mark_circle(
         size=altair.ExprRef("width > 500 ? 52 : 34"),
@@ -87,7 +92,7 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
             *_names(table, axes),
             marking.ring(table, here, 150, 1.8).encode(**axes),
         ),
-        theme.Source("rows/{sentence}-{ablation}.json", "tables", ["heads", "line"], tokens=None),
+        theme.Source(predicted.address(data, ROWS), "tables", ["heads", "line"], tokens=None),
         description=f"{title(data)}: a scatter plot, a point a head",
         controls=at,
         params=marking.marked("layer", "head"),
@@ -142,7 +147,9 @@ def _names(table, axes):
 
 
 def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
-    direct, drop = _values(data, choices.values(controls(data), state))
+    at = choices.values(controls(data), state)
+    direct, drop = _values(data, at)
+    errors = _errors(data, at)
     named = _named(direct, drop)
     late = float(direct.min() + 0.8 * np.ptp(direct))
     low = max(float(direct.min()), float(drop.min()))
@@ -155,6 +162,8 @@ def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
                 "label": head_label(layer, head),
                 "direct": float(value),
                 "drop": float(drop[layer, head]),
+                "direct_said": _said(direct, errors and errors[0], layer, head),
+                "drop_said": _said(drop, errors and errors[1], layer, head),
                 "named": int((layer, head) in named),
                 "late": int(value > late),
             }
@@ -166,9 +175,36 @@ def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
 
 def _values(data, at):
     """Direct effect and drop of each head, both float [layers, heads]."""
-    sentence = data.sentences[at["sentence"]]
+    if _of_all(data, at):
+        return data.generated.mean("direct"), data.generated.mean(at["ablation"])
+    sentence = predicted.text_of(data, at)
     direct = sentence.heads[-1] if sentence.asks else sentence.heads.mean(0)
     return direct, sentence.drop(at["ablation"])
+
+
+def _said(values, errors, layer, head):
+    """A value with two decimals, and its standard error where there is one."""
+    said = f"{values[layer, head]:+.2f}".replace("-", "\u2212")
+    return said if errors is None else f"{said} ± {errors[layer, head]:.2f}"
+
+
+def _of_all(data, at):
+    """Whether the means over generated sentences are shown."""
+    return at.get("sentence") == "mean"
+
+
+def _errors(data, at):
+    """The standard errors of both, or None for a single text."""
+    if not _of_all(data, at):
+        return None
+    return data.generated.error("direct"), data.generated.error(at["ablation"])
+
+
+def _where(data, at):
+    """What is shown, in words."""
+    if _of_all(data, at):
+        return f"as means over {data.generated.number} generated sentences"
+    return f"for {predicted.which(at)}"
 
 
 def _named(direct, drop):
@@ -240,6 +276,6 @@ def alt(data: PredictionData, **state: int | str) -> str:
     )
     return (
         f"{direct.size} points, a head each: direct effect against what is lost when it is "
-        f"replaced by {KINDS[at['ablation']]}, for sentence {at['sentence'] + 1}. The two "
+        f"replaced by {KINDS[at['ablation']]}, {_where(data, at)}. The two "
         f"correlate by {number(_correlation(direct, drop))}. Named are {listed}."
     )

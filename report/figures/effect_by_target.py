@@ -4,12 +4,11 @@ from each token."""
 import altair
 import numpy as np
 
-from report.datasets.read.prediction import Head, PredictionData
+from report.datasets.read.prediction import Head, PredictionData, Sentence
 from report.figures.parts import (
     cells,
     choices,
     grid,
-    map,
     marking,
     predicted,
     raster,
@@ -18,12 +17,14 @@ from report.figures.parts import (
     theme,
     token_names,
 )
-from report.figures.parts.choices import Control
+from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.text import percent
 
 PAINTS_PIXELS = True
 """`rows` paints with colours of its own, so it must be told `dark`."""
+
+DATASETS = ["map", "markers", "cursor", "no_shade"]
 
 HALF = 0.5
 """The fewest targets that together have this part of a row are marked, at most `MOST_MARKED`."""
@@ -64,13 +65,13 @@ def use(data: PredictionData) -> str:
     )
 
 
-def controls(data: PredictionData) -> list[Control]:
+def controls(data: PredictionData) -> list[Control | Switch]:
     """The text, and the head with the largest direct effect on the first one."""
     first = data.sentences[0]
     values = first.heads[-1] if first.asks else first.heads.mean(0)
     layer, head = np.unravel_index(int(np.argmax(np.abs(values))), values.shape)
     return [
-        predicted.sentence_control(data),
+        *predicted.texts(data),
         Control("layer", "Layer", 0, data.layers - 1, int(layer)),
         Control("head", "Head", 0, data.heads - 1, int(head)),
     ]
@@ -91,15 +92,16 @@ def boxes(data: PredictionData) -> list[grid.Box]:
 
 def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
-    sentence = data.sentences[at[0].value]
-    low, high = _ends(panel, sentence, _head(data, at))
+    values = choices.values(controls(data), state)
+    sentence, head = _shown(data, values)
+    low, high = _ends(panel, sentence, head)
     return theme.frame(
         _map(panel),
         theme.Source(
-            "head/{sentence}/{layer}/{head}.json",
+            predicted.address(data, "head/{sentence}/{layer}/{head}.json"),
             ("looked_at", "mattered")[panel],
-            map.DATASETS,
-            tokens="sentences/{sentence}.json",
+            DATASETS,
+            tokens=predicted.address(data, "sentences/{sentence}.json"),
         ),
         description=f"{title(data)}: {panels(data)[panel].lower()}, current token by target token",
         controls=at,
@@ -113,14 +115,15 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
         ],
         **_looks(panel),
         labels=[_labels(text) for text in data.sentences],
-        asked=[_asked(text) for text in data.sentences],
+        asked=[asked(text) for text in data.sentences],
         scales=[_least_scale(text) for text in data.sentences],
     )
 
 
-def _head(data, at):
-    sentence, layer, head = (control.value for control in at)
-    return predicted.head_of(data.sentences[sentence], layer, head)
+def _shown(data, at):
+    """The text and the head at a state."""
+    sentence = predicted.text_of(data, at)
+    return sentence, predicted.head_of(sentence, at["layer"], at["head"])
 
 
 def _labels(sentence):
@@ -128,7 +131,7 @@ def _labels(sentence):
     return token_names.labels(sentence.tokens).param.value
 
 
-def _asked(sentence):
+def asked(sentence: Sentence) -> list[str]:
     """What each row asks for."""
     return [_words(sentence, row) for row in range(sentence.rows)]
 
@@ -212,8 +215,8 @@ def _legend(panel):
 def rows(
     data: PredictionData, panel: int = 0, *, dark: bool = False, **state: int
 ) -> dict[str, Rows]:
-    at = choices.at_state(controls(data), state)
-    sentence, head = data.sentences[at[0].value], _head(data, at)
+    at = choices.values(controls(data), state)
+    sentence, head = _shown(data, at)
     low, high = _ends(panel, sentence, head)
     values, seen_ = _values(panel, head), np.tri(len(head.effect), dtype=bool)
     ramp = _looks(panel)["ramp"]["dark" if dark else "light"]
@@ -221,7 +224,6 @@ def rows(
     return {
         "map": [{"image": raster.data_url(picture)}],
         "markers": markers(panel, head),
-        "edge": [],
         "cursor": [],
         "no_shade": [],
     }
@@ -278,9 +280,12 @@ def top(values: np.ndarray) -> list[int]:
 
 
 def seen(data: PredictionData, **state: int) -> str:
-    """What the last row looks at most, and what of it matters most."""
-    at = choices.at_state(controls(data), state)
-    sentence, head = data.sentences[at[0].value], _head(data, at)
+    """What the last row looks at most, and what of it matters most; of a passage, how often these
+    are one token."""
+    at = choices.values(controls(data), state)
+    sentence, head = _shown(data, at)
+    if not sentence.asks:
+        return _seen_in_passage(head)
     share, effect = head.probability[-1], head.effect[-1]
     looked, mattered = int(np.argmax(share)), int(np.argmax(np.abs(effect)))
     last = predicted.quoted(sentence.tokens[sentence.rows - 1].label)
@@ -301,13 +306,24 @@ def seen(data: PredictionData, **state: int) -> str:
     )
 
 
+def _seen_in_passage(head):
+    looked, mattered = head.probability.argmax(1), np.abs(head.effect).argmax(1)
+    same = float(np.mean(looked[1:] == mattered[1:]))
+    first = float(np.mean(looked[1:] == 0))
+    return (
+        f"For {percent(same)} of the tokens, what L{head.layer}H{head.head} looks at most is also "
+        f"what matters most. The first token is what it looks at most for {percent(first)}, and "
+        f"what matters most for {percent(float(np.mean(mattered[1:] == 0)))}."
+    )
+
+
 def _token(sentence, token):
     return f"{predicted.quoted(sentence.tokens[token].label)} (token {token})"
 
 
 def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
-    at = choices.at_state(controls(data), state)
-    sentence, head = data.sentences[at[0].value], _head(data, at)
+    at = choices.values(controls(data), state)
+    sentence, head = _shown(data, at)
     values = head.effect[-1] if panel else head.probability[-1]
     most = np.argsort(-np.abs(values), kind="stable")[:3].tolist()
     listed = ", ".join(
@@ -318,5 +334,5 @@ def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
     what = "direct effect by target token" if panel else "attention"
     return (
         f"Map of the {what} of layer {head.layer}, head {head.head}, over {sentence.rows} tokens "
-        f"of sentence {at[0].value + 1}, a lower triangle. In its last row most is at: {listed}."
+        f"of {predicted.which(at)}, a lower triangle. In its last row most is at: {listed}."
     )

@@ -6,7 +6,7 @@ import numpy as np
 
 from report.datasets.read.prediction import PredictionData
 from report.figures.parts import choices, grid, marking, predicted, signed_map, theme
-from report.figures.parts.choices import Control
+from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
 from report.figures.parts.predicted import Shown
@@ -58,7 +58,7 @@ def use(data: PredictionData) -> str:
     )
 
 
-def controls(data: PredictionData) -> list[Control]:
+def controls(data: PredictionData) -> list[Control | Switch]:
     return predicted.controls(data)
 
 
@@ -77,7 +77,12 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
     drawn = _sums(data) if panel else _map(data)
     return theme.frame(
         drawn,
-        theme.Source(ROWS, "tables", ["steps"] if panel else ["heads", "others"], tokens=None),
+        theme.Source(
+            predicted.address(data, ROWS),
+            "tables",
+            ["steps"] if panel else ["heads", "others"],
+            tokens=None,
+        ),
         description=f"{title(data)}: {panels(data)[panel]}",
         controls=at,
         params=marking.marked("layer", "head"),

@@ -14,6 +14,9 @@ from report.figures.parts.figure import Rows
 from report.figures.parts.predicted import Shown
 from report.text import number, percent
 
+GUESSES, RISE = "rows/{sentence}-{back}-{after}.json", "rows/{sentence}-{back}.json"
+"""Addresses of rows."""
+
 SHOWN, ON_PHONE = 16, 7
 """Tokens, up to the one that predicts."""
 
@@ -70,7 +73,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int | str) -> altair.La
     return theme.frame(
         _rise(data) if panel else _guesses(data),
         theme.Source(
-            f"rows/{{sentence}}-{{back}}{'' if panel else '-{after}'}.json",
+            predicted.address(data, RISE if panel else GUESSES),
             "tables",
             ["rise" if panel else "guesses"],
             tokens=None,

@@ -5,10 +5,12 @@ import numpy as np
 
 from report.datasets.read.prediction import PredictionData
 from report.figures.parts import choices, grid, marking, predicted, theme
-from report.figures.parts.choices import Control
+from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.signed_map import SIGNS
 from report.text import number, percent
+
+ROWS = "rows/{sentence}-{chosen}-{rank}.json"
 
 SHOWN = 12
 """Parts that have a bar of their own."""
@@ -48,10 +50,10 @@ def use(data: PredictionData) -> str:
     )
 
 
-def controls(data: PredictionData) -> list[Control]:
+def controls(data: PredictionData) -> list[Control | Switch]:
     shortest = min(sentence.rows for sentence in data.sentences)
     return [
-        predicted.sentence_control(data),
+        *predicted.texts(data),
         predicted.head_choice(data),
         Control("rank", "Token (0 = most attention)", 0, min(RANKS, shortest) - 1, 0),
     ]
@@ -74,7 +76,7 @@ def boxes(data: PredictionData) -> list[grid.Box]:
 def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     side = list(SIDES)[panel]
-    bars = altair.Chart(altair.NamedData("heads")), altair.Chart(altair.NamedData("others"))
+    bars = altair.Chart(altair.NamedData("bars")), altair.Chart(altair.NamedData("others"))
     y = altair.Y("part:N", sort=altair.SortField("order"), title="written by").axis(
         domain=False, ticks=False, labelLimit=130, minExtent=102, titleX=-106
     )
@@ -107,13 +109,12 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
             altair.Chart(altair.InlineData([{}])).mark_rule(aria=False).encode(**theme.at(x=0)),
             frame.encode(x=x, y=y),
         ),
-        theme.Source(
-            "rows/{sentence}-{chosen}-{rank}.json", "tables", ["heads", "others"], tokens=None
-        ),
+        theme.Source(predicted.address(data, ROWS), "tables", ["bars", "others"], tokens=None),
         description=f"{title(data)}: {SIDES[side].lower()}",
         controls=at,
         params=marking.marked("layer", "head"),
         walk=["column", "order"],
+        title=panels(data)[panel],
     )
 
 
@@ -142,7 +143,7 @@ def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
     }
     heads = [row for row in told if row["of"].kind == "head"]
     return {
-        "heads": [_of_head(row) for row in heads],
+        "bars": [_of_head(row) for row in heads],
         "others": [_without(row) for row in told if row not in heads] + [rest] * bool(others),
     }
 
@@ -177,7 +178,7 @@ class Position:
 
 def _shown(data, at):
     """The text, the head, and the token that it looks at."""
-    sentence = data.sentences[at["sentence"]]
+    sentence = predicted.text_of(data, at)
     head = predicted.head_of(sentence, *data.shown_heads[at["chosen"]])
     share = head.probability[-1][: sentence.rows]
     target = int(np.argsort(-share, kind="stable")[at["rank"]])
@@ -214,6 +215,6 @@ def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
     total = predicted.signed(sum(value for _, value in parts))
     return (
         f"Bars: {SIDES[side].lower()} when L{head.layer}H{head.head} looks at "
-        f"{predicted.quoted(sentence.tokens[target].label)} in sentence {at['sentence'] + 1}. The "
+        f"{predicted.quoted(sentence.tokens[target].label)} in {predicted.which(at)}. The "
         f"largest are {listed}; all parts together {total}."
     )

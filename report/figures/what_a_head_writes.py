@@ -7,9 +7,11 @@ import numpy as np
 from report.datasets.read.prediction import PredictionData
 from report.figures import heads_at_step
 from report.figures.parts import choices, grid, marking, predicted, theme
-from report.figures.parts.choices import Control
+from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.text import count, percent
+
+ROWS = "rows/{sentence}-{chosen}.json"
 
 WORDS = 5
 """Words of each token."""
@@ -46,8 +48,8 @@ def use(data: PredictionData) -> str:
     return "The slider “Head” leads to other heads. Point at a word to read its number."
 
 
-def controls(data: PredictionData) -> list[Control]:
-    return [predicted.sentence_control(data), predicted.head_choice(data)]
+def controls(data: PredictionData) -> list[Control | Switch]:
+    return [*predicted.texts(data), predicted.head_choice(data)]
 
 
 def panels(data: PredictionData) -> list[str]:
@@ -91,11 +93,12 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
             share.encode(x=x, y=y, text=altair.Text("share:Q", format=".0%")),
             marked.encode(x=x, y=y),
         ),
-        theme.Source("rows/{sentence}-{chosen}.json", "tables", ["words", "tokens"], tokens=None),
+        theme.Source(predicted.address(data, ROWS), "tables", ["words", "tokens"], tokens=None),
         description=f"{title(data)}: the words that it {list(SIDES.values())[panel]}",
         controls=at,
         params=marking.marked("token", "layer", "head"),
         walk=["column", "order"],
+        title=panels(data)[panel],
     )
 
 
@@ -174,7 +177,7 @@ def _word(label, value, most):
 
 
 def _shown(data, at):
-    sentence = data.sentences[at["sentence"]]
+    sentence = predicted.text_of(data, at)
     return sentence, predicted.head_of(sentence, *data.shown_heads[at["chosen"]])
 
 
@@ -205,7 +208,7 @@ def seen(data: PredictionData, **state: int) -> str:
 
 
 def _has(writes, side, token, sentence):
-    """Whether a token is among the words that the head promotes, or suppresses, when it reads it."""
+    """Whether a token is among the words that a head promotes, or suppresses, when it reads it."""
     label = sentence.tokens[token].label
     return any(same(word, label) for word in _all(writes, side, token))
 
@@ -236,5 +239,5 @@ def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
     )
     return (
         f"Table of the words that L{head.layer}H{head.head} {SIDES[side]}, a row a token that it "
-        f"reads in sentence {at['sentence'] + 1}: {said}."
+        f"reads in {predicted.which(at)}: {said}."
     )

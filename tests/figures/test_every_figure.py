@@ -172,9 +172,9 @@ def test_alt_text_follows_the_controls(figure, drawn_of):
         ends = control.options if hasattr(control, "options") else (0, control.maximum)
         for panel in panels_of(figure, drawn_of):
             texts = {figure.alt(drawn_of, **{control.param: value}, **panel) for value in ends}
-            # the colour of the heat map is nothing that the panels below show
-            uncoloured = control.param == "measure" and panel["panel"] > 0
-            assert len(texts) == len(set(ends)) or uncoloured
+            # the colour of a heat map, and its states, are nothing that the panels below show
+            of_map = control.param in ("measure", "after") and panel["panel"] > 0
+            assert len(texts) == len(set(ends)) or of_map
 
 
 @every_figure
@@ -224,7 +224,8 @@ def test_tells_the_script_what_it_must_know(figure, drawn_of):
         if report["data"]["url"].startswith("rows/"):  # the article writes them, with the page
             continue
         assert (folder / report["data"]["url"].format(**state)).is_file()
-        assert (folder / report["data"].get("tokens", "passage.json")).is_file()
+        tokens = report["data"].get("tokens", "passage.json")
+        assert (folder / tokens.format(**state)).is_file()
 
 
 @every_figure

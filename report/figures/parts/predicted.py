@@ -10,32 +10,54 @@ import numpy as np
 from report.datasets.read.prediction import Head as OneHead
 from report.datasets.read.prediction import PredictionData, Sentence, Word
 from report.figures.parts import choices
-from report.figures.parts.choices import Control
+from report.figures.parts.choices import Control, Switch
 from report.figures.parts.heads import Head, head_label
 from report.text import apart, number, shortened
 
 EFFECT = "direct effect"
 UNIT = "logits"
 
-TAIL = 18
-"""Signs of the end of a text by which a slider names it."""
+LONGEST = 72
+"""Signs of a text on the switch."""
 
 
-def controls(data: PredictionData) -> list[Control]:
-    """Sliders over the texts, and over the tokens that predict."""
-    return [sentence_control(data), row_control(data)]
+def controls(data: PredictionData) -> list[Control | Switch]:
+    """The switch between texts, and the slider over the tokens that predict."""
+    return [*texts(data), row_control(data)]
 
 
-def sentence_control(data: PredictionData) -> Control:
-    """The slider over the texts."""
-    labels = [_named(number, text) for number, text in enumerate(data.sentences)]
-    return Control("sentence", "Sentence", 0, len(labels) - 1, 0, labels=labels)
+def texts(data: PredictionData, more: dict[str, str] | None = None) -> list[Switch]:
+    """The switch between the texts; none where there is one.
+
+    more: further options, the first of which it is at
+    """
+    known = {str(place): _named(text) for place, text in enumerate(data.sentences)}
+    more = more or {}
+    every = known | more
+    first = next(iter(more or known))
+    return [Switch("sentence", "Sentence", every, first)] if len(every) > 1 else []
 
 
-def _named(index, sentence):
-    end = sentence.text.strip()[-TAIL:]
-    going_on = f" → {shown_word(sentence.target())}" if sentence.asks else ""
-    return f"{index + 1}: …{end}{going_on}"
+def _named(sentence):
+    """A text on the switch; of a long one the end, after which the model goes on."""
+    text = sentence.text.strip()
+    short = text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
+    return f"{short} → {shown_word(sentence.target())}" if sentence.asks else short
+
+
+def text_of(data: PredictionData, at: choices.State) -> Sentence:
+    """The text at a state."""
+    return data.sentences[int(at.get("sentence", 0))]
+
+
+def which(at: choices.State) -> str:
+    """Which text that is, in words."""
+    return f"sentence {int(at['sentence']) + 1}" if "sentence" in at else "the text"
+
+
+def address(data: PredictionData, url: str) -> str:
+    """An address with {sentence} in it, as the script finds it."""
+    return url if texts(data) else url.replace("{sentence}", "0")
 
 
 def row_control(data: PredictionData) -> Control:
@@ -86,7 +108,7 @@ class Shown:
 
 def shown(data: PredictionData, at: choices.State) -> Shown:
     """The text and the token at a state; before the first token there is none, so it stays."""
-    sentence = data.sentences[at["sentence"]]
+    sentence = text_of(data, at)
     return Shown(sentence, max(sentence.rows - 1 - at.get("back", 0), 0))
 
 
@@ -123,7 +145,7 @@ def of_word(word: Word) -> str:
 
 
 def shown_word(word: Word) -> str:
-    """The same on a slider, without quotation marks."""
+    """The same on the switch, without quotation marks."""
     return apart(shortened(word.label.strip() or word.label, 12))
 
 

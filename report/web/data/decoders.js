@@ -128,7 +128,7 @@ function effectMap(map, { scores, ends: [low, high], labels }, named, field) {
     current_token: i, target_token: j, kind: named(i, j),
   }));
   return {
-    datasets: { markers, edge: [], cursor: [] },
+    datasets: { markers, cursor: [] },
     signals: { shade_low: low, shade_high: high, size: map.size, labels },
     picture: (ramp) => raster(map, scores, new Float64Array(map.size), low, high, ramp),
     cell: map.at,
