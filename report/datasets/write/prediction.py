@@ -12,7 +12,6 @@ from report.datasets.formats.prediction_head import head_file
 from report.datasets.formats.prediction_lens import lens_file
 from report.datasets.write.folder import Folder
 
-
 SHOWN = 12
 """Heads of which it is told what they write and what their scores are made of, at most."""
 
