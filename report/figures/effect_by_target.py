@@ -6,12 +6,13 @@ import numpy as np
 
 from report.datasets.read.prediction import Head, PredictionData, Sentence
 from report.figures.parts import (
-    cells,
     choices,
+    effect_map,
     grid,
     marking,
     predicted,
     raster,
+    score_terms,
     shading,
     signed_map,
     theme,
@@ -34,12 +35,6 @@ MOST_MARKED = 11
 FAINTEST_SCALE = 0.1
 """Colours of a head run at least to this part of the largest effect of any head on the text, so
 that a head that does little looks like it."""
-
-EFFECT_RAMP = {
-    "light": ["#8f2c06", "#e9926a", "#f4f2ee", "#8a93d6", "#1d2675"],
-    "dark": ["#f2a278", "#9a4a24", "#22252f", "#4a58a5", "#a9b8fb"],
-}
-"""Of effects, from against the answer to for it: paper in the middle."""
 
 
 def title(data: PredictionData) -> str:
@@ -96,7 +91,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
     sentence, head = _shown(data, values)
     low, high = _ends(panel, sentence, head)
     return theme.frame(
-        _map(panel),
+        effect_map.layers(panel),
         theme.Source(
             predicted.address(data, "head/{sentence}/{layer}/{head}.json"),
             ("looked_at", "mattered")[panel],
@@ -113,7 +108,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
             altair.param(name="shade_high", value=high),
             altair.param(name="legend_width", expr="clamp(width * 0.28, 100, 190)"),
         ],
-        **_looks(panel),
+        **effect_map.looks(panel),
         labels=[_labels(text) for text in data.sentences],
         asked=[asked(text) for text in data.sentences],
         scales=[_least_scale(text) for text in data.sentences],
@@ -146,72 +141,6 @@ def _least_scale(sentence):
     return FAINTEST_SCALE * float(np.abs(sentence.heads).max())
 
 
-def _looks(panel):
-    """What the page's script paints with."""
-    kinds = signed_map.SIGNS if panel else theme.KINDS
-    ramp = EFFECT_RAMP if panel else theme.SCORE_RAMP
-    return {
-        "ramp": ramp,
-        "kinds": {kind: list(look) for kind, look in kinds.items()},
-        "paper": theme.PAPER,
-    }
-
-
-def _map(panel):
-    kinds = signed_map.SIGNS if panel else theme.KINDS
-    marks = "most of the effect" if panel else "top targets"
-    return altair.layer(
-        cells.picture(),
-        _legend(panel),
-        theme.written(
-            f"'{'direct effect (logits)' if panel else 'probability'}'",
-            cells.LEGEND_LEFT,
-            0,
-            align="left",
-            baseline="top",
-            fontWeight=500,
-            aria=False,
-        ),
-        cells.guides("size", True),
-        *_column(),
-        cells.markers("size", True, kinds, title=marks),
-        cells.cursor(),
-    ).resolve_scale(color="independent", shape="independent")
-
-
-def _column():
-    """Lines through the column of the target that is pointed at or pinned in any map."""
-
-    def column(token):
-        return theme.at(x=f"{token} + 0.5", y=token, y2="size")
-
-    return marking.guides("marked_target", column=column)
-
-
-def _legend(panel):
-    colour = altair.Color("shade:Q").scale(
-        domain=[altair.ExprRef("shade_low"), altair.ExprRef("shade_high")],
-        **theme.ramp(EFFECT_RAMP if panel else theme.SCORE_RAMP),
-        clamp=True,
-    )
-    labels = {"format": "+.2~f", "tickCount": 3}
-    if not panel:
-        labels = {"values": shading.PROBABILITIES, "labelExpr": "format(exp(datum.value), '~%')"}
-    legend = altair.Legend(
-        **cells.legend_place(True, 0),
-        direction="horizontal",
-        title=" ",
-        gradientLength=altair.ExprRef("legend_width"),
-        gradientThickness=10,
-        gradientOpacity=1,
-        labelOverlap="greedy",
-        labelSeparation=8,
-        **labels,
-    )
-    nothing = altair.Chart(altair.NamedData("no_shade"))  # an empty layer, for its legend
-    return nothing.mark_point(aria=False).encode(color=colour.legend(legend))
-
-
 def rows(
     data: PredictionData, panel: int = 0, *, dark: bool = False, **state: int
 ) -> dict[str, Rows]:
@@ -219,7 +148,7 @@ def rows(
     sentence, head = _shown(data, at)
     low, high = _ends(panel, sentence, head)
     values, seen_ = _values(panel, head), np.tri(len(head.effect), dtype=bool)
-    ramp = _looks(panel)["ramp"]["dark" if dark else "light"]
+    ramp = effect_map.looks(panel)["ramp"]["dark" if dark else "light"]
     picture = raster.raster(np.where(seen_, values, -np.inf), low, high, ramp)
     return {
         "map": [{"image": raster.data_url(picture)}],
@@ -256,14 +185,10 @@ def markers(panel: int, head: Head) -> Rows:
                 {
                     "current_token": row,
                     "target_token": target,
-                    "kind": kind if panel else _kind(row, target),
+                    "kind": kind if panel else score_terms.kind(row, target),
                 }
             )
     return found
-
-
-def _kind(current, target):
-    return list(theme.KINDS)[0 if target == current else 1 if target == 0 else 2]
 
 
 def top(values: np.ndarray) -> list[int]:

@@ -16,7 +16,7 @@ from report.figures import (
     score_origins,
     what_a_head_writes,
 )
-from report.figures.parts import signed_map
+from report.figures.parts import lens_rows, signed_map
 from report.text import number as in_words
 from tests import made_prediction
 from tests.figures.live_page import OF_PREDICTIONS, TOOLTIP, go_live, ink_at_rest, until
@@ -101,7 +101,7 @@ def test_marks_are_on_the_fewest_targets_with_half(prediction, text, panel):
 def test_the_lens_has_the_first_guess_of_every_state(prediction, text, after):
     rows = logit_lens.rows(prediction, 0, sentence="0", after=after)["guesses"]
     lens = text.lens
-    assert len(rows) == (1 + prediction.layers) * min(text.rows, logit_lens.SHOWN)
+    assert len(rows) == (1 + prediction.layers) * min(text.rows, lens_rows.SHOWN)
     for row in rows:
         end = f"layer {row['row']}, {after}" if row["row"] >= 0 else "embedding"
         state = lens.labels.index(end)
@@ -213,7 +213,7 @@ def test_tooltips_say_what_was_measured(page, predictions_address, prediction, t
     told = walk(page, NUMBERS["effects_by_head"], "Home", "ArrowRight", "ArrowUp")
     at = int(told["layer"]), int(told["head"])
     assert told["direct effect"] == signed(text.heads[-1][at])
-    told = walk(page, NUMBERS["effects_by_head"], "End", panel=1)
+    told = walk(page, NUMBERS["effects_by_head"], "Home", "End", panel=1)
     assert told["part"] == "all biases"
     assert float(told["sum so far"].replace("−", "-")) == pytest.approx(text.logit[-1], abs=0.02)
 
