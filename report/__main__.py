@@ -144,6 +144,14 @@ def freeze(
             "some 20 minutes a model.",
         ),
     ] = False,
+    generated: Annotated[
+        bool,
+        typer.Option(
+            "--generated",
+            help="Instead, measure the generated sentences of articles about predictions; it "
+            "takes some 30 minutes a model.",
+        ),
+    ] = False,
 ):
     """Measure what changed and copy the datasets into frozen/.
 
@@ -156,9 +164,8 @@ def freeze(
     with only_build(where, say):
         request = pipeline.Request(where, study, options.given, force)
         studies = pipeline.read(request)
-        if answers:
-            studies = [article.answers for article in studies if article.answers]
-            _require_answers(studies)
+        if answers or generated:
+            studies = _apart(studies, "answers" if answers else "generated")
         all_found = pipeline.measure(studies, request, terminal, use_frozen=False)
         for article, found in zip(studies, all_found, strict=True):
             for folder in frozen.freeze(article.name, [model.folder for model in found], where):
@@ -171,7 +178,10 @@ def new(
         str, typer.Argument(help="Name of the article or folder, as in an address: my-study.")
     ],
     kind: Annotated[
-        str, typer.Option(help="What the article is about: passage, conditions, table or sweep.")
+        str,
+        typer.Option(
+            help="What the article is about: passage, conditions, table, sweep or prediction."
+        ),
     ] = "passage",
     root: Root = None,
 ):
@@ -397,13 +407,22 @@ def models(
         typer.echo(line)
 
 
-def _require_answers(studies):
-    """Stop where no article asks for answers."""
-    if not studies:
-        raise UsageError(
-            "--answers: no article here asks whether fillers help the answer; say `answers: {}` in "
-            "the front matter of one that compares conditions"
-        )
+ASKING = {
+    "answers": "asks whether fillers help the answer; say `answers: {}` in the front matter of one "
+    "that compares conditions",
+    "generated": "has generated sentences; say `generated: givers` in the front matter of one "
+    "about a prediction",
+}
+"""What is measured apart -> what articles do that want it, and how to ask for it."""
+
+
+def _apart(studies, kind):
+    """The parts of articles that are measured apart; UsageError where no article has one."""
+    apart = [article.apart for article in studies if article.apart]
+    found = [part for part in apart if part.front_matter.kind == kind]
+    if not found:
+        raise UsageError(f"--{kind}: no article here {ASKING[kind]}")
+    return found
 
 
 def _steps(listed):

@@ -88,7 +88,7 @@ def read(request: Request) -> list[Study]:
     studies = read_studies(request.project.articles, request.article, **request.options)
     for study in studies:
         check_prose(study, measuring.largest(study, request.project))
-        for part in filter(None, (study, study.answers)):
+        for part in filter(None, (study, study.apart)):
             measuring.read(part)
     return studies
 
@@ -140,16 +140,16 @@ def draw(
     kept: by name of the article, what was drawn of it already
     """
     kept = kept if kept is not None else {study.name: Kept() for study in studies}
-    answers = [measuring.answers(study, project) for study in studies]
+    apart = [measuring.apart(study, project) for study in studies]
     opened = [
-        _opened(kept[study.name], study, found, answered)
-        for study, found, answered in zip(studies, all_found, answers, strict=True)
+        _opened(kept[study.name], study, found, others)
+        for study, found, others in zip(studies, all_found, apart, strict=True)
     ]
     pages = []
     with terminal.bars() as show:
         show("Writing pages", 0, len(studies))
-        for study, data, found, answered in zip(studies, opened, all_found, answers, strict=True):
-            both = [*found, *answered]
+        for study, data, found, others in zip(studies, opened, all_found, apart, strict=True):
+            both = [*found, *others]
             frozen = [model.folder.name for model in both if model.state == "frozen"]
             keep = kept[study.name]
             pages.append(render_article(study, data, project.site_src, frozen, about.url, keep))
@@ -157,13 +157,13 @@ def draw(
     return pages, opened
 
 
-def _opened(kept, study, found, answered):
+def _opened(kept, study, found, others):
     """The datasets of an article: the same object, while the same files are there."""
-    folders, answers = ([model.folder for model in both] for both in (found, answered))
+    folders, apart = ([model.folder for model in both] for both in (found, others))
     labels = study.front_matter.labels
-    manifests = stamps([folder / "manifest.json" for folder in (*folders, *answers)])
-    name = "datasets", str(manifests), str(labels), len(answers)
-    return kept.get(name, [], lambda: open_study(folders, labels, answers))
+    manifests = stamps([folder / "manifest.json" for folder in (*folders, *apart)])
+    name = "datasets", str(manifests), str(labels), len(apart)
+    return kept.get(name, [], lambda: open_study(folders, labels, apart))
 
 
 def write(pages: list[Page], opened: list, project: Project, about: Site) -> None:

@@ -13,7 +13,7 @@ from transformers import FalconConfig, FalconForCausalLM, PreTrainedTokenizerFas
 from report.families.double import in_float64
 from report.measuring.kinds import passage as passage_kind
 from report.models.load.load import load_model
-from tests import browsers
+from tests import browsers, made_prediction
 from tests.commands import ROOT
 from tests.fuzz import profile  # noqa: F401 (how random inputs are drawn, in all tests)
 from tests.killing import children
@@ -140,6 +140,13 @@ def falcon_folder(tmp_path_factory):
     random_falcon().save_pretrained(folder)
     byte_level_tokenizer().save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def prediction(tmp_path_factory, falcon_folder):
+    """`PredictionData` of two prompts, of the tiny Falcon."""
+    folder = tmp_path_factory.mktemp("prediction") / "datasets" / "hand" / "ab9876543210"
+    return made_prediction.study(folder, falcon_folder)
 
 
 @pytest.fixture(scope="session")

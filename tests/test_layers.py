@@ -74,7 +74,7 @@ MAY_IMPORT = {
     | {"models/gguf/", "models/quantised/", "models/find/", "models/attention/"}
     | {"models/partial/", "models/load/memory"}
     | {"models/load/sentences", "models/load/tokenizing"},
-    "models/text/": {"errors", "inputs/", "models/load/tokenizing"},
+    "models/text/": {"errors", "text", "inputs/", "models/load/tokenizing"},
     "models/measure/": {"errors", "inputs/", "measurements/", "models/attention/", "models/text/"},
     "embedded/": set(),
     "effects/": {"errors", "measurements/"} | MODELS,
@@ -89,7 +89,10 @@ MAY_IMPORT = {
     "datasets/read/": LEAVES | BELOW | {"datasets/verify/conditions"},
     "datasets/verify/": LEAVES
     | {"datasets/", "datasets/formats/", "datasets/read/", "datasets/verify/conditions"},
-    "measuring/": LEAVES | {"project", "inputs/", "study/", "measurements/"} | MODELS | DATASETS,
+    "measuring/": LEAVES
+    | {"project", "inputs/", "study/", "measurements/", "effects/"}
+    | MODELS
+    | DATASETS,
     # 4. JSON -> figures -> pages -> site
     "figures/parts/": LEAVES | SEEN,
     "figures/build/": LEAVES | SEEN | {"datasets/", "figures/parts/"},

@@ -85,18 +85,40 @@ def origins(
     raises: ReportError as `direct_effects` does; for a model that shows no queries and keys; or
         where they are not linear in the hidden state, as when they are clipped
     """
-    require_head(anatomy(loaded), layer, head)
+    return origins_of_heads(loaded, token_ids, layer, [head], position)[0]
+
+
+def origins_of_heads(
+    loaded: "LoadedModel",
+    token_ids: Sequence[int],
+    layer: int,
+    heads: Sequence[int],
+    position: int = -1,
+) -> list[Origins]:
+    """The same of several heads of a layer, which costs no more than of one."""
+    for head in heads:
+        require_head(anatomy(loaded), layer, head)
     row = rows_of([Asked(position, 0)], len(token_ids), 1)[0]
     parts, written, state = parts_before(loaded, token_ids, layer)
     with _asking(loaded, token_ids, layer) as ask:
         whole = ask(state, frozen=False)
         nothing = ask(torch.zeros_like(state))
         each = [ask(one.to(state.dtype)) for one in written]
-    query, key = _of_head(whole, nothing, each, head)
+    names = (*parts, Part("biases"))
+    asked = (_of_head(whole, nothing, each, head) for head in heads)
+    return [
+        _told(loaded, (layer, head, row), names, whole, found)
+        for head, found in zip(heads, asked, strict=True)
+    ]
+
+
+def _told(loaded, place, parts, whole, found):
+    """The `Origins` of a head; found: its query and key, see `_of_head`."""
+    (layer, head, row), (query, key) = place, found
     _require_linear(loaded, layer, whole, head, query, key)
     visible = whole.range()
     targets = range(int(visible.first[row]), int(visible.last[row]) + 1)
-    alibi = torch.zeros(len(token_ids), dtype=torch.float64)
+    alibi = torch.zeros(query.shape[1], dtype=torch.float64)
     if whole.position is not None:
         alibi = whole.position[head].double()
     seen = slice(targets.start, targets.stop)
@@ -104,7 +126,7 @@ def origins(
         layer,
         head,
         row,
-        (*parts, Part("biases")),
+        parts,
         targets,
         (whole.scale * query[:, row]).cpu().numpy(),
         key[:, seen].cpu().numpy(),

@@ -61,9 +61,19 @@ def writes(
     position: the token that predicts; sources: the tokens that are read; None: all up to it
     raises: ReportError as `direct_effects` does, or for a head or a token that there is not
     """
+    return writes_of_heads(loaded, token_ids, [(layer, head)], position, sources)[0]
+
+
+def writes_of_heads(
+    loaded: "LoadedModel",
+    token_ids: Sequence[int],
+    heads: Sequence[tuple[int, int]],
+    position: int = -1,
+    sources: Sequence[int] | None = None,
+) -> list[Writes]:
+    """The same of several heads, (layer, head), by one pass."""
     with values_of(loaded.model, len(token_ids)) as watched:
         run = directed(loaded, token_ids, [Asked(position, 0)], attention=True)
-    require_head(run.parts, layer, head)
     row = run.rows[0]
     sources = list(range(row + 1)) if sources is None else list(sources)
     for source in sources:
@@ -71,7 +81,16 @@ def writes(
             raise ReportError(
                 f"token {source} is to be read at token {row}; choose tokens from 0 to {row}"
             )
-    value = watched.of(layer, run.recorder.values[layer])
+    found = []
+    for layer, head in heads:
+        require_head(run.parts, layer, head)
+        value = watched.of(layer, run.recorder.values[layer])
+        found.append(_written(run, layer, head, sources, value))
+    return found
+
+
+def _written(run, layer, head, sources, value):
+    """The `Writes` of a head; value: as of `_update`, of all tokens."""
     update = _update(run, layer, head, value[:, sources])
     found = [
         _strongest(run, part) for part in update.split(max(1, NUMBERS // _vocabulary(run.parts)))
@@ -79,7 +98,7 @@ def writes(
     columns = (torch.cat(one).cpu().numpy() for one in zip(*found, strict=True))
     probability = run.recorder.probability[layer][head, 0, sources]
     shares = probability.double().cpu().numpy()
-    return Writes(layer, head, row, tuple(sources), shares, *columns)
+    return Writes(layer, head, run.rows[0], tuple(sources), shares, *columns)
 
 
 def require_head(parts, layer: int, head: int) -> None:

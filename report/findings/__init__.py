@@ -1,9 +1,9 @@
 """What articles may say about their numbers: for each kind of article, the names its templates use.
 
-A kind is a module of this folder (passage, conditions, table, sweep) with `context(data)`, a dict
-of name to object, and `NAMES`, which says of each name what class its object is of; the other
-modules are parts of these. What a sentence quotes is computed here from the datasets, never typed
-into a template.
+A kind is a module of this folder (passage, conditions, table, sweep, prediction) with
+`context(data)`, a dict of name to object, and `NAMES`, which says of each name what class its
+object is of; the other modules are parts of these. What a sentence quotes is computed here from the
+datasets, never typed into a template.
 """
 
 from importlib import import_module

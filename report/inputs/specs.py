@@ -1,5 +1,5 @@
-"""The keys of front matter that have keys of their own: conditions, answers, corpus, passage,
-cluster."""
+"""The keys of front matter that have keys of their own: conditions, answers, prompts, generated,
+corpus, passage, cluster."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -207,6 +207,41 @@ class AnswersSpec(BaseModel):
         if sorted(set(lengths)) != lengths:
             raise ValueError("lengths go from the smallest to the largest, each once")
         return lengths
+
+
+class PromptSpec(BaseModel):
+    """A sentence that breaks off, and the next token that is asked about:
+    `{text: "The capital of France is", target: " Paris", other: " Rome"}`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: str = Field(min_length=1)
+    """What the model reads."""
+    target: str = Field(min_length=1)
+    """How the text goes on, with the space before it. Of several tokens the first counts."""
+    other: str | None = Field(None, min_length=1)
+    """Another way to go on, whose logit is subtracted; default: the mean over the vocabulary."""
+
+
+class GeneratedSpec(BaseModel):
+    """Generated sentences, see `report.inputs.generated`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    set: str = Field(min_length=1)
+    """Which: givers."""
+    number: int = Field(240, ge=20, le=2000)
+    """How many."""
+    ablated: int | None = Field(None, ge=2)
+    """In how many of them, from the first on, heads are ablated, which takes most of the time;
+    default: all."""
+    seed: int = Field(0, ge=0)
+    """What they are drawn from: another number, other sentences."""
+
+
+def set_or_spelt_out(value: object) -> object:
+    """The name of a set as a mapping for `GeneratedSpec`; anything else unchanged."""
+    return {"set": value} if isinstance(value, str) else value
 
 
 def require_agreement(conditions: Sequence[ConditionSpec]) -> None:

@@ -36,6 +36,7 @@ NOT_FOLLOWED = (
     "inputs.corpora",
     "inputs.network",
     "inputs.passages",
+    "inputs.predictions",
     "inputs.prompts",
     "inputs.records",
     "inputs.rows",

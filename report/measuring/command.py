@@ -7,7 +7,7 @@ from report.measuring import kinds
 from report.measuring.settings import preset_of
 from report.models.find.names import Source
 from report.models.find.ollama import is_named
-from report.study.front_matter import FrontMatter
+from report.study.front_matter import APART, FrontMatter
 from report.study.study import Study
 
 
@@ -18,7 +18,7 @@ def command(study: Study, source: Source, words: Sequence[str], settings: dict) 
     """
     wanted, model = study.front_matter, named_anywhere(source)
     option = "--models" if wanted.models or wanted.revisions else "--model"
-    verb = "freeze" if wanted.kind == "answers" else "measure"
+    verb = "freeze" if wanted.kind in APART else "measure"
     arguments = ["--study", study.name, option, model]
     options = {}
     if settings["layers"]:

@@ -81,19 +81,20 @@ def datasets(
     return measured
 
 
-def answers(study: Study, project: Project) -> list[ModelDatasets]:
-    """The datasets of the answers of an article, one a model of which they are there and fit.
+def apart(study: Study, project: Project) -> list[ModelDatasets]:
+    """The datasets of what an article has measured apart, one a model of which they are there and
+    fit.
 
-    Nothing is measured: `freeze --answers` does that, since it takes long.
+    Nothing is measured: `freeze` does that with an option, since it takes long.
     """
-    part = study.answers
+    part = study.apart
     if part is None:
         return []
     inputs = read(part)
     there = [plan for plan in known_plans(part, project, inputs) if plan.state != "measure"]
     datasets = project.site_src / "datasets"
     found = [_existing(plan, datasets, study.name) for plan in there]
-    _keep_only(datasets / study.name, [model.folder for model in found], "answers")
+    _keep_only(datasets / study.name, [model.folder for model in found], part.front_matter.kind)
     return found
 
 
@@ -103,7 +104,7 @@ def read(study: Study) -> Any:
     raises: ReportError with file and line if it cannot be read
     """
     wanted = study.front_matter
-    key = {"conditions": "prompts"}.get(wanted.kind, wanted.kind)
+    key = {"conditions": "prompts", "prediction": "prompts"}.get(wanted.kind, wanted.kind)
     kind = kinds.kind(wanted.kind)
     with study.blaming(key):
         inputs = kind.inputs(wanted)

@@ -49,8 +49,9 @@ def article_url(study: Study, url: str) -> str:
 
 
 def _measured(data):
-    """The datasets of an article, one a model; those of answers are apart."""
-    return [*data.models, *getattr(data, "answers", ())]
+    """The datasets of an article, one a model; then those that were measured apart."""
+    generated = getattr(data, "generated", None)
+    return [*data.models, *getattr(data, "answers", ()), *([generated] if generated else [])]
 
 
 def _dataset(one, frozen):

@@ -21,10 +21,13 @@ from report.inputs.specs import (
     ClusterSpec,
     ConditionSpec,
     CorpusSpec,
+    GeneratedSpec,
     PassageSpec,
+    PromptSpec,
     kind_of,
     named_or_spelt_out,
     require_agreement,
+    set_or_spelt_out,
 )
 from report.models.find.known import number_of_layers
 from report.text import isolated, xml_text
@@ -34,19 +37,22 @@ FILES = ("model", "models", "beside", "passage", "corpus", "prompts", "table")
 
 
 READ_BY = {
-    "passage": "passage",
-    "corpus": "passage",
-    "prompts": "conditions",
-    "answers": "conditions",
-    "columns": "table",
-    "rows": "table",
+    "passage": ("passage", "prediction"),
+    "corpus": ("passage",),
+    "prompts": ("conditions", "prediction"),
+    "answers": ("conditions",),
+    "generated": ("prediction",),
+    "columns": ("table",),
+    "rows": ("table",),
 }
-"""Key -> the only kind of article that reads it."""
+"""Key -> the only kinds of article that read it."""
 
 
 INSIDE = {
     "conditions": (ConditionSpec, "condition"),
+    "prompts": (PromptSpec, "prompt"),
     "answers": (AnswersSpec, "answers"),
+    "generated": (GeneratedSpec, "generated sentences"),
     "passage": (PassageSpec, "passage"),
     "corpus": (CorpusSpec, "corpus"),
     "cluster": (ClusterSpec, "cluster"),
@@ -74,6 +80,8 @@ def _shown(text):
 
 Shown = Annotated[str, Field(min_length=1), AfterValidator(_shown)]
 
+Kind = Literal["passage", "conditions", "table", "sweep", "prediction"]
+
 
 class FrontMatter(BaseModel):
     """The keys at the top of an article's template."""
@@ -90,6 +98,9 @@ class FrontMatter(BaseModel):
     """One sentence for the home page, search engines and link previews."""
     tags: list[Annotated[str, AfterValidator(_shown)]] = []
     """Subjects of the article, by which the page of tags lists it."""
+    kind: Kind = "passage"
+    """What the article is about. Only `prediction` must be said: what a model predicts for the
+    `prompts`; the others follow from `conditions`, `table` or `sweep`, or are about a passage."""
     model: str = "falcon-8x8"
     """Name of an embedded model, a folder with a checkpoint, a GGUF file, `ollama:NAME[:TAG]`, or
     owner/model on the hub, with `@revision` for another commit than the recorded one."""
@@ -113,8 +124,15 @@ class FrontMatter(BaseModel):
     corpus: Annotated[CorpusSpec | None, BeforeValidator(named_or_spelt_out)] = None
     """Many texts for the statistics of heads: a file of them; default: the short texts that ship
     with the project."""
-    prompts: str = "arithmetic"
-    """Name of a set of prompts that ships with the project, or an .md file; see `conditions`."""
+    prompts: Annotated[
+        Annotated[str, Tag("name")] | Annotated[list[PromptSpec], Tag("prompts")],
+        Discriminator(lambda value: "prompts" if isinstance(value, list) else "name"),
+    ] = "arithmetic"
+    """Name of a set of prompts that ships with the project, or an .md file; see `conditions`. Of a
+    prediction: a list of sentences that break off, each with the `target` that is asked about."""
+    generated: Annotated[GeneratedSpec | None, BeforeValidator(set_or_spelt_out)] = None
+    """Sentences like the `prompts`, made from a few forms, over which effects are averaged. It
+    takes long, so it is measured only by `freeze --generated`, and shown where it was."""
     conditions: list[ConditionSpec] = []
     """Variants of those prompts that are compared; makes this an article about conditions."""
     answers: AnswersSpec | None = None
@@ -150,6 +168,15 @@ class FrontMatter(BaseModel):
     cover: str = Field("attention_map", pattern=FIGURE)
     """The figure that is the article's picture on the home page."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _kind_follows(cls, values):
+        if not isinstance(values, dict):
+            return values
+        kind = kind_of_article(values)
+        whole = {"layers": "all"} if kind == "prediction" else {}
+        return {"kind": kind} | whole | values
+
     @field_validator("conditions")
     @classmethod
     def _agree(cls, conditions):
@@ -182,16 +209,40 @@ class FrontMatter(BaseModel):
         kinds = [kind for kind in KINDS if getattr(self, kind)]
         if len(kinds) > 1:
             raise ValueError(f"says `{kinds[0]}` and `{kinds[1]}`; say one of them")
-        if self.kind == "table" and (self.models or self.revisions):
-            key = "models" if self.models else "revisions"
-            raise ValueError(f"says `table` and `{key}`; name one `model`, and others `beside` it")
-        idle = [key for key, kind in READ_BY.items() if key in stated and kind != self.kind]
+        if kinds != [self.kind] and (kinds or self.kind in KINDS):
+            other = f"`{kinds[0]}`; leave `kind` out" if kinds else f"no `{self.kind}`; say it"
+            raise ValueError(f"says `kind: {self.kind}` and {other}")
+        if self.kind in ("table", "prediction") and (self.models or self.revisions):
+            key, own = "models" if self.models else "revisions", self.kind
+            others = ", and others `beside` it" if own in BESIDE else ""
+            said = "table" if own == "table" else "kind: prediction"
+            raise ValueError(f"says `{said}` and `{key}`; name one `model`{others}")
+        self._require_prompts()
+        idle = [key for key, of in READ_BY.items() if key in stated and self.kind not in of]
         if idle:
             raise ValueError(
                 f"says `{idle[0]}`, which an article about a {self.kind.rstrip('s')} does not "
                 "read; leave it out"
             )
         return self
+
+    def _require_prompts(self):
+        """Stop for prompts of another kind of article; ValueError."""
+        listed, stated = isinstance(self.prompts, list), self.model_fields_set
+        if self.kind != "prediction":
+            if listed:
+                raise ValueError(
+                    "says a list of `prompts`, which is for `kind: prediction`; say that as well, "
+                    "or the name of a set"
+                )
+            return
+        if ("prompts" in stated) == ("passage" in stated) or (self.prompts and not listed):
+            raise ValueError(
+                "says `kind: prediction`, which takes a list of `prompts`, or a `passage` of which "
+                "every next token is predicted; say one of them"
+            )
+        if self.layers not in (None, "all"):
+            raise ValueError("says `layers`; a prediction needs all of them, so leave it out")
 
     @property
     def all_names(self) -> list[str]:
@@ -210,30 +261,27 @@ class FrontMatter(BaseModel):
         return [*([None] * len(self.models)), *self.revisions] or [None]
 
     @property
-    def kind(self) -> str:
-        """The kind of article: name of a module of `report.measuring.kinds`."""
-        return next((kind for kind in KINDS if getattr(self, kind)), "passage")
-
-    @property
-    def of_answers(self) -> "FrontMatter | None":
-        """The same keys for the answers, which are measured apart; None if none are asked for."""
-        if self.answers is None:
+    def apart(self) -> "FrontMatter | None":
+        """The same keys for what is measured apart, as it takes long; None if nothing is."""
+        kind = next((name for name in APART if getattr(self, name)), None)
+        if kind is None:
             return None
-        whole = dict(self) | {"layers": "all"}  # a part of a model answers nothing
-        return _OfAnswers.model_construct(self.model_fields_set, **whole)
-
-
-class _OfAnswers(FrontMatter):
-    """What the answers of a study are measured on."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of what is measured."""
-        return "answers"
+        whole = dict(self) | {"layers": "all", "kind": kind}  # a part of a model answers nothing
+        return FrontMatter.model_construct(self.model_fields_set, **whole)
 
 
 BESIDE = ("passage", "table")
 """Kinds of article that may have models beside the one that they are about."""
 
 KINDS = ("conditions", "table", "sweep")
-"""Kinds of article that are made by a key of the same name; all others are about a passage."""
+"""Kinds of article that are made by a key of the same name; others are about a passage, or say
+`kind: prediction`."""
+
+APART = ("answers", "generated")
+"""Keys, and kinds of measuring, of what takes long: only `freeze` with an option measures it."""
+
+
+def kind_of_article(values: dict) -> str:
+    """The kind of article that keys of front matter make, before they are checked."""
+    implied = next((kind for kind in KINDS if values.get(kind)), "passage")
+    return "prediction" if values.get("kind") == "prediction" else implied

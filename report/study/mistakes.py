@@ -22,7 +22,7 @@ def explain(problem: ErrorDetails, header: list[str], path: Path, replaced: dict
     loc = problem["loc"]
     if not loc:
         return _of_several_keys(problem, header, path)
-    if loc[0] == "passage":  # without the alternative, which pydantic names too
+    if loc[0] in ("passage", "prompts"):  # without the alternative, which pydantic names too
         loc = loc[:1] + loc[2:]
     option = str(loc[0])
     if replaced.get(option) is not None:
@@ -32,7 +32,7 @@ def explain(problem: ErrorDetails, header: list[str], path: Path, replaced: dict
 
 def _of_several_keys(problem, header, path):
     """The sentence about keys that do not go together, which the message names."""
-    keys = re.findall(r"`(\w+)`", problem["msg"])
+    keys = re.findall(r"`(\w+)[:`]", problem["msg"])
     line = max(line_of(header, [key]) for key in keys)
     return f"{path}, line {line}: front matter {_reason(problem)}"
 
@@ -53,7 +53,7 @@ def _owner(loc: Sequence[str | int]) -> tuple[type[BaseModel], str]:
     if len(loc) == 1 or loc[0] not in INSIDE:
         return FrontMatter, ""
     model, part = INSIDE[loc[0]]
-    return model, f"{'a' if part == 'condition' else 'the'} {part}"
+    return model, f"{'a' if part in ('condition', 'prompt') else 'the'} {part}"
 
 
 def _whole(loc):

@@ -14,7 +14,7 @@ from report.inputs.passages import SUFFIXES
 from report.inputs.specs import ROW_ENDINGS
 from report.inputs.yaml_lines import blocks, line_of, parse
 from report.models.find.names import without_packaged
-from report.study.front_matter import FILES, KINDS, FrontMatter
+from report.study.front_matter import FILES, FrontMatter, kind_of_article
 from report.study.mistakes import explain
 
 MARK = "---"
@@ -51,9 +51,9 @@ class Study:
     """Whether a corpus may be fetched from this machine or a private network."""
 
     @property
-    def answers(self) -> "Study | None":
-        """The part of it that is measured apart: whether conditions help the answer; or None."""
-        front_matter = self.front_matter.of_answers
+    def apart(self) -> "Study | None":
+        """The part of it that is measured apart, as it takes long; or None."""
+        front_matter = self.front_matter.apart
         return front_matter and replace(self, front_matter=front_matter)
 
     @contextmanager
@@ -86,6 +86,7 @@ NOT_FOR = {
     "conditions": ("model", "label", "passage", "chat"),
     "table": ("models", "passage", "chat"),
     "sweep": ("model", "label", "passage", "chat"),
+    "prediction": ("models", "passage", "layers", "chat"),
 }
 """Kind of article -> options of the command line that do not concern it; "several": a passage
 read by several models."""
@@ -177,7 +178,7 @@ def read_study(
     values = parse(header, path)
     if "passage" in blocks(header):  # lines below `|` are a text, however few: never a name
         values["passage"] = {"text": values["passage"]}
-    own = next((kind for kind in KINDS if values.get(kind)), "passage")
+    own = kind_of_article(values)
     several = own == "passage" and (values.get("models") or values.get("revisions"))
     replaced = {
         key: value

@@ -97,7 +97,7 @@ def save_other(project):
         (["../../etc"], "Try 'etc'."),
         ([""], "'' cannot name an article"),
         (["a" * 65], "at most 64"),
-        (["other", "--kind", "poem"], "there are: conditions, passage, sweep, table."),
+        (["other", "--kind", "poem"], "there are: conditions, passage, prediction, sweep, table."),
     ],
 )
 def test_a_name_that_is_taken_or_none_is_refused(run, project, arguments, said):

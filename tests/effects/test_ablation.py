@@ -176,14 +176,3 @@ def test_what_does_not_fit_is_refused_by_name():
         ablation(model, text())
     with pytest.raises(ReportError, match=BOTH_WAYS):
         ablation(loaded("bert/encoder"), text(), ASKED)
-
-
-def test_smollm2_needs_these_heads(smollm2):
-    model, ids, mary, john = smollm2
-    found = ablation(model, ids, [Asked(-1, mary, john)], zeros(model))
-    assert found.before[0] == pytest.approx(6.1, abs=0.05)
-    told = {(23, 3): 3.0, (1, 5): 2.2, (29, 1): 1.7, (1, 3): 1.3, (20, 0): 1.3, (16, 0): 1.2}
-    drop = found.drop[0]
-    assert {head: round(drop[head], 1) for head in told} == told
-    largest = np.argsort(drop.ravel())[-6:]
-    assert {divmod(int(place), 9) for place in largest} == set(told)

@@ -105,6 +105,15 @@ def tables_address(table):
 
 
 @pytest.fixture(scope="session")
+def predictions_address(prediction):
+    """Address of a page with the figures of `prediction`."""
+    site = prediction.path.parents[2]
+    live_page.write_predictions(site, prediction)
+    with served(site) as root:
+        yield f"{root}articles/hand/"
+
+
+@pytest.fixture(scope="session")
 def models_address(models):
     """Address of a page with figures of `models`."""
     site = models.models[0].path.parents[2]
@@ -189,6 +198,7 @@ def opened(page, request):
         ("grids", "conditions", live_page.GRIDS),
         ("tables_address", "table", live_page.OF_TABLES),
         ("sweep_address", "sweep", live_page.OF_SWEEPS),
+        ("predictions_address", "prediction", live_page.OF_PREDICTIONS),
     )
 
     def open_figure(name):

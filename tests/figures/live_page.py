@@ -62,6 +62,17 @@ OF_ANSWERS = ("answers_by_length", "answers_by_attention")
 """Figures of the answers of one model."""
 
 
+OF_PREDICTIONS = (
+    "effects_by_head",
+    "effect_by_target",
+    "logit_lens",
+    "direct_and_ablation",
+    "what_a_head_writes",
+    "score_origins",
+)
+"""Figure 1, figure 2, … of a page about predictions."""
+
+
 HAND = SimpleNamespace(
     name="hand",
     template=Path("templates/articles/hand.md.j2"),
@@ -100,6 +111,13 @@ def write_sweep(site, data):
     article = ArticleFigures(HAND, data)
     article.announced = list(OF_SWEEPS)
     _write(site, article, "".join(article.figure(name) for name in OF_SWEEPS))
+
+
+def write_predictions(site, data):
+    """The same with the figures of predictions."""
+    article = ArticleFigures(HAND, data)
+    article.announced = list(OF_PREDICTIONS)
+    _write(site, article, "".join(article.figure(name) for name in OF_PREDICTIONS))
 
 
 def write_models(site, data):

@@ -18,6 +18,7 @@ from tests.figures.live_page import (
     OF_ANSWERS,
     OF_CONDITIONS,
     OF_MODELS,
+    OF_PREDICTIONS,
     OF_SWEEPS,
     OF_TABLES,
     ORDER,
@@ -31,9 +32,12 @@ def each(names):
     return pytest.mark.parametrize("figure", figures, ids=names)
 
 
-every_figure = each(
-    (*ORDER, *GRIDS, *OF_CONDITIONS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS)
+OF_NO_PASSAGE = (
+    *(*GRIDS, *OF_CONDITIONS, *OF_TABLES, *OF_MODELS),
+    *(*OF_SWEEPS, *OF_ANSWERS, *OF_PREDICTIONS),
 )
+
+every_figure = each((*ORDER, *OF_NO_PASSAGE))
 
 every_kind = pytest.mark.parametrize("kind", hand_made.KINDS)
 """Kinds of models; a figure that cannot be drawn of one says so."""
@@ -63,6 +67,8 @@ def drawn_of(figure, request):
         return request.getfixturevalue("sweep")
     if name in OF_ANSWERS:
         return request.getfixturevalue("answers")
+    if name in OF_PREDICTIONS:
+        return request.getfixturevalue("prediction")
     return request.getfixturevalue("data")
 
 
@@ -74,10 +80,7 @@ def panels_of(figure, data):
 
 
 def test_no_figure_is_forgotten():
-    assert (
-        sorted((*ORDER, *GRIDS, *OF_CONDITIONS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS))
-        == figure_names()
-    )
+    assert sorted((*ORDER, *OF_NO_PASSAGE)) == figure_names()
 
 
 def drawable(figure, data):
@@ -119,7 +122,7 @@ def test_is_valid_vega_lite_of_the_version_that_the_bundle_has(figure, drawn_of)
         altair.Root.validate(spec)  # the whole schema; no chart need be made again
 
 
-@each((*GRIDS, *OF_CONDITIONS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS))
+@each(OF_NO_PASSAGE)
 def test_figures_of_no_passage_have_words(figure, drawn_of):
     said_by(figure, drawn_of)
 
@@ -169,9 +172,9 @@ def test_alt_text_follows_the_controls(figure, drawn_of):
         ends = control.options if hasattr(control, "options") else (0, control.maximum)
         for panel in panels_of(figure, drawn_of):
             texts = {figure.alt(drawn_of, **{control.param: value}, **panel) for value in ends}
-            # the colour of the heat map is nothing that the panels below show
-            uncoloured = control.param == "measure" and panel["panel"] > 0
-            assert len(texts) == len(set(ends)) or uncoloured
+            # the colour of a heat map, and its states, are nothing that the panels below show
+            of_map = control.param in ("measure", "after") and panel["panel"] > 0
+            assert len(texts) == len(set(ends)) or of_map
 
 
 @every_figure
@@ -191,7 +194,7 @@ def test_rows_fill_exactly_the_named_datasets(figure, study, kind):
         assert_fills(figure, data)
 
 
-@each((*GRIDS, *OF_CONDITIONS, *OF_TABLES, *OF_MODELS, *OF_SWEEPS, *OF_ANSWERS))
+@each(OF_NO_PASSAGE)
 def test_rows_of_no_passage_fill_exactly_the_named_datasets(figure, drawn_of):
     assert_fills(figure, drawn_of)
 
@@ -221,7 +224,8 @@ def test_tells_the_script_what_it_must_know(figure, drawn_of):
         if report["data"]["url"].startswith("rows/"):  # the article writes them, with the page
             continue
         assert (folder / report["data"]["url"].format(**state)).is_file()
-        assert (folder / report["data"].get("tokens", "passage.json")).is_file()
+        tokens = report["data"].get("tokens", "passage.json")
+        assert (folder / tokens.format(**state)).is_file()
 
 
 @every_figure

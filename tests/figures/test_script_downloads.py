@@ -16,7 +16,15 @@ from PIL import Image
 from report.figures.build import still
 from report.figures.build.find import figure_named
 from report.figures.build.vega import VEGA_LITE
-from tests.figures.live_page import GRIDS, OF_SWEEPS, OF_TABLES, ORDER, go_live, until
+from tests.figures.live_page import (
+    GRIDS,
+    OF_PREDICTIONS,
+    OF_SWEEPS,
+    OF_TABLES,
+    ORDER,
+    go_live,
+    until,
+)
 from tests.figures.test_script_tables import assert_tables
 from tests.figures.tools import menu, saved, state_of, tables
 
@@ -30,7 +38,7 @@ SPECIFIED = [*ORDER[1:], *OF_TABLES[1:], "repeated_loss", "heads_at_step"]
 """Figures of one chart that is no map: their file draws what Python draws."""
 
 
-@pytest.mark.parametrize("name", [*ORDER, *GRIDS, *OF_TABLES, *OF_SWEEPS])
+@pytest.mark.parametrize("name", [*ORDER, *GRIDS, *OF_TABLES, *OF_SWEEPS, *OF_PREDICTIONS])
 def test_files_and_tables_have_the_numbers_that_python_gives(page, opened, name):
     """One page a figure for all of them: to open it takes longer than to read them."""
     number, data = opened(name)

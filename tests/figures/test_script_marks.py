@@ -260,6 +260,12 @@ def test_keys_walk_every_figure_of_a_table(page, tables_address):
         walks(page, number)
 
 
+def test_keys_walk_every_figure_of_predictions(page, predictions_address):
+    page.goto(predictions_address)
+    for number in range(1, 7):
+        walks(page, number)
+
+
 def test_keys_walk_every_panel_of_grids(page, grids):
     page.goto(grids)
     for number in range(1, 5):

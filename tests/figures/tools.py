@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from report.figures import effect_by_target
 from report.figures.build.find import figure_named
 from report.figures.parts import target_classes
 from tests.figures.live_page import GRIDS, go_live, until
@@ -32,6 +33,12 @@ STATES = {
     "habits_in_training": {},
     "heads_at_step": {"at": 3, "habit": "first_token"},
     "habits_by_model": {"habit": "induction"},
+    "effects_by_head": {"sentence": "1", "back": 1},
+    "effect_by_target": {"sentence": "1", "layer": 1, "head": 2},
+    "logit_lens": {"sentence": "0", "back": 1, "after": "attention"},
+    "direct_and_ablation": {"sentence": "1", "ablation": "zero"},
+    "what_a_head_writes": {"sentence": "0", "chosen": 2},
+    "score_origins": {"sentence": "0", "chosen": 3, "rank": 1},
 }
 """Not where the figures are when the page opens."""
 
@@ -94,7 +101,8 @@ def tables(name, data, state):
     for panel in panels:
         rows = figure.rows(data, **state, **panel)
         if "map" in rows:
-            found.append((0, "cells", cells(data, state, rows["markers"])))
+            of_map = by_target if data.kind == "prediction" else cells
+            found.append((panel.get("panel", 0), "cells", of_map(data, state, rows["markers"])))
             continue
         for dataset, each in rows.items():
             drawn = [row for row in each if draws(figure, data, row, state | panel)]
@@ -115,6 +123,27 @@ def draws(figure, data, row, state):
         return row["even"] > 0 and row["target"] == seen[state["panel"]]
     chosen = state.keys() & {"source", "target", "rendering", "at"}
     return all(row[field] == state[field] for field in chosen)
+
+
+def by_target(data, state, markers):
+    """Every cell of a map of a head's effects."""
+    sentence = data.sentences[int(state["sentence"])]
+    head = sentence.head(state["layer"], state["head"])
+    kinds = {(row["current_token"], row["target_token"]): row["kind"] for row in markers}
+    return [
+        {
+            "current_token": i,
+            "current_text": sentence.tokens[i].label,
+            "target_token": j,
+            "target_text": sentence.tokens[j].label,
+            "distance": i - j,
+            "asked": effect_by_target.asked(sentence)[i],
+            "probability": float(head.probability[i, j]),
+            "effect": float(head.effect[i, j]),
+            "marked": kinds.get((i, j), ""),
+        }
+        for i, j in np.argwhere(np.tri(sentence.rows, dtype=bool)).tolist()
+    ]
 
 
 def cells(data, state, markers):

@@ -32,7 +32,7 @@ def written(tmp_path, monkeypatch):
             made_answers.write(tmp_path / "datasets" / f"{n}", name=f"m{n}", **made)
             for n, made in enumerate(models)
         ]
-        data = data.with_answers(paths) if paths else data
+        data = data.with_apart(paths) if paths else data
         render.render_article(study, data, tmp_path / "site_src")
         page = tmp_path / "site_src" / "articles" / "filler-tokens" / "index.md"
         text = page.read_text("utf-8")

@@ -192,6 +192,11 @@ def test_a_schema_counts_and_its_layout_does_not(package):
         ("table", {"attention-3", "manifest-1", "passage-1", "renderings-1", "table-1"}),
         ("conditions", {"conditions-1", "manifest-1", "passage-1", "received-1", "table-1"}),
         ("sweep", {"manifest-1", "table-1"}),
+        (
+            "prediction",
+            {"manifest-1", "passage-1", "table-1"}
+            | {"prediction-1", "prediction-head-1", "prediction-lens-1"},
+        ),
     ],
 )
 def test_the_schemas_that_a_kind_writes_count(kind, schemas):

@@ -22,6 +22,7 @@ KINDS = {
     "conditions": "conditions: [{name: none}, {name: f, before: question, times: 3}]\n"
     "prompts: asked.md",
     "sweep": "sweep: true",
+    "prediction": "kind: prediction\nprompts: [{text: Who lit the, target: ' lamp'}]",
 }
 
 
@@ -44,7 +45,7 @@ def measured(tmp_path, falcon_folder, monkeypatch):
 
     def measured(kind):
         article.write_text(article.read_text().replace("cover:", f"{KINDS[kind]}\ncover:"))
-        one = kind in ("passage", "table")
+        one = kind in ("passage", "table", "prediction")
         model = {"model": str(falcon_folder)} if one else {"models": [str(falcon_folder)]}
         study = read_study(article, **model)
         once, again = Told(), Told()
@@ -76,6 +77,7 @@ def test_what_will_be_run_is_said_before_it_is(measured, kind):
         "passage": lambda: (data.length + corpus["tokens"], 1 + corpus["texts"]),
         "table": lambda: (sum(manifest["table"]["tokens"].values()) + data.length, 4),
         "conditions": lambda: (manifest["prompts"]["tokens"], 4),
+        "prediction": lambda: (25 * data.sentences[0].length, 25),
         "sweep": lambda: (
             2 * (corpus["tokens"] + 2 * manifest["sweep"]["sequences"] * (1 + 2 * length(data))),
             2 * (corpus["texts"] + 2 * manifest["sweep"]["sequences"]),

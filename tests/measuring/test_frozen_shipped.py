@@ -3,21 +3,26 @@
 import subprocess
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 import torch
 
 from report.datasets import store
 from report.datasets.formats.answers import LOG_STEP
+from report.datasets.formats.generated import STEP
 from report.datasets.read.answers import ModelAnswers
+from report.datasets.read.generated import GeneratedData
 from report.datasets.verify.whole import require_measured
+from report.inputs.generated import sentences
 from report.measurements.precision import summed_by, tolerance
 from report.measuring.frozen import kind_of
-from report.measuring.kinds import answers
+from report.measuring.kinds import answers, generated
 from report.measuring.plan import known_plans, plans
 from report.measuring.run import read
 from report.models.find.names import find, is_here
 from report.models.load.load import load_model
 from report.project import project
+from report.study.front_matter import APART
 from report.study.study import Study, read_study
 from tests.commands import ROOT
 
@@ -38,7 +43,7 @@ class Frozen:
     @property
     def study(self) -> Study:
         whole = read_study(WHERE.articles / f"{self.name}.md.j2")
-        return whole.answers if self.kind == "answers" else whole
+        return whole.apart if self.kind in APART else whole
 
     @property
     def folders(self):
@@ -47,8 +52,9 @@ class Frozen:
 
 
 ALL = sorted({(folder.parent.name, kind_of(folder)) for folder in WHERE.frozen.glob("*/*/")})
-MEASURED = [Frozen(*each) for each in ALL if each[1] != "answers"]
+MEASURED = [Frozen(*each) for each in ALL if each[1] not in APART]
 ANSWERS = [Frozen(*each) for each in ALL if each[1] == "answers"]
+GENERATED = [Frozen(*each) for each in ALL if each[1] == "generated"]
 
 
 def each(frozen):
@@ -73,17 +79,17 @@ def test_they_are_used_without_the_checkpoints(frozen, force):
         assert plan.state == ("measure" if force and is_here(model) else "frozen"), plan
 
 
-@each([*MEASURED, *ANSWERS])
+@each([*MEASURED, *ANSWERS, *GENERATED])
 def test_every_folder_is_what_was_measured_and_one_of_the_article_s_models(frozen):
     for folder in frozen.folders:
         require_measured(folder)
     models = len(frozen.study.front_matter.all_models)
-    assert len(frozen.folders) == models or frozen.kind == "answers"
+    assert len(frozen.folders) == models or frozen.kind in APART
     assert len(frozen.folders) <= models
 
 
-@each(ANSWERS)
-def test_frozen_answers_are_those_of_models_of_the_article(frozen):
+@each([*ANSWERS, *GENERATED])
+def test_what_is_measured_apart_is_of_models_of_the_article(frozen):
     study = frozen.study
     found = [plan for plan in known_plans(study, WHERE, read(study)) if plan.state == "frozen"]
     assert sorted(plan.folder for plan in found) == frozen.folders
@@ -126,6 +132,62 @@ def test_a_part_of_the_frozen_answers_repeated_by_a_plain_loop_gives_the_same(fr
                 assert logs[place] == pytest.approx(log, abs=LOG_STEP / 2 + of_answer)
                 if abs(lead) > 2 * rounding:  # else another machine may prefer another token
                     assert rights[place] == (lead > 0)
+
+
+@each(GENERATED)
+def test_frozen_sentences_are_enough_and_few_bytes(frozen):
+    for folder in frozen.folders:
+        data = GeneratedData(folder)
+        assert data.number >= 200
+        assert data.ablations == ["zero", "mean", "resample"]
+        assert min(map(data.ablated, data.ablations)) >= 2
+        assert sum(facts["bytes"] for facts in data.manifest["files"].values()) < 200_000
+
+
+@each(GENERATED)
+def test_a_part_of_the_frozen_sentences_repeated_by_a_plain_loop_gives_the_same(frozen):
+    """Logits of four sentences; and of the head without which most is lost, what is lost of all
+    sentences that were ablated, through the model's own forward pass."""
+    for folder in frozen.folders:
+        data = GeneratedData(folder)
+        name = data.manifest["model"]["name"]
+        if not is_here(name):
+            pytest.skip(f"{name}, whose sentences are frozen, is not installed (REAL=no)")
+        loaded = load_model(find(name), device="cpu")
+        loaded.model.eval()
+        about = data.about
+        made = sentences(data.number, about["seed"], about["words"])
+        assert data.texts == [one.text for one in made]
+        texts = generated.texts_of(loaded, made)
+        most = summed_by([loaded.model], max(len(text.token_ids) for text in texts))
+        layer, head = divmod(int(data.mean("zero").argmax()), data.heads)
+        drops = []
+        for place, text in enumerate(texts[: max(4, data.ablated("zero"))]):
+            whole, size = led_by(loaded.model, text)
+            rounding = STEP / 2 + 2 * tolerance(most, size, torch.float32)
+            assert data.logit[place] == pytest.approx(whole, abs=rounding)
+            drops.append(whole - led_by(loaded.model, text, loaded.structure[layer], head)[0])
+        drops = np.array(drops[: data.ablated("zero")])
+        lost, error = data.mean("zero")[layer, head], data.error("zero")[layer, head]
+        assert lost == pytest.approx(drops.mean(), abs=2 * rounding)
+        assert error == pytest.approx(drops.std(ddof=1) / len(drops) ** 0.5, abs=2 * rounding)
+
+
+def led_by(model, text, part=None, head=None):
+    """By how much the right name leads, and the size of the largest logit; without a head if one
+    is given, whose context is set to zero."""
+
+    def without(_, args):
+        context = args[0].clone()
+        context.unflatten(-1, (part.heads, -1))[..., head, :] = 0
+        return (context,)
+
+    hook = part and part.output_projection.register_forward_pre_hook(without)
+    with torch.no_grad():
+        row = model(torch.tensor([list(text.token_ids)])).logits[0, -1].double()
+    if hook:
+        hook.remove()
+    return float(row[text.asked.token] - row[text.asked.against]), float(row.abs().max())
 
 
 def by_hand(model, prompt):

@@ -42,6 +42,64 @@ WRONG = {
         7,
         "front matter says `table` and `models`; name one `model`, and others `beside` it",
     ),
+    "a prediction of nothing": ("tags: [one]", "kind: prediction", 6, "takes a list of `prompts`"),
+    "prompts and a passage": (
+        "tags: [one]",
+        "kind: prediction\npassage: the-lamp-on-the-hill\nprompts: [{text: a, target: b}]",
+        8,
+        "or a `passage` of which every next token is predicted; say one of them",
+    ),
+    "prompts by name": (
+        "tags: [one]",
+        "kind: prediction\nprompts: arithmetic",
+        7,
+        "says `kind: prediction`, which takes a list of `prompts`",
+    ),
+    "a prompt without an answer": (
+        "tags: [one]",
+        "kind: prediction\nprompts: [{text: a}]",
+        7,
+        "the key 'target' is missing from the prompt; add it",
+    ),
+    "a prompt that says too much": (
+        "tags: [one]",
+        "kind: prediction\nprompts: [{text: a, target: b, oter: c}]",
+        7,
+        "unknown key 'oter' of a prompt; did you mean 'other'?",
+    ),
+    "a list of prompts of no prediction": (
+        "tags: [one]",
+        "prompts: [{text: a, target: b}]",
+        6,
+        "says a list of `prompts`, which is for `kind: prediction`",
+    ),
+    "a prediction of two models": (
+        "tags: [one]",
+        "kind: prediction\nmodels: [a, b]\nprompts: [{text: a, target: b}]",
+        7,
+        "says `kind: prediction` and `models`; name one `model`",
+    ),
+    "a prediction of some layers": (
+        "tags: [one]",
+        "kind: prediction\nlayers: 3\nprompts: [{text: a, target: b}]",
+        7,
+        "says `layers`; a prediction needs all of them",
+    ),
+    "a prediction of a table": (
+        "tags: [one]",
+        "kind: prediction\ntable: cars",
+        7,
+        "says `kind: prediction` and `table`; leave `kind` out",
+    ),
+    "a table of no rows": ("tags: [one]", "kind: table", 6, "says `kind: table` and no `table`"),
+    "a kind that there is not": ("tags: [one]", "kind: predicton", 6, "'kind': Input should be"),
+    "sentences of a passage": ("tags: [one]", "generated: givers", 6, "says `generated`, which an"),
+    "too few sentences": (
+        "tags: [one]",
+        "kind: prediction\nprompts: [{text: a, target: b}]\ngenerated: {set: givers, number: 3}",
+        8,
+        "'number' of the generated sentences: Input should be greater than or equal to 20",
+    ),
 }
 
 PASSAGES = {

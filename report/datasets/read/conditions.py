@@ -137,7 +137,7 @@ class ConditionsData:
     kind = "conditions"
     address = ""
 
-    def with_answers(self, paths: Iterable[Path]) -> "ConditionsData":
+    def with_apart(self, paths: Iterable[Path]) -> "ConditionsData":
         """The same with answers; paths: folders, one a model."""
         labels = {condition.name: condition.label for condition in self.models[0].conditions}
         return replace(self, answers=[ModelAnswers(path, labels) for path in paths])

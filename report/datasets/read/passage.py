@@ -52,6 +52,22 @@ class Token:
         return part_name(self.part) if self.part else self.label
 
 
+def tokens_of(told: Iterable[dict]) -> list[Token]:
+    """Tokens in order, as a passage/1 dataset has them."""
+    return [
+        Token(
+            index,
+            t["id"],
+            t["text"],
+            t.get("label", t["text"]),
+            t.get("special", False),
+            t.get("part"),
+            t.get("bytes"),
+        )
+        for index, t in enumerate(told)
+    ]
+
+
 class PassageData(Measured):
     """All datasets under one folder `site_src/datasets/<article>/<key>`."""
 
@@ -71,18 +87,7 @@ class PassageData(Measured):
     @functools.cached_property
     def tokens(self) -> list[Token]:
         """The passage in order."""
-        return [
-            Token(
-                index,
-                t["id"],
-                t["text"],
-                t.get("label", t["text"]),
-                t.get("special", False),
-                t.get("part"),
-                t.get("bytes"),
-            )
-            for index, t in enumerate(self.passage["tokens"])
-        ]
+        return tokens_of(self.passage["tokens"])
 
     @property
     def length(self) -> int:

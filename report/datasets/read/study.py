@@ -21,16 +21,16 @@ class StudyData(Protocol):
 
 
 def open_study(
-    paths: Sequence[Path], labels: Sequence[str | None] = (), answers: Sequence[Path] = ()
+    paths: Sequence[Path], labels: Sequence[str | None] = (), apart: Sequence[Path] = ()
 ) -> StudyData:
     """What was measured for one article.
 
     paths: folders of its datasets, one a model, as `report.measuring.run.datasets` names them
     labels: what the article calls its models; None: by their names
-    answers: folders of the answers of an article about conditions, one a model that was asked
+    apart: folders of what was measured apart, such as answers, one a model that has some
     raises: ReportError if a manifest is missing or damaged
     """
     kind = store.read_manifest(paths[0])["kind"]
     more = [labels] if any(labels) else []
     data = import_module(f"report.datasets.read.{kind}").opened(paths, *more)
-    return data.with_answers(answers) if answers else data
+    return data.with_apart(apart) if apart else data

@@ -6,9 +6,11 @@ from pathlib import Path
 from report import files
 from report.datasets import store
 from report.datasets.formats import answers, keys
+from report.datasets.read.prediction import PredictionData
 from report.datasets.read.table import TableData
 from report.datasets.verify.attention import verify_attention
 from report.datasets.verify.conditions import verify_effects, verify_received, verify_texts
+from report.datasets.verify.prediction import verify_prediction
 from report.datasets.verify.table import verify_table
 from report.errors import ReportError
 
@@ -52,15 +54,22 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
             f"{(manifest_path.parent / name).relative_to(folder)}: is in no manifest"
             for name in sorted(there - listed)
         ]
-        if manifest["kind"] == "table":
-            problems += _check_table(manifest_path.parent, folder)
+        if manifest["kind"] in WHOLE:
+            problems += _check_whole(manifest["kind"], manifest_path.parent, folder)
     return problems
 
 
-def _check_table(path, folder):
-    """What does not fit together in the datasets of a table, as phrases."""
+WHOLE = {
+    "table": lambda path: verify_table(TableData(path)),
+    "prediction": lambda path: verify_prediction(PredictionData(path)),
+}
+"""Kind of article -> checks all its datasets together; ReportError if they do not fit."""
+
+
+def _check_whole(kind, path, folder):
+    """What does not fit together in the datasets of an article, as phrases."""
     try:
-        verify_table(TableData(path))
+        WHOLE[kind](path)
     except ReportError as error:
         return [f"{path.relative_to(folder)}: {error}"]
     return []

@@ -77,6 +77,7 @@ CALLED = {
     "passage": "a passage",
     "table": "a table",
     "sweep": "a sweep",
+    "prediction": "predictions",
     "conditions": "conditions",
     "answers": "answers of a model, as in `data=find.answers[0]`",
     "panels": "panels of conditions, as in `data=find.panels([(0, 1, 1)], find.compared)`",

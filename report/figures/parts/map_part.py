@@ -26,11 +26,11 @@ DOMAINS = {
 APART = 13
 """Pixels between the names of tokens, so that as many are named as can be read."""
 
-LEGEND_LEFT = (
-    "aside == 'right' ? width + 16 : aside == 'below' ? 150 : width - max(legend_width + 16, 134)"
-)
-"""Expression: where legends begin that stand in the triangle of later tokens, or beside the plot
-where a part of the map is shown."""
+LEGEND_WITHIN = "width - max(legend_width + 16, 134)"
+"""Expression: where legends begin that stand in the triangle of later tokens."""
+
+LEGEND_LEFT = f"aside == 'right' ? width + 16 : aside == 'below' ? 150 : {LEGEND_WITHIN}"
+"""Expression: where they begin in a map whose parts may be shown, then beside the plot."""
 
 LEGEND_TOP = "(aside == 'right' ? 176 : aside == 'below' ? height + 104 : 0)"
 """Expression: and how far down."""

@@ -9,7 +9,7 @@ say which characters it stands for, and its spelling is kept beside them.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tokenizers import pre_tokenizers
@@ -41,7 +41,7 @@ def spelled(
     the tokenizer leaves out begins the text of the next token.
     """
     walk = _Walk(text)
-    ways_of = _spelling(tokenizer)
+    ways_of = ways_to_spell(tokenizer)
     own = tokenizer.added_tokens_decoder
     special_ids = {index for index, token in own.items() if token.special}
     special_ids.update(tokenizer.all_special_ids)
@@ -120,8 +120,9 @@ class _Walk:
         self.last += self.bytes[self.place :]
 
 
-def _spelling(tokenizer):
-    """A function from a symbol of the vocabulary to the list of bytes that it may stand for."""
+def ways_to_spell(tokenizer: PreTrainedTokenizerBase) -> Callable[[str], list[bytes]]:
+    """A function from a symbol of the vocabulary to the list of bytes that it may stand for, the
+    likeliest first."""
     decoder = repr(tokenizer.backend_tokenizer.decoder)
     if "ByteLevel(" in decoder:
         byte_of = _byte_alphabet()

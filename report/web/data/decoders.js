@@ -20,9 +20,12 @@
 // received             lines {condition, position, mean, standard_error, low, high}: report.lines names
 //                      the conditions; report.cut: only positions of the first one
 // effects              cells {layer, head, and each measure with its error}: report.condition
+// looked_at, mattered  maps of a head's probabilities and of its effects by target; report.labels,
+//                      report.asked and report.scales are of all texts, by `sentence`
 // tables               every table of a table/1 file
 
 import * as conditions from "./conditions.js";
+import { byTarget as effects } from "./prediction.js";
 import { byDistance, byTarget } from "./profiles.js";
 import { drawn, ENDS } from "./raster.js";
 import { labelled, rows } from "./records.js";
@@ -106,12 +109,45 @@ export const decoders = {
   effects: (file, texts, { reduction }, report) =>
     conditions.effects(file, texts, reduction, report),
 
+  looked_at: (file, tokens, state, report) => {
+    const map = effects(file, tokens, report.asked[state.sentence]);
+    const least = ENDS.probability[0];
+    const shares = map.list.map(({ probability }) => Math.max(Math.log(probability), least));
+    const at = { scores: shares, ends: ENDS.probability, labels: report.labels[state.sentence] };
+    return effectMap(map, at, (i, j) => kind(i, j), "probability");
+  },
+
+  mattered: (file, tokens, state, report) => {
+    const map = effects(file, tokens, report.asked[state.sentence]);
+    const scores = map.list.map(({ effect }) => effect);
+    const most = Math.max(report.scales[state.sentence], ...scores.map(Math.abs)) || 1;
+    const at = { scores, ends: [-most, most], labels: report.labels[state.sentence] };
+    const [above, below] = Object.keys(report.kinds);
+    return effectMap(map, at, (i, j) => (map.at(i, j).effect < 0 ? below : above), "effect");
+  },
+
   tables: (file, tokens) => ({
     datasets: Object.fromEntries(
       Object.entries(file.tables).map(([name, table]) => [name, labelled(table, tokens)]),
     ),
   }),
 };
+
+// What a map draws of values of a text's cells; `named` gives a marker's kind, `field` what is marked.
+function effectMap(map, { scores, ends: [low, high], labels }, named, field) {
+  const markers = map.top(field).map(([i, j]) => ({
+    current_token: i, target_token: j, kind: named(i, j),
+  }));
+  const look = { of: "score", low, high };
+  return {
+    datasets: { markers, cursor: [] },
+    signals: { shade_low: low, shade_high: high, size: map.size, labels },
+    picture: (part, pixels, stride = 1) => drawn(map, look, part, pixels, scores, stride),
+    cell: map.at,
+    tell: map.tell,
+    map,
+  };
+}
 
 export function kind(current, target) {
   if (target === current) return "the token itself";

@@ -60,12 +60,14 @@ export function reason(error) {
 
 const shortName = (url) => new URL(url).pathname.split("/").slice(-4).join("/");
 
-// What to show for each token of a passage/1 file; any other file that says what tokens are read
-// comes as it is.
+// What to show for each token of a file that has a text; any other file that says what tokens are
+// read comes as it is.
 export const loadTokens = (url) =>
   loadJson(url.href).then((file) =>
-    file.schema === "passage/1" ? file.tokens.map((token) => token.label ?? token.text) : file,
+    TEXTS.includes(file.schema) ? file.tokens.map((token) => token.label ?? token.text) : file,
   );
+
+const TEXTS = ["passage/1", "prediction/1"]; // schemas of such files
 
 // One run at a time, at most one waiting: a drag over many values loads only what it can show.
 export function latest(run) {

@@ -58,8 +58,9 @@ export class Chart {
   // What a state needs, by its specification's `data`: its dataset file, the file's address, and the
   // labels of its tokens (true where the figure names no tokens).
   async fetched(state, { url, tokens: labels }) {
-    const at = (path) => new URL(path, this.figure.datasets);
-    const address = at(url.replace(/{(\w+)}/g, (_, name) => state[name])).href;
+    const filled = (path) => path.replace(/{(\w+)}/g, (_, name) => state[name]);
+    const at = (path) => new URL(filled(path), this.figure.datasets);
+    const address = at(url).href;
     const [file, tokens] = await Promise.all([
       loadJson(address),
       labels === null || loadTokens(at(labels ?? "passage.json")),

@@ -124,6 +124,14 @@ export class Figure {
     address.settle();
   }
 
+  // Sets the slider over some heads, by name, if the figure has one with this head.
+  chooseHead(name) {
+    for (const input of this.inputs.filter(({ dataset }) => dataset.labels)) {
+      const at = JSON.parse(input.dataset.labels).indexOf(name);
+      if (at >= 0) this.set({ [param(input)]: Number(input.min) + at }, false);
+    }
+  }
+
   // Another thing has been chosen in the chart itself, which is such a step too.
   changed() {
     address.write(() => this.fragment());

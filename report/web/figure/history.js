@@ -69,6 +69,7 @@ onPin((source) => {
   if (now && now !== shownHead && source && !source.head) {
     for (const figure of figures.values()) {
       if (figure.head) figure.set({ model, layer, head }, false);
+      else figure.chooseHead(`L${layer}H${head}`);
     }
   }
   shownHead = now;

@@ -24,7 +24,10 @@ export function cells(chart) {
     },
     place: ([i, j]) => [scale("x")(j + 1), scale("y")(i + 1)],
     same: (one, other) => one.join() === other.join(),
-    tell: ([i, j]) => describe(chart.shown.cell(i, j), chart.report.terms),
+    tell: ([i, j]) => {
+      const { tell, cell } = chart.shown; // a decoder may have its own words
+      return tell ? tell(i, j) : describe(cell(i, j), chart.report.terms);
+    },
     show: (at) => {
       pointed = at;
       draw(chart, pointed).runAsync();

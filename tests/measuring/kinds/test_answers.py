@@ -78,14 +78,14 @@ def answered(project, folder):
     """A study whose conditions and answers were measured, and the folders of both."""
     study = article(project, folder)
     conditions = measured(study, project)
-    answers = measured(study.answers, project)
+    answers = measured(study.apart, project)
     return study, conditions[0].folder, answers[0].folder
 
 
 def test_a_build_measures_no_answers(project, folder):
     study = article(project, folder)
     found = measured(study, project)
-    assert run.answers(study, project) == []
+    assert run.apart(study, project) == []
     data = open_study([one.folder for one in found])
     assert (data.kind, list(data.answers)) == ("conditions", [])
 
@@ -93,7 +93,7 @@ def test_a_build_measures_no_answers(project, folder):
 def test_neither_removes_what_was_measured_of_the_other(project, answered):
     study, conditions, answers = answered
     assert conditions.is_dir()
-    [found] = run.answers(study, project)
+    [found] = run.apart(study, project)
     assert (found.folder, found.state) == (answers, "unchanged")
     assert [one.state for one in run.datasets(study, project, print)] == ["unchanged"]
     assert conditions.is_dir()
@@ -106,9 +106,9 @@ def test_frozen_answers_are_used_and_freezing_others_keeps_them(project, answere
     [other] = frozen.freeze("fillers", [conditions], project)
     assert copy.is_dir()
     assert other.is_dir()
-    [found] = run.answers(study, project)
+    [found] = run.apart(study, project)
     assert found.state == "frozen"
-    data = open_study([conditions], answers=[found.folder])
+    data = open_study([conditions], apart=[found.folder])
     assert [one.name for one in data.answers] == ["tiny"]
     assert list(data.answers[0].conditions.values()) == ["with /", "newline"]
 
@@ -128,7 +128,7 @@ def test_a_part_that_is_repeated_by_a_plain_loop_gives_the_same(answered, folder
     """Each question alone, through the model's own forward pass."""
     study, _, answers = answered
     data, loaded = ModelAnswers(answers), load_model(folder)
-    prompts = kind.asked_of(loaded, kind.inputs(study.answers.front_matter), False)
+    prompts = kind.asked_of(loaded, kind.inputs(study.apart.front_matter), False)
     assert [*prompts] == [("none", 0), *((one.name, one.tokens) for one in data.cells)]
     for cell, some in prompts.items():
         logs, rights = data.values("log_probability", *cell), data.values("right", *cell)
@@ -159,15 +159,15 @@ def test_the_manifest_says_how_to_repeat_it(answered):
 
 
 def test_a_label_changes_nothing_and_a_length_does(project, answered, folder):
-    assert len(run.answers(article(project, folder, label="Slashes"), project)) == 1
-    assert run.answers(article(project, folder, lengths="[7, 10]"), project) == []
+    assert len(run.apart(article(project, folder, label="Slashes"), project)) == 1
+    assert run.apart(article(project, folder, lengths="[7, 10]"), project) == []
 
 
 def test_a_study_of_some_layers_asks_the_whole_model(project, folder):
     study = article(project, folder, layers="0-1")
     read = [
         store.read(measured(one, project)[0].folder / "manifest.json")["model"]
-        for one in (study, study.answers)
+        for one in (study, study.apart)
     ]
     assert [model["num_hidden_layers"] for model in read] == [3, 3]
     assert [model["layers_measured"] for model in read] == [2, 3]
@@ -175,7 +175,7 @@ def test_a_study_of_some_layers_asks_the_whole_model(project, folder):
 
 def test_an_article_without_such_conditions_is_refused(project, folder):
     study = article(project, folder)
-    wanted = study.answers.front_matter
+    wanted = study.apart.front_matter
     few = wanted.model_construct(**dict(wanted) | {"conditions": wanted.conditions[:1]})
     with pytest.raises(ReportError, match="add one with `before: question`"):
         kind.inputs(few)
@@ -187,7 +187,7 @@ def test_an_article_without_such_conditions_is_refused(project, folder):
 
 def test_answers_are_a_part_of_studies_that_ask_for_them(project, folder):
     study = article(project, folder)
-    assert study.answers.front_matter.kind == "answers"
+    assert study.apart.front_matter.kind == "answers"
     assert study.front_matter.kind == "conditions"
     text = study.template.read_text()
     study.template.write_text(re.sub("answers:.*\n", "", text))

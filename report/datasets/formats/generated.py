@@ -1,0 +1,134 @@
+"""Effects over generated sentences: sums only, two small tables and the sentences (table/1)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from report.datasets.formats import columnar
+from report.datasets.formats.columnar import Column
+from report.errors import ReportError
+
+FILE = "generated.json"
+
+STEP = 0.0001
+"""Unit of stored effects and drops, in logits."""
+
+KINDS = {
+    "direct": "what the head adds to the logit difference by itself",
+    "zero": "fall of the logit difference when the head's context is replaced by zeros",
+    "mean": "fall of the logit difference when it is replaced by its mean over a corpus",
+    "resample": "fall of the logit difference when it is replaced by that of another sentence of "
+    "the same form",
+}
+"""Measure of a head -> description; each with its standard error."""
+
+
+class Sentence(Protocol):
+    """See `report.inputs.generated.Generated`."""
+
+    text: str
+    form: int
+    giver_first: bool
+    target: str
+    other: str
+
+
+def mean_and_error(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean over the first axis, and its standard error, NaN of a single one."""
+    number = len(values)
+    if number < 2:
+        return values.mean(0), np.full(values.shape[1:], np.nan)
+    return values.mean(0), values.std(0, ddof=1) / number**0.5
+
+
+def encode(sentences: Sequence[Sentence], measured: Any) -> dict:
+    """The table/1 dataset: "heads", a row a head; "layers", a row a layer; "sentences".
+
+    measured: a `report.effects.generated.OfTexts`
+    """
+    direct = measured.direct
+    layers, heads = direct[0].heads.shape[1:]
+    layer, head = np.divmod(np.arange(layers * heads), heads)
+    of_heads = {"direct": np.concatenate([one.heads for one in direct]), **measured.drops}
+    of_layers = {
+        "feed_forward": np.concatenate([one.feed_forward for one in direct]),
+        "attention_bias": np.concatenate([one.attention_bias for one in direct]),
+    }
+    written = "what it adds to the logit difference by itself"
+    return columnar.encode(
+        {
+            "heads": {
+                "layer": Column("layer, in the model's order", "index from 0", layer),
+                "head": Column("head, in the model's order", "index from 0", head),
+                **_columns(of_heads, KINDS),
+            },
+            "layers": {
+                "layer": Column("layer", "index from 0", np.arange(layers)),
+                **_columns(of_layers, dict.fromkeys(of_layers, written)),
+            },
+            "sentences": _sentences(sentences, measured),
+        }
+    )
+
+
+def _columns(values, described):
+    found = {}
+    for name, each in values.items():
+        mean, error = mean_and_error(each)
+        found[name] = Column(f"{described[name]}, mean", "logits", mean.ravel(), STEP)
+        found[f"{name}_error"] = Column(
+            "standard error of that mean over the sentences", "logits", error.ravel(), STEP
+        )
+    return found
+
+
+def _sentences(sentences, measured):
+    texts = {
+        name: [getattr(one, name) for one in sentences] for name in ("text", "target", "other")
+    }
+    logit = np.concatenate([one.logit for one in measured.direct])
+    first = [one.giver_first for one in sentences]
+    return {
+        "text": Column("the sentence", "text", texts["text"]),
+        "target": Column("the right answer", "text", texts["target"]),
+        "other": Column("the other name", "text", texts["other"]),
+        "form": Column("which of the forms", "index from 0", [one.form for one in sentences]),
+        "giver_first": Column("whether who gives is named first", "1 or 0", np.asarray(first, int)),
+        "logit": Column("logit of the right answer less that of the other", "logits", logit, STEP),
+        "first": Column(
+            "whether the right answer is the most likely token of all",
+            "1 or 0",
+            np.asarray(measured.first, int),
+        ),
+    }
+
+
+def decode(table: Mapping[str, Any], about: Mapping[str, Any], heads: int, layers: int) -> dict:
+    """Table name -> column -> array, checked.
+
+    about: the manifest's "generated"; heads: of all layers
+    raises: ReportError if a column is missing, or a number is impossible
+    """
+    tables = columnar.decode(table)
+    measures = ["direct", *about["ablated"]]
+    wanted = {
+        "heads": {"layer", "head", *measures, *(f"{name}_error" for name in measures)},
+        "layers": {
+            *("layer", "feed_forward", "feed_forward_error"),
+            *("attention_bias", "attention_bias_error"),
+        },
+        "sentences": {"text", "target", "other", "form", "giver_first", "logit", "first"},
+    }
+    rows = {"heads": heads, "layers": layers, "sentences": about["sentences"]}
+    for name, columns in wanted.items():
+        odd = sorted(columns ^ tables.get(name, {}).keys())
+        if odd:
+            raise ReportError(f"table {name!r} has other columns than it should: {odd[0]!r}")
+        number = len(next(iter(tables[name].values())))
+        if number != rows[name]:
+            raise ReportError(f"table {name!r} has {number} rows, not {rows[name]}")
+        for column, values in tables[name].items():
+            if column.endswith("_error") and (np.asarray(values, float) < 0).any():
+                raise ReportError(f"{column!r} has a standard error below 0")
+    return tables

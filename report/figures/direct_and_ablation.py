@@ -1,0 +1,281 @@
+"""Does a head matter by itself or through others? Its direct effect beside what is lost without
+it."""
+
+import altair
+import numpy as np
+
+from report.datasets.read.prediction import PredictionData
+from report.figures.parts import choices, marking, predicted, theme
+from report.figures.parts.choices import Switch
+from report.figures.parts.figure import Rows
+from report.figures.parts.heads import head_label
+from report.text import number
+
+ASPECT, PHONE_ASPECT = 1.3, 0.95
+
+ROWS = "rows/{sentence}-{ablation}.json"
+
+KINDS = {"mean": "its mean over many texts", "zero": "zeros", "resample": "that of another text"}
+"""Ablation -> what a head's context is replaced by."""
+
+SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.2~f')"
+"""Expression of a tick's label."""
+
+NAMED = 8
+"""Heads that are named."""
+
+NEAR = 0.06, 0.045
+"""Names closer than these parts of both axes would lie on each other."""
+
+
+def title(data: PredictionData) -> str:
+    return "What a head adds, and what is lost without it"
+
+
+def caption(data: PredictionData) -> str:
+    return (
+        "A point is a head. To the right: its direct effect, what it adds to the prediction by "
+        f"itself. Upwards: {_fallen(data)} when what the head hands on is replaced. On the dashed "
+        "line both are equal: no later layer repairs what is missing or builds on it. Above the "
+        "line a head matters through later layers too; below it they make up for some of what is "
+        "gone. The heads farthest from the line, and those with the largest effects, are named."
+    )
+
+
+def _fallen(data):
+    if any(sentence.asks for sentence in data.sentences):
+        return "how far the prediction at the last token falls"
+    return (
+        "how far the log probability of the next token falls, a mean over all tokens, to the "
+        "right the mean of direct effects on its logit"
+    )
+
+
+def use(data: PredictionData) -> str:
+    return "Point at a head to read both numbers. Click on it, and figures of one head show it."
+
+
+def controls(data: PredictionData) -> list[Switch]:
+    """The texts, and after them the mean over generated sentences, at which it opens."""
+    known = [*data.sentences, *([data.generated] if data.generated else [])]
+    kinds = {kind: KINDS[kind] for kind in KINDS if all(kind in one.ablations for one in known)}
+    mean = {}
+    if data.generated:
+        mean = {"mean": f"the mean of {data.generated.number} generated sentences"}
+    replaced = Switch("ablation", "Replaced by", kinds, next(iter(kinds)))
+    return [*predicted.texts(data, mean), replaced]
+
+
+def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
+    at = choices.at_state(controls(data), state)
+    table = altair.Chart(altair.NamedData("heads"))
+    axes = _axes(data)
+    tooltip = [
+        altair.Tooltip("label:N", title="head"),
+        altair.Tooltip("direct_said:N", title=predicted.EFFECT),
+        altair.Tooltip("drop_said:N", title="lost without it"),
+    ]
+    points = table.mark_circle(
+        size=altair.ExprRef("width > 500 ? 52 : 34"),
+        opacity=0.75,
+        color=theme.themed(*theme.MASS.values()),
+        stroke=altair.ExprRef("paper"),
+        strokeWidth=0.6,
+        aria=False,
+    ).encode(**axes, tooltip=tooltip)
+    here = "datum.layer === marked_layer && datum.head === marked_head"
+    return theme.frame(
+        altair.layer(
+            *_zeros(),
+            _diagonal().encode(**_ends()),
+            points,
+            *_names(table, axes),
+            marking.ring(table, here, 150, 1.8).encode(**axes),
+        ),
+        theme.Source(predicted.address(data, ROWS), "tables", ["heads", "line"], tokens=None),
+        description=f"{title(data)}: a scatter plot, a point a head",
+        controls=at,
+        params=marking.marked("layer", "head"),
+    )
+
+
+def _axes(data):
+    x = altair.X("direct:Q", title=f"{predicted.EFFECT} (logits)").axis(
+        tickCount=theme.ticks_across(), labelExpr=SIGNED
+    )
+    asks = any(sentence.asks for sentence in data.sentences)
+    unit = "logits" if asks else "nats a token"
+    y = altair.Y("drop:Q", title=f"lost without the head ({unit})").axis(
+        tickCount=6, labelExpr=SIGNED
+    )
+    return {"x": x, "y": y}
+
+
+def _zeros():
+    mark = altair.Chart(altair.InlineData([{}])).mark_rule(
+        strokeWidth=1, opacity=0.5, aria=False, color=theme.themed(*theme.SOFT.values())
+    )
+    return [mark.encode(**theme.at(x=0)), mark.encode(**theme.at(y=0))]
+
+
+def _diagonal():
+    return altair.Chart(altair.NamedData("line")).mark_rule(
+        strokeDash=[5, 4], strokeWidth=1.2, opacity=0.8, aria=False
+    )
+
+
+def _ends():
+    return {
+        "x": altair.X("low:Q"), "x2": altair.X2("high:Q"),
+        "y": altair.Y("low:Q"), "y2": altair.Y2("high:Q"),
+    }  # fmt: skip
+
+
+def _names(table, axes):
+    named = table.transform_filter("datum.named === 1")
+    return [
+        mark.encode(**axes, text=altair.Text("label:N"))
+        for mark in theme.halo(
+            named.mark_text,
+            align=altair.ExprRef("datum.late === 1 ? 'right' : 'left'"),
+            dx=altair.ExprRef("datum.late === 1 ? -8 : 8"),
+            baseline="middle",
+            fontSize=theme.TICK,
+            fontWeight=600,
+        )
+    ]
+
+
+def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
+    at = choices.values(controls(data), state)
+    direct, drop = _values(data, at)
+    errors = _errors(data, at)
+    named = _named(direct, drop)
+    late = float(direct.min() + 0.8 * np.ptp(direct))
+    low = max(float(direct.min()), float(drop.min()))
+    high = min(float(direct.max()), float(drop.max()))
+    return {
+        "heads": [
+            {
+                "layer": layer,
+                "head": head,
+                "label": head_label(layer, head),
+                "direct": float(value),
+                "drop": float(drop[layer, head]),
+                "direct_said": _said(direct, errors and errors[0], layer, head),
+                "drop_said": _said(drop, errors and errors[1], layer, head),
+                "named": int((layer, head) in named),
+                "late": int(value > late),
+            }
+            for (layer, head), value in np.ndenumerate(direct)
+        ],
+        "line": [{"low": low, "high": high}] if low < high else [],
+    }
+
+
+def _values(data, at):
+    """Direct effect and drop of each head, both float [layers, heads]."""
+    if _of_all(data, at):
+        return data.generated.mean("direct"), data.generated.mean(at["ablation"])
+    sentence = predicted.text_of(data, at)
+    direct = sentence.heads[-1] if sentence.asks else sentence.heads.mean(0)
+    return direct, sentence.drop(at["ablation"])
+
+
+def _said(values, errors, layer, head):
+    """A value with two decimals, and its standard error where there is one."""
+    said = f"{values[layer, head]:+.2f}".replace("-", "\u2212")
+    return said if errors is None else f"{said} ± {errors[layer, head]:.2f}"
+
+
+def _of_all(data, at):
+    """Whether the means over generated sentences are shown."""
+    return at.get("sentence") == "mean"
+
+
+def _errors(data, at):
+    """The standard errors of both, or None for a single text."""
+    if not _of_all(data, at):
+        return None
+    return data.generated.error("direct"), data.generated.error(at["ablation"])
+
+
+def _where(data, at):
+    """What is shown, in words."""
+    if _of_all(data, at):
+        return f"as means over {data.generated.number} generated sentences"
+    return f"for {predicted.which(at)}"
+
+
+def _named(direct, drop):
+    """Heads whose names fit: {(layer, head)}, those that stand out most first."""
+    stands_out = np.maximum(np.abs(drop - direct), np.maximum(np.abs(direct), np.abs(drop)) / 2)
+    spread = [max(float(np.ptp(values)), 1e-9) for values in (direct, drop)]
+    found = []
+    for place in np.argsort(-stands_out, axis=None, kind="stable"):
+        at = np.unravel_index(place, direct.shape)
+        where = direct[at] / spread[0], drop[at] / spread[1]
+        if all(abs(where[0] - x) > 2 * NEAR[0] or abs(where[1] - y) > NEAR[1] for _, x, y in found):
+            found.append((tuple(map(int, at)), *where))
+        if len(found) == NAMED:
+            break
+    return {head for head, *_ in found}
+
+
+def seen(data: PredictionData, **state: int | str) -> str:
+    """Who matters most either way, who is farthest from the line, and how far both go together."""
+    at = choices.values(controls(data), state)
+    direct, drop = _values(data, at)
+    said = [
+        _largest(direct, drop),
+        _off_the_line(direct, drop),
+        f"Over all heads the two correlate by {number(_correlation(direct, drop))}.",
+    ]
+    return " ".join(filter(None, said))
+
+
+def _largest(direct, drop):
+    adds, lost = predicted.strongest(direct, 1), predicted.strongest(drop, 1)
+    if not adds or not lost:
+        return ""
+    first = f"{adds[0].label} has the largest direct effect ({predicted.signed(adds[0].value)})"
+    loss = predicted.signed(lost[0].value)
+    if adds[0].label == lost[0].label:
+        return f"{first}, and most is lost without it ({loss})."
+    itself = predicted.signed(direct[lost[0].layer, lost[0].head])
+    return f"{first}. Most is lost without {lost[0].label} ({loss}); by itself it adds {itself}."
+
+
+def _off_the_line(direct, drop):
+    said = []
+    for sign, what in ((1, "matters most through others"), (-1, "is made up for most")):
+        found = predicted.strongest(sign * (drop - direct), 1)
+        if found:
+            (head,) = found
+            both = (direct[head.layer, head.head], drop[head.layer, head.head])
+            said.append(
+                f"{head.label} {what}: {predicted.signed(both[0])} by itself, "
+                f"{predicted.signed(both[1])} lost without it"
+            )
+    return f"{'; '.join(said)}." if said else ""
+
+
+def _correlation(direct, drop):
+    if min(np.ptp(direct), np.ptp(drop)) == 0:
+        return 0.0
+    return float(np.corrcoef(direct.ravel(), drop.ravel())[0, 1])
+
+
+def alt(data: PredictionData, **state: int | str) -> str:
+    at = choices.values(controls(data), state)
+    direct, drop = _values(data, at)
+    named = sorted(_named(direct, drop), key=lambda head: -abs(drop[head]))
+    listed = "; ".join(
+        f"{head_label(*head)} {predicted.signed(direct[head])} and {predicted.signed(drop[head])}"
+        for head in named
+    )
+    return (
+        f"{direct.size} points, a head each: direct effect against what is lost when it is "
+        f"replaced by {KINDS[at['ablation']]}, {_where(data, at)}. The two "
+        f"correlate by {number(_correlation(direct, drop))}. Named are {listed}."
+    )

@@ -1,0 +1,248 @@
+"""What the model would say if it stopped after a layer: its first guess at every token, and how the
+answer rises."""
+
+import math
+
+import altair
+import numpy as np
+
+from report.datasets.read.prediction import PredictionData
+from report.figures import heads_at_step
+from report.figures.parts import choices, grid, lens_rows, marking, predicted, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
+from report.text import number, percent
+
+GUESSES, RISE = "rows/{sentence}-{back}-{after}.json", "rows/{sentence}-{back}.json"
+"""Addresses of rows."""
+
+ON_PHONE = 7
+"""Tokens, up to the one that predicts."""
+
+AFTER = {"feed-forward": "its feed-forward layer", "attention": "its attention"}
+"""Which state of a layer is read; the embedding is shown with both."""
+
+STYLES = {
+    "the answer": ("#26309a", "#7b93f4", [1, 0]),
+    "the other word": ("#c93d08", "#ec6f24", [5, 3]),
+}
+"""Lines: colour on light, colour on dark, dash."""
+
+LAYER_ROW = 17
+"""Pixels of a layer in the map."""
+
+
+def title(data: PredictionData) -> str:
+    return "What the model would say after each layer"
+
+
+def caption(data: PredictionData) -> str:
+    return (
+        "A column is a token that the model has read, a row the state after a layer; the word in "
+        "the cell is what the model would say next if its last norm and its output followed there "
+        "(the logit lens). Shade is the probability of that first guess; a frame says that it is "
+        "right. Below is how probable the answer is after each layer, at the last column. The "
+        "scale of the norm is that of each state, while direct effects keep the last one: so the "
+        f"two do not add up. On a narrow screen the map has the last {ON_PHONE} tokens."
+    )
+
+
+def use(data: PredictionData) -> str:
+    return "Point at a cell or a point to read the words and their probabilities."
+
+
+def controls(data: PredictionData) -> list[Control | Switch]:
+    return [*predicted.controls(data), Switch("after", "State after", AFTER, "feed-forward")]
+
+
+def panels(data: PredictionData) -> list[str]:
+    return ["First guess", "How the answer rises"]
+
+
+def boxes(data: PredictionData) -> list[grid.Box]:
+    high = 200 + LAYER_ROW * (data.layers + 1)
+    return [grid.Box(grid.WIDTH / high, grid.PHONE_WIDTH / high), grid.Box(2.2, 1.25)]
+
+
+def chart(data: PredictionData, panel: int = 0, **state: int | str) -> altair.LayerChart:
+    at = choices.at_state(controls(data), state)
+    return theme.frame(
+        _rise(data) if panel else _guesses(data),
+        theme.Source(
+            predicted.address(data, RISE if panel else GUESSES),
+            "tables",
+            ["rise" if panel else "guesses"],
+            tokens=None,
+        ),
+        description=f"{title(data)}: {panels(data)[panel]}",
+        controls=at,
+        params=marking.marked("token"),
+        walk=["state", "line"] if panel else ["token", "row"],
+    )
+
+
+def _guesses(data):
+    narrow = f"width > 500 || datum.from_last < {ON_PHONE}"
+    table = altair.Chart(altair.NamedData("guesses")).transform_filter(narrow)
+    columns = f"(width > 500 ? {lens_rows.SHOWN} : {ON_PHONE})"
+    x = predicted.token_channel(altair.X, "token that is read (text and index)", across=True)
+    y = altair.Y("layer:N", sort=altair.SortField("row", order="descending")).axis(
+        title="layer", domain=False, ticks=False, labelOverlap="greedy"
+    )
+    colour = altair.Color("probability:Q", legend=_legend()).scale(
+        domain=[0, 1], **theme.ramp(theme.SCORE_RAMP)
+    )
+    tooltip = [
+        altair.Tooltip("token_said:N", title="token"),
+        altair.Tooltip("layer:N", title="after layer"),
+        altair.Tooltip("guess_said:N", title="first guess"),
+        altair.Tooltip("probability:Q", title="its probability", format=".1%"),
+        altair.Tooltip("others:N", title="then"),
+        altair.Tooltip("right_said:N", title="asked for"),
+        altair.Tooltip("rank:Q", title="its rank (0 = first)"),
+    ]
+    cell = table.mark_rect(stroke=altair.ExprRef("paper"), strokeWidth=1, aria=False).encode(
+        x=x, y=y, color=colour, tooltip=tooltip
+    )
+    right = table.transform_filter("datum.rank === 0").mark_rect(
+        fill=None, stroke=altair.ExprRef("ink"), strokeWidth=1.6, aria=False
+    )
+    light, dark = heads_at_step.turns("light"), heads_at_step.turns("dark")
+    word = table.mark_text(
+        fontSize=theme.TICK,
+        limit=altair.ExprRef(f"width / {columns} - 4"),
+        color=altair.ExprRef(
+            f"datum.probability >= (dark ? {dark} : {light}) === dark ? 'black' : 'white'"
+        ),
+        aria=False,
+    )
+    here = "datum.token === marked_token"
+    marked = table.transform_filter(marking.either(here)).mark_rect(
+        fill=None,
+        stroke=theme.themed(*theme.FIRST),
+        strokeWidth=altair.ExprRef(f"{marking.pinned(here)} ? 2.6 : 1.4"),
+        aria=False,
+    )
+    return altair.layer(
+        cell,
+        right.encode(x=x, y=y),
+        word.encode(x=x, y=y, text=altair.Text("guess:N")),
+        marked.encode(x=x, y=y),
+    )
+
+
+def _legend():
+    return altair.Legend(
+        title="probability of the first guess",
+        orient="top",
+        gradientLength=160,
+        gradientThickness=10,
+        gradientOpacity=1,
+        tickCount=3,
+        format=".0%",
+        offset=16,
+    )
+
+
+def _rise(data):
+    table = altair.Chart(altair.NamedData("rise"))
+    x = altair.X("state:Q", title="layer (its attention, then its feed-forward layer)").scale(
+        domain=[-0.75, data.layers - 0.25], nice=False
+    )
+    x = x.axis(values=list(range(0, data.layers, max(1, -(-data.layers // 16)))), format="d")
+    y = altair.Y("drawn:Q", title="log probability (nats)")
+    y = y.scale(zero=False, nice=True).axis(tickCount=5)
+    legend = altair.Legend(title=None, orient="top", symbolType="stroke", offset=theme.ABOVE)
+    kinds = list(STYLES)
+    colour = altair.Color("kind:N", legend=legend).scale(
+        domain=kinds, range=[theme.themed(light, dark) for light, dark, _ in STYLES.values()]
+    )
+    dash = altair.StrokeDash("kind:N", legend=legend).scale(
+        domain=kinds, range=[dash for *_, dash in STYLES.values()]
+    )
+    tooltip = [
+        altair.Tooltip("where:N", title="state"),
+        altair.Tooltip("word:N", title="word"),
+        altair.Tooltip("probability:Q", title="probability", format=".3~%"),
+        altair.Tooltip("log_probability:Q", title="log probability", format=".2f"),
+        altair.Tooltip("rank:Q", title="rank (0 = first)", format=",d"),
+    ]
+    line = table.mark_line(strokeWidth=2, aria=False)
+    point = table.mark_circle(size=30, opacity=1, aria=False)
+    around = table.mark_circle(size=160, color="transparent", aria=False)
+    return altair.layer(
+        line.encode(x=x, y=y, color=colour, strokeDash=dash),
+        around.encode(x=x, y=y, tooltip=tooltip),
+        point.encode(
+            x=x,
+            y=y,
+            color=altair.Color("kind:N", legend=None).scale(
+                domain=kinds,
+                range=[theme.themed(light, dark) for light, dark, _ in STYLES.values()],
+            ),
+            tooltip=tooltip,
+        ),
+    )
+
+
+def rows(data: PredictionData, panel: int = 0, **state: int | str) -> dict[str, Rows]:
+    at = choices.values(controls(data), state)
+    shown = predicted.shown(data, at)
+    return (
+        {"rise": lens_rows.rise(shown)}
+        if panel
+        else {"guesses": lens_rows.guesses(shown, at["after"])}
+    )
+
+
+def seen(data: PredictionData, **state: int | str) -> str:
+    """From which layer on the answer is the first guess, and what is said before."""
+    shown = predicted.shown(data, choices.values(controls(data), state))
+    lens = shown.sentence.lens
+    logs, ranks = lens_rows.of_target(lens, shown.row)
+    word = predicted.of_word(shown.sentence.target(shown.row))
+    share = percent(math.exp(logs[-1]))
+    if ranks[-1] != 0:
+        first = lens.words[int(lens.tokens[-1, shown.row, 0])]
+        given = percent(math.exp(lens.log_probability[-1, shown.row, 0]))
+        return (
+            f"At {shown.place}, {word} is not the first guess in the end: it gets {share}, and "
+            f"{predicted.quoted(first)} is first with {given}."
+        )
+    begins = len(ranks) - int(np.argmin((ranks == 0)[::-1])) if (ranks != 0).any() else 0
+    before = ""
+    if begins:
+        said = lens.words[int(lens.tokens[begins - 1, shown.row, 0])]
+        before = f" Just before, that was {predicted.quoted(said)}."
+    return (
+        f"At {shown.place}, {word} is the first guess from “{lens.labels[begins]}” on.{before} In "
+        f"the end it gets {share}."
+    )
+
+
+def alt(data: PredictionData, panel: int = 0, **state: int | str) -> str:
+    at = choices.values(controls(data), state)
+    shown = predicted.shown(data, at)
+    lens = shown.sentence.lens
+    if panel:
+        logs, ranks = lens_rows.of_target(lens, shown.row)
+        word = predicted.of_word(shown.sentence.target(shown.row))
+        best = int(np.argmax(logs))
+        return (
+            f"Line of the log probability of {word} at {shown.place}, after each of "
+            f"{len(logs)} states: {number(logs[0])} at the embedding, highest after "
+            f"“{lens.labels[best]}” with {number(logs[best])}, {number(logs[-1])} in the end "
+            f"(rank {ranks[-1]})."
+        )
+    layers = len(lens.tokens) // 2
+    every = [0, layers // 2, layers]
+    places = [lens_rows.states(layers, at["after"])[one] for one in every]
+    said = ", ".join(
+        f"{predicted.quoted(lens.words[int(lens.tokens[state, shown.row, 0])])} at "
+        f"“{lens.labels[state]}”"
+        for state in places
+    )
+    return (
+        f"Map of first guesses after each of {layers} layers ({at['after']}), up to {shown.place}. "
+        f"There they are: {said}."
+    )

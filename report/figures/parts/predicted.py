@@ -1,0 +1,192 @@
+"""What the figures of an article about predictions share: which text, which of its tokens predicts,
+and the words for what is asked there."""
+
+import functools
+from dataclasses import dataclass
+
+import altair
+import numpy as np
+
+from report.datasets.read.prediction import Head as OneHead
+from report.datasets.read.prediction import PredictionData, Sentence, Word
+from report.figures.parts import choices
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.heads import Head, head_label
+from report.text import apart, number, shortened
+
+EFFECT = "direct effect"
+UNIT = "logits"
+
+LONGEST = 72
+"""Signs of a text on the switch."""
+
+
+def controls(data: PredictionData) -> list[Control | Switch]:
+    """The switch between texts, and the slider over the tokens that predict."""
+    return [*texts(data), row_control(data)]
+
+
+def texts(data: PredictionData, more: dict[str, str] | None = None) -> list[Switch]:
+    """The switch between the texts; none where there is one.
+
+    more: further options, the first of which it is at
+    """
+    known = {str(place): _named(text) for place, text in enumerate(data.sentences)}
+    more = more or {}
+    every = known | more
+    first = next(iter(more or known))
+    return [Switch("sentence", "Sentence", every, first)] if len(every) > 1 else []
+
+
+def _named(sentence):
+    """A text on the switch; of a long one the end, after which the model goes on."""
+    text = sentence.text.strip()
+    short = text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
+    return f"{short} → {shown_word(sentence.target())}" if sentence.asks else short
+
+
+def text_of(data: PredictionData, at: choices.State) -> Sentence:
+    """The text at a state."""
+    return data.sentences[int(at.get("sentence", 0))]
+
+
+def which(at: choices.State) -> str:
+    """Which text that is, in words."""
+    return f"sentence {int(at['sentence']) + 1}" if "sentence" in at else "the text"
+
+
+def address(data: PredictionData, url: str) -> str:
+    """An address with {sentence} in it, as the script finds it."""
+    return url if texts(data) else url.replace("{sentence}", "0")
+
+
+def row_control(data: PredictionData) -> Control:
+    """The slider over the tokens that predict.
+
+    It counts from the last one, since texts differ in length.
+    """
+    most = max(sentence.rows for sentence in data.sentences)
+    return Control("back", "Tokens before the last", 0, most - 1, 0)
+
+
+def head_choice(data: PredictionData) -> Control:
+    """The slider over the heads that have most to do with the predictions."""
+    labels = [head_label(*head) for head in data.shown_heads]
+    return Control("chosen", "Head", 0, len(labels) - 1, 0, labels=labels)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A text, and the token of it that predicts."""
+
+    sentence: Sentence
+    row: int
+
+    @property
+    def heads(self) -> np.ndarray:
+        """Direct effects of heads, float [layers, heads]."""
+        return self.sentence.heads[self.row]
+
+    @property
+    def logit(self) -> float:
+        """What is asked, which all effects sum to."""
+        return float(self.sentence.logit[self.row])
+
+    @property
+    def place(self) -> str:
+        """The token that predicts: "token 15, “to”"."""
+        return f"token {self.row}, {quoted(self.sentence.tokens[self.row].label)}"
+
+    @property
+    def said(self) -> str:
+        """What is asked, and how it stands: "the logit of “Mary” is 6.1 above that of “John”"."""
+        target, other = self.sentence.target(self.row), self.sentence.other(self.row)
+        than = f"that of {of_word(other)}" if other else "the mean of all tokens"
+        way = "above" if self.logit >= 0 else "below"
+        return f"the logit of {of_word(target)} is {number(abs(self.logit))} {way} {than}"
+
+
+def shown(data: PredictionData, at: choices.State) -> Shown:
+    """The text and the token at a state; before the first token there is none, so it stays."""
+    sentence = text_of(data, at)
+    return Shown(sentence, max(sentence.rows - 1 - at.get("back", 0), 0))
+
+
+@functools.lru_cache(maxsize=64)
+def head_of(sentence: Sentence, layer: int, head: int) -> OneHead:
+    """One head on a text: figures and sentences ask for the same ones at many states."""
+    return sentence.head(layer, head)
+
+
+def explained(data: PredictionData) -> str:
+    """What the effects are effects on."""
+    if not any(sentence.asks for sentence in data.sentences):
+        return (
+            "The prediction is the logit of the token that comes next in the text, less the mean "
+            "of all tokens' logits."
+        )
+    against = "the mean of all tokens"
+    if any(sentence.other() for sentence in data.sentences if sentence.asks):
+        against = "the one it is compared with"
+    return (
+        f"At the last token the prediction is how far the answer's logit is above {against}; at "
+        "an earlier token, how far that of the next token of the text is above the mean of all."
+    )
+
+
+def quoted(text: str) -> str:
+    """A token in a sentence, in quotation marks, without the space before it."""
+    return f"“{apart(shortened(text.strip() or text, 24))}”"
+
+
+def of_word(word: Word) -> str:
+    """A word of the vocabulary in a sentence."""
+    return quoted(word.label)
+
+
+def shown_word(word: Word) -> str:
+    """The same on the switch, without quotation marks."""
+    return apart(shortened(word.label.strip() or word.label, 12))
+
+
+def signed(value: float) -> str:
+    """An effect with its sign: "+2.9", "−1.1"."""
+    said = number(value)
+    return f"+{said}" if value > 0 and said[0].isdigit() else said
+
+
+def strongest(values: np.ndarray, most: int) -> list[Head]:
+    """The heads with the largest values of [layers, heads], those above 0 only."""
+    order = np.argsort(-values, axis=None, kind="stable")[:most]
+    places = [np.unravel_index(place, values.shape) for place in order]
+    found = [Head(int(layer), int(head), float(values[layer, head])) for layer, head in places]
+    return [head for head in found if head.value > 0]
+
+
+def listed(heads: list[Head], sign: int = 1) -> str:
+    """Heads with their values: "L23H3 (+2.9) and L29H1 (+1.7)"."""
+    each = [f"{head.label} ({signed(sign * head.value)})" for head in heads]
+    *others, last = each
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def token_channel(which: type, title: str, across: bool) -> altair.FieldChannelMixin:
+    """The channel of tokens, by the field "named" and in the order of "token".
+
+    which: altair.X or altair.Y
+    """
+    axis = altair.Axis(
+        title=title,
+        domain=False,
+        ticks=False,
+        labelLimit=altair.ExprRef("width > 500 ? 120 : 84"),
+        labelOverlap=False,
+        **({"labelAngle": -90} if across else {"minExtent": 78, "titleX": -82}),
+    )
+    return which("named:N", sort=altair.SortField("token"), axis=axis)
+
+
+def named(sentence: Sentence, token: int) -> str:
+    """A token on an axis, no two the same: its text and its index."""
+    label = sentence.tokens[token].name
+    return f"{shortened(label.strip() or label, 10)}\u200e\u00a0\u00a0{token}"

@@ -1,0 +1,220 @@
+"""Which earlier heads a head's attention is made of: what its score for a token is the sum of."""
+
+import altair
+import numpy as np
+
+from report.datasets.read.prediction import PredictionData
+from report.figures.parts import choices, grid, marking, predicted, theme
+from report.figures.parts.choices import Control, Switch
+from report.figures.parts.figure import Rows
+from report.figures.parts.signed_map import SIGNS
+from report.text import number, percent
+
+ROWS = "rows/{sentence}-{chosen}-{rank}.json"
+
+SHOWN = 12
+"""Parts that have a bar of their own."""
+
+RANKS = 11
+"""Targets that the slider leads to, the one with most attention first."""
+
+SIDES = {"key": "What the token is found by", "query": "What is looked for"}
+"""Side of the product -> title of its panel."""
+
+
+def title(data: PredictionData) -> str:
+    return "What a head's attention is made of"
+
+
+def left_out(data: PredictionData) -> str:
+    if reason := data.reasons.get("origins"):
+        return f"What scores are made of could not be measured: {reason.rstrip('.')}."
+    return "" if data.shown_heads else "What scores are made of was not measured."
+
+
+def caption(data: PredictionData) -> str:
+    return (
+        "With the norms as they are, the score of a token is a sum over the parts of the model "
+        "that wrote into its state (its key), and also over those that wrote into the state of the "
+        "token that looks (its query). A bar is such a part. It says how much the part raises the "
+        "score of this token above the mean over all tokens that can be seen, since only "
+        f"differences count after softmax. The {SHOWN} largest parts have bars of their own, and "
+        "the others together have one. Both panels sum to the same."
+    )
+
+
+def use(data: PredictionData) -> str:
+    return (
+        "The slider “Token” leads from the token that gets most attention to the next. Click on "
+        "the bar of a head, and figures of one head show it."
+    )
+
+
+def controls(data: PredictionData) -> list[Control | Switch]:
+    shortest = min(sentence.rows for sentence in data.sentences)
+    return [
+        *predicted.texts(data),
+        predicted.head_choice(data),
+        Control("rank", "Token (0 = most attention)", 0, min(RANKS, shortest) - 1, 0),
+    ]
+
+
+def panels(data: PredictionData) -> list[str]:
+    return [f"{{chosen}}: {words[0].lower()}{words[1:]}" for words in SIDES.values()]
+
+
+def columns(data: PredictionData) -> int:
+    """Panels side by side."""
+    return 2
+
+
+def boxes(data: PredictionData) -> list[grid.Box]:
+    width = grid.GRID_WIDTH // 2
+    return [grid.Box(width / 400, grid.PHONE_WIDTH / 390, width)] * 2
+
+
+def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerChart:
+    at = choices.at_state(controls(data), state)
+    side = list(SIDES)[panel]
+    bars = altair.Chart(altair.NamedData("bars")), altair.Chart(altair.NamedData("others"))
+    y = altair.Y("part:N", sort=altair.SortField("order"), title="written by").axis(
+        domain=False, ticks=False, labelLimit=130, minExtent=102, titleX=-106
+    )
+    x = altair.X("value:Q", title="in the score, above the mean (nats)").axis(
+        tickCount=4, format="+.2~f"
+    )
+    tooltip = [
+        altair.Tooltip("part:N", title="written by"),
+        altair.Tooltip("value:Q", title="in the score, above the mean", format="+.2f"),
+        altair.Tooltip("target:N", title="token"),
+    ]
+    colour = altair.Color("kind:N", legend=None).scale(
+        domain=["up", "down"], range=[theme.themed(*look[1:]) for look in SIGNS.values()]
+    )
+    here = "datum.layer === marked_layer && datum.head === marked_head"
+    frame = (
+        bars[0]
+        .transform_filter(marking.either(here))
+        .mark_bar(
+            fill=None,
+            stroke=altair.ExprRef("ink"),
+            strokeWidth=altair.ExprRef(f"{marking.pinned(here)} ? 2.8 : 1.6"),
+            strokeDash=altair.ExprRef(f"{marking.pinned(here)} ? [1, 0] : [3, 2]"),
+            aria=False,
+        )
+    )
+    return theme.frame(
+        altair.layer(
+            *(_bar(table).encode(x=x, y=y, color=colour, tooltip=tooltip) for table in bars),
+            altair.Chart(altair.InlineData([{}])).mark_rule(aria=False).encode(**theme.at(x=0)),
+            frame.encode(x=x, y=y),
+        ),
+        theme.Source(predicted.address(data, ROWS), "tables", ["bars", "others"], tokens=None),
+        description=f"{title(data)}: {SIDES[side].lower()}",
+        controls=at,
+        params=marking.marked("layer", "head"),
+        walk=["column", "order"],
+        title=panels(data)[panel],
+    )
+
+
+def _bar(table):
+    coloured = table.transform_calculate(kind="datum.value < 0 ? 'down' : 'up'", column="0")
+    return coloured.mark_bar(height={"band": 0.72}, aria=False)
+
+
+def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
+    at = choices.values(controls(data), state)
+    sentence, head, target = _shown(data, at)
+    parts = made_of(head, target, list(SIDES)[panel])
+    largest = sorted(parts, key=lambda part: -abs(part[1]))
+    shown, others = largest[:SHOWN], largest[SHOWN:]
+    shown.sort(key=lambda part: -part[1])
+    text = f"{target}  “{sentence.tokens[target].label}”"
+    told = [
+        {"order": order, "part": part.label, "value": value, "target": text, "of": part}
+        for order, (part, value) in enumerate(shown)
+    ]
+    rest = {
+        "order": len(told),
+        "part": f"{len(others)} others",
+        "value": sum(value for _, value in others),
+        "target": text,
+    }
+    heads = [row for row in told if row["of"].kind == "head"]
+    return {
+        "bars": [_of_head(row) for row in heads],
+        "others": [_without(row) for row in told if row not in heads] + [rest] * bool(others),
+    }
+
+
+def _without(row):
+    return {name: value for name, value in row.items() if name != "of"}
+
+
+def _of_head(row):
+    return _without(row) | {"layer": row["of"].layer, "head": row["of"].head}
+
+
+def made_of(head, target: int, side: str) -> list[tuple]:
+    """(part, how much it raises the score of a target above the mean of all) of all parts.
+
+    head: a `report.datasets.read.prediction.Head` with its origins; side: "key" or "query"
+    """
+    origins = head.origins
+    at = origins.targets.index(target)
+    values = origins.by_key if side == "key" else origins.by_query
+    above = values[:, at] - values.mean(1)
+    parts = list(zip(origins.parts, above.tolist(), strict=True))
+    position = float(origins.position[at] - origins.position.mean())
+    return parts + [(Position(), position)] * bool(np.ptp(origins.position))
+
+
+class Position:
+    """What ALiBi adds to a score, beside the parts of the hidden states."""
+
+    kind, label = "position", "position (ALiBi)"
+
+
+def _shown(data, at):
+    """The text, the head, and the token that it looks at."""
+    sentence = predicted.text_of(data, at)
+    head = predicted.head_of(sentence, *data.shown_heads[at["chosen"]])
+    share = head.probability[-1][: sentence.rows]
+    target = int(np.argsort(-share, kind="stable")[at["rank"]])
+    return sentence, head, max(target, head.origins.targets.start)
+
+
+def seen(data: PredictionData, **state: int) -> str:
+    """How far the score of the token is above the mean, and which heads make it so."""
+    at = choices.values(controls(data), state)
+    sentence, head, target = _shown(data, at)
+    share = float(head.probability[-1][target])
+    found = {side: _most(head, target, side) for side in SIDES}
+    total = sum(value for _, value in made_of(head, target, "key"))
+    way = "above" if total >= 0 else "below"
+    return (
+        f"L{head.layer}H{head.head} gives {percent(share)} of its attention to "
+        f"{predicted.quoted(sentence.tokens[target].label)}, whose score is {number(abs(total))} "
+        f"{way} the mean. Most of what it is found by comes from {found['key']}, most of what is "
+        f"looked for from {found['query']}."
+    )
+
+
+def _most(head, target, side):
+    part, value = max(made_of(head, target, side), key=lambda each: each[1])
+    return f"{part.label} ({predicted.signed(value)})"
+
+
+def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
+    at = choices.values(controls(data), state)
+    sentence, head, target = _shown(data, at)
+    side = list(SIDES)[panel]
+    parts = sorted(made_of(head, target, side), key=lambda part: -abs(part[1]))
+    listed = ", ".join(f"{part.label} {predicted.signed(value)}" for part, value in parts[:5])
+    total = predicted.signed(sum(value for _, value in parts))
+    return (
+        f"Bars: {SIDES[side].lower()} when L{head.layer}H{head.head} looks at "
+        f"{predicted.quoted(sentence.tokens[target].label)} in {predicted.which(at)}. The "
+        f"largest are {listed}; all parts together {total}."
+    )

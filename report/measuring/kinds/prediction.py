@@ -1,0 +1,201 @@
+"""Articles about a prediction: what every part of a model does to it, text by text.
+
+The texts are prompts that break off, or one passage. The article may have sentences generated as
+well, which are measured apart: `generated.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import count as numbers
+from typing import TYPE_CHECKING
+
+from report.datasets.write.prediction import about_bytes, write_prediction
+from report.errors import ReportError
+from report.inputs import predictions, rows
+from report.inputs.passages import corpus, passage
+from report.inputs.predictions import Prompt
+from report.measuring.forecast import reads, writes
+from report.measuring.key import hashed
+from report.measuring.kinds import Announce, Progress
+from report.text import count, quoted
+
+if TYPE_CHECKING:
+    from report.effects.asked import Asked
+    from report.effects.replacing import Replacement
+    from report.effects.sentence import Sentence
+    from report.models.load.load import LoadedModel
+    from report.study.front_matter import FrontMatter
+
+write = write_prediction
+
+MEANS_OF = 16
+"""Texts of the corpus that ships, over which heads' contexts are averaged for mean ablations."""
+
+MOST = 256
+"""Tokens of a text, at most; what is measured grows with the square of their number."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What is read."""
+
+    prompts: Sequence[Prompt]
+    corpus: Sequence[str]
+    """Over whose tokens heads' contexts are averaged."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What `write_prediction` turns into files."""
+
+    prompts: Sequence[Prompt]
+    tokens: Sequence[Sequence[dict]]
+    """Of each text, each with "id" and "text"."""
+    sentences: Sequence[Sentence]
+    words: Mapping[int, dict]
+    """The tokens of the vocabulary that are named somewhere."""
+
+
+def inputs(wanted: FrontMatter) -> Inputs:
+    """The prompts, or the passage; ReportError if it cannot be read."""
+    texts = [text.text for text in corpus()[:MEANS_OF]]
+    if isinstance(wanted.prompts, list):
+        return Inputs(predictions.prompts_of(wanted.prompts), texts)
+    named = wanted.passage
+    if not isinstance(named, str):
+        return Inputs(predictions.of_passage(rows.specified(named)), texts)
+    one = rows.own_text(named) if "\n" in named else passage(named)
+    return Inputs(predictions.of_passage(one), texts)
+
+
+def parts(inputs: Inputs, before: dict | None = None) -> dict:
+    """What the datasets depend on."""
+    return {
+        "prompts": hashed([asdict(prompt) for prompt in inputs.prompts]),
+        "corpus": hashed(list(inputs.corpus)),
+    }
+
+
+def words(inputs: Inputs) -> list[str]:
+    """No options: the article names its prompts itself."""
+    return []
+
+
+def measure(
+    loaded: LoadedModel, inputs: Inputs, progress: Progress, announce: Announce
+) -> tuple[Measured, dict]:
+    """Run a model over every text, and over each again without each head.
+
+    returns: what was measured, and the manifest's prediction
+    raises: ReportError if the model's parts cannot be told apart, or a text cannot be read
+    """
+    from report.effects.sentence import heads_that_matter, measure_sentence, with_heads
+    from report.models.attention import self_check
+    from report.models.load.memory import enough_memory
+    from report.models.text.tokens import tokenize
+
+    texts = [tokenize(loaded, prompt.text) for prompt in inputs.prompts]
+    asked = [asked_of(loaded, prompt) for prompt in inputs.prompts]
+    longest = max(len(text.token_ids) for text in texts)
+    if longest > MOST:
+        raise ReportError(
+            f"a text has {longest} tokens, and effects on predictions are told of at most {MOST}; "
+            "shorten it"
+        )
+    _announce(loaded, texts, announce)
+    done, total = numbers(1), 4 * len(texts) + 1 + len(texts)
+    step = lambda: progress("Measuring", next(done), total)  # noqa: E731
+    progress("Measuring", 0, total)
+    with enough_memory(f"measuring {longest} tokens"):
+        self_check.checked(loaded)
+        replaced, about = replacements(loaded, inputs.corpus)
+        step()
+        measured = [
+            measure_sentence(loaded, text.token_ids, last, replaced, step)
+            for text, last in zip(texts, asked, strict=True)
+        ]
+        heads = heads_that_matter(measured)
+        for place, sentence in enumerate(measured):
+            measured[place] = with_heads(loaded, sentence, heads)
+            step()
+    named = words_in(loaded, measured)
+    reasons = {name: why for sentence in measured for name, why in sentence.reasons.items()}
+    tokens = [text.tokens for text in texts]
+    return Measured(inputs.prompts, tokens, measured, named), {
+        "token_ids_sha256": hashed([text.token_ids for text in texts]),
+        "prediction": {
+            "sentences": [
+                asdict(prompt) | {"tokens": len(text.token_ids)}
+                for prompt, text in zip(inputs.prompts, texts, strict=True)
+            ],
+            "replaced": about,
+            "heads": [list(head) for head in heads],
+            "reasons": reasons,
+        },
+    }
+
+
+def asked_of(loaded: LoadedModel, prompt: Prompt) -> Asked | None:
+    """What is asked at a prompt's last token; None for a passage.
+
+    raises: ReportError if the target and the other begin with the same token, or tokens do not part
+        where the text ends
+    """
+    from report.effects.asked import MEAN, Asked
+    from report.models.text.vocabulary import following
+
+    if prompt.target is None:
+        return None
+    target = following(loaded, prompt.text, prompt.target)
+    if prompt.other is None:
+        return Asked(-1, target, MEAN)
+    other = following(loaded, prompt.text, prompt.other)
+    if other == target:
+        raise ReportError(
+            f"{quoted(prompt.target)} and {quoted(prompt.other)} begin with the same token of "
+            f"{loaded.identity['name']}, so it cannot be told which it predicts; choose others"
+        )
+    return Asked(-1, target, other)
+
+
+def replacements(
+    loaded: LoadedModel, texts: Sequence[str]
+) -> tuple[list[Replacement], dict[str, int]]:
+    """Zeros, and the mean over texts; and the number of "texts" and "tokens" of that mean."""
+    from report.effects.replacing import means, zeros
+    from report.models.text.tokens import encode_texts
+
+    encoded = list(encode_texts(loaded, list(texts)).token_ids.values())
+    about = {"texts": len(encoded), "tokens": sum(len(ids) - 1 for ids in encoded)}
+    return [zeros(loaded), means(loaded, encoded)], about
+
+
+def words_in(loaded: LoadedModel, sentences: Sequence[Sentence]) -> dict[int, dict]:
+    """All tokens of the vocabulary that are named of some texts."""
+    from report.models.text.vocabulary import words as spelt
+
+    ids: set[int] = set()
+    for sentence in sentences:
+        ids |= {*sentence.lens_tokens, *sentence.lens.tokens.ravel().tolist()}
+        for one in sentence.writes.values():
+            ids |= {*one.promoted.ravel().tolist(), *one.suppressed.ravel().tolist()}
+    return spelt(loaded, ids)
+
+
+def _announce(loaded, texts, announce):
+    """Say what is read and written."""
+    tokens, shape = (
+        [len(text.token_ids) for text in texts],
+        (
+            loaded.measured_layers,
+            loaded.structure[0].heads,
+        ),
+    )
+    passes = 2 * len(texts) * shape[0] * shape[1]
+    what = f"{count(len(texts), 'text')}, and each again without each head"
+    name = loaded.identity["name"]
+    announce(reads(name, what, sum(tokens) * (1 + 2 * shape[0] * shape[1]), passes + len(texts)))
+    announce(writes(name, sum(map(partial(about_bytes, shape), tokens))))

@@ -1,0 +1,326 @@
+"""The figures of predictions: what they draw is what was measured, added up by plain loops; and, on
+one page for all six, what a reader reads, marks and chooses."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from report.datasets.read.prediction import PredictionData
+from report.figures import (
+    direct_and_ablation,
+    effect_by_target,
+    effects_by_head,
+    logit_lens,
+    score_origins,
+    what_a_head_writes,
+)
+from report.figures.parts import lens_rows, signed_map
+from report.text import number as in_words
+from tests import made_prediction
+from tests.figures.live_page import OF_PREDICTIONS, TOOLTIP, go_live, ink_at_rest, until
+from tests.figures.test_decoders import assert_same
+
+NUMBERS = {name: number for number, name in enumerate(OF_PREDICTIONS, 1)}
+
+STORED = 0.001
+"""Unit of stored scores: a part is off by half of it at most."""
+
+HALF = 0.5
+
+
+@pytest.fixture(scope="module")
+def text(prediction):
+    """The first text; its last token asks for one word against another."""
+    return prediction.sentences[0]
+
+
+# --- What is drawn, by plain loops ------------------------------------------------------------
+
+
+def test_bars_begin_at_nothing_and_end_at_the_logit(prediction):
+    for place, sentence in enumerate(prediction.sentences):
+        parts = 2 + sentence.heads[0].size + 3 * prediction.layers
+        for back in range(sentence.rows):
+            steps = effects_by_head.rows(prediction, 1, sentence=f"{place}", back=back)["steps"]
+            total = 0.0
+            for step in steps:
+                assert step["before"] == pytest.approx(total)
+                total += step["value"]
+                assert step["after"] == pytest.approx(total)
+            assert [step["last"] for step in steps] == [0] * (len(steps) - 1) + [1]
+            off = abs(total - sentence.logit[sentence.rows - 1 - back])
+            assert off <= parts * 0.0001  # what each part and the logit are stored in
+
+
+def test_a_cell_is_a_head_and_its_mark_a_part_of_the_largest(prediction, text):
+    found = effects_by_head.rows(prediction, 0, sentence="0", back=2)
+    row = text.rows - 3
+    largest = max(abs(row["value"]) for rows in found.values() for row in rows)
+    for cell in found["heads"]:
+        assert cell["value"] == text.heads[row, cell["layer"], cell["head"]]
+        assert cell["size"] == pytest.approx(abs(cell["value"]) / largest)
+    forward = [c["value"] for c in found["others"] if c["part"] == effects_by_head.FORWARD]
+    assert forward == text.feed_forward[row].tolist()
+    assert len(found["heads"]) == text.heads[0].size
+
+
+def test_beyond_the_first_token_there_is_none(prediction):
+    lengths = [sentence.rows for sentence in prediction.sentences]
+    short, most = int(np.argmin(lengths)), max(lengths)
+    assert min(lengths) < most
+    first, beyond = (
+        effects_by_head.rows(prediction, 1, sentence=f"{short}", back=back)
+        for back in (min(lengths) - 1, most - 1)
+    )
+    assert first == beyond
+
+
+@pytest.mark.parametrize("panel", [0, 1])
+def test_marks_are_on_the_fewest_targets_with_half(prediction, text, panel):
+    rows = effect_by_target.rows(prediction, panel, sentence="0", layer=2, head=1)["markers"]
+    head = text.head(2, 1)
+    values = (head.probability, head.effect)[panel]
+    for current in range(text.rows):
+        marked = [row["target_token"] for row in rows if row["current_token"] == current]
+        left = {target: abs(values[current, target]) for target in range(current + 1)}
+        half, reached, expected = HALF * sum(left.values()), 0.0, []
+        while reached < half and len(expected) < effect_by_target.MOST_MARKED:
+            best = max(left, key=lambda target: (left[target], -target))
+            reached += left.pop(best)
+            expected.append(best)
+        assert marked == expected
+    if panel:
+        for row in rows:
+            value = head.effect[row["current_token"], row["target_token"]]
+            assert (row["kind"] == signed_map.AGAINST) == (value < 0)
+
+
+@pytest.mark.parametrize("after", ["attention", "feed-forward"])
+def test_the_lens_has_the_first_guess_of_every_state(prediction, text, after):
+    rows = logit_lens.rows(prediction, 0, sentence="0", after=after)["guesses"]
+    lens = text.lens
+    assert len(rows) == (1 + prediction.layers) * min(text.rows, lens_rows.SHOWN)
+    for row in rows:
+        end = f"layer {row['row']}, {after}" if row["row"] >= 0 else "embedding"
+        state = lens.labels.index(end)
+        best = lens.words[int(lens.tokens[state, row["token"], 0])]
+        assert row["guess_said"] == f"“{best}”"
+        logs = lens.log_probability[state, row["token"]]
+        assert row["probability"] == pytest.approx(math.exp(max(logs)))
+        right = int(lens.tokens[state, row["token"], 0]) == text.target(row["token"]).id
+        assert (row["rank"] == 0) == right
+
+
+def test_both_words_rise_state_by_state(prediction, text):
+    rows = logit_lens.rows(prediction, 1, sentence="0")["rise"]
+    lens = text.lens
+    for line, values in enumerate((lens.target_log_probability[:, -1], lens.other_log_probability)):
+        mine = [row for row in rows if row["line"] == line]
+        assert [row["log_probability"] for row in mine] == values.tolist()
+        assert [row["state"] for row in mine] == sorted(row["state"] for row in mine)
+    earlier = logit_lens.rows(prediction, 1, sentence="0", back=1)["rise"]
+    assert {row["kind"] for row in earlier} == {"the answer"}
+
+
+@pytest.mark.parametrize("ablation", ["zero", "mean"])
+def test_a_point_has_both_effects_of_its_head(prediction, text, ablation):
+    drawn = direct_and_ablation.rows(prediction, sentence="0", ablation=ablation)
+    direct, drop = text.heads[-1], text.drop(ablation)
+    for row in drawn["heads"]:
+        at = row["layer"], row["head"]
+        assert (row["direct"], row["drop"]) == (direct[at], drop[at])
+    (line,) = drawn["line"]
+    assert line["low"] >= max(direct.min(), drop.min())
+    assert line["high"] <= min(direct.max(), drop.max())
+    named = {(row["layer"], row["head"]) for row in drawn["heads"] if row["named"]}
+    off = np.abs(drop - direct)
+    assert tuple(map(int, np.unravel_index(off.argmax(), off.shape))) in named
+    said = direct_and_ablation.seen(prediction, sentence="0", ablation=ablation)
+    together = np.corrcoef(direct.ravel(), drop.ravel())[0, 1]
+    assert f"correlate by {in_words(together)}." in said
+
+
+def test_the_mean_over_generated_sentences_comes_last_and_first(
+    prediction, tmp_path, falcon_folder
+):
+    known = PredictionData(prediction.path)
+    known.generated = made_prediction.generated_study(tmp_path / "g", falcon_folder)
+    texts, switch = direct_and_ablation.controls(known)
+    assert texts.value == list(texts.options)[-1] == "mean"
+    assert f"{known.generated.number} generated" in texts.options["mean"]
+    others = direct_and_ablation.controls(prediction)[0].options
+    assert others == {name: label for name, label in texts.options.items() if name != "mean"}
+    assert set(switch.options) <= set(known.generated.ablations)
+    rows = direct_and_ablation.rows(known)["heads"]
+    direct, error = known.generated.mean("direct"), known.generated.error("direct")
+    for row in rows:
+        at = row["layer"], row["head"]
+        assert row["direct"] == direct[at]
+        assert row["direct_said"] == f"{signed(direct[at])} ± {error[at]:.2f}"
+    alt = direct_and_ablation.alt(known)
+    assert f"as means over {known.generated.number} generated sentences" in alt
+
+
+def test_words_are_those_of_the_head_in_order(prediction, text):
+    for chosen, place in enumerate(prediction.shown_heads[:3]):
+        head = text.head(*place)
+        for panel, side in enumerate(("promoted", "suppressed")):
+            rows = what_a_head_writes.rows(prediction, panel, sentence="0", chosen=chosen)
+            for row in rows["words"]:
+                token, rank = row["token"], row["column"] - 1
+                word = getattr(head.writes, side)[token, rank]
+                assert row["said"] == f"“{head.writes.words[int(word)]}”"
+                assert row["value"] == getattr(head.writes, f"{side}_by")[token, rank]
+            shares = {row["token"]: row["share"] for row in rows["tokens"]}
+            assert sum(shares.values()) == pytest.approx(1, abs=1e-3)
+
+
+def test_bars_of_both_sides_sum_to_the_score_above_the_mean(prediction, text):
+    for chosen, place in enumerate(prediction.shown_heads):
+        head = text.head(*place)
+        score, parts = head.origins.score, len(head.origins.parts)
+        for rank in (0, 2):
+            target = int(np.argsort(-head.probability[-1], kind="stable")[rank])
+            above = score[head.origins.targets.index(target)] - score.mean()
+            for panel in (0, 1):
+                rows = score_origins.rows(prediction, panel, sentence="0", chosen=chosen, rank=rank)
+                bars = [row["value"] for table in rows.values() for row in table]
+                assert sum(bars) == pytest.approx(above, abs=(parts + 2) * STORED)
+                assert len(bars) <= score_origins.SHOWN + 1
+
+
+# --- Live, on one page ------------------------------------------------------------------------
+
+
+def walk(page, number, *keys, panel=0):
+    """Press keys in a chart; returns the tooltip afterwards."""
+    go_live(page, number)
+    page.locator(f"#fig-{number} .live-figure__chart").nth(panel).focus()
+    for key in keys:
+        page.keyboard.press(key)
+    return page.evaluate(TOOLTIP)
+
+
+def signed(value, digits=2):
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+@pytest.mark.browser
+def test_tooltips_say_what_was_measured(page, predictions_address, prediction, text):
+    page.goto(predictions_address)
+    told = walk(page, NUMBERS["effects_by_head"], "Home", "ArrowRight", "ArrowUp")
+    at = int(told["layer"]), int(told["head"])
+    assert told["direct effect"] == signed(text.heads[-1][at])
+    told = walk(page, NUMBERS["effects_by_head"], "Home", "End", panel=1)
+    assert told["part"] == "all biases"
+    assert float(told["sum so far"].replace("−", "-")) == pytest.approx(text.logit[-1], abs=0.02)
+
+    number = NUMBERS["effect_by_target"]
+    layer, head = (
+        int(page.input_value(f"#fig-{number} input[name={name}]")) for name in ("layer", "head")
+    )
+    for panel in (0, 1):
+        told = walk(page, number, "End", "ArrowUp", "ArrowLeft", panel=panel)
+        i, j = (int(told[f"{which} token"].split()[0]) for which in ("current", "target"))
+        one = text.head(layer, head)
+        assert told["probability"] == f"{one.probability[i, j]:.3f}"
+        assert float(told["direct effect"].replace("−", "-")) == pytest.approx(
+            one.effect[i, j], abs=0.0006
+        )
+        page.keyboard.press("Escape")
+
+    told = walk(page, NUMBERS["logit_lens"], "Home", "ArrowRight", "ArrowUp")
+    token, lens = int(told["token"].split()[0]), text.lens
+    after = told["after layer"]
+    state = 0 if after == "embedding" else 2 * int(after) + 2
+    assert told["first guess"] == f"“{lens.words[int(lens.tokens[state, token, 0])]}”"
+    share = math.exp(lens.log_probability[state, token].max())
+    assert told["its probability"] == f"{share:.1%}"
+
+    told = walk(page, NUMBERS["direct_and_ablation"], "Home", "ArrowRight", "ArrowRight")
+    layer, head = map(int, told["head"].removeprefix("L").split("H"))
+    assert told["direct effect"] == signed(text.heads[-1][layer, head])
+    assert told["lost without it"] == signed(text.drop("mean")[layer, head])
+
+    told = walk(page, NUMBERS["what_a_head_writes"], "Home", "ArrowDown")
+    one = text.head(*map(int, told["head"].removeprefix("L").split("H")))
+    token = int(told["when it reads"].split()[0])
+    assert told["logit it would add"] == signed(one.writes.promoted_by[token].max())
+    assert told["share of attention"] == f"{one.probability[-1, token]:.1%}"
+
+    told = walk(page, NUMBERS["score_origins"], "Home")
+    one = text.head(*prediction.shown_heads[0])
+    target = int(told["token"].split()[0])
+    assert target == one.probability[-1].argmax()
+    place = [part.label for part in one.origins.parts].index(told["written by"])
+    above = one.origins.by_key[place] - one.origins.by_key[place].mean()
+    assert told["in the score, above the mean"] == signed(above[one.origins.targets.index(target)])
+
+
+@pytest.mark.browser
+def test_maps_draw_what_python_draws(page, predictions_address, prediction, text):
+    page.goto(predictions_address)
+    state = {"sentence": "0", "layer": 1, "head": 2}
+    file = json.loads((prediction.path / "head/0/1/2.json").read_text("utf-8"))
+    labels = [token.label for token in text.tokens]
+    for panel in (0, 1):
+        spec = effect_by_target.chart(prediction, panel, **state).to_dict()
+        report = spec["usermeta"]["report"]
+        found = page.evaluate(
+            """async ([decode, file, tokens, state, report]) => {
+            const { decoders } = await import('/assets/data/decoders.js');
+            const { datasets, signals, picture } =
+                decoders[decode](file, tokens, state, report);
+            return { datasets, signals, pixels: [...picture(report.ramp.light)] }; }""",
+            [report["data"]["decode"], file, labels, state, report],
+        )
+        rows = effect_by_target.rows(prediction, panel, **state)
+        assert_same(found["datasets"]["markers"], rows["markers"], "markers")
+        params = {param["name"]: param.get("value") for param in spec["params"]}
+        for name, value in found["signals"].items():
+            assert value == params[name] or value == pytest.approx(params[name]), name
+        pixels = np.reshape(found["pixels"], (text.rows, text.rows, 4))
+        assert (pixels[..., 3] > 0).tolist() == np.tri(text.rows, dtype=bool).tolist()
+
+
+@pytest.mark.browser
+def test_a_head_that_is_pinned_is_shown_by_all_figures_of_one_head(
+    page, predictions_address, prediction
+):
+    page.goto(predictions_address)
+    before = ink_at_rest(page, NUMBERS["direct_and_ablation"])
+    told = walk(page, NUMBERS["effects_by_head"], "Home", "ArrowRight", "Enter")
+    layer, head = int(told["layer"]), int(told["head"])
+    value = "document.querySelector('#fig-{} input[name={}]').value"
+    map_ = NUMBERS["effect_by_target"]
+    until(page, f"{value.format(map_, 'layer')} === '{layer}'")
+    until(page, f"{value.format(map_, 'head')} === '{head}'")
+    chosen = prediction.shown_heads.index((layer, head))
+    for name in ("what_a_head_writes", "score_origins"):
+        until(page, f"{value.format(NUMBERS[name], 'chosen')} === '{chosen}'")
+    assert ink_at_rest(page, NUMBERS["direct_and_ablation"]) != before
+    until(page, f"location.hash.includes('pinned_layer={layer},pinned_head={head}')")
+
+
+@pytest.mark.browser
+def test_another_sentence_has_other_tokens_on_the_axes(page, predictions_address, prediction):
+    number = NUMBERS["effect_by_target"]
+    page.goto(f"{predictions_address}#fig-{number}:sentence=1,layer=1,head=0")
+    told = walk(page, number, "End")
+    other = prediction.sentences[1]
+    assert told["current token"] == f"{other.rows - 1}  “{other.tokens[other.rows - 1].label}”"
+    assert told["asked for"] == f"“{other.target().label.strip()}”"
+
+
+@pytest.mark.browser
+def test_on_a_phone_all_of_it_fits(phone, predictions_address):
+    phone.goto(predictions_address)
+    for number in NUMBERS.values():
+        go_live(phone, number)
+        for canvas in phone.locator(f"#fig-{number} canvas").all():
+            box = canvas.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= 390
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390

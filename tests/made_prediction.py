@@ -1,0 +1,51 @@
+"""Predictions of a tiny random model, in the files that real ones have."""
+
+import pytest
+
+from report import files
+from report.datasets.read.generated import GeneratedData
+from report.datasets.read.study import open_study
+from report.inputs.predictions import Prompt
+from report.inputs.specs import GeneratedSpec
+from report.measuring.kinds import generated
+from report.measuring.kinds import prediction as kind
+from report.models.load.load import load_model
+from tests.made_conditions import provenance
+
+PROMPTS = (
+    Prompt("The old lamp stood by the window. Ann answered the", " lamp", " window"),
+    Prompt("Nobody answered Ann by the", " lamp"),
+)
+"""Texts that the tokenizer of tests/conftest.py knows: the first against another token."""
+PASSAGE = (Prompt("The lamp is lit by Ann."),)
+CORPUS = ("The old lamp stood by the window.", "Nobody answered Ann.")
+
+
+NAMES = {"names": ["Ann", "lamp", "window", "old"], "places": ["lamp"], "things": ["lamp"]}
+"""What the tokenizer of tests/conftest.py knows as one token each."""
+
+
+def study(folder, model_folder, prompts=PROMPTS):
+    """A `PredictionData` of the tiny model in `model_folder`, measured into `folder`."""
+    _write(folder, model_folder, kind, kind.Inputs(list(prompts), list(CORPUS)))
+    return open_study([folder])
+
+
+def generated_study(folder, model_folder, number=6, ablated=2):
+    """A `GeneratedData` of the tiny model, of words that it knows."""
+    spec = GeneratedSpec.model_construct(set="givers", number=number, ablated=ablated, seed=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(generated, "known_words", lambda _: NAMES)
+        _write(folder, model_folder, generated, generated.Inputs(spec, list(CORPUS)))
+    return GeneratedData(folder)
+
+
+def _write(folder, model_folder, kind, inputs):
+    loaded = load_model(model_folder)
+    measured, facts = kind.measure(loaded, inputs, lambda *_: None, lambda _: None)
+    about = {"name": "tiny", "num_attention_heads": loaded.structure[0].heads}
+    told = provenance(1, loaded.measured_layers, about)
+    told.pop("prompts")
+    with files.new_folder(folder) as temporary:
+        named = kind.__name__.rpartition(".")[2]
+        kind.write(temporary, measured, told | {"kind": named} | facts)
