@@ -62,7 +62,9 @@ export class MapDrawing {
   // What the address says of the part that is shown, text or undefined.
   restore(text) {
     if (this.zoom) this.zoom.restore(text);
-    else if (text && this.chart.params.has("part_rows")) this.zooming().then((zoom) => zoom?.restore(this.chart.figure.picks.part), console.warn);
+    else if (text && this.parts) {
+      this.zooming().then((zoom) => zoom?.restore(this.chart.figure.picks.part), console.warn);
+    }
   }
 
   // Of a part in so many pixels, [across, down].
@@ -89,9 +91,14 @@ export class MapDrawing {
     });
   }
 
+  // Whether a part of the map can be shown.
+  get parts() {
+    return this.chart.params.has("part_rows");
+  }
+
   // What looks closer comes once a reader is at the map.
   watch() {
-    if (!this.chart.params.has("part_rows")) return; // a map that is always shown as a whole
+    if (!this.parts) return;
     const near = () => this.zooming().catch(console.warn);
     const { canvasBox } = this.chart;
     for (const type of ["pointerover", "focusin"]) canvasBox.addEventListener(type, near, { once: true });

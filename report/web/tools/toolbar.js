@@ -51,7 +51,7 @@ export async function equip(figure) {
 
 // Of a figure that is a map.
 function zoomButtons({ charts: [chart] }, trying) {
-  if (!chart.map) return [];
+  if (!chart.map?.parts) return [];
   const labels = { in: "Zoom in", out: "Zoom out", all: "Show the whole map" };
   const acts = { in: "zoomIn", out: "zoomOut", all: "all" };
   return Object.entries(labels).map(([name, label]) => {
