@@ -88,6 +88,18 @@ def test_a_tap_explains_a_second_one_follows(visit):
     page.locator("#score").wait_for()
 
 
+def test_a_tap_shows_the_work_that_is_cited_a_second_one_leads_to_the_list(visit):
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    page = visit("articles/how-heads-form/", **phone)
+    page.wait_for_load_state("networkidle")
+    cited = page.locator("a.cite[href='#ref:xiao2023']").first
+    page.touchscreen.tap(*center(page, cited))
+    assert "Guangxuan Xiao" in card(page).inner_text()
+    assert "#" not in page.url
+    page.touchscreen.tap(*center(page, cited))
+    until(page, "location.hash === '#ref:xiao2023'")
+
+
 def test_without_javascript_a_term_leads_to_the_glossary(visit):
     page = visit(java_script_enabled=False)
     page.locator(TERM).first.click()
