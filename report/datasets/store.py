@@ -58,9 +58,13 @@ def dumps(data: object) -> str:
     try:
         return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
     except ValueError as error:
-        raise ReportError(f"a number to be published is not finite: {error}") from error
+        raise ReportError(
+            f"a number to be published is not finite: {error}; give None in its place"
+        ) from error
     except RecursionError as error:
-        raise ReportError("data to be published is nested too deeply.") from error
+        raise ReportError(
+            "data to be published is nested too deeply; give plain lists and dicts."
+        ) from error
 
 
 def read(path: Path | str) -> dict:

@@ -78,7 +78,8 @@ class Corpus:
             digest.update(_in_list(place, text))
             number += 1
         if not number:
-            raise ReportError(f"{_called(self.spec) if self.spec else 'the corpus'} has no text")
+            corpus = _called(self.spec) if self.spec else "the corpus"
+            raise ReportError(f"{corpus} has no text; write one into it")
         return number, _closed(digest)
 
     def __len__(self) -> int:

@@ -41,7 +41,10 @@ def specified(spec: PassageSpec) -> Passage:
     lines = list(cells.values()) if spec.column else [f"{n}: {cell}" for n, cell in cells.items()]
     text = whole("\n".join(lines)).strip()
     if not any(cell.strip() for cell in cells.values()):
-        raise ReportError(f"row {spec.row} of {source.name} has nothing in {listed(wanted)}")
+        raise ReportError(
+            f"row {spec.row} of {source.name} has nothing in {listed(wanted)}; name another row or "
+            "other columns"
+        )
     title = spec.title or f"Row {spec.row} of {source.name}"
     name = f"{Path(source.name).stem}-{spec.row}"
     return Passage(name, title, source.origin, "", spec.language, text)

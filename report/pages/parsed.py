@@ -91,7 +91,10 @@ class Prose:
             except TemplateError as error:
                 if getattr(node, "ignore_missing", False):
                     continue
-                raise ReportError(f"{path}, line {node.lineno}: no template {name!r}.") from error
+                raise ReportError(
+                    f"{path}, line {node.lineno}: no template {name!r}; write it, or correct its "
+                    "name."
+                ) from error
             if file not in [part.path for part in self.parts]:
                 self.read(text, file)
 
@@ -128,7 +131,9 @@ def _require_arguments_once(tree, path):
         names = [pair.key for pair in call.kwargs]
         for name in names:
             if names.count(name) > 1:
-                raise ReportError(f"{path}, line {call.lineno}: the argument {name!r} comes twice.")
+                raise ReportError(
+                    f"{path}, line {call.lineno}: the argument {name!r} comes twice; give it once."
+                )
 
 
 def _constant(node):

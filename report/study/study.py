@@ -165,7 +165,9 @@ def read_study(
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ReportError(f"{path}: cannot be read as UTF-8 text: {error}.") from error
+        raise ReportError(
+            f"{path}: cannot be read as UTF-8 text: {error}; save it as UTF-8."
+        ) from error
     lines = text.split("\n")
     ends = [number for number, line in enumerate(lines) if line.rstrip() == MARK]
     if len(ends) < 2 or ends[0] != 0:

@@ -168,7 +168,9 @@ def _json(folder, file, name):
     try:
         return json.loads((folder / file).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ReportError(f"'{name}/{file}' is not JSON: {error}") from error
+        raise ReportError(
+            f"'{name}/{file}' is not JSON: {error}; copy the whole folder again"
+        ) from error
 
 
 def layers_stated(config: dict[str, Any]) -> dict[str, int]:
