@@ -13,21 +13,18 @@ def title(data: Panels) -> str:
 def caption(data: Panels) -> str:
     without, with_it = data.lines.values()
     if data.adds:
-        cut, them = received.number_of(data, "are", "is"), received.number_of(data, "them", "it")
         compared = (
-            f"“{without}” is the prompt as it is, “{with_it}” the one with {received.named(data)}, "
-            f"which {cut} cut out here. So both lines are over the same tokens, at the positions "
-            f"of the prompt without {them}."
+            f"What each token of the prompt as it is (“{without}”) gains or loses with "
+            f"{received.named(data)} (“{with_it}”)."
         )
     else:
         compared = (
-            f"“{without}” and “{with_it}” are two prompts; both lines are over the tokens that "
-            "both have, at the positions of the first."
+            f"What each token that “{without}” and “{with_it}” both have gains or loses in the "
+            "second, at the positions of the first."
         )
-    said = received_difference.said(f"in “{without}”")
     bands = received.bands(data, "Where both lines are drawn, bands")
     return (
-        f"{compared} {said} Heads of the same number in different layers have nothing in common "
+        f"{compared} Heads of the same number in different layers have nothing in common "
         f"but their number.{bands}\n{received.explained(data)}"
     )
 

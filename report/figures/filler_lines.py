@@ -33,17 +33,17 @@ def caption(data: Panels) -> str:
     if data.adds:
         rules = ", between dashed rules," if data.rules else ""
         panels = (
-            f"{first}: what is added is cut out, so that both lines are over the same tokens; "
-            f"positions are those of the prompt without it. {last}: all positions of the prompt "
-            f"with it; the grey part{rules} is what was added."
+            f"{first}: what each token gains or loses with {received.named(data)}, over the tokens "
+            f"that the prompt has without, at their positions in it. {last}: all positions of the "
+            f"prompt with it; the grey part{rules} is what was added."
         )
     else:
         panels = (
-            f"{first}: the tokens that both prompts have, at the positions of the first one. "
+            f"{first}: what each token that both prompts have gains or loses in the second, at "
+            f"the positions of the first. "
             f"{last}: all positions of the second prompt."
         )
-    said = received_difference.said("without" if data.adds else "in the first prompt")
-    return f"{panels} {said}{received.bands(data)}\n{received.explained(data)}"
+    return f"{panels}{received.bands(data)}\n{received.explained(data)}"
 
 
 def controls(data: Panels) -> list[choices.Switch]:

@@ -6,13 +6,17 @@ MkDocs makes the list of notes. Here each reference gets a copy of its note, whi
 
 import re
 
-from report.pages.filters import UNTOUCHED
-
 DEFINITION = re.compile(r"^\[\^([^\]\s]+)\]:[ \t]*(\S.*(?:\n[^\s\[#<>|:`~].*)*)", re.MULTILINE)
 """A note of one paragraph: its name and its words."""
 
-REFERENCE = re.compile(rf"({UNTOUCHED}|^\|[^\n]*)|\[\^([^\]\s]+)\](?!:)", re.MULTILINE | re.DOTALL)
-"""What is left alone, tables among it, or the name of the note that is referred to."""
+LEFT_ALONE = (
+    r"^```.*?^```|^[ \t]*<(?!(?:a|em|span|strong)\b)[^\n]*|^(?:[#|]|[!?]{3})[^\n]*"
+    r"|<code.*?</code>|<[^>]*>|`[^`\n]*`|\]\([^)\n]*\)"
+)
+"""Code, lines of HTML, headings, tables, titles of boxes, tags and addresses in Markdown."""
+
+REFERENCE = re.compile(rf"({LEFT_ALONE})|\[\^([^\]\s]+)\](?!:)", re.MULTILINE | re.DOTALL)
+"""What is left alone, or the name of the note that is referred to."""
 
 
 def with_sidenotes(markdown: str) -> str:

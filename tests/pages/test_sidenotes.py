@@ -7,7 +7,7 @@ import pytest
 from report.pages.sidenotes import with_sidenotes
 
 ARTICLE = """\
-A head rests.[^sink] It does so often.[^sink]
+<a href="#fig-1">Figure 1</a> shows rest.[^sink] It does so often.[^sink]
 
 | Head | Share |
 |---|---|

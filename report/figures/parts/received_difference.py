@@ -83,11 +83,6 @@ def layers(table: altair.Chart, lines: list[Line], x: altair.X, param: str) -> l
     ]
 
 
-def said(without: str) -> str:
-    """How the difference is read; without: what it is compared with."""
-    return f"Their difference is drawn: below 0, a token gets less than {without}."
-
-
 def title() -> altair.Chart:
     """The title of the vertical axis, which follows the switch."""
     return theme.y_title(
