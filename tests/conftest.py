@@ -1,5 +1,6 @@
 """Tiny random models, made on the spot: no test downloads anything. And one browser for all."""
 
+import gc
 import os
 from contextlib import ExitStack
 from pathlib import Path
@@ -39,6 +40,8 @@ one file is not among the last."""
 if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: one thread each
     torch.set_num_threads(1)
 
+gc.disable()  # until all tests are collected: what is imported stays, so none of it is garbage
+
 BEGINNING = "<|begin_of_text|>"
 TEXT = 'The old lamp stood by the window. "Is the lamp lit?" asked Ann; nobody answered Ann.'
 
@@ -69,6 +72,12 @@ def pytest_collection_modifyitems(items):
     """The slow folders first; files stay as they are."""
     shared = {item.path for item in items if "built" in item.fixturenames}
     items.sort(key=lambda item: _place(item.path, item.path in shared))
+
+
+def pytest_collection_finish():
+    """From here on garbage is looked for, but never among what all tests share."""
+    gc.freeze()
+    gc.enable()
 
 
 def _place(path, shared):
