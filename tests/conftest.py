@@ -28,6 +28,10 @@ ORDER = (
     "tests/figures",
     "tests/site",
     "tests/test_killed",
+    "tests/test_installed",
+    "tests/benchmarks",
+    "tests/cli",
+    "tests/test_notebook",
     "tests/models",
     "tests/measuring",
     "tests/families",
@@ -39,8 +43,6 @@ one file is not among the last."""
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: one thread each
     torch.set_num_threads(1)
-
-gc.disable()  # until all tests are collected: what is imported stays, so none of it is garbage
 
 BEGINNING = "<|begin_of_text|>"
 TEXT = 'The old lamp stood by the window. "Is the lamp lit?" asked Ann; nobody answered Ann.'
@@ -74,10 +76,15 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: _place(item.path, item.path in shared))
 
 
-def pytest_collection_finish():
-    """From here on garbage is looked for, but never among what all tests share."""
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage meanwhile, and later never among what is there then: it all stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _place(path, shared):
