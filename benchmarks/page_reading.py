@@ -16,6 +16,9 @@ LINE = {"latency": 40, "downloadThroughput": 10e6 / 8, "uploadThroughput": 10e6 
 
 WINDOW = {"width": 1280, "height": 800}
 
+REST = 1500
+"""Milliseconds for what a theme does when it has nothing else to do."""
+
 WATCH = """
 window.seen = {shift: 0, shifted: [], tasks: [], drawn: 0, live: null};
 new PerformanceObserver(list => { for (const entry of list.getEntries())
@@ -150,7 +153,7 @@ def settled(page):
     """Wait until nothing is loaded any more."""
     page.wait_for_load_state("load")
     page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(1500)  # what a theme does when it has nothing else to do
+    page.wait_for_timeout(REST)
 
 
 def opened(chromium, address, counter, window=WINDOW):

@@ -1,5 +1,6 @@
 """Tiny random models, made on the spot: no test downloads anything. And one browser for all."""
 
+import gc
 import os
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,6 +28,10 @@ ORDER = (
     "tests/figures",
     "tests/site",
     "tests/test_killed",
+    "tests/test_installed",
+    "tests/benchmarks",
+    "tests/cli",
+    "tests/test_notebook",
     "tests/models",
     "tests/measuring",
     "tests/families",
@@ -69,6 +74,17 @@ def pytest_collection_modifyitems(items):
     """The slow folders first; files stay as they are."""
     shared = {item.path for item in items if "built" in item.fixturenames}
     items.sort(key=lambda item: _place(item.path, item.path in shared))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage meanwhile, and later never among what is there then: it all stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _place(path, shared):

@@ -2,8 +2,8 @@
 
 `children` starts it as a program, python -m tests.killing MODEL. For each line of its input, a list
 of `order`, it forks a child an order, lets them run at the same time, and answers in a line with a
-list of {"killed": bool, "code": int, "changes": int, "said": text}. What takes long to import is
-imported once, for all children.
+list of {"killed": bool, "code": int, "changes": int, "said": text}. It has built a site itself, so
+what is imported, compiled and read only once is there for all children.
 """
 
 import hashlib
@@ -14,20 +14,18 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import vl_convert
 from PIL import Image
 
-from report import pipeline  # noqa: F401 (imported before forking, to save time)
 from report.__main__ import main
 from report.measuring.kinds import passage as passage_kind
-from report.models.load.load import load_model
-from report.models.measure import passage  # noqa: F401 (imported before forking, to save time)
-from report.models.text import tokens  # noqa: F401 (imported before forking, to save time)
 from tests.commands import ROOT
 from tests.full_disk import fill_up
-from tests.small import CORPUS
+from tests.small import CORPUS, write_publication
 
 WRITING = os.O_WRONLY | os.O_RDWR
 CHANGING = {"os.mkdir", "os.rename", "os.remove", "os.rmdir"}
@@ -105,7 +103,8 @@ def count_moments(order, tell):
 
 
 def draw_quickly():
-    """Put text that depends on the same things in place of what the drawing library makes."""
+    """Put text that depends on the same things in place of what the drawing library makes, which
+    also starts threads, and none outlives a fork."""
 
     def drawn(spec, *_, **__):
         mark = hashlib.sha256(json.dumps(spec, sort_keys=True, default=str).encode()).hexdigest()
@@ -130,12 +129,10 @@ def child(order, pipe, said):
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream, target in enumerate((nothing, said, said)):
         os.dup2(target, stream)
-    passage_kind.corpus = lambda: CORPUS
     sys.argv = ["report", *order["arguments"]]
     if order.get("room") is not None:
         fill_up(order["room"])
     if "moment" in order:
-        draw_quickly()
         count_moments(order, lambda passed: os.pwrite(pipe, b"%8d" % passed, 0))
     else:
         count_changes(order["folder"], order["at"], lambda made: os.pwrite(pipe, b"%8d" % made, 0))
@@ -175,6 +172,24 @@ def serve():
         print(json.dumps([ended(*each) for each in begun]), flush=True)
 
 
+def build_once(model):
+    """Build a small site of the model in this process, so that children find all of it ready."""
+    with TemporaryDirectory(prefix="ready-") as folder:
+        project = write_publication(Path(folder) / "project")
+        options = ("--project", project, "--model", model, "--passage", project / "passage.md")
+        sys.argv = ["report", "site", *map(str, options)]
+        said = io.StringIO()
+        with redirect_stdout(said), redirect_stderr(said):
+            try:
+                main()
+            except SystemExit as end:
+                assert not end.code, said.getvalue()
+    threads = [*Path("/proc/self/task").iterdir()]
+    assert len(threads) == 1, f"{len(threads)} threads, of which a fork would lose all but one"
+
+
 if __name__ == "__main__":
-    load_model(sys.argv[1])  # makes transformers import what it needs for such a model
+    passage_kind.corpus = lambda: CORPUS
+    draw_quickly()
+    build_once(sys.argv[1])
     serve()

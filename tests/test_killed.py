@@ -1,13 +1,17 @@
-"""A build that is killed at any moment leaves nothing half-written; the next one makes what an
-undisturbed one makes."""
+"""A build that is killed at any moment, or whose disk fills up at any point, leaves nothing
+half-written; the next one makes what an undisturbed one makes."""
 
 import json
 import random
+import re
+import shutil
+from types import SimpleNamespace
 
 import pytest
 
 from report.site import sums
 from tests.commands import contents, without_date
+from tests.full_disk import BLOCK, REASON, Disk
 from tests.fuzz.profile import LONG
 from tests.killing import order
 from tests.small import write_publication
@@ -125,31 +129,45 @@ def made(project):
     return found
 
 
-@pytest.mark.timeout(1200)  # the machine may be busy
-def test_killed_at_random_moments_it_then_makes_what_it_always_makes(
-    run_children, falcon_folder, tmp_path
-):
-    """Each build starts from what the one before, killed, has left, and on the other passage."""
-    chance = random.Random(SEED)
+@pytest.fixture(scope="module")
+def site(run_children, falcon_folder):
+    """Runs `report site` in a project; number: says which of its passages is measured."""
 
-    def site(project, number, moment=None, after=None):
+    def site(project, number=0, moment=None, after=None, room=None):
         passage = project / ("passage-1.md" if number % 2 else "passage.md")
         options = ("--project", project, "--model", falcon_folder, "--passage", passage)
-        [done] = run_children(order(tmp_path, "site", *options, moment=moment, after=after))
+        more = {"moment": moment, "after": after, "room": room}
+        [done] = run_children(order(project.parent, "site", *options, **more))
         return done
 
-    wholes, clock = [], []
+    return site
+
+
+@pytest.fixture(scope="module")
+def undisturbed_sites(site, tmp_path_factory):
+    """What builds of both passages make that nobody disturbs, each in a new project."""
+    found = []
     for number in range(2):
-        project = tmp_path / f"undisturbed-{number}" / "project"
+        project = tmp_path_factory.mktemp("undisturbed") / "project"
         write_two(project)
         done = site(project, number)
         assert done["code"] == 0, done["said"]
-        clock.append(done["changes"])
-        wholes.append(made(project))
+        found.append(SimpleNamespace(project=project, made=made(project), clock=done["changes"]))
+    return found
+
+
+@pytest.mark.timeout(1200)  # the machine may be busy
+def test_killed_at_random_moments_it_then_makes_what_it_always_makes(
+    site, undisturbed_sites, tmp_path
+):
+    """Each build starts from what the one before, killed, has left, and on the other passage."""
+    chance = random.Random(SEED)
+    wholes = [each.made for each in undisturbed_sites]
+    clock = min(each.clock for each in undisturbed_sites)
     assert wholes[0].keys() != wholes[1].keys()  # of other keys
     project = tmp_path / "killed" / "project"
     write_two(project)
-    moments = [{"moment": chance.randrange(1, min(clock))} for _ in range(MOMENTS - IN_MKDOCS)]
+    moments = [{"moment": chance.randrange(1, clock)} for _ in range(MOMENTS - IN_MKDOCS)]
     moments += [{"after": chance.uniform(0.01, 0.5)} for _ in range(IN_MKDOCS)]
     chance.shuffle(moments)
     killed = 0
@@ -161,3 +179,53 @@ def test_killed_at_random_moments_it_then_makes_what_it_always_makes(
             assert done["code"] == 0, done["said"]
             assert made(project) == wholes[number % 2]
     assert killed > MOMENTS * 0.6  # what is there already takes fewer events than all anew
+
+
+FRACTIONS = (0.1, 0.5, 0.9) if LONG else (0.7,)
+"""Of what each step of a build writes: datasets, pages, the site; more by `make fuzz`."""
+
+
+@pytest.fixture
+def disk(tmp_path):
+    disk = Disk(tmp_path / "disk")
+    yield disk
+    disk.close()
+
+
+def size(files, block):
+    return sum(-(-len(content) // block) * block for content in files.values())
+
+
+@pytest.mark.timeout(900)
+def test_a_disk_that_is_full_at_many_points_of_a_build(site, undisturbed_sites, disk):
+    undisturbed, whole = undisturbed_sites[0].project, undisturbed_sites[0].made
+    of_datasets = contents(undisturbed / "site_src" / "datasets")
+    of_pages = contents(undisturbed / "site_src")
+    block = BLOCK if disk.mounted else 1
+    steps = [size(of_datasets, block), size(of_pages, block) - size(of_datasets, block)]
+    if disk.mounted:  # else the builder, another process, sees no end of it
+        steps.append(size(contents(undisturbed / "site"), block))
+    rooms = [
+        int(sum(steps[:number]) + fraction * step)
+        for number, step in enumerate(steps)
+        for fraction in FRACTIONS
+    ]
+    for room in rooms:
+        disk.leave(None)
+        project = disk.folder / "project"
+        shutil.rmtree(project, ignore_errors=True)
+        write_two(project)
+        disk.leave(room)
+        done = site(project, room=disk.room)
+        said = done["said"]
+        assert done["code"] == 1, (room, said)
+        (error,) = [line for line in said.splitlines() if line.startswith("error: ")]
+        assert re.search(REASON, error), error
+        assert len(error) < 700
+        assert "Traceback" not in said
+        parts(project, [whole])
+        assert list(project.rglob("*.tmp")) == [], room
+        disk.leave(None)
+        done = site(project)
+        assert done["code"] == 0, done["said"]
+        assert made(project) == whole, room

@@ -8,6 +8,7 @@ which no module inside it may ask it for.
 """
 
 import ast
+import functools
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -134,16 +135,18 @@ def module_named(dotted: str) -> str | None:
     return next((name for name in (path, f"{path}/__init__".lstrip("/")) if name in MODULES), None)
 
 
-def imports(path: Path) -> Iterator[tuple[str, str]]:
+@functools.cache
+def imports(path: Path) -> list[tuple[str, str]]:
     """(dotted name of what is imported, the name it goes by), one a name."""
+    found = []
     for node in running(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.name, alias.asname or alias.name
+            found += [(alias.name, alias.asname or alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}: a relative import, which these rules do not read"
-            for alias in node.names:
-                yield f"{node.module}.{alias.name}", alias.asname or alias.name
+            names = [(alias.name, alias.asname or alias.name) for alias in node.names]
+            found += [(f"{node.module}.{name}", known_as) for name, known_as in names]
+    return found
 
 
 def running(tree: ast.AST) -> Iterator[ast.AST]:
@@ -162,7 +165,10 @@ def imported_modules(path: Path) -> set[str]:
     return found - {None}
 
 
-IMPORTED = {module: imported_modules(path) for module, path in MODULES.items()}
+@functools.cache
+def all_imported() -> dict[str, set[str]]:
+    """Of every module, those that it imports; read by tests, as every process collects them all."""
+    return {module: imported_modules(path) for module, path in MODULES.items()}
 
 
 def test_every_module_has_a_rule_and_every_rule_a_module():
@@ -174,7 +180,7 @@ def test_every_module_has_a_rule_and_every_rule_a_module():
 def test_modules_import_only_what_their_rule_names():
     wrong = [
         f"{module} imports {other}; {rule_of(module)} may import {sorted(allowed)}"
-        for module, others in IMPORTED.items()
+        for module, others in all_imported().items()
         for other in sorted(others)
         for allowed in [MAY_IMPORT[rule_of(module)]]
         if rule_of(other) not in {*allowed, rule_of(module)}
@@ -196,7 +202,7 @@ def test_rules_lead_one_way():
 
 def test_modules_import_each_other_in_no_circle():
     try:
-        TopologicalSorter(IMPORTED).prepare()
+        TopologicalSorter(all_imported()).prepare()
     except CycleError as error:
         raise AssertionError(f"a circle of imports: {' <- '.join(error.args[1])}") from error
 

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 HIGHEST_SCORE = 16
 """Of a head of Gemma 3 before its norms' gains are trained, whose queries and keys have 256
 dimensions: 256 / sqrt(256)."""
+FIRST_SCORE = 6
+"""Of a head that begins by looking at the token before: above all others by about this much."""
+QUICK = 0.05
+"""Radians a token by which quick rotary pairs turn at least."""
 LONGEST_TEXT = 512
 """Tokens that a model accepts; it is trained on shorter ones."""
 
@@ -53,8 +57,20 @@ def falcon(recipe: "Recipe", begin_id: int) -> FalconForCausalLM:
 
 
 def qwen2(recipe: "Recipe", begin_id: int) -> Qwen2ForCausalLM:
-    """Rotary positions, grouped queries, biases on queries, keys and values, as Qwen 2 and 2.5."""
-    return Qwen2ForCausalLM(Qwen2Config(**_common(recipe, begin_id), rope_parameters=_rope(recipe)))
+    """Rotary positions, grouped queries, biases on queries, keys and values, as Qwen 2 and 2.5.
+
+    Its biases begin as those of heads that look at the token before, the first head of a layer
+    most and the last one not at all: see `looking_back`.
+    """
+    config = Qwen2Config(**_common(recipe, begin_id), rope_parameters=_rope(recipe))
+    model = Qwen2ForCausalLM(config)
+    query, key = looking_back(recipe)
+    heads = torch.linspace(1, 0, recipe.num_attention_heads)
+    with torch.no_grad():
+        for layer in model.model.layers:
+            layer.self_attn.q_proj.bias.copy_(torch.outer(heads, query).flatten())
+            layer.self_attn.k_proj.bias.copy_(key.repeat(recipe.num_key_value_heads))
+    return model
 
 
 def gemma3(recipe: "Recipe", begin_id: int) -> Gemma3ForCausalLM:
@@ -76,6 +92,25 @@ def gemma3(recipe: "Recipe", begin_id: int) -> Gemma3ForCausalLM:
             rope_parameters={"sliding_attention": _rope(recipe), "full_attention": _rope(recipe)},
         )
     )
+
+
+def looking_back(recipe: "Recipe") -> tuple[torch.Tensor, torch.Tensor]:
+    """A query and a key whose score is `FIRST_SCORE` at the token before and smaller elsewhere.
+
+    With ALiBi, a head looks at near tokens from the start, and drills make a previous-token head of
+    it, which induction heads need. With rotary positions all places look alike at first, and the
+    same drills made neither kind of head in 1,600 steps; begun like this, they made both in 450.
+
+    returns: float [head_dim] each, before rotation. Only the quick half of the rotary pairs is
+        used, whose angles differ between neighbours.
+    """
+    pairs = recipe.head_dim // 2
+    angle = recipe.rope_theta ** (-torch.arange(pairs) / pairs)
+    quick = (angle > QUICK).float()
+    size = (FIRST_SCORE * recipe.head_dim**0.5 / (2 * quick.sum())) ** 0.5 * quick
+    cos, sin = angle.cos(), angle.sin()
+    # the key is the query turned by one token, so the two agree at a distance of one
+    return torch.cat([size, size]), torch.cat([size * (cos - sin), size * (cos + sin)])
 
 
 ARCHITECTURES = {"falcon": falcon, "qwen2": qwen2, "gemma3": gemma3}

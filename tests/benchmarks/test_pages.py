@@ -41,8 +41,9 @@ def test_a_passage_has_exactly_the_tokens_asked_for(benchmark, length):
 
 
 @pytest.mark.browser
-def test_a_page_is_read_as_a_reader_reads_it(benchmark, tmp_path, browser):
+def test_a_page_is_read_as_a_reader_reads_it(benchmark, tmp_path, browser, monkeypatch):
     reading, sites = benchmark.reading, benchmark.sites
+    monkeypatch.setattr(reading, "REST", 100)  # this page has no theme
     folder = tmp_path / "site"
     data = hand_made.study(folder / "datasets" / "hand" / "0123456789ab", "alibi_bias")
     live_page.write(folder, data)

@@ -14,13 +14,20 @@ def files_of(folder, name):
     return {path: found for path, found in contents(folder).items() if f"/{name}" in f"/{path}"}
 
 
+def stamps(project):
+    """When the files of a project's datasets were written."""
+    files = [path for path in project.glob("site_src/datasets/*/*/**/*") if path.is_file()]
+    assert files
+    return {path: path.stat().st_mtime_ns for path in files}
+
+
 def test_a_site_of_one_article_has_nothing_of_the_others_and_loses_nothing(run, two_articles):
     assert run("site", *two_articles.options).code == 0
     written = files_of(two_articles.folder / "site_src", "two")
     kinds = {path.split("/")[0] for path in written}
     assert kinds == {"articles", "datasets", "embed", "figures"}
     assert files_of(two_articles.folder / "site", "two")
-    whole = contents(two_articles.folder / "site")
+    whole, written_at = contents(two_articles.folder / "site"), stamps(two_articles.folder)
     done = run("site", "--study", "one", *two_articles.options)
     assert done.code == 0
     assert "unchanged, not measured again" in done.said
@@ -36,6 +43,7 @@ def test_a_site_of_one_article_has_nothing_of_the_others_and_loses_nothing(run, 
     done = run("site", *two_articles.options)
     assert "measured (" not in done.said.replace("not measured", ""), "two is still there"
     assert contents(two_articles.folder / "site") == whole, "equal inputs give equal bytes"
+    assert stamps(two_articles.folder) == written_at, "datasets are not written again"
 
 
 def test_what_is_no_longer_an_article_goes_all_the_same(run, two_articles):
@@ -43,6 +51,19 @@ def test_what_is_no_longer_an_article_goes_all_the_same(run, two_articles):
     (two_articles.folder / "templates" / "articles" / "two.md.j2").unlink()
     assert run("render", "--study", "one", *two_articles.options).code == 0
     assert files_of(two_articles.folder / "site_src", "two") == {}
+
+
+def test_the_other_builder_has_a_folder_of_its_own_and_nothing_is_measured_for_it(
+    run, two_articles
+):
+    """What it makes is compared in tests/site/test_zensical.py."""
+    assert run("render", *two_articles.options).code == 0
+    done = run("site", "--builder", "zensical", *two_articles.options)
+    assert done.code == 0, done.said
+    assert "measured (" not in done.said.replace("not measured", "")
+    assert files_of(two_articles.folder / "site-zensical", "one")
+    assert not (two_articles.folder / "site").exists()
+    assert run("check", two_articles.folder / "site-zensical").code == 0
 
 
 def test_an_unknown_article_is_told_the_ones_there_are(run, two_articles):

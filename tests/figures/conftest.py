@@ -189,7 +189,8 @@ def unexpected(problems, expected):
 
 @pytest.fixture
 def opened(page, request):
-    """A function that opens the page with a figure, at a state that `tools.state_of` says.
+    """A function that sets a figure to a state that `tools.state_of` says, and opens its page
+    first, unless it is open.
 
     It returns the figure's number and what it is drawn of.
     """
@@ -203,7 +204,9 @@ def opened(page, request):
 
     def open_figure(name):
         address, data, names = next(each for each in pages if name in each[2])
-        page.goto(request.getfixturevalue(address))
+        address = request.getfixturevalue(address)
+        if tools.without_fragment(page) != address:
+            page.goto(address)
         number = names.index(name) + 1
         tools.set_to(page, number, **tools.state_of(name))
         data = request.getfixturevalue(data)

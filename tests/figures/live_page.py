@@ -181,7 +181,7 @@ def first_tooltip(page, number):
         for x in range(10, 96, 2)
     ]
     # a quick look by a pointer of the page's own, then by a real one wherever it was
-    quick = [at for at, _ in told_at(page, number, places, most=20)]
+    quick = [at for at, _ in told_at(page, number, places, most=4)]
     every = [
         (box["x"] + x * box["width"] / 100, box["y"] + y * box["height"] / 100) for x, y in places
     ]

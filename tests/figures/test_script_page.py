@@ -4,7 +4,7 @@ import pytest
 
 from tests.figures.live_page import go_live, ink, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.first_visit]
+pytestmark = pytest.mark.browser
 
 
 def test_charts_follow_the_palette_and_print_in_light(page, address):
@@ -70,6 +70,7 @@ def test_a_drag_loads_few_files_and_ends_at_the_last_value(page, address):
     assert asked[-1].endswith("/3.json")
 
 
+@pytest.mark.first_visit
 def test_views_of_a_left_page_are_finalized_and_new_figures_found(page, address):
     page.add_init_script(
         """window.subscribers = [];
@@ -89,6 +90,7 @@ def test_views_of_a_left_page_are_finalized_and_new_figures_found(page, address)
     assert page.locator("#fig-4 canvas").count() == 1
 
 
+@pytest.mark.first_visit
 def test_a_figure_that_left_while_it_was_drawn_is_finalized(page, address):
     leaving = """export const [parse, expressionInterpreter] = [() => {}, () => {}];
         export class Handler {}

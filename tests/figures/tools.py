@@ -48,6 +48,11 @@ def state_of(name):
     return STATES.get(name, {"reduction": "last"} if name in GRIDS else {"layer": 2})
 
 
+def without_fragment(page):
+    """The address of a page, whatever state of its figures stands behind it."""
+    return page.url.partition("#")[0]
+
+
 def tool(page, number, label):
     """A button of a live figure's toolbar."""
     go_live(page, number)

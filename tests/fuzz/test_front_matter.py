@@ -105,13 +105,17 @@ VALUES = [
 GOOD = {"title": "A", "date": "2026-01-02", "author": "Ann", "summary": "What it says."}
 
 
+A_KEY = st.sampled_from(KEYS) | st.text(max_size=8)
+A_VALUE = st.sampled_from(VALUES) | st.text(max_size=20)
+"""Made once: each anew takes longer than what is drawn of it."""
+
+
 @st.composite
 def headers(draw):
     """The lines of front matter, mostly with what it needs."""
     lines = [f"{key}: {value}" for key, value in GOOD.items() if draw(st.integers(0, 30))]
     for _ in range(draw(st.integers(1, 3))):
-        key = draw(st.sampled_from(KEYS) | st.text(max_size=8))
-        value = draw(st.sampled_from(VALUES) | st.text(max_size=20))
+        key, value = draw(A_KEY), draw(A_VALUE)
         lines = [
             line for line in lines if not line.startswith(f"{key}:") or not draw(st.booleans())
         ]

@@ -286,11 +286,14 @@ def test_a_site_is_built_where_nothing_that_measures_is_installed(root, bare):
     edit_manifest(root, lambda by: by["libraries"].update(torch="1.0"))
     [key] = [frozen_folder(root).name]
     date = json.loads((frozen_folder(root) / "manifest.json").read_text())["date"]
+    made = []
     for number in range(2):
         done = report_without_measuring(bare, "site", "--project", root, cwd=root.parent)
         assert done.returncode == 0, done.stderr
         assert f"small: frozen datasets used ({key}): measured on {date} with Python" in done.stderr
         assert "torch 1.0" in done.stderr, number
+        made.append(contents(root / "site"))
+    assert made[0] == made[1], "two processes draw and build the same bytes"
     assert contents(root / "site" / "datasets" / "small" / key) == contents(frozen_folder(root))
     done = report_without_measuring(bare, "check", root / "site", cwd=root)
     assert done.returncode == 0, done.stderr

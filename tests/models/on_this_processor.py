@@ -1,12 +1,16 @@
-"""Run as a program: parity with the instructions and threads that its environment allows.
+"""Run as a program: parity with the instructions that variables of the environment allow.
 
-    python -m tests.models.on_this_processor THREADS...
+    python -m tests.models.on_this_processor VARIABLES...
+
+VARIABLES: a JSON object each. For every one it forks a child, as torch and its libraries choose
+their instructions when they first compute, which to import them is not.
 
 Prints a line of JSON for each number of threads: the instructions that torch then uses, that
 number, and per dtype the largest difference as a fraction of what rounding explains.
 """
 
 import json
+import os
 import sys
 from contextlib import nullcontext
 
@@ -32,6 +36,8 @@ from tests.models.recording import (
 
 MODELS = ("llama/default", "falcon/alibi")
 """One through the attention interface, with rotation, and one by a forward of ours, with ALiBi."""
+
+THREADS = 1, 2
 
 HEADS, TOKENS, SIZE = 4, 700, 64
 """Enough for torch to divide the work of a product, a softmax and a sum among threads."""
@@ -84,6 +90,17 @@ def measured(threads):
     return {"capability": used[0].lower(), "threads": used[1], "ratios": ratios}
 
 
+def main(arguments):
+    for variables in map(json.loads, arguments):
+        child = os.fork()
+        if not child:
+            os.environ |= variables
+            for number in THREADS:
+                print(json.dumps(measured(number)), flush=True)
+            return
+        if os.waitpid(child, 0)[1]:
+            sys.exit(1)
+
+
 if __name__ == "__main__":
-    for number in sys.argv[1:]:
-        print(json.dumps(measured(int(number))))
+    main(sys.argv[1:])

@@ -1,5 +1,5 @@
 """Measuring again gives equal bytes, and the site passes its check. Building it again: see
-test_zensical.py and tests/cli/test_one_study.py."""
+tests/cli/test_one_study.py, and in processes of their own tests/measuring/test_frozen.py."""
 
 import re
 

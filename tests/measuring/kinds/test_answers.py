@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections import Counter
 
 import pytest
@@ -47,11 +48,14 @@ def folder(tmp_path_factory):
     return folder
 
 
+def with_prompts(root):
+    (write_publication(root) / "sums.md").write_text(PROMPTS)
+    return project_in(root)
+
+
 @pytest.fixture
 def project(tmp_path):
-    root = write_publication(tmp_path / "project")
-    (root / "sums.md").write_text(PROMPTS)
-    return project_in(root)
+    return with_prompts(tmp_path / "project")
 
 
 def article(project, folder, label="with /", lengths="[7, 9]", layers="all"):
@@ -73,13 +77,22 @@ def measured(study, project):
     )
 
 
-@pytest.fixture
-def answered(project, folder):
-    """A study whose conditions and answers were measured, and the folders of both."""
+@pytest.fixture(scope="module")
+def answered_once(folder, tmp_path_factory):
+    """A project in which conditions and answers were measured, and the folders of both."""
+    project = with_prompts(tmp_path_factory.mktemp("answered") / "project")
     study = article(project, folder)
-    conditions = measured(study, project)
-    answers = measured(study.apart, project)
-    return study, conditions[0].folder, answers[0].folder
+    found = [*measured(study, project), *measured(study.apart, project)]
+    return project, [each.folder for each in found]
+
+
+@pytest.fixture
+def answered(project, folder, answered_once):
+    """A study whose conditions and answers were measured, and the folders of both."""
+    before, folders = answered_once
+    shutil.copytree(before.site_src, project.site_src, dirs_exist_ok=True)
+    places = [project.root / each.relative_to(before.root) for each in folders]
+    return article(project, folder), *places
 
 
 def test_a_build_measures_no_answers(project, folder):
