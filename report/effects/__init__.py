@@ -15,6 +15,8 @@
     writes.py     which tokens a head promotes and suppresses when it reads a token (OV)
     origins.py    which earlier parts a head's scores are made of (QK)
     parts.py      all that was written before a layer, part by part
+    sentence.py     all of this for one text
+    generated.py    direct effects and ablations of many short texts
 
 All work on a `LoadedModel` that is loaded whole. Nothing here writes datasets.
 """

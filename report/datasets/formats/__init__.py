@@ -8,6 +8,9 @@ head_statistics.py  how every head spreads its attention
 renderings.py       the tokens of a table in every rendering, token_classes.py their classes
 class_shares.py     what each head gives to these classes
 conditions.py       all files of an article that compares conditions
+prediction.py       what a model predicts for a text, and the direct effects of its parts;
+                    prediction_lens.py its logit lens, prediction_head.py one head
+generated.py        means over generated sentences
 answers.py          answers to questions under conditions
 sweep.py            the habits of all heads of a model
 columnar.py         tables of columns, which most of these are

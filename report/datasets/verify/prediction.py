@@ -4,7 +4,8 @@ import numpy as np
 
 from report.datasets.formats.prediction_head import SHARE_STEP
 from report.datasets.formats.prediction_lens import STEP as LENS_STEP
-from report.datasets.read.prediction import Head, PredictionData, Sentence
+from report.datasets.read.predicted import Head
+from report.datasets.read.prediction import PredictionData, Sentence
 from report.errors import ReportError
 
 

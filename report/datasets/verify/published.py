@@ -5,7 +5,7 @@ from pathlib import Path
 
 from report import files
 from report.datasets import store
-from report.datasets.formats import answers
+from report.datasets.formats import answers, generated
 from report.datasets.read.prediction import PredictionData
 from report.datasets.read.table import TableData
 from report.datasets.verify.attention import verify_attention
@@ -90,6 +90,8 @@ def _check_numbers(name, data, manifest, texts):
         verifying["table/1"] = _verify_effects
     if name == answers.FILE:
         verifying["table/1"] = _verify_answers
+    if name == generated.FILE:
+        verifying["table/1"] = _verify_generated
     try:
         if data["schema"] in verifying:
             verifying[data["schema"]](name, data, manifest, texts)
@@ -121,6 +123,12 @@ def _verify_effects(_, effects, manifest, texts):
 
 def _verify_answers(_, table, manifest, __):
     answers.decode(table, manifest["answers"])
+
+
+def _verify_generated(_, table, manifest, __):
+    model = manifest["model"]
+    layers = model["layers_measured"]
+    generated.decode(table, manifest["generated"], layers * model["num_attention_heads"], layers)
 
 
 def _require_place(name, kind, data):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from report.datasets.read.prediction import Part
+from report.datasets.read.predicted import Part
 from report.datasets.verify.prediction import verify_prediction
 from report.effects.asked import Asked
 from report.effects.by_target import by_target
