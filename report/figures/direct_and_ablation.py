@@ -21,7 +21,7 @@ KINDS = {"mean": "its mean over many texts", "zero": "zeros", "resample": "that 
 SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.2~f')"
 """Expression of a tick's label."""
 
-NAMED = 8
+NAMED = 10
 """Heads that are named."""
 
 NEAR = 0.06, 0.045

@@ -121,7 +121,8 @@ def _layers(data):
 
 def _rows(data):
     axis = altair.Axis(title="head (index from 0)", labelOverlap="greedy", **WORDS_LEFT)
-    return altair.Y("place:N", sort=altair.SortField("row"), axis=axis)
+    places = [*map(str, range(data.heads)), *BELOW]
+    return altair.Y("place:N", sort=places, axis=axis)
 
 
 def _sums(data):

@@ -150,7 +150,7 @@ def _rise(data):
         domain=[-0.75, data.layers - 0.25], nice=False
     )
     x = x.axis(values=list(range(0, data.layers, max(1, -(-data.layers // 16)))), format="d")
-    y = altair.Y("drawn:Q", title="log probability (nats)")
+    y = altair.Y("log_probability:Q", title="log probability (nats)")
     y = y.scale(zero=False, nice=True).axis(tickCount=5)
     legend = altair.Legend(title=None, orient="top", symbolType="stroke", offset=theme.ABOVE)
     kinds = list(STYLES)

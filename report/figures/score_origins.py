@@ -76,12 +76,12 @@ def boxes(data: PredictionData) -> list[grid.Box]:
 def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     side = list(SIDES)[panel]
-    bars = altair.Chart(altair.NamedData("bars")), altair.Chart(altair.NamedData("others"))
+    bars = altair.Chart(altair.NamedData("bars"))
     y = altair.Y("part:N", sort=altair.SortField("order"), title="written by").axis(
         domain=False, ticks=False, labelLimit=130, minExtent=102, titleX=-106
     )
-    x = altair.X("value:Q", title="in the score, above the mean (nats)").axis(
-        tickCount=4, format="+.2~f"
+    x = altair.X("value:Q", stack=None, title="in the score, above the mean (nats)").axis(
+        tickCount=4, labelExpr="datum.value === 0 ? '0' : format(datum.value, '+.2~f')"
     )
     tooltip = [
         altair.Tooltip("part:N", title="written by"),
@@ -92,24 +92,20 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
         domain=["up", "down"], range=[theme.themed(*look[1:]) for look in SIGNS.values()]
     )
     here = "datum.layer === marked_layer && datum.head === marked_head"
-    frame = (
-        bars[0]
-        .transform_filter(marking.either(here))
-        .mark_bar(
-            fill=None,
-            stroke=altair.ExprRef("ink"),
-            strokeWidth=altair.ExprRef(f"{marking.pinned(here)} ? 2.8 : 1.6"),
-            strokeDash=altair.ExprRef(f"{marking.pinned(here)} ? [1, 0] : [3, 2]"),
-            aria=False,
-        )
+    frame = bars.transform_filter(marking.either(here)).mark_bar(
+        fill=None,
+        stroke=altair.ExprRef("ink"),
+        strokeWidth=altair.ExprRef(f"{marking.pinned(here)} ? 2.8 : 1.6"),
+        strokeDash=altair.ExprRef(f"{marking.pinned(here)} ? [1, 0] : [3, 2]"),
+        aria=False,
     )
     return theme.frame(
         altair.layer(
-            *(_bar(table).encode(x=x, y=y, color=colour, tooltip=tooltip) for table in bars),
+            _bar(bars).encode(x=x, y=y, color=colour, tooltip=tooltip),
             altair.Chart(altair.InlineData([{}])).mark_rule(aria=False).encode(**theme.at(x=0)),
             frame.encode(x=x, y=y),
         ),
-        theme.Source(predicted.address(data, ROWS), "tables", ["bars", "others"], tokens=None),
+        theme.Source(predicted.address(data, ROWS), "tables", ["bars"], tokens=None),
         description=f"{title(data)}: {SIDES[side].lower()}",
         controls=at,
         params=marking.marked("layer", "head"),
@@ -132,28 +128,22 @@ def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
     shown.sort(key=lambda part: -part[1])
     text = f"{target}  “{sentence.tokens[target].label}”"
     told = [
-        {"order": order, "part": part.label, "value": value, "target": text, "of": part}
+        {
+            "order": order,
+            "part": part.label,
+            "value": value,
+            "target": text,
+            # a bar of a head can be marked; others have no layer, and cannot
+            "layer": part.layer if part.kind == "head" else None,
+            "head": part.head if part.kind == "head" else None,
+        }
         for order, (part, value) in enumerate(shown)
     ]
-    rest = {
-        "order": len(told),
-        "part": f"{len(others)} others",
-        "value": sum(value for _, value in others),
-        "target": text,
-    }
-    heads = [row for row in told if row["of"].kind == "head"]
-    return {
-        "bars": [_of_head(row) for row in heads],
-        "others": [_without(row) for row in told if row not in heads] + [rest] * bool(others),
-    }
-
-
-def _without(row):
-    return {name: value for name, value in row.items() if name != "of"}
-
-
-def _of_head(row):
-    return _without(row) | {"layer": row["of"].layer, "head": row["of"].head}
+    if others:
+        rest = {"order": len(told), "part": f"{len(others)} others", "target": text}
+        rest |= {"value": sum(value for _, value in others), "layer": None, "head": None}
+        told.append(rest)
+    return {"bars": told}
 
 
 def made_of(head, target: int, side: str) -> list[tuple]:

@@ -169,7 +169,7 @@ def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
 
 def _word(label, value, most):
     return {
-        "word": label.strip() or label,
+        "word": predicted.bare(label),
         "said": f"“{label}”",
         "value": value,
         "size": abs(value) / most,
@@ -218,8 +218,12 @@ def _all(writes, side, token):
 
 
 def _first(writes, side, token):
-    *others, last = map(predicted.quoted, _all(writes, side, token)[:3])
-    return f"{', '.join(others)} and {last}"
+    found = []
+    for word in _all(writes, side, token):
+        if not any(same(word, other) for other in found):
+            found.append(word)
+    *others, last = map(predicted.quoted, found[:3])
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def same(one: str, other: str) -> bool:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from report.figures import effect_by_target
+from report.figures.build import defaults
 from report.figures.build.find import figure_named
 from report.figures.parts import target_classes
 from tests.figures.live_page import GRIDS, go_live, until
@@ -111,8 +112,15 @@ def tables(name, data, state):
             continue
         for dataset, each in rows.items():
             drawn = [row for row in each if draws(figure, data, row, state | panel)]
+            if data.kind == "prediction":  # its rows lie in files of so many digits
+                drawn = [{name: rounded(value) for name, value in row.items()} for row in drawn]
             found.append((panel.get("panel", 0), dataset, drawn))
     return found
+
+
+def rounded(value):
+    """A value as `defaults.dataset` publishes it."""
+    return float(f"{value:.{defaults.DIGITS}g}") if isinstance(value, float) else value
 
 
 def draws(figure, data, row, state):

@@ -12,9 +12,6 @@ from report.figures.parts.predicted import Shown
 SHOWN = 16
 """Tokens, up to the one that predicts."""
 
-LEAST = -14.0
-"""Log probabilities below are drawn here: that is less than one in a million."""
-
 
 def states(layers: int, after: str) -> list[int]:
     """The states that the map has: the embedding, then one a layer."""
@@ -43,7 +40,7 @@ def guesses(shown: Shown, after: str) -> Rows:
 def _guess(text, lens, state, token):
     first, *others = (lens.words[int(one)] for one in lens.tokens[state, token])
     return {
-        "guess": first.strip() or first,
+        "guess": predicted.bare(first),
         "guess_said": f"“{first}”",
         "probability": math.exp(lens.log_probability[state, token, 0]),
         "others": " ".join(f"“{other}”" for other in others),
@@ -67,7 +64,6 @@ def rise(shown: Shown) -> Rows:
             "kind": kind,
             "word": f"“{word.label}”",
             "log_probability": float(logs[state]),
-            "drawn": max(LEAST, float(logs[state])),
             "probability": math.exp(logs[state]),
             "rank": int(ranks[state]),
         }

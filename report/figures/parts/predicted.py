@@ -134,9 +134,14 @@ def explained(data: PredictionData) -> str:
     )
 
 
+def bare(label: str) -> str:
+    """A token without the spaces around it; of nothing else it is a sign for one."""
+    return label.strip() or "␣"
+
+
 def quoted(text: str) -> str:
     """A token in a sentence, in quotation marks, without the space before it."""
-    return f"“{apart(shortened(text.strip() or text, 24))}”"
+    return f"“{apart(shortened(bare(text), 24))}”"
 
 
 def of_word(word: Word) -> str:
@@ -146,7 +151,7 @@ def of_word(word: Word) -> str:
 
 def shown_word(word: Word) -> str:
     """The same on the switch, without quotation marks."""
-    return apart(shortened(word.label.strip() or word.label, 12))
+    return apart(shortened(bare(word.label), 12))
 
 
 def signed(value: float) -> str:
@@ -189,4 +194,4 @@ def token_channel(which: type, title: str, across: bool) -> altair.FieldChannelM
 def named(sentence: Sentence, token: int) -> str:
     """A token on an axis, no two the same: its text and its index."""
     label = sentence.tokens[token].name
-    return f"{shortened(label.strip() or label, 10)}\u200e\u00a0\u00a0{token}"
+    return f"{shortened(bare(label), 10)}\u200e\u00a0\u00a0{token}"
