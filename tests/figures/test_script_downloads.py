@@ -38,7 +38,9 @@ SPECIFIED = [*ORDER[1:], *OF_TABLES[1:], "repeated_loss", "heads_at_step"]
 """Figures of one chart that is no map: their file draws what Python draws."""
 
 
-@pytest.mark.parametrize("names", [ORDER, GRIDS, OF_TABLES, OF_SWEEPS, OF_PREDICTIONS], ids="-".join)
+@pytest.mark.parametrize(
+    "names", [ORDER, GRIDS, OF_TABLES, OF_SWEEPS, OF_PREDICTIONS], ids="-".join
+)
 def test_files_and_tables_have_the_numbers_that_python_gives(page, opened, names):
     """All figures of a page in turn: to open it takes longer than to read them."""
     for name in names:
