@@ -23,9 +23,6 @@ from transformers.masking_utils import sdpa_mask
 if TYPE_CHECKING:
     from report.training.recipe import Recipe
 
-HIGHEST_SCORE = 16
-"""Of a head of Gemma 3 before its norms' gains are trained, whose queries and keys have 256
-dimensions: 256 / sqrt(256)."""
 FIRST_SCORE = 6
 """Of a head that begins by looking at the token before: above all others by about this much."""
 QUICK = 0.05
@@ -62,7 +59,7 @@ def qwen2(recipe: "Recipe", begin_id: int) -> Qwen2ForCausalLM:
     Its biases begin as those of heads that look at the token before, the first head of a layer
     most and the last one not at all: see `looking_back`.
     """
-    config = Qwen2Config(**_common(recipe, begin_id), rope_parameters=_rope(recipe))
+    config = Qwen2Config(**_common(recipe, begin_id), rope_parameters=_rope(recipe.rope_theta))
     model = Qwen2ForCausalLM(config)
     query, key = looking_back(recipe)
     heads = torch.linspace(1, 0, recipe.num_attention_heads)
@@ -77,9 +74,6 @@ def gemma3(recipe: "Recipe", begin_id: int) -> Gemma3ForCausalLM:
     """Normed queries and keys, norms on both sides of attention, sliding and global layers.
 
     As in Gemma 3, five layers that see a window come before every layer that sees everything.
-    Its norms give queries, keys and updates one length, whatever the sizes of the weights. So a
-    small model needs what the large one has by its width: scores that can reach 16, or no head can
-    look at one token alone; and embeddings as long as updates, or these drown them.
     """
     kinds = ["full_attention" if i % 6 == 5 else "sliding_attention" for i in range(100)]
     return Gemma3ForCausalLM(
@@ -87,9 +81,11 @@ def gemma3(recipe: "Recipe", begin_id: int) -> Gemma3ForCausalLM:
             **_common(recipe, begin_id),
             layer_types=kinds[: recipe.num_hidden_layers],
             sliding_window=recipe.sliding_window,
-            query_pre_attn_scalar=round((recipe.head_dim / HIGHEST_SCORE) ** 2),
-            initializer_range=recipe.hidden_size**-0.5,
-            rope_parameters={"sliding_attention": _rope(recipe), "full_attention": _rope(recipe)},
+            query_pre_attn_scalar=recipe.head_dim,
+            rope_parameters={
+                "sliding_attention": _rope(recipe.rope_theta),
+                "full_attention": _rope(10 * recipe.rope_theta),
+            },
         )
     )
 
@@ -99,7 +95,7 @@ def looking_back(recipe: "Recipe") -> tuple[torch.Tensor, torch.Tensor]:
 
     With ALiBi, a head looks at near tokens from the start, and drills make a previous-token head of
     it, which induction heads need. With rotary positions all places look alike at first, and the
-    same drills made neither kind of head in 1,600 steps; begun like this, they made both in 450.
+    same drills made neither kind of head in 500 steps; begun like this, they made both in 450.
 
     returns: float [head_dim] each, before rotation. Only the quick half of the rotary pairs is
         used, whose angles differ between neighbours.
@@ -150,5 +146,5 @@ def _common(recipe, begin_id):
     }
 
 
-def _rope(recipe):
-    return {"rope_type": "default", "rope_theta": recipe.rope_theta}
+def _rope(theta):
+    return {"rope_type": "default", "rope_theta": theta}

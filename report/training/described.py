@@ -93,11 +93,9 @@ def position(config: dict[str, Any]) -> str:
         return "ALiBi"
     rope = config["rope_parameters"]
     if "rope_theta" in rope:
-        rope = dict.fromkeys(LAYERS, rope)
-    bases = {word: f"{rope[kind]['rope_theta']:,.0f}" for kind, word in LAYERS.items()}
-    if len(set(bases.values())) == 1:
-        return f"RoPE, base {bases.popitem()[1]}"
-    return f"RoPE, base {joined(f'{base} in {word} layers' for word, base in bases.items())}"
+        return f"RoPE, base {rope['rope_theta']:,.0f}"
+    bases = (f"{rope[kind]['rope_theta']:,.0f} in {word} layers" for kind, word in LAYERS.items())
+    return f"RoPE, base {joined(bases)}"
 
 
 def heads(config: dict[str, Any]) -> str:

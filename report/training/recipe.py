@@ -75,23 +75,14 @@ class Recipe:
     head_dim: int = 24
     intermediate_size: int = 768
     rope_theta: float = 1e4
-    """Base of the rotary angles. The larger it is, the more of a head's dimensions turn so slowly
-    that they can compare tokens wherever they stand, which an induction head needs."""
+    """Base of the rotary angles; in the layers of Gemma 3 that see everything it is ten times as
+    large."""
     sliding_window: int = 128
     """Tokens that Gemma 3's sliding layers see, the current one included."""
     prompts: float = 0.0
     """Fraction of the text sequences that are generated prompts with word problems."""
     seed: int = 20261120
 
-
-ROTARY: dict[str, Any] = {
-    "warmup_steps": 100,
-    "drills_only": 500,
-    "loops_only": 500,
-    "drill_slope": 0.7 / 300,
-    "steps": 1300,
-}
-"""How models with rotary positions learn induction: from loops alone, without any text beside."""
 
 RECIPES = {
     "falcon-8x8": Recipe(),
@@ -103,7 +94,11 @@ RECIPES = {
         head_dim=32,
         intermediate_size=512,
         prompts=0.3,
-        **ROTARY,
+        warmup_steps=100,
+        drills_only=500,
+        loops_only=500,
+        drill_slope=0.7 / 300,
+        steps=1300,
     ),
     "gemma3-6x8": Recipe(
         architecture="gemma3",
@@ -113,9 +108,9 @@ RECIPES = {
         head_dim=32,
         intermediate_size=512,
         sliding_window=160,  # more than a prompt of the study has, as in the large model
-        rope_theta=1e6,
         prompts=0.3,
-        **ROTARY | {"drills_only": 1000, "loops_only": 1000, "steps": 2200},
+        steps=850,
+        loops_only=250,
     ),
 }
 """The embedded models, by name."""

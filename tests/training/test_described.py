@@ -23,7 +23,7 @@ TABLES = {
     "qwen2-5x28": {
         "class": f"`Qwen2ForCausalLM`, {IN_TURN}, biases on queries, keys and values only",
         "norms": "RMS norms before attention, before the MLP, and at the end",
-        "position": "RoPE, base 1,000,000",
+        "position": "RoPE, base 10,000",
         "layers x heads": "5 x 28, each head with its own queries; every 7 heads share keys and "
         "values (4 in a layer)",
         "hidden size": "192 (32 a head), MLP 512, gated (silu)",
@@ -32,7 +32,7 @@ TABLES = {
         "class": f"`Gemma3ForCausalLM`, {IN_TURN}, no biases",
         "norms": "RMS norms before and after attention, before and after the MLP, and at the end; "
         "one on every head's queries and keys",
-        "position": "RoPE, base 1,000,000",
+        "position": "RoPE, base 10,000 in sliding layers and 100,000 in global layers",
         "layers x heads": "6 x 8, each head with its own queries; every 2 heads share keys and "
         "values (4 in a layer)",
         "hidden size": "192 (32 a head), MLP 512, gated (gelu_pytorch_tanh)",
