@@ -5,7 +5,7 @@ import numpy as np
 from report import families
 from report.datasets import store
 from report.datasets.formats import fitting
-from report.datasets.write.groups import group_of
+from report.datasets.write.groups import group_of, rotation
 from report.models.measure.passage import measure_passage
 
 FAMILIES = ["llama", "qwen2", "gemma2", "gpt_oss", "mistral", "gpt_neox", "glm4", "modernbert"]
@@ -27,6 +27,7 @@ def datasets(measurement, layer, key_head=0):
     factors = measurement.factors[layer]
     size = len(factors.query) // len(factors.key)
     heads = range(key_head * size, (key_head + 1) * size)
-    of_keys, shards = fitting.encode(group_of(measurement, layer, key_head, heads))
+    turned = rotation(factors)
+    of_keys, shards = fitting.encode(group_of(measurement, layer, key_head, heads, turned))
     store.check(of_keys, "test")
     return [store.check(shard, "test") | {"keys": of_keys} for shard in shards]

@@ -9,6 +9,7 @@ from report.datasets.formats import attention, fitting, keys
 from report.datasets.formats.fields import Fields
 from report.datasets.formats.group import Group
 from report.datasets.formats.measured import PassageMeasurement
+from report.datasets.formats.rotation import Rotation
 from report.datasets.write import processes
 from report.datasets.write.folder import Folder, write_dataset
 from report.datasets.write.groups import group_of, groups
@@ -33,6 +34,7 @@ class _Job:
     heads: Sequence[int]
     key_head: int | None
     """Whose queries and keys are written; None: each head is written by its cells."""
+    rotation: Rotation | None = None
 
 
 def write_attention(
@@ -74,7 +76,8 @@ def _planned(measurement: PassageMeasurement) -> Iterator[_Job]:
         if found is None:
             yield from (_Job(layer, [head], None) for head in range(heads))
         else:
-            yield from (_Job(layer, group, key_head) for key_head, group in enumerate(found))
+            for key_head, some in enumerate(found.heads):
+                yield _Job(layer, some, key_head, found.rotation)
 
 
 def name(layer: int, head: int) -> str:
@@ -114,8 +117,9 @@ def attention_datasets(
     found = groups(measurement, layer)
     if found is None:
         return [(attention_shard(measurement, layer, head), 1)]
-    key_head, heads = next((n, heads) for n, heads in enumerate(found) if head in heads)
-    of_keys, shards = fitting.encode(group_of(measurement, layer, key_head, [head]))
+    key_head, heads = next((n, heads) for n, heads in enumerate(found.heads) if head in heads)
+    group = group_of(measurement, layer, key_head, [head], found.rotation)
+    of_keys, shards = fitting.encode(group)
     return [(shards[0], 1), (of_keys, len(heads))]
 
 
@@ -123,7 +127,7 @@ def _arguments(folder, measurement, job):
     """The arguments of `write_heads`."""
     if job.key_head is None:
         return folder, _parts(measurement, job.layer, *job.heads)
-    return folder, group_of(measurement, job.layer, job.key_head, job.heads)
+    return folder, group_of(measurement, job.layer, job.key_head, job.heads, job.rotation)
 
 
 def _parts(measurement, layer, head):

@@ -5,6 +5,7 @@ cell, and so are heads without a rotation, which `attention.encode` writes as pr
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,17 +16,27 @@ from report.datasets.formats.visible import Visible
 from report.datasets.write.softmax import softmax_of
 
 
-def groups(measurement: PassageMeasurement, layer: int) -> list[range] | None:
+@dataclass(frozen=True)
+class Groups:
+    """The heads of a layer that are written as queries and keys."""
+
+    heads: list[range]
+    """Of each key head."""
+    rotation: Rotation
+
+
+def groups(measurement: PassageMeasurement, layer: int) -> Groups | None:
     """The heads of each key head of a layer, or None if its heads are written by their cells."""
     factors = measurement.factors[layer]
     if getattr(factors, "unrotated_query", None) is None or factors.position is not None:
         return None
     heads, length, components = factors.query.shape
     visible = Visible.of(measurement.visible(layer), length)
-    if not shorter(visible.count, length, components) or rotation(factors) is None:
+    if not shorter(visible.count, length, components):
         return None
+    turned = rotation(factors)
     size = heads // len(factors.key)
-    return [range(first, first + size) for first in range(0, heads, size)]
+    return turned and Groups([range(n, n + size) for n in range(0, heads, size)], turned)
 
 
 def shorter(cells: int, length: int, components: int) -> bool:
@@ -40,9 +51,13 @@ def rotation(factors) -> Rotation | None:
 
 
 def group_of(
-    measurement: PassageMeasurement, layer: int, key_head: int, heads: Sequence[int]
+    measurement: PassageMeasurement,
+    layer: int,
+    key_head: int,
+    heads: Sequence[int],
+    turned: Rotation,
 ) -> Group:
-    """What is written of some heads that share a key head."""
+    """What is written of some heads that share a key head; turned: the rotation of the layer."""
     factors, some = measurement.factors[layer], slice(heads[0], heads[-1] + 1)
     query_bias, key_bias = _array(factors.query_bias), _array(factors.key_bias)
     queries, keys = _array(factors.unrotated_query)[some], _array(factors.unrotated_key)[key_head]
@@ -57,7 +72,7 @@ def group_of(
         layer=layer,
         key_head=key_head,
         heads=list(heads),
-        rotation=rotation(factors),
+        rotation=turned,
         queries=scale * queries,
         keys=keys,
         rotated_queries=scale * _array(factors.query)[some],
