@@ -152,6 +152,34 @@ def test_queries_and_keys_give_the_numbers_that_python_gives(scripts, family):
             assert np.abs(seen(cells) - back.terms[name].matrix()[mask]).max() < 1e-9, name
 
 
+def test_the_keys_that_a_file_names_are_fetched_once_for_all_heads_of_a_group(scripts):
+    shards = factored.datasets(factored.measured("llama"), 0)
+    of_keys, asked = shards[0]["keys"], []
+
+    def answer(route):
+        asked.append(route.request.url.rpartition("/by-hand/")[2])
+        head = int(asked[-1].removesuffix(".json").rpartition("/")[2])
+        named = shards[head] | {"keys": "keys/0/0.json"}
+        route.fulfill(json=named if asked[-1].startswith("attention/") else of_keys)
+
+    scripts.route("**/by-hand/**", answer)
+    found = scripts.evaluate(
+        """async heads => {
+        const { loadJson } = await import('/assets/data/loading.js');
+        const files = [];
+        for (const head of heads) {
+            const url = `${location.origin}/by-hand/attention/0/${head}.json`;
+            files.push(await loadJson(url));
+        }
+        return files; }""",
+        [shard["head"] for shard in shards],
+    )
+    scripts.unroute("**/by-hand/**")
+    assert found == shards
+    heads = [f"attention/0/{shard['head']}.json" for shard in shards]
+    assert asked == [heads[0], "keys/0/0.json", *heads[1:]]
+
+
 @pytest.mark.parametrize("shade", shading.SHADES)
 @pytest.mark.parametrize("kind", ["alibi_bias", "softcap", "window", "encoder"])
 def test_the_picture_of_the_map_has_the_colours_that_python_gives(scripts, study, kind, shade):

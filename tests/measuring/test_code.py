@@ -185,11 +185,15 @@ def test_a_schema_counts_and_its_layout_does_not(package):
     assert code.measuring_code("passage", package) != before
 
 
+HEADS = ("attention-3", "attention-4", "keys-1")
+"""Schemas of what a head is written in."""
+
+
 @pytest.mark.parametrize(
     ("kind", "schemas"),
     [
-        ("passage", {"attention-3", "manifest-1", "passage-1", "batch-1", "table-1"}),
-        ("table", {"attention-3", "manifest-1", "passage-1", "renderings-1", "table-1"}),
+        ("passage", {*HEADS, "manifest-1", "passage-1", "batch-1", "table-1"}),
+        ("table", {*HEADS, "manifest-1", "passage-1", "renderings-1", "table-1"}),
         ("conditions", {"conditions-1", "manifest-1", "passage-1", "received-1", "table-1"}),
         ("sweep", {"manifest-1", "table-1"}),
         (
