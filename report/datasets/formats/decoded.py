@@ -62,8 +62,6 @@ class DecodedAttention:
     """float64 [query, key], the sum of the terms; -inf where nothing is visible."""
     probability: np.ndarray
     """float64 [query, key], in [0, 1]; a row sums to 1, less what the sink takes."""
-    log_normalizer: np.ndarray
-    """float64 [query], logarithm of the sum that the softmax divides by, the sink included."""
     marker_count: np.ndarray
     """int [query]: the fewest largest targets that hold half of the row's probability; 11 where
     that takes more."""
@@ -75,6 +73,9 @@ class DecodedAttention:
     """Bound of the scores, or None."""
     sink: float | None = None
     """A score that takes part in every softmax without being a target, or None."""
+    log_normalizer: np.ndarray | None = None
+    """float64 [query], logarithm of the sum that the softmax divides by, the sink included; None
+    only of what was not read from a file."""
 
     @property
     def visible(self) -> Visible:

@@ -94,7 +94,7 @@ def measure(
 
     def say_size(first):
         shape = first[0].received.mean.shape[1:3]
-        announce(writes(name, size(lambda *head: encode_received(*head, first), *shape)))
+        announce(writes(name, size(lambda *head: [(encode_received(*head, first), 1)], *shape)))
 
     with enough_memory(f"measuring prompts of {max(map(len, texts))} tokens"):
         statistics = measure_conditions(
