@@ -18,14 +18,20 @@ export function watchGestures(zoom, signal) {
 }
 
 function watchWheel(zoom, on) {
+  let held = {}; // the place under a pointer that rests, though the plot may move beneath it
   const turn = (event) => {
     if (!event.ctrlKey && !event.altKey && !event.metaKey) return;
     event.preventDefault();
     const pixels = event.deltaY * (event.deltaMode ? LINE : 1);
     const turned = Math.max(-200, Math.min(pixels, 200));
-    zoom.by(Math.exp(turned * WHEEL), zoom.placeOf(event), false);
+    const { clientX, clientY } = event;
+    if (held.clientX !== clientX || held.clientY !== clientY) {
+      held = { clientX, clientY, place: zoom.placeOf(event) };
+    }
+    zoom.by(Math.exp(turned * WHEEL), held.place, false, zoom.sharesOf(event));
   };
   on("wheel", turn, { passive: false });
+  on("pointermove", () => (held = {}));
 }
 
 function watchFingers(zoom, on) {

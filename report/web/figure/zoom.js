@@ -67,11 +67,11 @@ export class Zoom {
   }
 
   // The same without rounding, so that many small steps are as one.
-  exact(size) {
-    if (!this.wanted) return wholeOf({ size });
+  exact(size, wished = this.wanted?.rows) {
+    if (!wished) return wholeOf({ size });
     const { view } = this.chart;
     const [width, height] = [view.width(), view.height()].map((length) => Math.max(1, length));
-    const { top, left, rows } = this.wanted;
+    const { top, left, rows } = { top: 0, left: 0, ...this.wanted, rows: wished };
     return { top, left, rows, columns: Math.min(size, (rows * width) / height) };
   }
 
@@ -135,13 +135,16 @@ export class Zoom {
     this.draw();
   }
 
-  // Shows `factor` times as many rows around a place, [row, column], which stays where it is.
-  by(factor, [row, column] = this.middle, settled = true) {
+  // Shows `factor` times as many rows around a place, [row, column], which stays where it is, or comes
+  // to where `shares` of the plot lie above and left of it.
+  by(factor, [row, column] = this.middle, settled = true, shares = null) {
     const { size } = this.map;
     const { top, left, rows, columns } = this.exact(size);
     const now = clamp(rows * factor, Math.min(LEAST, size), size);
     const part = now / rows;
-    this.to({ top: row - (row - top) * part, left: column - (column - left) * part, rows: now }, settled);
+    const [above, before] = shares ?? [(row - top) / rows, (column - left) / columns];
+    const wide = this.wanted ? columns * part : this.exact(size, now).columns;
+    this.to({ top: row - above * now, left: column - before * wide, rows: now }, settled);
   }
 
   // By so many cells.
@@ -159,12 +162,18 @@ export class Zoom {
     return seen ? at.map((cell) => cell + 0.5) : [top + rows / 2, left + columns / 2];
   }
 
-  // The place of a pointer, [row, column] with fractions, also in what is not drawn yet.
-  placeOf(event) {
+  // Which shares of the plot lie above and left of a pointer.
+  sharesOf(event) {
     const { view } = this.chart;
     const [x, y] = inPlot(view, event);
+    return [y / view.height(), x / view.width()];
+  }
+
+  // The place of a pointer, [row, column] with fractions, also in what is not drawn yet.
+  placeOf(event) {
+    const [down, across] = this.sharesOf(event);
     const { top, left, rows, columns } = this.exact(this.map.size);
-    return [top + (y / view.height()) * rows, left + (x / view.width()) * columns];
+    return [top + down * rows, left + across * columns];
   }
 
   zoomIn = () => this.told(() => this.by(STEP));
