@@ -235,10 +235,7 @@ def styled(data: Panels, *styles: Style) -> list[Line]:
 
 
 def reduction_control(wide: bool = False, **options: str) -> choices.Switch:
-    """Switch between the averages over current tokens.
-
-    wide: see `choices.Switch`; options: other words for the averages
-    """
+    """Switch between the averages over current tokens; options: other words for them."""
     return choices.Switch("reduction", "Current tokens", REDUCTIONS | options, "mean", wide=wide)
 
 

@@ -41,34 +41,14 @@ def chart(
     span: drawn unless it is cut out
     follows: whether layer and head are those of the controls, and not those of the place
     """
-    table = altair.Chart(altair.NamedData("lines"))
     controls = list(controls)
     at = received_difference.value(controls) if cut else None
-    switched = []
+    mark = "original" if cut else "position"
     back = [] if cut or not span else _span(place.model, lines, span)
-    if back:
-        back.append(_headroom(table))
-    x, colour, mark = _x(), _colour(lines), "original" if cut else "position"
-    if at:
-        switched = received_difference.layers(table, lines, x, f"marked_{mark}")
-        switched.append(received_difference.title())
-        table = received_difference.both(table)
-    dash = altair.StrokeDash("condition:N", legend=None).scale(
-        domain=[line.condition for line in lines], range=[line.style.dash for line in lines]
-    )
-    if place.model.prompts > 1:
-        band = table.mark_area(opacity=0.24, aria=False)
-        back.append(band.encode(x=x, y=_y("low", at), y2=altair.Y2("high:Q"), color=colour))
-    line = table.mark_line(strokeWidth=1.8, strokeJoin="round", aria=False)
     layer, head = ("{layer}", "{head}") if follows else (place.layer, place.head)
     address = place.model.address
     return theme.frame(
-        altair.layer(
-            *back,
-            line.encode(x=x, y=_y("mean", at), color=colour, strokeDash=dash),
-            *_marked(table, lines, x, colour, f"marked_{mark}", at),
-            *switched,
-        ),
+        altair.layer(*_layers(place, lines, back, f"marked_{mark}", at)),
         theme.Source(
             f"{address}received/{layer}/{head}.json",
             "received",
@@ -92,6 +72,34 @@ def chart(
             else {"place": {"layer": place.layer, "head": place.head}}
         ),
     )
+
+
+def _layers(place, lines, back, marked, at):
+    """The lines on what lies behind them, and their difference where a switch is `at` one of both.
+
+    marked: name of the param of the marked position
+    """
+    table, x, colour = altair.Chart(altair.NamedData("lines")), _x(), _colour(lines)
+    switched = []
+    if back:
+        back = [*back, _headroom(table)]
+    if at:
+        switched = received_difference.layers(table, lines, x, marked)
+        switched.append(received_difference.title())
+        table = received_difference.both(table)
+    dash = altair.StrokeDash("condition:N", legend=None).scale(
+        domain=[line.condition for line in lines], range=[line.style.dash for line in lines]
+    )
+    if place.model.prompts > 1:
+        band = table.mark_area(opacity=0.24, aria=False)
+        back.append(band.encode(x=x, y=_y("low", at), y2=altair.Y2("high:Q"), color=colour))
+    line = table.mark_line(strokeWidth=1.8, strokeJoin="round", aria=False)
+    return [
+        *back,
+        line.encode(x=x, y=_y("mean", at), color=colour, strokeDash=dash),
+        *_marked(table, lines, x, colour, marked, at),
+        *switched,
+    ]
 
 
 def followed(model: ModelConditions) -> str:
