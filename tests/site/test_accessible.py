@@ -96,17 +96,27 @@ def test_lists_and_other_pages(visit, scheme, width):
     root = page.url.split("articles/")[0]
     for path in (*PAGES, *DOCS):
         page.goto(root + path)
-        page.wait_for_load_state("networkidle")
+        page.evaluate("document.fonts.ready.then(() => new Promise(requestIdleCallback))")
         assert worst(page) == [], path
         fits(page, width)
         if width == 1280:
             fits_in_a_narrow_window(page)
 
 
+def assert_headings_go_down_one_step_at_a_time(page):
+    levels = page.evaluate(
+        "[...document.querySelectorAll('article :is(h1,h2,h3,h4,h5,h6)')].map(h => +h.tagName[1])"
+    )
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+
 @sizes
 @pytest.mark.parametrize("article", ARTICLES)
 def test_articles_with_all_figures_alive(visit, article, scheme, width):
     page = visit(f"articles/{article}/", **at(width, scheme))
+    assert_headings_go_down_one_step_at_a_time(page)
     for number in range(1, page.locator("figure.live-figure").count() + 1):
         go_live(page, number)
     assert worst(page) == []
@@ -189,17 +199,6 @@ def test_a_wide_table_is_scrolled_by_keys_and_a_narrow_one_is_no_stop(visit):
     until(page, f"!{goes_on}")
     page.set_viewport_size({"width": 1280, "height": 1000})
     until(page, "!document.querySelector('.md-typeset__scrollwrap[tabindex]')")
-
-
-@pytest.mark.parametrize("article", ARTICLES)
-def test_headings_go_down_one_step_at_a_time(visit, article):
-    page = visit(f"articles/{article}/")
-    levels = page.evaluate(
-        "[...document.querySelectorAll('article :is(h1,h2,h3,h4,h5,h6)')].map(h => +h.tagName[1])"
-    )
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
 
 
 def test_links_of_a_page_have_names_and_the_tab_key_goes_down_the_page(visit):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.figures.live_page import go_live, ink, ink_at_rest, until
+from tests.figures.live_page import ink, ink_at_rest, until
 from tests.site.conftest import ARTICLE
 
 pytestmark = pytest.mark.browser
@@ -12,16 +12,6 @@ pytestmark = pytest.mark.browser
 SHIFT = """window.shift = 0; new PerformanceObserver(list => {
     for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
 }).observe({type: 'layout-shift', buffered: true})"""
-
-
-def test_all_ten_figures_become_live_and_paint(visit):
-    page = visit()
-    page.wait_for_load_state("networkidle")
-    assert page.locator("figure.live-figure").count() == 10
-    for number in range(1, 11):
-        go_live(page, number)
-        assert ink(page, number)[0] > 2000, f"figure {number} is empty"
-        assert not page.locator(f"#fig-{number} .live-figure__picture").first.is_visible()
 
 
 def test_a_token_tells_index_and_id_and_is_marked_in_the_figures(visit, model):

@@ -117,24 +117,35 @@ def tooltip(reader):
     return reader.evaluate(f"({TOOLTIP})()")
 
 
-def drawn(reader, figure):
-    """A number that changes with the picture of a chart."""
+def pixels(reader, figure, summed):
+    """What a sum in JavaScript makes of the bytes of a chart's picture, four a pixel."""
     return reader.evaluate(
         f"""(() => {{ const canvas = {CANVAS.format(figure)};
         const {{width, height}} = canvas;
         const copy = Object.assign(document.createElement('canvas'), {{width, height}});
         const context = copy.getContext('2d', {{willReadFrequently: true}});
         context.drawImage(canvas, 0, 0);
-        return context.getImageData(0, 0, width, height).data
-            .reduce((sum, value) => (31 * sum + value) % 1000003, 0); }})()"""
+        return context.getImageData(0, 0, width, height).data.reduce({summed}, 0); }})()"""
     )
+
+
+def drawn(reader, figure):
+    """A number that changes with the picture of a chart."""
+    return pixels(reader, figure, "(sum, value) => (31 * sum + value) % 1000003")
+
+
+def painted(reader, figure):
+    """How many pixels of a chart are not transparent."""
+    return pixels(reader, figure, "(sum, value, n) => sum + (n % 4 === 3 && value > 0)")
 
 
 def test_all_ten_figures_become_live_and_paint(reader, built):
     reader.open(built.address + ARTICLE)
     for figure in range(1, 11):
         to(reader, figure)
-        assert drawn(reader, figure) > 0
+        assert painted(reader, figure) > 2000, f"figure {figure} is empty"
+        picture = f"document.querySelector('#fig-{figure} .live-figure__picture')"
+        assert not reader.evaluate(f"{picture}.checkVisibility({{visibilityProperty: true}})")
     assert reader.evaluate("document.querySelectorAll('.live-figure--failed').length") == 0
 
 
