@@ -140,9 +140,9 @@ def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
         for order, (part, value) in enumerate(shown)
     ]
     if others:
-        rest = {"order": len(told), "part": f"{len(others)} others", "target": text}
-        rest |= {"value": sum(value for _, value in others), "layer": None, "head": None}
-        told.append(rest)
+        both = {"order": len(told), "part": f"{len(others)} others"}
+        both |= {"value": sum(value for _, value in others), "target": text}
+        told.append(both | {"layer": None, "head": None})
     return {"bars": told}
 
 
