@@ -26,8 +26,8 @@ const TOKENS = ["token", "largest_target"]; // columns of indices that get their
 // The same with the texts of the tokens that it names, where the figure has these.
 export function labelled(table, tokens) {
   const found = records(table);
-  const known = Array.isArray(tokens) ? TOKENS : [];
-  for (const name of known.filter((each) => each in table.columns)) {
+  const named = Array.isArray(tokens) ? TOKENS : [];
+  for (const name of named.filter((each) => each in table.columns)) {
     for (const record of found) record[`${name}_text`] = tokens[record[name]];
   }
   return found;
