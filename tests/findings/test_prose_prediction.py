@@ -26,8 +26,6 @@ class Made:
     number, ablations, texts = 240, ["zero", "mean", "resample"], ["one", "another"]
     forms = np.arange(240) % 4
     first = np.arange(240) < 180
-    manifest = {"date": "2026-01-02", "command": "freeze"}  # noqa: RUF012
-    path = None
 
     def __init__(self, right=1.0, ablated=12):
         self.logit = np.where(np.arange(240) < 240 * right, 4.0, -4.0)
@@ -53,11 +51,14 @@ def written(tmp_path, monkeypatch, prediction):
     rendered.words_only(monkeypatch)
 
     def write(made=None):
+        if made:
+            made.path, made.manifest = prediction.path, prediction.manifest
         monkeypatch.setattr(prediction, "generated", made)
         render.render_article(read_study(TEMPLATE), prediction, tmp_path / "site_src")
         path = tmp_path / "site_src" / "articles" / "who-gets-the-drink" / "index.md"
         text = path.read_text("utf-8")
         plain = html.unescape(re.sub(r"<[^>]*>", "", rendered.captions_alone(text)))
+        plain = plain.replace("\u00a0", " ")
         return plain, rendered.figures(text), PredictionFindings(prediction)
 
     return write
@@ -67,7 +68,7 @@ def test_a_model_that_knows_the_answer(written):
     text, figures, find = written(Made())
     assert figures[0] == "effects_by_head"
     assert "lamp gets the drink, and two heads write most of that answer, while another" in text
-    assert "L2H1 (2.50 ± 0.05) and L1H2 (1.20 ± 0.05)" in text
+    assert "L2H1 (2.50 ± 0.05) and L1H2 (1.20 ± 0.05) add most to that" in text
     assert "And these write against it: L2H0 (−1.00 ± 0.05)." in text
     assert "L0H3 adds next to nothing itself, yet without it 2.0 logits" in text
     assert "L1H2 adds +1.2, but without it only +0.30 is lost" in text

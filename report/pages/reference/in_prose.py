@@ -30,7 +30,7 @@ def page() -> Reference:
         "Functions, findings and filters that the template of an article may use.",
         [
             Section("Functions", _functions(functions)),
-            *(_findings(kind) for kind in ("passage", *KINDS)),
+            *(_findings(kind) for kind in ("passage", *KINDS, "prediction")),
             Section(
                 "Filters", _functions(filters), "A filter stands behind a value: `value | filter`."
             ),
