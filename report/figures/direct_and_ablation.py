@@ -87,12 +87,12 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
     return theme.frame(
         altair.layer(
             *_zeros(),
-            _diagonal().encode(**_ends()),
+            _diagonal(table).encode(**_ends()),
             points,
             *_names(table, axes),
             marking.ring(table, here, 150, 1.8).encode(**axes),
         ),
-        theme.Source(predicted.address(data, ROWS), "tables", ["heads", "line"], tokens=None),
+        theme.Source(predicted.address(data, ROWS), "tables", ["heads"], tokens=None),
         description=f"{title(data)}: a scatter plot, a point a head",
         controls=at,
         params=marking.marked("layer", "head"),
@@ -118,8 +118,12 @@ def _zeros():
     return [mark.encode(**theme.at(x=0)), mark.encode(**theme.at(y=0))]
 
 
-def _diagonal():
-    return altair.Chart(altair.NamedData("line")).mark_rule(
+def _diagonal(table):
+    """As far as both effects reach."""
+    ends = table.transform_aggregate(
+        left="min(direct)", bottom="min(drop)", right="max(direct)", top="max(drop)"
+    ).transform_calculate(low="max(datum.left, datum.bottom)", high="min(datum.right, datum.top)")
+    return ends.transform_filter("datum.low < datum.high").mark_rule(
         strokeDash=[5, 4], strokeWidth=1.2, opacity=0.8, aria=False
     )
 
@@ -152,8 +156,6 @@ def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
     errors = _errors(data, at)
     named = _named(direct, drop)
     late = float(direct.min() + 0.8 * np.ptp(direct))
-    low = max(float(direct.min()), float(drop.min()))
-    high = min(float(direct.max()), float(drop.max()))
     return {
         "heads": [
             {
@@ -169,7 +171,6 @@ def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
             }
             for (layer, head), value in np.ndenumerate(direct)
         ],
-        "line": [{"low": low, "high": high}] if low < high else [],
     }
 
 

@@ -4,7 +4,8 @@ from each token."""
 import altair
 import numpy as np
 
-from report.datasets.read.prediction import Head, PredictionData, Sentence
+from report.datasets.read.predicted import Head
+from report.datasets.read.prediction import PredictionData, Sentence
 from report.figures.parts import (
     choices,
     effect_map,

@@ -140,16 +140,16 @@ def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
         for order, (part, value) in enumerate(shown)
     ]
     if others:
-        rest = {"order": len(told), "part": f"{len(others)} others", "target": text}
-        rest |= {"value": sum(value for _, value in others), "layer": None, "head": None}
-        told.append(rest)
+        both = {"order": len(told), "part": f"{len(others)} others"}
+        both |= {"value": sum(value for _, value in others), "target": text}
+        told.append(both | {"layer": None, "head": None})
     return {"bars": told}
 
 
 def made_of(head, target: int, side: str) -> list[tuple]:
     """(part, how much it raises the score of a target above the mean of all) of all parts.
 
-    head: a `report.datasets.read.prediction.Head` with its origins; side: "key" or "query"
+    head: a `report.datasets.read.predicted.Head` with its origins; side: "key" or "query"
     """
     origins = head.origins
     at = origins.targets.index(target)
@@ -186,8 +186,8 @@ def seen(data: PredictionData, **state: int) -> str:
     return (
         f"L{head.layer}H{head.head} gives {percent(share)} of its attention to "
         f"{predicted.quoted(sentence.tokens[target].label)}, whose score is {number(abs(total))} "
-        f"{way} the mean. Most of what it is found by comes from {found['key']}, most of what is "
-        f"looked for from {found['query']}."
+        f"{way} the mean. Of single parts, {found['key']} adds most to what it is found by, and "
+        f"{found['query']} to what is looked for."
     )
 
 

@@ -93,7 +93,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
             share.encode(x=x, y=y, text=altair.Text("share:Q", format=".0%")),
             marked.encode(x=x, y=y),
         ),
-        theme.Source(predicted.address(data, ROWS), "tables", ["words", "tokens"], tokens=None),
+        theme.Source(predicted.address(data, ROWS), "tables", ["tokens", "words"], tokens=None),
         description=f"{title(data)}: the words that it {list(SIDES.values())[panel]}",
         controls=at,
         params=marking.marked("token", "layer", "head"),

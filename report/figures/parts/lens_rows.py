@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from report.datasets.read.prediction import Lens
+from report.datasets.read.predicted import Lens
 from report.figures.parts import predicted
 from report.figures.parts.figure import Rows
 from report.figures.parts.predicted import Shown

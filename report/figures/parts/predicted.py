@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import altair
 import numpy as np
 
-from report.datasets.read.prediction import Head as OneHead
-from report.datasets.read.prediction import PredictionData, Sentence, Word
+from report.datasets.read.predicted import Head as OneHead
+from report.datasets.read.predicted import Word
+from report.datasets.read.prediction import PredictionData, Sentence
 from report.figures.parts import choices
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.heads import Head, head_label

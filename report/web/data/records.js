@@ -23,10 +23,11 @@ export function records({ rows, columns }) {
 
 const TOKENS = ["token", "largest_target"]; // columns of indices that get their text as a companion
 
-// The same with the texts of the tokens that it names.
+// The same with the texts of the tokens that it names, where the figure has these.
 export function labelled(table, tokens) {
   const found = records(table);
-  for (const name of TOKENS.filter((each) => each in table.columns)) {
+  const named = Array.isArray(tokens) ? TOKENS : [];
+  for (const name of named.filter((each) => each in table.columns)) {
     for (const record of found) record[`${name}_text`] = tokens[record[name]];
   }
   return found;
