@@ -18,6 +18,7 @@ from tests.figures.live_page import (
     OF_ANSWERS,
     OF_CONDITIONS,
     OF_MODELS,
+    OF_PREDICTIONS,
     OF_SWEEPS,
     OF_TABLES,
     ORDER,
@@ -36,7 +37,7 @@ def shown(data, names, **context):
 
 
 @pytest.fixture(scope="module")
-def pages(data, models, conditions, table, sweep, answers):
+def pages(data, models, conditions, table, sweep, answers, prediction):
     """Pages of every kind, on which the lines of the gallery place all figures."""
     find = SimpleNamespace(answers=[answers])
     return [
@@ -47,6 +48,7 @@ def pages(data, models, conditions, table, sweep, answers):
             (conditions, [*GRIDS, *OF_CONDITIONS], findings.of(conditions)),
             (table, OF_TABLES, {}),
             (sweep, OF_SWEEPS, {}),
+            (prediction, OF_PREDICTIONS, {}),
             (conditions, OF_ANSWERS, {"find": find}),
         )
     ]

@@ -27,6 +27,7 @@ PASSED_ON = {
     "measuring/cluster/driver": 1,
     "models/load/sentences": 1,
     "models/text/messages": 2,
+    "pages/bibliography": 1,
     "pages/parsed": 1,
     "pages/prose": 1,
     "site/address": 1,
