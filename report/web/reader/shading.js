@@ -146,6 +146,7 @@ function look(element, shade) {
 // The numbers stand above the text and are no part of it: to place them lays out nothing anew.
 function placeNumbers() {
   let numbers = passage?.querySelector(".passage__ranks");
+  if (!numbers && !passage?.matches(".passage--shaded")) return; // nor are their styles here yet
   if (!numbers) {
     numbers = document.createElement("div");
     Object.assign(numbers, { className: "passage__ranks", ariaHidden: "true" });
