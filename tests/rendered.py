@@ -41,6 +41,7 @@ def words_only(monkeypatch):
     monkeypatch.setattr(render, "write_pictures", lambda *arguments: None)
     monkeypatch.setattr(render, "write_cover", lambda *arguments: None)
     monkeypatch.setattr(render.vega, "vega", lambda specification: {})
+    monkeypatch.setattr(render, "with_sidenotes", lambda text: text)  # copies of what is there
     monkeypatch.setattr(sentences, "MOST", 0)  # of every state of every figure
     monkeypatch.setattr(files.os, "fsync", lambda file: None)  # of many small files
     monkeypatch.setattr(
