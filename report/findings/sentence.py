@@ -76,6 +76,15 @@ class SentenceFindings:
             suppressed,
         )
 
+    def lowers(self, head: Head, sentence: int = 0) -> bool:
+        """Whether a head speaks for the answer of a text by taking away from the other one, which
+        it reads: its effect comes from there, and it suppresses that token."""
+        text = self.data.sentences[sentence]
+        other, seen = text.other(), self.seen(head, sentence)
+        if other is None or seen.effect <= 0:
+            return False
+        return seen.mattered == other.label.strip() and seen.mattered in seen.suppressed
+
     def sources(self, head: Head, sentence: int = 0, most: int = 3) -> list[Source]:
         """The earlier heads that make a head look where it looks most at the last token: how much
         more each adds to that token's score than to the mean of the others; largest first.

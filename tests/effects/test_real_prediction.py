@@ -58,6 +58,7 @@ def test_what_is_said_of_it(data):
     assert {"L1H5", "L16H0"} <= {one.label for one in find.through}
     assert find.correlation == pytest.approx(0.5, abs=0.05)
     seen = find.seen(find.strongest)
-    assert (seen.looked_at, seen.mattered) == ("Mary", "Mary")
-    assert "Mary" in seen.promoted
+    assert (seen.looked_at, seen.mattered) == ("John", "John")
+    assert "John" in seen.suppressed
+    assert find.lowers(find.strongest)
     assert find.rise().before is not None
