@@ -162,13 +162,7 @@ def read_study(
         the project that only front matter names
     """
     path = Path(path)
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReportError(
-            f"{path}: cannot be read as UTF-8 text: {error}; save it as UTF-8."
-        ) from error
-    lines = text.split("\n")
+    lines = _text(path).split("\n")
     ends = [number for number, line in enumerate(lines) if line.rstrip() == MARK]
     if len(ends) < 2 or ends[0] != 0:
         raise ReportError(
@@ -207,6 +201,15 @@ def read_study(
             if key not in replaced:
                 _require_inside(getattr(front_matter, key), root, allow_file)
     return study
+
+
+def _text(path):
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ReportError(
+            f"{path}: cannot be read as UTF-8 text: {error}; save it as UTF-8."
+        ) from error
 
 
 def _require_inside(value, root, allowed):

@@ -15,9 +15,7 @@ from report.site.bundled.scripts import Modules
 from report.site.bundled.written import MARK
 from report.site.protect import EXECUTED
 
-POLICY = "@policy@"
-CONTENTS = "@contents@"
-TAIL = "@tail@"
+POLICY, CONTENTS, TAIL = "@policy@", "@contents@", "@tail@"
 
 VOID = set("area base br col embed hr img input link meta source track wbr".split())
 LEFT_OUT = {

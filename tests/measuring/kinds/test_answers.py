@@ -195,7 +195,7 @@ def test_an_article_without_such_conditions_is_refused(project, folder):
     text = study.template.read_text()
     study.template.write_text(re.sub("  - .*before: question.*\n", "", text))
     with pytest.raises(ReportError, match="line 11: `answers` asks about conditions that add"):
-        run.read(read_study(study.template).answers)
+        run.read(read_study(study.template).apart)
 
 
 def test_answers_are_a_part_of_studies_that_ask_for_them(project, folder):
@@ -204,7 +204,7 @@ def test_answers_are_a_part_of_studies_that_ask_for_them(project, folder):
     assert study.front_matter.kind == "conditions"
     text = study.template.read_text()
     study.template.write_text(re.sub("answers:.*\n", "", text))
-    assert read_study(study.template).answers is None
+    assert read_study(study.template).apart is None
 
 
 @pytest.mark.parametrize(
