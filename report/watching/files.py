@@ -13,7 +13,16 @@ FOLDERS = ("templates", "figures", "passages", "prompts", "site_src")
 """Folders of a project that are looked at, with all below them."""
 
 MADE = {
-    *("articles", "datasets", "docs/reference", "embed", "figures", "schemas", "assets"),
+    *(
+        "articles",
+        "datasets",
+        "docs/gallery",
+        "docs/reference",
+        "embed",
+        "figures",
+        "schemas",
+        "assets",
+    ),
     *("index.md" if name == "index" else name for name in PAGES),
     "feed.xml",
 }

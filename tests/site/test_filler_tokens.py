@@ -131,7 +131,8 @@ def publication(tmp_path_factory):
     project = copy_project(folder / "project", articles=False)
     articles = project / "templates" / "articles"
     articles.mkdir(parents=True)
-    for source in (ROOT / "templates" / "articles").glob("filler-tokens*"):
+    shipped = ROOT / "templates" / "articles"
+    for source in (shipped / "references.bib", *shipped.glob("filler-tokens*")):
         copy = shutil.copytree if source.is_dir() else shutil.copy
         copy(source, articles / source.name)
     models = [
