@@ -36,6 +36,9 @@ ORDER = (
 )
 """Figure 1, figure 2, …: the first three can be linked."""
 
+TWO_LOOKS = ("attending_to_itself", "attending_to_first_token", "attention_concentration")
+"""Of these, figures 4 to 6, that have two panels: lines, and a map of the same values."""
+
 
 TOOLTIP = """() => Object.fromEntries([...document.querySelectorAll(
     '#vg-tooltip-element.visible tr')].map(row => [...row.cells].map(cell => cell.textContent)))"""

@@ -9,7 +9,7 @@ from report.figures.build.find import figure_named
 from report.figures.parts import choices, grid, received
 from report.pages.article import ArticleFigures
 from tests.figures import hand_conditions
-from tests.figures.live_page import GRIDS, HAND, ORDER
+from tests.figures.live_page import GRIDS, HAND, ORDER, TWO_LOOKS
 
 
 def test_a_row_begins_where_the_last_one_is_full():
@@ -20,7 +20,7 @@ def test_a_row_begins_where_the_last_one_is_full():
     assert grid.row_starts([one], 1) == [True]
 
 
-@pytest.mark.parametrize("name", ORDER)
+@pytest.mark.parametrize("name", [name for name in ORDER if name not in TWO_LOOKS])
 def test_a_figure_that_is_no_grid_has_the_width_of_the_text(name, data):
     figure = figure_named(name)
     (box,) = figure.boxes(data)
@@ -30,6 +30,21 @@ def test_a_figure_that_is_no_grid_has_the_width_of_the_text(name, data):
         assert box.phone_aspect == figure.phone_aspect
     assert box.phone_size == (358, round(358 / box.phone_aspect))
     assert figure.columns(data) == 1
+
+
+@pytest.mark.parametrize("name", TWO_LOOKS)
+def test_two_looks_share_a_row_and_a_narrow_page_shows_one_of_them(name, data):
+    figure = figure_named(name)
+    boxes, columns = figure.boxes(data), figure.columns(data)
+    assert len(boxes) == len(figure.panels(data)) == 2
+    assert grid.row_starts(boxes, columns) == [True, False]
+    (switch,) = [control for control in figure.controls(data) if control.param == "view"]
+    assert [box.view for box in boxes] == list(switch.options)
+    assert len({box.size[1] for box in boxes}) == 1
+    for number, box in enumerate(boxes):
+        spec = still.specification(figure, data, panel=number)
+        assert (spec["width"], spec["height"]) == box.size
+        assert box.width == pytest.approx(grid.GRID_WIDTH * box.span / columns, rel=0.03)
 
 
 @pytest.mark.parametrize("name", GRIDS)
