@@ -223,12 +223,12 @@ def told_at(page, number, places, panel=0, most=10_000):
 
 
 def resting_box(page, number):
-    """Where a live figure's chart is in the window once the page has come to rest there.
+    """Where a live figure's first chart is in the window once the page has come to rest there.
 
     An address that names a figure scrolls to it after it went live, so that a box measured at once
     may be where the chart no longer is.
     """
-    chart = page.locator(f"#fig-{number} canvas")
+    chart = page.locator(f"#fig-{number} canvas").first
     box = None
     for _ in range(50):
         page.wait_for_timeout(60)

@@ -127,11 +127,26 @@ def test_it_follows_the_palette_that_the_reader_prefers(page, address, scheme, s
 
 
 @pytest.mark.browser
-def test_without_a_script_one_picture_shows(browser, address):
+@pytest.mark.parametrize(
+    "name, width, panels",
+    [
+        ("update_magnitude", 1280, ("",)),
+        ("attending_to_itself", 1280, ("-1", "-2")),
+        ("attending_to_itself", 600, ("-1",)),  # where there is room for one of its two looks
+    ],
+)
+def test_without_a_script_one_picture_a_panel_shows(browser, address, name, width, panels):
     for scheme in ("light", "dark"):
-        context = browser.new_context(java_script_enabled=False, color_scheme=scheme)
+        context = browser.new_context(
+            java_script_enabled=False,
+            color_scheme=scheme,
+            viewport={"width": width, "height": 900},
+        )
         page = context.new_page()
-        page.goto(f"{address.replace(*ALONE)}attending_to_itself.html")
-        (shown,) = [each for each in page.locator("img").all() if each.is_visible()]
-        assert shown.get_attribute("src").endswith(f"-{scheme}.svg#only-{scheme}")
+        page.goto(f"{address.replace(*ALONE)}{name}.html")
+        shown = [each for each in page.locator("img").all() if each.is_visible()]
+        assert len(shown) == len(panels)
+        for picture, panel in zip(shown, panels, strict=True):
+            source = picture.get_attribute("src")
+            assert source.endswith(f"/{name}{panel}-{scheme}.svg#only-{scheme}"), source
         context.close()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.figures.live_page import TOOLTIP, first_tooltip, go_live, ink, until
+from tests.figures.live_page import TOOLTIP, first_tooltip, go_live, ink, resting_box, until
 
 pytestmark = pytest.mark.browser
 
@@ -145,8 +145,7 @@ def test_between_two_layers_no_head_is_ringed(page, address):
     page.set_viewport_size({"width": 1280, "height": 9000})
     page.wait_for_timeout(200)
     still = ink(page, 5)
-    page.locator("#fig-4 canvas").scroll_into_view_if_needed()
-    box = page.locator("#fig-4 canvas").bounding_box()
+    box = resting_box(page, 4)
     for y in range(5, 85):  # crosses every line of the figure
         page.mouse.move(box["x"] + 0.36 * box["width"], box["y"] + y * box["height"] / 100)
         assert page.evaluate(TOOLTIP) == {}
