@@ -209,7 +209,9 @@ def test_a_head_that_is_pinned_among_many_is_shown_by_figures_of_one_head(page, 
     go_live(page, 5)
     page.locator(f"#fig-5 input[value={view}]").check(force=True)
     page.wait_for_timeout(200)
-    walk(page, 5, "ArrowRight", "ArrowRight", "ArrowUp", "Enter")
+    focus(page, 5, panel=("lines", "map").index(view))
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp", "Enter"):
+        page.keyboard.press(key)
     chip = page.evaluate(CHIPS)[0]
     layer, head = map(int, re.findall(r"\d+", chip))
     value = "Number(document.querySelector('#fig-{} input[name={}]').value)"
@@ -280,6 +282,9 @@ def walks(page, number):
         label = chart.get_attribute("aria-label")
         for words in ("; ", "arrow", "Home", "Page Down", "Enter", "Escape"):
             assert words in label, number
+        if not chart.is_visible():  # the other look of the same values, where one has room
+            page.locator(f"#fig-{number} input[name^=view]:not(:checked)").check(force=True)
+            chart.wait_for()
         focus(page, number, panel)
         width = "getComputedStyle(document.activeElement).outlineStyle"
         page.keyboard.press("Shift")  # so that the browser knows of a keyboard

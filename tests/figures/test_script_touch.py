@@ -16,7 +16,7 @@ def page(phone):
 
 def tap(page, number, x, y):
     """Tap on a chart at parts of its width and height."""
-    box = page.locator(f"#fig-{number} canvas").bounding_box()
+    box = page.locator(f"#fig-{number} canvas").first.bounding_box()
     page.touchscreen.tap(box["x"] + x * box["width"], box["y"] + y * box["height"])
     page.wait_for_timeout(10)
 
