@@ -1,6 +1,7 @@
 """What holds for every figure, found by its file: a new one is tested the moment it exists."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import altair
@@ -265,7 +266,9 @@ def test_a_picture_is_drawn_twice_to_the_same_bytes(data):
     """With gradients and clips, which Vega counts over all pictures of a process."""
     figure = figure_named("attention_map")
     svg = picture(figure, data)
-    assert 'id="gradient_0"' in svg
+    ids = re.findall(r'id="(gradient_|clip)(\d+)"', svg)
+    assert {kind for kind, _ in ids} == {"gradient_", "clip"}
+    assert sorted(int(number) for _, number in ids) == list(range(len(ids)))
     assert svg == still.svg(figure, data)
 
 
