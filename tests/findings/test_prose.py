@@ -301,7 +301,7 @@ def test_what_looking_at_the_first_token_does_is_said_of_one_and_the_same_head(
     assert said in text
     assert "compared in all 3 layers" in text
     turned = sum(each is LONGER for each in of_heads), sum(each.layer == 1 for each in of_heads)
-    other_way = "In layer 1 it is even the other way round: "
+    other_way = "In layer 1 it is the other way round: "
     if 2 * turned[0] > turned[1] > 1:
         every = f"all {turned[1]}" if turned[0] == turned[1] else f"{turned[0]} of the {turned[1]}"
         assert f"{other_way}{every} heads with both kinds write longer updates" in text

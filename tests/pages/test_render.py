@@ -227,7 +227,7 @@ def test_a_cover_that_is_no_figure_of_the_article_is_refused(tmp_path, data):
 def test_numbers_may_decide_which_figure_is_the_cover(tmp_path, data):
     figures = '{{ figure("update_magnitude") }}\n\n{{ figure("attending_to_itself") }}\n'
     page, text = render(tmp_path, data, figures + '{{ cover("attending_to_itself") }}\n')
-    assert page.cover == "figures/a/attending_to_itself-cover"
+    assert page.cover == "figures/a/attending_to_itself-1-cover"
     assert page.cover_alt.split(".")[0] in text
     with pytest.raises(ReportError, match=r"cover 'attention_map' is no figure of this article"):
         render(tmp_path, data, figures + '{{ cover("attention_map") }}\n')
@@ -240,7 +240,7 @@ def test_a_cover_that_cannot_be_drawn_of_a_model_gives_way_to_the_first_figure(t
         '{{ left_out("update_magnitude") }}{% endif %}\n\n{{ figure("attending_to_itself") }}\n'
     )
     page, text = render(tmp_path, data, body)
-    assert page.cover == "figures/a/attending_to_itself-cover"
+    assert page.cover == "figures/a/attending_to_itself-1-cover"
     assert "could not be told apart" in text
     assert 'id="fig-1" data-figure="attending_to_itself"' in text
 

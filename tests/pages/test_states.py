@@ -6,6 +6,7 @@ from report.errors import ReportError
 from report.figures.build.find import figure_named, figure_names
 from report.pages.prose import check_prose
 from report.pages.states import check_state
+from tests.figures.live_page import OF_PREDICTIONS
 from tests.pages.test_prose import article
 
 SIZE = {"layers": 3, "heads": 4}
@@ -104,7 +105,7 @@ def test_nothing_is_said_of_models_whose_size_is_not_known(tmp_path, layer):
     check_prose(article(tmp_path, "passage", placed("attention_map", layer=layer)))
 
 
-ASKED_OF_DATA = {"classes_by_layer"}
+ASKED_OF_DATA = {"classes_by_layer", *OF_PREDICTIONS}
 """Figures that look names up by what was measured before they say what they control."""
 
 

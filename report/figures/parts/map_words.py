@@ -23,8 +23,8 @@ def use(data: PassageData) -> str:
         "Point at a cell, or focus the figure and use the arrow keys, to read both tokens, the "
         f"score{_terms_too(data)} and the probability. "
         "Look closer by the buttons below, the wheel with Ctrl or Alt, two fingers, a double click "
-        "or the keys + and −; then drag the map, or the frame on the small one. 0 shows all. Of "
-        "cells smaller than a pixel, a pixel shows the one with the largest probability."
+        "or the keys + and −; then drag the map, or the frame on the small one. The key 0 shows "
+        "all. Of cells smaller than a pixel, a pixel shows the one with the largest probability."
     )
 
 
