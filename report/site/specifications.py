@@ -44,9 +44,11 @@ def _check_specification(page, path, datasets, folder):
     that a page's script draws."""
     try:
         report = _report(path)
-        urls = {_filled(report["data"]["url"], state) for state in _extremes(report["controls"])}
+        states = _extremes(report["controls"])
+        urls = {_filled(report["data"]["url"], state) for state in states}
         tokens = report["data"].get("tokens", "passage.json")  # None: no token is named
-        needed = [*sorted(urls), tokens, _manifest(datasets, urls)]
+        words = {_filled(tokens, state) for state in states} if tokens else ()
+        needed = [*sorted(urls), *sorted(words), _manifest(datasets, urls)]
     except OSError:
         return [f"no specification {path.name}"]
     except BROKEN as error:

@@ -69,8 +69,9 @@ def write(site):
     }
     model = CONDITIONS.rpartition("/")[2]
     for panel, head in ((1, 0), (2, 2)):
-        about = {"controls": [], "data": {"url": f"{model}/received/1/{head}.json"}}
-        about["data"]["tokens"] = f"{model}/conditions.json"
+        of_texts = {"param": "texts", "value": "conditions"}  # as where a reader chooses a sentence
+        about = {"controls": [of_texts], "data": {"url": f"{model}/received/1/{head}.json"}}
+        about["data"]["tokens"] = f"{model}/{{texts}}.json"
         texts |= specification(f"filler_lines-{panel}", about)
     for name, text in texts.items():
         files_.write_text(site / name, text)
