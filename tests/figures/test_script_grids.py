@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from report.figures.parts import theme
 from tests.figures import hand_conditions
 from tests.figures.hand_conditions import FILLER, MERGED, SYSTEM
 from tests.figures.live_page import TOOLTIP, go_live, told_at, until
@@ -30,6 +31,14 @@ def drawn(page, number):
     """For each panel of a figure, how many pixels there are of each colour."""
     page.wait_for_timeout(120)
     return page.evaluate(DRAWN, number)
+
+
+def both_lines(page, *numbers):
+    """Have figures draw two lines that they would draw as their difference."""
+    for number in numbers:
+        go_live(page, number)
+        for switch in page.locator(f"#fig-{number} input[value=both]").all():
+            switch.check(force=True)
 
 
 def plot(page, number, panel):
@@ -86,6 +95,7 @@ def test_every_panel_draws_its_lines_in_the_colours_of_its_legend(page, grids, s
         LAYERS: [(blue, red)] * 3,
         EFFECT: [(), (blue, red), (red,)],
     }
+    both_lines(page, *expected)
     for number, panels in expected.items():
         go_live(page, number)
         assert page.locator(f"#fig-{number} canvas").count() == len(panels) == PANELS[number]
@@ -97,6 +107,21 @@ def test_every_panel_draws_its_lines_in_the_colours_of_its_legend(page, grids, s
     key = "getComputedStyle(document.querySelector('{}'), '::before').borderTopColor"
     red_key = page.evaluate(key.format("#fig-1 .live-figure__key--dash"))
     assert red_key == f"rgb({int(red[1:3], 16)}, {int(red[3:5], 16)}, {int(red[5:], 16)})"
+
+
+@pytest.mark.parametrize("number", [LINES, LAYERS, EFFECT])
+def test_two_lines_are_their_difference_unless_a_reader_asks_for_both(page, grids, number):
+    page.goto(grids)
+    go_live(page, number)
+    panel = 1 if number == EFFECT else 0
+    difference, (blue, red) = theme.MASS["light"], ("#1f5fc4", "#c62a35")
+    found = drawn(page, number)[panel]
+    assert found.get(difference, 0) > 25
+    assert max(found.get(blue, 0), found.get(red, 0)) <= 25
+    both_lines(page, number)
+    found = drawn(page, number)[panel]
+    assert min(found.get(blue, 0), found.get(red, 0)) > 25
+    assert found.get(difference, 0) <= 25
 
 
 def test_the_filler_is_shaded_in_the_bottom_row(page, grids):
@@ -172,6 +197,7 @@ def of_the_filler_against_a_sentence(page, conditions):
 
 def test_hovering_marks_the_same_token_in_all_panels(page, grids):
     page.goto(grids)
+    both_lines(page, LINES)
     plot(page, LINES, 0)
     page.mouse.move(1, 1)
     still = drawn(page, LINES)
@@ -341,7 +367,11 @@ def test_an_address_with_indices_restores_a_cell(page, grids):
     titles = page.locator(f"#fig-{EFFECT} .live-figure__title").all_inner_texts()
     assert titles == ["one-model, all heads"] + ["one-model Layer 1 Head 4"] * 2
     checked = page.locator(f"#fig-{EFFECT} input:checked")
-    assert [each.get_attribute("value") for each in checked.all()] == ["total_variation", "last"]
+    assert [each.get_attribute("value") for each in checked.all()] == [
+        "total_variation",
+        "last",
+        "difference",
+    ]
 
 
 def test_the_colour_switch_repaints_the_map_only(page, grids):
@@ -445,7 +475,7 @@ def test_a_tap_chooses_a_cell(phone, grids):
 def test_grids_print_in_light(page, grids):
     page.goto(grids)
     page.evaluate("document.body.dataset.mdColorScheme = 'slate'")
-    go_live(page, LAYERS)
+    both_lines(page, LAYERS)
     assert drawn(page, LAYERS)[0].get("#7fb0ff", 0) > 25
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
