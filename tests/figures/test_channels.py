@@ -14,6 +14,17 @@ from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
 SECOND = ("shape", "strokeDash", "text", "detail", "x", "y")
 """Channels that say again what a colour says, where they have the same field."""
 
+PLACED = {
+    # delimiters are narrower than what they part, and stand between the strips
+    ("table_attention_map", "rect"): None,
+    # in each layer heads are on the left and the feed-forward layer on the right; the embedding
+    # is before the first layer, and biases are after the last
+    ("effects_by_head", "rect"): ("part", "left"),
+    # a bar goes to the right or to the left of 0, by the sign that its colour tells
+    ("score_origins", "bar"): ("kind", "value"),
+}
+"""Figure, mark -> field of its colour, and the field of its place that says the same."""
+
 
 def charts(node):
     """All parts of a specification that encode something."""
@@ -51,12 +62,26 @@ def test_what_a_colour_says_something_else_says_too(figure, specs):
         }
         for mark, encoding, colour in by_colour(spec):
             own = {encoding.get(name, {}).get("field") for name in ("shape", "strokeDash", "text")}
-            if mark == "rect":  # strips of a table: delimiters are narrower, and stand apart
-                assert figure.name == "table_attention_map"
+            if (figure.name, mark) in PLACED:
+                place = PLACED[figure.name, mark]
+                assert place in (None, (colour["field"], encoding["x"]["field"]))
+            elif mark == "circle" and (figure.name, colour["field"]) == ("logit_lens", "kind"):
+                assert on_a_dashed_line(spec, encoding)
             elif mark in ("line", "point", "circle") and colour["field"] != "line":
                 assert colour["field"] in own, (mark, colour["field"])
             else:  # bands, bars and lines that another layer names or dashes
+                assert mark != "rect"
                 assert colour["field"] in said or mark == "rule", (mark, colour["field"])
+
+
+def on_a_dashed_line(spec, encoding):
+    """Whether a line goes through points of an encoding, dashed by what their colours tell."""
+    return any(
+        part["mark"]["type"] == "line"
+        and part["encoding"].get("strokeDash", {}).get("field") == encoding["color"]["field"]
+        and all(part["encoding"][n]["field"] == encoding[n]["field"] for n in ("x", "y"))
+        for part in charts(spec)
+    )
 
 
 @every_figure
