@@ -35,7 +35,15 @@ def test_terms_of_the_glossary_have_entries_of_their_own(found):
 def test_footnotes_are_found_as_notes(found):
     notes = found["articles/attention-focus-plots/#notes"]
     assert notes["title"] == "Notes"
-    assert "Elhage" in notes["text"]
+    assert "A line joins heads of one rank" in notes["text"]
+    copies = [at for at, each in found.items() if "A line joins heads of one rank" in each["text"]]
+    assert copies == ["articles/attention-focus-plots/#notes"]  # not those in the margin
+
+
+def test_works_that_are_cited_are_found_in_the_list_of_them(found):
+    works = found["articles/attention-focus-plots/#references"]
+    assert works["title"] == "References"
+    assert "Elhage" in works["text"]
     assert "Elhage" not in found["articles/attention-focus-plots/#cite-this"]["text"]
 
 
