@@ -257,7 +257,9 @@ def test_tooltips_say_what_was_measured(page, predictions_address, prediction, t
 
 
 @pytest.mark.browser
-def test_maps_draw_what_python_draws(page, predictions_address, prediction, text):
+def test_maps_draw_what_python_draws(page, predictions_address, prediction, text, monkeypatch):
+    # as it is before a file of few colours is made of it
+    monkeypatch.setattr(effect_by_target.raster, "data_url", lambda pixels: pixels)
     page.goto(predictions_address)
     state = {"sentence": "0", "layer": 1, "head": 2}
     file = json.loads((prediction.path / "head/0/1/2.json").read_text("utf-8"))
@@ -268,9 +270,12 @@ def test_maps_draw_what_python_draws(page, predictions_address, prediction, text
         found = page.evaluate(
             """async ([decode, file, tokens, state, report]) => {
             const { decoders } = await import('/assets/data/decoders.js');
-            const { datasets, signals, picture } =
+            const { coloured, wholeOf } = await import('/assets/data/raster.js');
+            const { datasets, signals, picture, map } =
                 decoders[decode](file, tokens, state, report);
-            return { datasets, signals, pixels: [...picture(report.ramp.light)] }; }""",
+            const { across, down, shades } = picture(wholeOf(map), [999, 999]);
+            const pixels = [...coloured({ shades }, report.ramp.light)];
+            return { datasets, signals, across, down, pixels }; }""",
             [report["data"]["decode"], file, labels, state, report],
         )
         rows = effect_by_target.rows(prediction, panel, **state)
@@ -278,8 +283,12 @@ def test_maps_draw_what_python_draws(page, predictions_address, prediction, text
         params = {param["name"]: param.get("value") for param in spec["params"]}
         for name, value in found["signals"].items():
             assert value == params[name] or value == pytest.approx(params[name]), name
+        assert [found["across"], found["down"]] == [text.rows, text.rows]
         pixels = np.reshape(found["pixels"], (text.rows, text.rows, 4))
+        expected = rows["map"][0]["image"].astype(int)
+        assert np.array_equal(pixels[..., 3], expected[..., 3])
         assert (pixels[..., 3] > 0).tolist() == np.tri(text.rows, dtype=bool).tolist()
+        assert np.abs(pixels - expected).max() <= 2  # the script rounds to 255 shades
 
 
 @pytest.mark.browser
