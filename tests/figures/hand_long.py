@@ -9,7 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from report.datasets import store
-from report.datasets.formats import attention, passage
+from report.datasets.formats import attention, factored, fitting, passage
+from report.datasets.formats.decoded import Softmax
+from report.datasets.formats.group import Group
+from report.datasets.formats.rotation import Rotation
 from report.datasets.read.passage import PassageData
 from tests.figures import hand_made
 
@@ -23,7 +26,23 @@ def study(folder):
     store.write(folder / "passage.json", _passage())
     for head in range(HEADS):
         store.write(folder / "attention" / "0" / f"{head}.json", _shard(head))
-    manifest = hand_made.manifest(hand_made.KINDS["alibi"])
+    return _with_manifest(folder, "alibi")
+
+
+def rotary_study(folder):
+    """The same of two heads that rotate what they read and share their keys (attention/4), and
+    the probabilities of their files, [head, query, key]."""
+    store.write(folder / "passage.json", _passage())
+    of_keys, shards = fitting.encode(_rotary_group())
+    store.write(folder / shards[0]["keys"], of_keys)
+    for head, shard in enumerate(shards):
+        store.write(folder / "attention" / "0" / f"{head}.json", shard)
+    given = [factored.decode(shard | {"keys": of_keys}).probability for shard in shards]
+    return _with_manifest(folder, "rotary"), given
+
+
+def _with_manifest(folder, kind):
+    manifest = hand_made.manifest(hand_made.KINDS[kind])
     manifest["model"] |= {
         "num_hidden_layers": 1,
         "layers_measured": 1,
@@ -83,3 +102,38 @@ def _shard(head):
         ),
     ]
     return attention.encode(0, head, terms, given, count, largest)
+
+
+def _rotary_group():
+    """Two heads of one key head, of four components in two pairs that turn."""
+    rng = np.random.default_rng(7)
+    rotation = Rotation(np.array([[0, 1], [2, 3]]), np.array([0.3, 0.002]))
+    queries = rng.normal(0.4, 1, (HEADS, LENGTH, 4))
+    keys = rng.normal(0.4, 1, (LENGTH, 4))
+    turning = np.exp(1j * np.arange(LENGTH)[:, None] * rotation.frequencies)
+
+    def turned(plain):
+        pairs = (plain[..., ::2] + 1j * plain[..., 1::2]) * turning
+        return np.stack([pairs.real, pairs.imag], -1).reshape(plain.shape)
+
+    rotated = turned(queries), turned(keys)
+    seen = np.tri(LENGTH, dtype=bool)
+    scores = np.where(seen, rotated[0] @ rotated[1].T, -np.inf)
+    largest = np.argsort(-scores, axis=2, kind="stable")[:, :, :11]
+    largest[np.broadcast_to(largest > np.arange(LENGTH)[:, None], largest.shape)] = -1
+    return Group(
+        layer=0,
+        key_head=0,
+        heads=range(HEADS),
+        rotation=rotation,
+        queries=queries,
+        keys=keys,
+        rotated_queries=rotated[0],
+        rotated_keys=rotated[1],
+        query_bias=None,
+        key_bias=None,
+        with_row_constant=False,
+        largest_targets=largest,
+        marker_count=np.minimum(np.arange(LENGTH) + 1, 3)[None].repeat(HEADS, 0),
+        softmaxes=[Softmax()] * HEADS,
+    )

@@ -103,9 +103,8 @@ def place(page, current, target):
     )
 
 
-def pooled(down, across):
+def pooled(down, across, given):
     """The shade of every pixel, cell by cell: that of its largest probability; 0 where none is."""
-    given = hand_long.probability(0)
     rows, columns = np.nonzero(np.tri(LENGTH, dtype=bool))
     largest = np.full((down, across), -1.0)
     at = rows * down // LENGTH, columns * across // LENGTH
@@ -117,7 +116,10 @@ def pooled(down, across):
 def assert_whole_picture(page):
     down, across, shades = finished(page)
     assert across < LENGTH
-    found, expected = np.reshape(shades, (down, across)), pooled(down, across)
+    found, expected = (
+        np.reshape(shades, (down, across)),
+        pooled(down, across, hand_long.probability(0)),
+    )
     assert ((found == 0) == (expected == 0)).all()
     # a file's probabilities are within 0.0005 of the measured ones: 0.4 of the faintest
     off = 254 * math.log(1 + 0.0005 / 1e-3) / math.log(1000) + 1
@@ -134,6 +136,29 @@ def test_every_pixel_shows_the_largest_probability_of_its_cells(page):
     largest = np.full((400, 400), -np.inf)
     np.maximum.at(largest, (rows * 400 // LENGTH, columns * 400 // LENGTH), given[rows, columns])
     assert (most == largest).all()
+
+
+def test_the_worker_has_the_keys_that_rotary_heads_share(browser, tmp_path):
+    """Keys lie in a file of their own; what is drawn beside the page is of queries and of keys."""
+    data, given = hand_long.rotary_study(tmp_path / "datasets" / "hand" / "0123456789ab")
+    live_page.write(tmp_path, data, ["attention_map"])
+    with served(tmp_path) as root, quiet_page(browser, **DESK) as page:
+        page.goto(f"{root}articles/hand/")
+        assert_shades(ready(page), given[0])
+        page.evaluate("location.hash = '#fig-1:layer=0,head=1'")
+        page.wait_for_function(f"async () => ({CHART}).map.beside.task.map.shard.head === 1")
+        assert_shades(finished(page), given[1])
+        assert page.evaluate(f"async () => ({CHART}).map.beside.lost === undefined")
+        assert not page.locator(".live-figure__note").count()
+
+
+def assert_shades(picture, given):
+    """A picture of a worker, of probabilities that are known as its file has them."""
+    down, across, shades = picture
+    found, expected = np.reshape(shades, (down, across)), pooled(down, across, given)
+    assert ((found == 0) == (expected == 0)).all()
+    assert np.abs(found - expected).max() <= 1
+    assert len(np.unique(found)) > 100
 
 
 def test_the_pointer_finds_a_cell_that_shares_its_pixel_with_others(page):
