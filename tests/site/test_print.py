@@ -98,7 +98,7 @@ def test_little_of_the_paper_is_empty(visit):
 def test_the_words_of_a_single_chart_stand_beside_it(visit):
     page = visit()
     page.emulate_media(media="print")
-    chart = page.locator("#fig-4 .live-figure__panel").bounding_box()
+    chart = page.locator("#fig-4 .live-figure__panel[data-view=lines]").bounding_box()
     words = page.locator("#fig-4 figcaption").bounding_box()
     assert words["x"] >= chart["x"] + chart["width"]
     assert words["y"] < chart["y"] + 5
