@@ -187,7 +187,7 @@ def test_shares_of_a_column_are_said_to_be_of_the_column(written):
     said = plain(text)
     assert TableFindings(data).reading
     assert "| Of the same column, mostly |" in text
-    assert re.search("gives? to the cells above, .* how much of that goes to .?copies.? or to", said)
+    assert re.search("gives? to the cells above, .* how much of that goes to .?copies.? or", said)
     assert re.search(r"(no token has|one token has|\d+ tokens have) characters of two parts", said)
 
 
