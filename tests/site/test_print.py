@@ -153,6 +153,8 @@ def test_a_figure_that_may_be_cut_is_found_out(visit):
 def test_the_state_that_was_chosen_is_printed_in_light_colours(visit):
     page = visit(color_scheme="dark")
     go_live(page, 1)
+    # the sentence of another head may be a line shorter, and would move all text below it
+    page.evaluate("document.querySelector('#fig-1 .live-figure__seen').style.minHeight = '3lh'")
     before, _ = printed(page)
     page.fill("#fig-1 input[name=layer]", "5")
     page.fill("#fig-1 input[name=head]", "2")
