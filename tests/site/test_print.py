@@ -97,10 +97,15 @@ def test_little_of_the_paper_is_empty(visit):
 
 def test_the_words_of_a_single_chart_stand_beside_it(visit):
     page = visit()
+    page.set_viewport_size({"width": 695, "height": 1017})  # the paper without its margins
     page.emulate_media(media="print")
-    chart = page.locator("#fig-4 .live-figure__panel[data-view=lines]").bounding_box()
-    words = page.locator("#fig-4 figcaption").bounding_box()
-    assert words["x"] >= chart["x"] + chart["width"]
+    page.wait_for_load_state("networkidle")
+    chart, other, words = page.locator("#fig-4").evaluate("""each =>
+        ['[data-view=lines]', '[data-view=map]', 'figcaption'].map(
+            (part) => each.querySelector(part).getBoundingClientRect().toJSON()
+        )""")
+    assert other["width"] == 0, "of two looks, the one that was chosen is printed"
+    assert words["x"] >= chart["x"] + chart["width"] > 300
     assert words["y"] < chart["y"] + 5
 
 
