@@ -64,7 +64,7 @@ def test_what_a_colour_says_something_else_says_too(figure, specs):
             own = {encoding.get(name, {}).get("field") for name in ("shape", "strokeDash", "text")}
             if (figure.name, mark) in PLACED:
                 place = PLACED[figure.name, mark]
-                assert place in (None, (colour["field"], encoding["x"]["field"]))
+                assert place in (None, (colour["field"], encoding["x"].get("field")))
             elif mark == "circle" and (figure.name, colour["field"]) == ("logit_lens", "kind"):
                 assert on_a_dashed_line(spec, encoding)
             elif mark in ("line", "point", "circle") and colour["field"] != "line":

@@ -265,7 +265,7 @@ def test_keys_walk_every_figure_of_a_table(page, tables_address):
 def test_keys_walk_every_figure_of_predictions(page, predictions_address):
     page.goto(predictions_address)
     for number in range(1, 7):
-        walks(page, number)
+        walks(page, number, least=1 if number == 6 else 2)  # a score may be made of one part
 
 
 def test_keys_walk_every_panel_of_grids(page, grids):
@@ -274,7 +274,7 @@ def test_keys_walk_every_panel_of_grids(page, grids):
         walks(page, number)
 
 
-def walks(page, number):
+def walks(page, number, least=2):
     """Every panel is a stop of the Tab key, says how it is gone through, and says its points."""
     go_live(page, number)
     for panel, chart in enumerate(page.locator(f"#fig-{number} .live-figure__chart").all()):
@@ -296,7 +296,7 @@ def walks(page, number):
             announced = page.evaluate(SAID.format(number))
             assert all(value in announced for value in told.values()), (number, key)
             said.add(announced)
-        assert len(said) >= 2  # a panel may have three points
+        assert len(said) >= least  # a panel may have three points
         assert page.evaluate(width) == "solid"
         page.keyboard.press("Escape")
         assert page.evaluate(live_page.TOOLTIP) == {}
