@@ -7,11 +7,12 @@ import numpy as np
 
 from report import files
 from report.datasets import store
+from report.datasets.formats import keys
 from report.datasets.read.study import open_study
 from report.measurements.head_statistics import HeadStatistics
 from report.measurements.tally import Tally
 from report.pages.provenance import provenance
-from tests import made_conditions
+from tests import factored, made_conditions
 from tests.figures import hand_made, hand_table
 
 KINDS = {
@@ -41,11 +42,15 @@ def folder(where, kind):
     return path
 
 
-def every_dataset(where):
-    """dict of schema to contents of a dataset of it (a dict), of all schemas there are."""
-    found = {}
-    for kind in ("passage", "conditions", "table"):
-        path = folder(where, kind)
+def every_dataset(where, prediction):
+    """dict of schema to contents of a dataset of it (a dict), of all schemas there are.
+
+    prediction: a `PredictionData` of a study of the tiny model
+    """
+    found = _factored()
+    folders = [prediction.path]
+    folders += [folder(where, kind) for kind in ("passage", "conditions", "table")]
+    for path in folders:
         for each in sorted(path.rglob("*.json")):
             data = store.read(each)
             found[data["schema"]] = data
@@ -58,6 +63,14 @@ def every_dataset(where):
     tally = Tally(HeadStatistics(**dict.fromkeys(sums, values), rows=40, texts=3), 43, 1)
     found["batch/1"] = store.check(tally.as_json(), "made")
     return found
+
+
+def _factored():
+    """A file of queries, and one of keys."""
+    [queries, *_] = factored.datasets(factored.measured("llama"), 0)
+    of_keys = queries.pop("keys")
+    named = queries | {"keys": keys.name(of_keys["layer"], of_keys["key_head"])}
+    return {each["schema"]: store.check(each, "made") for each in (named, of_keys)}
 
 
 def everything(path):

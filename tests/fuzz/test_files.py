@@ -14,8 +14,8 @@ from tests.fuzz.refusals import tried
 
 
 @pytest.fixture(scope="module")
-def datasets(tmp_path_factory):
-    found = made.every_dataset(tmp_path_factory.mktemp("made"))
+def datasets(tmp_path_factory, prediction):
+    found = made.every_dataset(tmp_path_factory.mktemp("made"), prediction)
     assert sorted(found) == store.schema_names(), "a schema that nothing here is of"
     return {name: found[name] for name in sorted(found)}
 
