@@ -23,7 +23,7 @@ DOMAINS = {
 }
 """Domains of the scales."""
 
-APART = 13
+APART = 17
 """Pixels between the names of tokens, so that as many are named as can be read."""
 
 LEGEND_WITHIN = "width - max(legend_width + 16, 134)"
