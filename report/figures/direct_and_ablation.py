@@ -21,6 +21,9 @@ KINDS = {"mean": "its mean over many texts", "zero": "zeros", "resample": "that 
 SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.2~f')"
 """Expression of a tick's label."""
 
+NOTHING = 0.01
+"""An effect below this part of the largest one is called next to nothing."""
+
 NAMED = 10
 """Heads that are named."""
 
@@ -267,11 +270,11 @@ def _off_the_line(direct, drop):
         found = predicted.strongest(sign * (drop - direct), 1)
         if found:
             (head,) = found
-            both = (direct[head.layer, head.head], drop[head.layer, head.head])
-            said.append(
-                f"{head.label} {what}: {predicted.signed(both[0])} by itself, "
-                f"{predicted.signed(both[1])} lost without it"
-            )
+            adds, lost = (values[head.layer, head.head] for values in (direct, drop))
+            little = abs(adds) < NOTHING * np.abs(direct).max()
+            itself = "next to nothing" if little else predicted.signed(adds)
+            lost = predicted.signed(lost)
+            said.append(f"{head.label} {what}: {itself} by itself, {lost} lost without it")
     return f"{'; '.join(said)}." if said else ""
 
 
