@@ -123,7 +123,16 @@ def test_a_sentence_is_told_from_what_fills_it():
     said = [parts for each in module.sentences() for parts in module.wordings(each)]
     path, names, count = Gap("path"), Gap("names"), Gap("count")
     assert said == [
-        (path, ": ", count, " rows, ", "5,000", " are allowed; run `", command("site"), "`."),
+        (
+            path,
+            ": ",
+            count,
+            " rows, ",
+            "5,000",
+            " are allowed; run `",
+            command("site", installed=True),
+            "`.",
+        ),
         ("unknown row; ", "did you mean ", "'", names, "'", "? ", "known: ", names, "."),
         ("'", Gap("name"), "'", " fell; ", "set it up again"),
         ("it is one",),
