@@ -34,7 +34,7 @@ ROOT = {
     "project",
     "text",
 }
-"""All modules outside folders. A ninth belongs into a folder."""
+"""All modules outside folders. Put a ninth into a folder."""
 
 LEAVES = {"errors", "files", "text"}
 MODELS = {

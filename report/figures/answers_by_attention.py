@@ -7,7 +7,7 @@ from report.datasets.read.answers import Interval, ModelAnswers, interval
 from report.figures.parts import answered, choices, theme
 from report.figures.parts.choices import Control
 from report.figures.parts.figure import Rows
-from report.text import percent
+from report.text import percent, signed
 
 ASPECT, PHONE_ASPECT = 1.6, 1.05
 
@@ -123,7 +123,7 @@ def _groups(share, more) -> list[tuple[np.ndarray, Interval]]:
 def seen(data: ModelAnswers, **state: str) -> str:
     share, _ = _columns(data)
     found = data.correlation()
-    ends = f"{answered.signed(found.low)} to {answered.signed(found.high)}"
+    ends = f"{signed(found.low)} to {signed(found.high)}"
     way = "so the questions do not tell whether the two go together"
     if found.low > 0:
         way = "so answers that look more at the filler gain more by it, or lose less"
@@ -132,7 +132,7 @@ def seen(data: ModelAnswers, **state: str) -> str:
     return (
         f"The filler gets {percent(float(share.mean()), 1)} of the attention where answers are "
         f"said, from {percent(float(share.min()), 1)} to {percent(float(share.max()), 1)}. Its "
-        f"rank correlation with the difference is {answered.signed(found.value)} (95 % interval "
+        f"rank correlation with the difference is {signed(found.value)} (95 % interval "
         f"{ends}), {way}."
     )
 

@@ -13,7 +13,7 @@ from report.datasets.read.prediction import PredictionData, Sentence
 from report.figures.parts import choices
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.heads import Head, head_label
-from report.text import apart, number, shortened
+from report.text import apart, number, shortened, signed
 
 EFFECT = "direct effect"
 UNIT = "logits"
@@ -153,12 +153,6 @@ def of_word(word: Word) -> str:
 def shown_word(word: Word) -> str:
     """The same on the switch, without quotation marks."""
     return apart(shortened(bare(word.label), 12))
-
-
-def signed(value: float) -> str:
-    """An effect with its sign: "+2.9", "−1.1"."""
-    said = number(value)
-    return f"+{said}" if value > 0 and said[0].isdigit() else said
 
 
 def strongest(values: np.ndarray, most: int) -> list[Head]:
