@@ -130,8 +130,8 @@ def explained(data: PredictionData) -> str:
     if any(sentence.other() for sentence in data.sentences if sentence.asks):
         against = "the one it is compared with"
     return (
-        f"At the last token the prediction is how far the answer's logit is above {against}; at "
-        "an earlier token, how far that of the next token of the text is above the mean of all."
+        f"The prediction is how far the answer’s logit is above {against}; before the last token, "
+        "how far that of the next token of the text is above the mean of all."
     )
 
 
