@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import typer
 
 from report import __version__
-from report.console import NOT_MEASURED, Terminal, progress, say_error, shown
+from report.console import NOT_MEASURED, Terminal, from_here, progress, say_error, shown
 from report.errors import PROGRAM, ReportError, UsageError, command, setup
 from report.project import enclosing_project, nearest_project, only_build, project
 from report.study.options import Options, with_options
@@ -130,7 +130,7 @@ def why(options: Options, study: Only = None, root: Root = None):
                 what = f"would be measured: {'; '.join(plan.reasons)}"
             else:
                 what = NOT_MEASURED[plan.state]
-            typer.echo(f"{article.name}, {plan.model}: {what}")
+            typer.echo(from_here(f"{article.name}, {plan.model}: {what}"))
 
 
 @app.command()

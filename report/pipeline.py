@@ -3,17 +3,22 @@
 From `make site` to the first forward pass of a model:
 
     report/__main__.py           site: the options of the command
-    report/pipeline.py           make_site, make_pages, measure: the datasets of every article
-    report/measuring/run.py      datasets: what fits is kept (plan.py); carry_out has the rest
-                                 measured, and writes it
+    report/pipeline.py           make_site, make_pages: `read` has the articles read
+                                 (study/study.py) and checked (pages/prose.py), `measure` goes on
+    report/measuring/run.py      datasets: reads what is to be measured; plan.py compares its key
+                                 (key.py) with what is there; carry_out has the rest measured, and
+                                 writes it
     report/measuring/alone.py    alone, measure_task: one model after the other, in this process
     report/models/load/load.py   load_model: the checkpoint becomes a model in memory; identity.py
                                  asks how its attention is reached, so two tokens go through the
-                                 first layer: the first forward pass (models/attention/probe.py)
+                                 first layer: the first forward pass (models/attention/probe.py).
+                                 Of a model in part, shapes run before (models/partial/needs.py)
     report/measuring/pieces.py   measure_piece: some texts, or what is measured once a model
-    report/measuring/kinds/      measure or measure_batch: what this kind of article asks for
-    report/models/measure/       first the self-check on 16 random tokens; then the passage and the
-                                 texts, for the numbers of every head
+    report/measuring/kinds/      measure or measure_batch: what this kind of article asks for; first
+                                 the self-check (models/attention/self_check.py) on at most 16
+                                 random tokens
+    report/models/measure/       then the passage and the texts, for the numbers of every head; for
+                                 predictions report/effects/
 """
 
 from collections.abc import Mapping

@@ -111,6 +111,12 @@ def number(value: float) -> str:
     return f"{value:,.{min(4, max(0, 1 - exponent))}f}".replace("-", "−")
 
 
+def signed(value: float) -> str:
+    """`number` with its sign: "+2.9", "−0.25", "0"."""
+    said = number(value)
+    return f"+{said}" if value > 0 and said[0].isdigit() else said
+
+
 def percent(value: float, digits: int = 0) -> str:
     """A fraction as "37 %" with a no-break space; a small one is "less than 1 %", not "0 %"."""
     if not math.isfinite(100 * value):

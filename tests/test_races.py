@@ -3,7 +3,6 @@
 import http.client
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -208,7 +207,5 @@ def test_a_site_that_is_gone_for_good_is_missing(site, monkeypatch, traced):
     with served(site) as address:
         shutil.rmtree(site)
         monkeypatch.setattr(serve, "PATIENCE", 1)
-        began = time.monotonic()
         status, _ = got(address, "/")
     assert (status, traced) == (404, [])
-    assert time.monotonic() - began < 20

@@ -1,1 +1,2 @@
-"""The trained models that ship inside the package, and the recipe that trained them."""
+"""The trained models that ship inside the package, each with its settings of training in
+`training.json`. The recipes are in `report/training/recipe.py`."""

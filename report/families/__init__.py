@@ -75,7 +75,7 @@ def tiny(name: str, seed: int = 0) -> "PreTrainedModel":
 
 
 def loaded(name: str, seed: int = 0) -> "LoadedModel":
-    """The same tiny model as `load_model` would give it, but without a tokenizer or files.
+    """A tiny model as a `LoadedModel`, but without a tokenizer or files.
 
     returns: LoadedModel
     """

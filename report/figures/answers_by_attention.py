@@ -7,7 +7,7 @@ from report.datasets.read.answers import Interval, ModelAnswers, interval
 from report.figures.parts import answered, choices, theme
 from report.figures.parts.choices import Control
 from report.figures.parts.figure import Rows
-from report.text import percent
+from report.text import percent, signed
 
 ASPECT, PHONE_ASPECT = 1.6, 1.05
 
@@ -32,9 +32,8 @@ def caption(data: ModelAnswers) -> str:
         f"{cell.tokens} tokens before it. To the right: the share of attention that the filler "
         "gets where the answer is said, a mean over the tokens before each token of the answer, "
         "over all heads and all layers. Upwards: how much more probable the filler makes the right "
-        f"answer. The large points are the means of {GROUPS} groups of equally many questions, "
-        "from the least to the most attention; their bars are where 95 % of the means lie when the "
-        "questions of a group are drawn again at random."
+        f"answer. The large points are the means of {GROUPS} groups of equally many questions; "
+        "their bars are where 95 % of the means lie when the questions are drawn again at random."
     )
 
 
@@ -124,7 +123,7 @@ def _groups(share, more) -> list[tuple[np.ndarray, Interval]]:
 def seen(data: ModelAnswers, **state: str) -> str:
     share, _ = _columns(data)
     found = data.correlation()
-    ends = f"{answered.signed(found.low)} to {answered.signed(found.high)}"
+    ends = f"{signed(found.low)} to {signed(found.high)}"
     way = "so the questions do not tell whether the two go together"
     if found.low > 0:
         way = "so answers that look more at the filler gain more by it, or lose less"
@@ -133,7 +132,7 @@ def seen(data: ModelAnswers, **state: str) -> str:
     return (
         f"The filler gets {percent(float(share.mean()), 1)} of the attention where answers are "
         f"said, from {percent(float(share.min()), 1)} to {percent(float(share.max()), 1)}. Its "
-        f"rank correlation with the difference is {answered.signed(found.value)} (95 % interval "
+        f"rank correlation with the difference is {signed(found.value)} (95 % interval "
         f"{ends}), {way}."
     )
 

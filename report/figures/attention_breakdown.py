@@ -52,21 +52,20 @@ def caption(data: PassageData) -> str:
         return (
             f"{target}Its place says how much each of the two terms of the score speaks for it: "
             f"the {across} term to the right, the {up} term upwards. Only differences between "
-            f"targets count, so {shift}. On the dashed line both say equally much. "
+            f"targets count, so {shift}. On the dashed line both say as much. "
             f"Targets at both minima are left out{_own_only(data)}. Colour is the probability."
         )
     content, bias, position = axes.values()
     return (
         f"{target}Its place says which part each term has in the score: at a corner the score is "
-        f"all {content}, all {bias} or all {position}; read each axis along its own grid lines. "
-        f"So that no term is negative, {shift}: only differences between targets count. Targets "
-        "whose three terms are all at that minimum have no place and are left out"
-        f"{_own_only(data)}. Colour is the probability."
+        f"all {content}, all {bias} or all {position}. Only differences between targets count, so "
+        f"{shift}. Targets at all three minima are left out{_own_only(data)}. Colour is the "
+        "probability."
     )
 
 
 def _own_only(data):
-    return ": token 0, which has one target only, is always one of them" if data.causal else ""
+    return ", token 0 always" if data.causal else ""
 
 
 def use(data: PassageData) -> str:

@@ -39,9 +39,9 @@ def caption(data: PredictionData) -> str:
     return (
         "A point is a head. To the right: its direct effect, what it adds to the prediction by "
         f"itself. Upwards: {_fallen(data)} when what the head hands on is replaced. On the dashed "
-        "line both are equal: no later layer repairs what is missing or builds on it. Above the "
-        "line a head matters through later layers too; below it they make up for some of what is "
-        "gone. The heads farthest from the line, and those with the largest effects, are named."
+        "line both are equal. Above it, a head matters through later layers too; below it, they "
+        "make up for some of what is gone. Heads far from the line, or with the largest effects, "
+        "are named."
     )
 
 

@@ -34,19 +34,17 @@ def left_out(data: PredictionData) -> str:
 
 def caption(data: PredictionData) -> str:
     return (
-        "With the norms as they are, the score of a token is a sum over the parts of the model "
-        "that wrote into its state (its key), and also over those that wrote into the state of the "
-        "token that looks (its query). A bar is such a part. It says how much the part raises the "
-        "score of this token above the mean over all tokens that can be seen, since only "
-        f"differences count after softmax. The {SHOWN} largest parts have bars of their own, and "
-        "the others together have one. Both panels sum to the same."
+        "A bar is a part of the model: how much what it wrote raises the score of this token above "
+        "the mean over all tokens that can be seen. It wrote into the state of the token (its key) "
+        "or of the one that looks (its query); with the norms as they are, both sum to the score. "
+        f"The {SHOWN} largest parts have bars of their own, the others together have one."
     )
 
 
 def use(data: PredictionData) -> str:
     return (
-        "The slider “Token” leads from the token that gets most attention to the next. Click on "
-        "the bar of a head, and figures of one head show it."
+        "The slider “Token” leads from the top target to the next. Click on the bar of a head, and "
+        "figures of one head show it."
     )
 
 

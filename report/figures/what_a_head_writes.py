@@ -39,13 +39,13 @@ def caption(data: PredictionData) -> str:
         "gives it. Beside it are the words whose logits the head would raise most, and lower most, "
         "if it gave that token all its attention. Shade is by how much, less the mean of all "
         "words. "
-        f"Of {count(len(data.shown_heads), 'head')} this was measured: those with the largest "
-        "effects, by themselves or when they are taken away."
+        f"It was measured of {count(len(data.shown_heads), 'head')}: those with the largest "
+        "effects, direct or by ablation."
     )
 
 
 def use(data: PredictionData) -> str:
-    return "The slider “Head” leads to other heads. Point at a word to read its number."
+    return "Point at a word to read its number."
 
 
 def controls(data: PredictionData) -> list[Control | Switch]:

@@ -105,15 +105,15 @@ def random_words(
     raises: ReportError if none are found
     """
     rng = np.random.default_rng(seed)
-    drawn = [_pick(rng, words) for _ in range(tokens)]
+    drawn = [pick(rng, words) for _ in range(tokens)]
 
     def change(state, missing, rng):
         place = rng.integers(len(state))
         if missing > 0 and rng.integers(2):
-            return [*state[:place], _pick(rng, words), *state[place:]]
+            return [*state[:place], pick(rng, words), *state[place:]]
         if missing < 0 and len(state) > 1 and rng.integers(2):
             return [*state[:place], *state[place + 1 :]]
-        return [*state[:place], _pick(rng, words), *state[place + 1 :]]
+        return [*state[:place], pick(rng, words), *state[place + 1 :]]
 
     text = _fitted(drawn, change, "".join, count, tokens, rng)
     if text is None:
@@ -143,7 +143,7 @@ def _fitted(state, change, written, count, tokens, rng):
 def _change_spaces(spaces, missing, rng):
     """Add or remove one repetition, or change what stands after one."""
     place = rng.integers(len(spaces))
-    after = [_pick(rng, BETWEEN)]
+    after = [pick(rng, BETWEEN)]
     if missing > 0 and rng.integers(2):
         return spaces[:place] + after + spaces[place:]
     if missing < 0 and len(spaces) > 1 and rng.integers(2):
@@ -153,7 +153,7 @@ def _change_spaces(spaces, missing, rng):
 
 def _clause(rng):
     """[joint, adjective, noun, verb, adverb, place], lists of words; 1, 4 and 5 may be empty."""
-    clause = [[_pick(rng, values)] for values in (JOINTS, ADJECTIVES, NOUNS, VERBS)]
+    clause = [[pick(rng, values)] for values in (JOINTS, ADJECTIVES, NOUNS, VERBS)]
     return [*clause, [], []]
 
 
@@ -165,9 +165,9 @@ def _change_sentence(clauses, missing, rng):
         return clauses[:-1]
     changed, part = rng.integers(len(clauses)), rng.integers(6)
     values = (JOINTS, ADJECTIVES, NOUNS, VERBS, ADVERBS, PLACES)[part]
-    new = [_pick(rng, values)]
+    new = [pick(rng, values)]
     if part == 5:
-        new += ["the", _pick(rng, NOUNS)]
+        new += ["the", pick(rng, NOUNS)]
     if part in (1, 4, 5) and rng.integers(2):
         new = []
     clause = [*clauses[changed][:part], new, *clauses[changed][part + 1 :]]
@@ -182,5 +182,6 @@ def _written(clauses):
     return " ".join(said[1:]).capitalize() + "."  # the first clause joins nothing
 
 
-def _pick(rng, values):
+def pick(rng: np.random.Generator, values: Sequence[str]) -> str:
+    """One of several values, drawn."""
     return values[rng.integers(len(values))]

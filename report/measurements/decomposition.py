@@ -16,6 +16,9 @@ current token i for target token j is
 Positions that are learned and added to the token (GPT-2, BERT) are inside content. Softmax runs
 over j, so the row constant changes no probability and is dropped, except where the scores are
 capped (Gemma 2) or a sink takes part in the softmax (gpt-oss): there it counts.
+
+Long passages with rotary positions are written as queries and keys, not as terms; the same split is
+then made by who reads them: `report/datasets/formats/group.py`, and `factored.py` for positions.
 """
 
 from dataclasses import dataclass

@@ -11,6 +11,6 @@ pieces.py    the work on one model in pieces, and the sum of their results; kept
              sums of an unfinished run
 forecast.py  says how long it will take, and how much it will write
 command.py   the command that measures the same again
-kinds/       what each kind of article asks for: passage, conditions, table, sweep,
-             prediction
+kinds/       what each kind of article asks for: passage, conditions, table, sweep, prediction;
+             and what is measured apart and frozen: answers, generated
 """

@@ -26,8 +26,8 @@ ALONE = (
     *("measuring/run.py", "measuring/alone.py", "measuring/pieces.py", "measuring/kept.py"),
     *("files.py", "datasets/store.py"),
 )
-"""Files that count themselves, but whose imports are not followed: these are about errors and front
-matter."""
+"""Files that count themselves. Their imports are not followed: what they import deals with errors
+and front matter."""
 
 NOT_FOLLOWED = (
     "errors",

@@ -59,8 +59,8 @@ def plans(
     use_frozen: bool = True,
     ask: bool = True,
 ) -> list[Plan]:
-    """One plan a model of an article, in the order of its front matter. What stands beside the
-    article's own model and is the same model, by an alternative, has none.
+    """One plan a model of an article, in the order of its front matter. A model `beside` that turns
+    out to be the article's own, by an alternative, gets none.
 
     inputs: the result of the kind's `inputs`
     force: measure even if datasets fit
@@ -107,7 +107,7 @@ def missing_package() -> str | None:
 
 
 def known_plans(study: Study, project: Project, inputs: Any) -> list[Plan]:
-    """The same of the models that are here, or whose frozen datasets are; nothing is asked."""
+    """The plans of those models that are here, or that have frozen datasets; no hub is asked."""
     planner = _Planner(study, project, inputs, force=False, use_frozen=True, ask=False)
     found = []
     for name in study.front_matter.all_models:

@@ -5,7 +5,7 @@
     m["heads"]
     figure("attention_map", m, layer=3, head=2)
 
-`measurement` has `measure`, `frames` its result, `drawing` has `figure`.
+measurement.py has `measure`, frames.py its result, drawing.py has `figure`.
 """
 
 from report.notebook.drawing import figure

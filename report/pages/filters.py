@@ -90,12 +90,6 @@ def spread(found, scale: float = 1) -> str:
     return f"{value:.{digits}f}\u00a0±\u00a0{error:.{digits}f}".replace("-", "−")
 
 
-def signed(value: float) -> str:
-    """A number with its sign: "+2.9", "−0.25", "0"."""
-    said = number(value)
-    return f"+{said}" if value > 0 and said != "0" else said
-
-
 def percent_spread(found) -> str:
     """The same of fractions: "46.5 ± 0.4 %"."""
     said = spread(found, 100)

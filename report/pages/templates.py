@@ -56,7 +56,7 @@ def environment(*folders: Path) -> Environment:
         "percent": text.percent,
         "large": text.large,
         "number": text.number,
-        "signed": filters.signed,
+        "signed": text.signed,
         "spread": filters.spread,
         "percent_spread": filters.percent_spread,
         "broken_lines": filters.broken_lines,

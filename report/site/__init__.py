@@ -8,4 +8,5 @@ weight.py    says what is beyond the limits of a host
 serve.py     shows a built site on this machine
 push.py      pushes it to a branch of a git remote, by git.py
 address.py   where a site will be, and for which address it was built
+bundled/     an article in one file
 """

@@ -211,10 +211,10 @@ class FrontMatter(BaseModel):
         if len(self.all_names) > len(set(self.all_names)):
             key = "revisions" if self.revisions else "beside" if self.beside else "models"
             raise ValueError(f"names one of its `{key}` twice; name it once")
-        kinds = [kind for kind in KINDS if getattr(self, kind)]
+        kinds = [kind for kind in IMPLIED_BY_KEY if getattr(self, kind)]
         if len(kinds) > 1:
             raise ValueError(f"says `{kinds[0]}` and `{kinds[1]}`; say one of them")
-        if kinds != [self.kind] and (kinds or self.kind in KINDS):
+        if kinds != [self.kind] and (kinds or self.kind in IMPLIED_BY_KEY):
             other = f"`{kinds[0]}`; leave `kind` out" if kinds else f"no `{self.kind}`; say it"
             raise ValueError(f"says `kind: {self.kind}` and {other}")
         if self.kind in ("table", "prediction") and (self.models or self.revisions):
@@ -278,8 +278,8 @@ class FrontMatter(BaseModel):
 BESIDE = ("passage", "table")
 """Kinds of article that may have models beside the one that they are about."""
 
-KINDS = ("conditions", "table", "sweep")
-"""Kinds of article that are made by a key of the same name; others are about a passage, or say
+IMPLIED_BY_KEY = ("conditions", "table", "sweep")
+"""Kinds of article that a key of the same name implies; others are about a passage, or say
 `kind: prediction`."""
 
 APART = ("answers", "generated")
@@ -288,5 +288,5 @@ APART = ("answers", "generated")
 
 def kind_of_article(values: dict) -> str:
     """The kind of article that keys of front matter make, before they are checked."""
-    implied = next((kind for kind in KINDS if values.get(kind)), "passage")
+    implied = next((kind for kind in IMPLIED_BY_KEY if values.get(kind)), "passage")
     return "prediction" if values.get("kind") == "prediction" else implied

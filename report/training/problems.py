@@ -7,6 +7,8 @@ familiar to them. The questions that the study itself asks are others:
 
 import numpy as np
 
+from report.inputs.fillers import pick
+
 SYSTEMS = (
     "You are a careful teacher. Read the question, think about it step by step, and then "
     "give the answer.",
@@ -36,7 +38,7 @@ PLACES = _words("basket box bag cupboard cart garden drawer shed kitchen shop")
 
 def _bought(rng, n):
     a, b = n(2, 40), n(2, 40)
-    who, what = _pick(rng, NAMES), _pick(rng, THINGS)
+    who, what = pick(rng, NAMES), pick(rng, THINGS)
     text = f"{who} has {a} {what} and buys {b} more. How many {what} does {who} have now?"
     return text, f"{a} + {b} = {a + b}. The answer is {a + b}."
 
@@ -44,21 +46,21 @@ def _bought(rng, n):
 def _gave(rng, n):
     a = n(10, 60)
     b = n(2, a)
-    (who, other), what = _two(rng, NAMES), _pick(rng, THINGS)
-    text = f"There were {a} {what} in the {_pick(rng, PLACES)}. {who} took {b} of them for {other}."
+    (who, other), what = _two(rng, NAMES), pick(rng, THINGS)
+    text = f"There were {a} {what} in the {pick(rng, PLACES)}. {who} took {b} of them for {other}."
     return f"{text} How many are left?", f"{a} - {b} = {a - b}. The answer is {a - b}."
 
 
 def _rows(rng, n):
     a, b = n(2, 12), n(2, 12)
-    what = _pick(rng, THINGS)
-    text = f"{_pick(rng, NAMES)} puts {what} into {a} rows, and there are {b} {what} in every row."
+    what = pick(rng, THINGS)
+    text = f"{pick(rng, NAMES)} puts {what} into {a} rows, and there are {b} {what} in every row."
     return f"{text} How many {what} is that?", f"{a} x {b} = {a * b}. The answer is {a * b}."
 
 
 def _shared(rng, n):
     a, b = n(2, 9), n(2, 12)
-    what = _pick(rng, THINGS)
+    what = pick(rng, THINGS)
     text = f"{a * b} {what} are shared by {a} children, so that all of them get the same."
     return (
         f"{text} How many {what} does each child get?",
@@ -68,8 +70,8 @@ def _shared(rng, n):
 
 def _price(rng, n):
     a, b, c = n(2, 9), n(2, 9), n(1, 20)
-    what = _pick(rng, THINGS)
-    text = f"One of the {what} costs {a} pence. {_pick(rng, NAMES)} buys {b} of them"
+    what = pick(rng, THINGS)
+    text = f"One of the {what} costs {a} pence. {pick(rng, NAMES)} buys {b} of them"
     return (
         f"{text} and pays {c} pence for a bag. How much is it together?",
         f"{a} x {b} = {a * b}, and {a * b} + {c} = {a * b + c}. The answer is {a * b + c}.",
@@ -112,19 +114,15 @@ def prompt(rng: np.random.Generator, fillers: float = 0.2, problems: int = 8) ->
     problems: number of questions
     returns: str
     """
-    parts = [_pick(rng, SYSTEMS)]
+    parts = [pick(rng, SYSTEMS)]
     if rng.random() < fillers:
         parts.append(
-            _pick(rng, ("/", ".", "-", "*", "=", "\n", "_", "#")) * int(rng.integers(8, 90))
+            pick(rng, ("/", ".", "-", "*", "=", "\n", "_", "#")) * int(rng.integers(8, 90))
         )
     for _ in range(problems):
         question, answer = problem(rng)
         parts.append(f"Question: {question}\nAnswer: {answer}")
     return "\n".join(parts)
-
-
-def _pick(rng, values):
-    return values[rng.integers(len(values))]
 
 
 def _two(rng, values):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from report.datasets.formats.passage import encoded_token, part_name
+from report.datasets.formats.token_classes import Place
 
 SCHEMA = "renderings/1"
 
@@ -59,14 +60,6 @@ class Table(Protocol):
     name: str
     columns: Sequence[str]
     rows: Sequence
-
-
-class Place(Protocol):
-    """What a token of a rendering is, see `report.models.text.cells.TokenPlace`."""
-
-    role: str
-    row: int
-    column: int
 
 
 class TableText(Protocol):

@@ -27,7 +27,7 @@ no cell above them."""
 
 
 class Place(Protocol):
-    """What a token is, see `report.models.text.cells.TokenPlace`."""
+    """What a token of a rendering is, see `report.models.text.cells.TokenPlace`."""
 
     role: str
     row: int

@@ -5,5 +5,5 @@
     attention.py, conditions.py, prediction.py, table.py
                     whether the numbers of such datasets fit together
 
-`read/` calls those of conditions too.
+`read/conditions.py` calls `conditions.py` as well.
 """

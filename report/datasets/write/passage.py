@@ -1,4 +1,4 @@
-"""Turns the measurements of one article into its folder of datasets."""
+"""Writes the datasets of one model's measurement of a passage."""
 
 from collections.abc import Sequence
 from typing import Protocol

@@ -1,1 +1,15 @@
-"""What several figures share: scales, controls, legends, the look."""
+"""What several figures share: scales, controls, legends, the look.
+
+figure.py     a figure as a value; choices.py its sliders and switches, grid.py its panels
+theme.py      colours, type sizes and the frame of a chart
+marking.py    what a reader points at or pins; token_names.py how tokens are named
+map.py        attention maps: cells.py what they draw, raster.py the picture, shading.py its shades,
+              map_part.py the part that is shown, map_words.py what they say
+heads.py      a head with a number; rank_lines.py, head_map.py and head_sorted.py many of them
+score_terms.py    the terms of a score: scatter.py, ternary.py, profiles.py, term_lines.py
+updates.py        what heads add: histogram.py
+received.py       attention received under conditions: received_chart.py, received_numbers.py,
+                  received_difference.py; one_row.py and answered.py of the same articles
+predicted.py      effects on a prediction: signed_map.py, effect_map.py, lens_rows.py
+over_models.py    many models; target_classes.py classes of a table; grounds.py of a passage
+"""

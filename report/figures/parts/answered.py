@@ -2,7 +2,7 @@
 
 from report.datasets.read.answers import Interval, ModelAnswers
 from report.figures.parts.choices import Switch
-from report.text import number
+from report.text import signed
 
 MEASURES = {
     "log_probability": "log probability of the right answer",
@@ -45,12 +45,6 @@ def scaled(found: Interval, measure: str) -> Interval:
     """An interval in the unit in which it is shown."""
     factor = SCALES[measure]
     return Interval(found.value * factor, found.low * factor, found.high * factor)
-
-
-def signed(value: float) -> str:
-    """A difference with its sign: "+0.31", "−0.25", "0"."""
-    said = number(value)
-    return f"+{said}" if value > 0 and said[0].isdigit() else said
 
 
 def in_words(found: Interval, measure: str) -> str:

@@ -13,7 +13,7 @@ from report.datasets.read.prediction import PredictionData, Sentence
 from report.figures.parts import choices
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.heads import Head, head_label
-from report.text import apart, number, shortened
+from report.text import apart, number, shortened, signed
 
 EFFECT = "direct effect"
 UNIT = "logits"
@@ -146,8 +146,8 @@ def explained(data: PredictionData) -> str:
     if any(sentence.other() for sentence in data.sentences if sentence.asks):
         against = "the one it is compared with"
     return (
-        f"At the last token the prediction is how far the answer's logit is above {against}; at "
-        "an earlier token, how far that of the next token of the text is above the mean of all."
+        f"The prediction is how far the answer’s logit is above {against}; before the last token, "
+        "how far that of the next token of the text is above the mean of all."
     )
 
 
@@ -169,12 +169,6 @@ def of_word(word: Word) -> str:
 def shown_word(word: Word) -> str:
     """The same on the switch, without quotation marks."""
     return apart(shortened(bare(word.label), 12))
-
-
-def signed(value: float) -> str:
-    """An effect with its sign: "+2.9", "−1.1"."""
-    said = number(value)
-    return f"+{said}" if value > 0 and said[0].isdigit() else said
 
 
 def strongest(values: np.ndarray, most: int) -> list[Head]:

@@ -1,5 +1,5 @@
 """What the shade of a cell in an attention map tells: its probability or its score, and the ends of
-the colours. The script's twins are in report/web/data/decoders.js."""
+the colours. The script's twins are in report/web/data/raster.js."""
 
 import math
 

@@ -3,7 +3,11 @@
 A kind is a module of this folder that has the functions of `RunKind` or of `CorpusKind`. Only
 `measure` and `measure_batch` may need torch, and import it when they are called.
 
-The file of a kind puts together what stands under the same name elsewhere: `models/measure/` runs a
+    passage.py, conditions.py, table.py, sweep.py, prediction.py    the kinds of article
+    answers.py, generated.py    what an article of conditions or of a prediction may ask besides;
+                                it takes long, so it is measured apart and frozen
+
+The file of a kind puts together what stands elsewhere: `models/measure/` or `effects/` runs a
 model, `measurements/` computes, `datasets/write/` and `read/` have the JSON, `findings/` the prose.
 CONTRIBUTING.md lists all that a new kind needs.
 """

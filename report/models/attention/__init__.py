@@ -11,5 +11,6 @@
     updates.py     what each head adds to the hidden state
     self_check.py  compares all of it with the model's own forward pass
 
-Scores are split into terms in `report/measurements/decomposition.py`.
+Scores are split into terms in `report/measurements/decomposition.py`; its head names the second
+place, for long passages.
 """

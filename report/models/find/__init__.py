@@ -1,1 +1,9 @@
-"""Which files a model's name stands for: embedded, in a folder, or on the hub."""
+"""Which files a model's name stands for: embedded, in a folder, or on the hub.
+
+names.py    what a name stands for; known.py has the names that are known
+hub.py      models from the hub, at the commits that commits.py records
+ollama.py   models that Ollama has pulled
+inside.py   keeps a model's folder from pointing elsewhere
+weights.py  the weight files of a folder, and their checksum
+sizes.py    layers and heads, as its settings say
+"""

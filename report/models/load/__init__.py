@@ -1,1 +1,10 @@
-"""From the files of a checkpoint to a model in memory."""
+"""From the files of a checkpoint to a model in memory.
+
+load.py       loads it, whole or in part
+settings.py   what is read before the weights: stated.py checks config.json, classes.py chooses
+              the class of transformers, tokenizing.py asks the tokenizer, which may misbehave
+fitting.py    whether config and weights belong together
+placement.py  which device gets the weights; memory.py says how much memory there is
+identity.py   the facts that pages and datasets state of a loaded model
+sentences.py  one sentence for whatever libraries raise
+"""

@@ -9,6 +9,11 @@ FP4 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.
 https://www.opencompute.org/documents/ocp-microscaling-formats-mx-v1-0-spec-final-pdf"""
 
 
+def is_size(value: object) -> bool:
+    """Whether a value of config.json can be a number of rows or columns."""
+    return type(value) is int and 0 < value < 2**31
+
+
 def period(bits: int) -> int:
     """After how many words a number begins at the first bit of a word again: 3 for 3 bits."""
     return math.lcm(bits, 32) // 32

@@ -12,7 +12,7 @@ import re
 
 import torch
 
-from report.models.quantised.bits import from_table
+from report.models.quantised.bits import from_table, is_size
 from report.models.quantised.parts import Parts, Shape
 from report.text import quoted
 
@@ -119,10 +119,10 @@ class Bits4:
             state = None
         if not isinstance(state, dict):
             raise parts.refused(self.state, "is no JSON object")
-        rules = {"quant_type": lambda kind: kind == self.kind, "blocksize": _is_count}
+        rules = {"quant_type": lambda kind: kind == self.kind, "blocksize": is_size}
         rules["shape"] = _is_shape
         if self._nested(parts):
-            rules |= {"nested_blocksize": _is_count, "nested_offset": _is_number}
+            rules |= {"nested_blocksize": is_size, "nested_offset": _is_number}
         for key, allowed in rules.items():
             if not allowed(state.get(key)):
                 raise parts.refused(self.state, f"says {key} {quoted(state.get(key))}")
@@ -137,13 +137,9 @@ def _times(numbers, scales, width):
     return numbers
 
 
-def _is_count(value):
-    return type(value) is int and 0 < value < 2**31
-
-
 def _is_number(value):
     return type(value) in (int, float) and math.isfinite(value)
 
 
 def _is_shape(value):
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_count, value))
+    return isinstance(value, list) and len(value) == 2 and all(map(is_size, value))

@@ -12,6 +12,7 @@ from typing import Any
 from report.errors import ReportError
 from report.models.quantised import mlx
 from report.models.quantised.awq import Awq
+from report.models.quantised.bits import is_size
 from report.models.quantised.bitsandbytes import Bits4, Bits8
 from report.models.quantised.compressed import Nvfp4, Packed, Scaled, Settings
 from report.models.quantised.fp8 import Fp8
@@ -92,7 +93,7 @@ def _fp8(says):
     block = says.about.get("weight_block_size")
     if block is None:
         block = (1, 1)
-    elif not isinstance(block, list) or len(block) != 2 or not all(map(_is_size, block)):
+    elif not isinstance(block, list) or len(block) != 2 or not all(map(is_size, block)):
         raise says.refused("weight_block_size", "two whole numbers")
     return Packing("FP8", (Fp8("_scale_inv", tuple(block)), Fp8("_scale", tuple(block))))
 
@@ -182,7 +183,7 @@ def _compressed_tensors(says):
             tuple(block)
             for one in weights
             for block in [_block(one.get("block_structure"))]
-            if isinstance(block, list) and len(block) == 2 and all(map(_is_size, block))
+            if isinstance(block, list) and len(block) == 2 and all(map(is_size, block))
         ),
         zeros=all(one.get("symmetric") is False for one in weights),
         ordered=all(one.get("actorder") in (True, "group", "dynamic") for one in weights),
@@ -207,10 +208,6 @@ def _positive(says, key):
     if size < 1:
         raise says.refused(key, "a whole number from 1")
     return size
-
-
-def _is_size(value):
-    return type(value) is int and 0 < value < 2**31
 
 
 COMPRESSED = (

