@@ -85,7 +85,7 @@ def _transformer_lens(model):
 
 
 def _nnsight(model):
-    from nnsight import LanguageModel
+    from nnsight import LanguageModel, save
 
     traced = LanguageModel(model, tokenizer=_tokenizer())
     parts, output = structure(model), model.get_output_embeddings().weight.detach()
@@ -106,8 +106,8 @@ def _nnsight(model):
         """With products of our own: it gives what ran, and no effects."""
         ids = torch.tensor([token_ids], device=model.device)
         with torch.no_grad(), traced.trace(ids):
-            contexts = [each.input[0, -1].save() for each in projections]
-            state = last.input[0, -1].save()
+            contexts = save([each.input[0, -1] for each in projections])
+            state = save(last.input[0, -1])
         scale = torch.rsqrt(state.pow(2).mean() + norm.variance_epsilon)
         towards = (output[token] - output[other]) * norm.weight.detach() * scale
         into = [towards @ part.output_projection.weight.detach() for part in parts]
@@ -119,7 +119,7 @@ def _nnsight(model):
         width = parts[layer].output_projection.weight.shape[1] // size
         with torch.no_grad(), traced.trace(ids):
             projections[layer].input[:, :, head * width : (head + 1) * width] = 0
-            logits = head_out.output[0, -1].save()
+            logits = save(head_out.output[0, -1])
         return float(logits[token] - logits[other])
 
     return Peer("nnsight", direct, ablated)
