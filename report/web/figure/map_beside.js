@@ -5,7 +5,7 @@
 import { inBands } from "./map_bands.js";
 
 const WITHOUT =
-  "The map is worked out without a worker, which the browser did not start: it takes longer.";
+  "The browser started no worker, so the map takes longer.";
 
 export class Beside {
   // ready: called when `picture` has something new; say: tells the reader a sentence
