@@ -7,6 +7,7 @@ INPUTS = {
     "passage": "the passage changed",
     "corpus": "the corpus changed",
     "prompts": "the prompts changed",
+    "predict": "whether its predictions are measured changed",
     "table": "the table changed",
     "renderings": "the texts that the table is written as changed",
 }

@@ -39,6 +39,7 @@ FILES = ("model", "models", "beside", "passage", "corpus", "prompts", "table")
 READ_BY = {
     "passage": ("passage", "prediction"),
     "corpus": ("passage",),
+    "predict": ("passage",),
     "prompts": ("conditions", "prediction"),
     "answers": ("conditions",),
     "generated": ("prediction",),
@@ -124,6 +125,10 @@ class FrontMatter(BaseModel):
     corpus: Annotated[CorpusSpec | None, BeforeValidator(named_or_spelt_out)] = None
     """Many texts for the statistics of heads: a file of them; default: the short texts that ship
     with the project."""
+    predict: bool = False
+    """Whether it is measured besides what heads do to the next tokens of the passage, and what is
+    lost without each. The model reads the passage again without each head, so this is left out, and
+    said, for models with more than 500 million parameters and passages of more than 512 tokens."""
     prompts: Annotated[
         Annotated[str, Tag("name")] | Annotated[list[PromptSpec], Tag("prompts")],
         Discriminator(lambda value: "prompts" if isinstance(value, list) else "name"),

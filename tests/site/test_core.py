@@ -120,9 +120,9 @@ def painted(reader, figure):
     return pixels(reader, figure, "(sum, value, n) => sum + (n % 4 === 3 && value > 0)")
 
 
-def test_all_ten_figures_become_live_and_paint(reader, built):
+def test_all_figures_become_live_and_paint(reader, built):
     reader.open(built.address + ARTICLE)
-    for figure in range(1, 11):
+    for figure in range(1, 13):
         to(reader, figure)
         assert painted(reader, figure) > 2000, f"figure {figure} is empty"
         picture = f"document.querySelector('#fig-{figure} .live-figure__picture')"

@@ -16,6 +16,7 @@ from report.inputs.passages import SUFFIXES, Passage, corpus, passage
 from report.measuring.forecast import reads, size, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import SOMEWHERE, Announce, Progress
+from report.measuring.kinds import prediction as predicted
 from report.text import count
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 write = write_passage
 
+Prediction = tuple[predicted.Measured | None, dict]
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -39,6 +42,9 @@ class Inputs:
     """The passage's name or path in the front matter; "" if the text is spelt out there."""
     chat: bool | str
     """Whether the passage is put into the model's chat template; "available": if it has one."""
+    means_of: Sequence[str] = ()
+    """Texts over which heads' contexts are averaged, where effects on next tokens are measured; ():
+    they are not."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,8 @@ class OfPassage:
     """Each with "id" and "text", perhaps "bytes" and "special"."""
     token_ids_sha256: str
     measurement: PassageMeasurement
+    prediction: Prediction | None
+    """What heads do to its next tokens, and the manifest's prediction; None: not asked for."""
 
 
 @dataclass(frozen=True)
@@ -60,17 +68,21 @@ class Measured:
     """Each with "id" and "text", perhaps "bytes" and "special"."""
     measurement: PassageMeasurement
     corpus: HeadStatistics
+    prediction: predicted.Measured | None
+    """What heads do to its next tokens."""
 
 
 def inputs(wanted: FrontMatter) -> Inputs:
     """The passage and the corpus; ReportError if the passage cannot be read."""
     texts = corpora.specified(wanted.corpus) if wanted.corpus else corpora.shipped(corpus())
+    means = [text.text for text in corpus()[: predicted.MEANS_OF]] if wanted.predict else []
+    rest = wanted.chat, tuple(means)
     named = wanted.passage
     if not isinstance(named, str):
-        return Inputs(rows.specified(named), texts, "", wanted.chat)
+        return Inputs(rows.specified(named), texts, "", *rest)
     if "\n" in named:  # of several lines, so no name, but the text itself
-        return Inputs(rows.own_text(named), texts, "", wanted.chat)
-    return Inputs(passage(named), texts, named, wanted.chat)
+        return Inputs(rows.own_text(named), texts, "", *rest)
+    return Inputs(passage(named), texts, named, *rest)
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
@@ -85,7 +97,7 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
         "passage": hashed(asdict(inputs.passage)),
         "corpus": texts,
         "chat": inputs.chat,
-    }
+    } | ({"predict": hashed(list(inputs.means_of))} if inputs.means_of else {})
 
 
 def words(inputs: Inputs) -> list[str]:
@@ -152,8 +164,14 @@ def measure_batch(
     if together:
         measurement = together
         announce(writes(loaded.identity["name"], _size(measurement)))
-    own = read and OfPassage(read.tokens, hashed(read.token_ids), measurement)
-    return own, tally
+    if not read:
+        return None, tally
+    prediction = None
+    if inputs.means_of:
+        with enough_memory(f"measuring {longest} tokens"):
+            about = inputs.passage.text, read.tokens, inputs.means_of
+            prediction = predicted.of_passage(loaded, *about, announce)
+    return OfPassage(read.tokens, hashed(read.token_ids), measurement, prediction), tally
 
 
 def _reads(loaded, inputs, piece, passage_ids, ids):
@@ -188,7 +206,9 @@ def joined(inputs: Inputs, own: OfPassage, tally: Tally) -> tuple[Measured, dict
             "the statistics over many texts need others, or a model with a larger context"
         )
     about = {"title": inputs.corpus.title} if inputs.corpus.title else {}
-    return Measured(inputs.passage, own.tokens, own.measurement, tally.statistics), {
+    prediction, facts = own.prediction or (None, None)
+    measured = Measured(inputs.passage, own.tokens, own.measurement, tally.statistics, prediction)
+    return measured, {
         "token_ids_sha256": own.token_ids_sha256,
         "corpus": about
         | {
@@ -196,4 +216,4 @@ def joined(inputs: Inputs, own: OfPassage, tally: Tally) -> tuple[Measured, dict
             "tokens": tally.tokens,
             "left_out": tally.left_out,
         },
-    }
+    } | ({"prediction": facts} if facts else {})

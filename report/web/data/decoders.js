@@ -21,7 +21,7 @@
 //                      the conditions; report.cut: only positions of the first one
 // effects              cells {layer, head, and each measure with its error}: report.condition
 // looked_at, mattered  maps of a head's probabilities and of its effects by target; report.labels,
-//                      report.asked and report.scales are of all texts, by `sentence`
+//                      report.asked and report.scales are of all texts, by `sentence`, 0 where there is one
 // tables               every table of a table/1 file
 
 import * as conditions from "./conditions.js";
@@ -109,19 +109,19 @@ export const decoders = {
   effects: (file, texts, { reduction }, report) =>
     conditions.effects(file, texts, reduction, report),
 
-  looked_at: (file, tokens, state, report) => {
-    const map = effects(file, tokens, report.asked[state.sentence]);
+  looked_at: (file, tokens, { sentence = 0 }, report) => {
+    const map = effects(file, tokens, report.asked[sentence]);
     const least = ENDS.probability[0];
     const shares = map.list.map(({ probability }) => Math.max(Math.log(probability), least));
-    const at = { scores: shares, ends: ENDS.probability, labels: report.labels[state.sentence] };
+    const at = { scores: shares, ends: ENDS.probability, labels: report.labels[sentence] };
     return effectMap(map, at, (i, j) => kind(i, j), "probability");
   },
 
-  mattered: (file, tokens, state, report) => {
-    const map = effects(file, tokens, report.asked[state.sentence]);
+  mattered: (file, tokens, { sentence = 0 }, report) => {
+    const map = effects(file, tokens, report.asked[sentence]);
     const scores = map.list.map(({ effect }) => effect);
-    const most = Math.max(report.scales[state.sentence], ...scores.map(Math.abs)) || 1;
-    const at = { scores, ends: [-most, most], labels: report.labels[state.sentence] };
+    const most = Math.max(report.scales[sentence], ...scores.map(Math.abs)) || 1;
+    const at = { scores, ends: [-most, most], labels: report.labels[sentence] };
     const [above, below] = Object.keys(report.kinds);
     return effectMap(map, at, (i, j) => (map.at(i, j).effect < 0 ? below : above), "effect");
   },
