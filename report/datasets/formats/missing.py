@@ -27,25 +27,37 @@ BYTES_OF_A_CELL = 2.1
 
 def of_rows(head: Head, products: Products, exact: Exact) -> dict[str, np.ndarray]:
     """What a file says of some rows, int [any number] by name: "targets", "rows", "content",
-    "position", and of these two what is missing at the largest targets, "content top" and so on."""
+    "position", and of these two what is missing at the largest targets, "content top" and so on.
+    Where nothing is rotated there is no "content"."""
     target, current = of_tokens(head.written, len(head.keys))
     score = products.together(exact.rows, exact.columns) + target[exact.columns]
-    content = products.content(exact.rows, exact.columns) - exact.content
-    step = rounding.MISSING_STEPS["content"]
-    bound = np.where(exact.top, rounding.TOP_ERROR, rounding.CELL_ERROR)
-    content = np.where(np.abs(content) > bound, np.rint(-content / step), 0)
     error = score + current[exact.rows, None] - exact.score
     rows, position = _to_scores(head, exact, error)
     numbers = {"targets": _places(head, exact, score), "rows": rows.astype(np.int64)}
-    for name, integers in (("content", content), ("position", position)):
+    cells = {"position": position}
+    if head.turned:
+        cells["content"] = _to_content(products, exact)
+    for name, integers in cells.items():
         integers = integers.astype(np.int64)
         numbers[f"{name} top"] = integers[exact.top_cells]
         numbers[name] = np.where(exact.top, 0, integers)[exact.mask]
     return numbers
 
 
+def _to_content(products, exact):
+    """What is missing to the content, in units of its step, float64 [query, key]."""
+    content = products.content(exact.rows, exact.columns) - exact.content
+    bound = np.where(exact.top, rounding.TOP_ERROR, rounding.CELL_ERROR)
+    return np.where(
+        np.abs(content) > bound, np.rint(-content / rounding.MISSING_STEPS["content"]), 0
+    )
+
+
 def as_json(name: str, numbers: dict[str, np.ndarray]) -> dict:
-    """A "cell" term as attention/4 has it; numbers: as of `of_rows`, of all rows."""
+    """A "cell" term as attention/4 has it; numbers: as of `of_rows`, of all rows.
+
+    name: "position" for the term that what is missing to the scores belongs to, else "content"
+    """
     top = numbers[f"{name} top"]
     tens = np.rint(top / rounding.TENS[name]).astype(np.int64)
     rows = {"rows": rice.write(numbers["rows"][None])} if name == "position" else {}
@@ -67,10 +79,11 @@ def size(head: Head, products: Products, exact: Exact) -> float:
     error = np.where(exact.mask, score - exact.score, 0)
     error -= _mean(exact, error, exact.top)[:, None]
     off = np.abs(error) / _allowed(exact, 0.9)
-    content = np.abs(products.content(exact.rows, exact.columns) - exact.content)
-    bits = np.log2(2 + 2 * off[exact.top_cells]).sum()
-    bits += np.log2(2 + 2 * content[exact.top_cells] / rounding.TOP_ERROR).sum()
-    cells = (off > 1).astype(int) + (content > rounding.CELL_ERROR)
+    bits, cells = np.log2(2 + 2 * off[exact.top_cells]).sum(), (off > 1).astype(int)
+    if head.turned:
+        content = np.abs(products.content(exact.rows, exact.columns) - exact.content)
+        bits += np.log2(2 + 2 * content[exact.top_cells] / rounding.TOP_ERROR).sum()
+        cells += content > rounding.CELL_ERROR
     return BYTES_OF_A_CELL * float(cells[exact.mask & ~exact.top].sum()) + bits / 8
 
 
