@@ -85,7 +85,7 @@ export function moved({ across, down, shades, part: from }, part, [width, height
   const [columns, rows] = [Math.min(width, part.columns), Math.min(height, part.rows)];
   const places = (count, first, cells, fromFirst, fromCells, pixels) =>
     Int32Array.from({ length: count }, (_, n) => {
-      const cell = first + Math.floor(((n + 0.5) * cells) / count) - fromFirst;
+      const cell = first + Math.ceil((n * cells) / count) - fromFirst; // the first of its pixel
       return cell < 0 || cell >= fromCells ? -1 : Math.floor((cell * pixels) / fromCells);
     });
   const column = places(columns, part.left, part.columns, from.left, from.columns, across);

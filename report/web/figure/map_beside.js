@@ -22,9 +22,7 @@ export class Beside {
   // One that is not asked for yet is begun, in place of the one before.
   // pixels: [across, down]; place: a name
   picture({ map, look }, part, pixels, place = "map") {
-    const { shard } = map;
-    if (!this.ids.has(shard)) this.ids.set(shard, (this.files += 1));
-    const id = this.ids.get(shard);
+    const id = this.idOf(map.shard);
     const asked = JSON.stringify([id, look, part, pixels]);
     const here = (this.places[place] ??= { waiting: [] });
     if (asked !== here.asked) {
@@ -33,6 +31,11 @@ export class Beside {
       this.begin(here);
     }
     return here.found;
+  }
+
+  idOf(file) {
+    if (!this.ids.has(file)) this.ids.set(file, (this.files += 1));
+    return this.ids.get(file);
   }
 
   // The same, once there is one.
@@ -47,9 +50,16 @@ export class Beside {
   begin({ map, task }) {
     if (!this.lost) this.worker ??= this.started();
     if (this.lost) return this.here(map, task);
-    const known = this.sent === task.id;
-    this.sent = task.id;
-    this.worker.postMessage({ ...task, ...(known ? {} : { shard: map.shard }) });
+    this.worker.postMessage({ ...task, ...this.unsent(map.shard, task.id) });
+  }
+
+  // What the worker needs of a file; the keys that it had last, it keeps.
+  unsent({ keys, ...shard }, id) {
+    const has = this.sent;
+    const keyId = keys && this.idOf(keys);
+    this.sent = { id, keyId: keyId ?? has?.keyId };
+    if (has?.id === id) return {};
+    return { shard, keyId, ...(has?.keyId === keyId ? {} : { keys }) };
   }
 
   started() {
@@ -84,6 +94,7 @@ export class Beside {
     const { top, rows } = here.task.part;
     const target = (i, k) => (i < top || i >= top + rows ? -1 : targets[(i - top) * RANKS + k]);
     here.found = { picture, target, done };
+    if (done) setTimeout(() => here.map.row(0)); // what a pointer will ask for is then at hand
     const { waiting } = here;
     here.waiting = [];
     if (waiting.length) for (const tell of waiting) tell();

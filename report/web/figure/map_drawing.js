@@ -80,14 +80,13 @@ export class MapDrawing {
 
   // The picture of a part in so many pixels, [across, down], and the markers in its rows.
   drawn(shown, part, pixels) {
-    if (!this.isLong(shown, part)) {
-      return { picture: shown.picture(part, pixels), markers: shown.markers(part) };
-    }
-    const found = this.beside.picture(shown, part, pixels);
+    const found = this.isLong(shown, part)
+      ? this.beside.picture(shown, part, pixels)
+      : here(shown, part, pixels);
     if (found) this.last = found;
     const { picture, target } = this.last;
-    const here = found ? picture : moved(picture, part, pixels);
-    return { picture: here, markers: shown.markers(part, target) };
+    const drawn = found ? picture : moved(picture, part, pixels);
+    return { picture: drawn, markers: shown.markers(part, target) };
   }
 
   // Whether a worker is to draw a part, whose rows have to be worked out as a whole. Paper does not
@@ -101,8 +100,9 @@ export class MapDrawing {
   // Waits until a map can be drawn.
   async ready(shown) {
     const part = this.part(shown.map);
-    if (!this.isLong(shown, part)) return;
+    if (!this.isLong(shown, wholeOf(shown.map))) return;
     this.beside ??= await this.besides();
+    if (!this.isLong(shown, part)) return;
     this.last = await this.beside.first(shown, part, this.pixels);
   }
 
@@ -144,4 +144,11 @@ export class MapDrawing {
     this.beside?.end();
     this.beside = null;
   }
+}
+
+// What the page itself works out of a part: its picture, and the targets of its rows.
+function here({ map, picture }, part, pixels) {
+  const { top, rows } = part;
+  const target = (i, k) => (i < top || i >= top + rows ? -1 : map.target(i, k));
+  return { picture: picture(part, pixels), target };
 }

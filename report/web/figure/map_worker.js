@@ -8,11 +8,13 @@ import { attention } from "../data/shard.js";
 import { inBands } from "./map_bands.js";
 
 let kept = {}; // the file that came last: {id, map}
+let keys; // of the heads of a group, as long as no others come
 const newest = {}; // number of the last task, by place
 
-addEventListener("message", async ({ data: { id, shard, ...task } }) => {
+addEventListener("message", async ({ data: { id, shard, keyId, keys: sent, ...task } }) => {
   newest[task.place] = task.number;
-  if (kept.id !== id) kept = { id, map: attention(shard) };
+  if (sent) keys = sent;
+  if (kept.id !== id) kept = { id, map: attention(keyId ? { ...shard, keys } : shard) };
   const isOver = () => task.number !== newest[task.place];
   for await (const found of inBands(kept.map, task, isOver)) {
     if (isOver()) return;
