@@ -13,6 +13,7 @@ from report.datasets.write.passage import layer_updates, write_passage
 from report.errors import ReportError
 from report.inputs import corpora, rows
 from report.inputs.passages import SUFFIXES, Passage, corpus, passage
+from report.measuring import kept_heads
 from report.measuring.forecast import reads, size, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import SOMEWHERE, Announce, Progress
@@ -39,6 +40,8 @@ class Inputs:
     """The passage's name or path in the front matter; "" if the text is spelt out there."""
     chat: bool | str
     """Whether the passage is put into the model's chat template; "available": if it has one."""
+    heads: int | None = None
+    """How many heads of each layer are kept, from the first; None: all."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +70,10 @@ def inputs(wanted: FrontMatter) -> Inputs:
     texts = corpora.specified(wanted.corpus) if wanted.corpus else corpora.shipped(corpus())
     named = wanted.passage
     if not isinstance(named, str):
-        return Inputs(rows.specified(named), texts, "", wanted.chat)
+        return Inputs(rows.specified(named), texts, "", wanted.chat, wanted.heads)
     if "\n" in named:  # of several lines, so no name, but the text itself
-        return Inputs(rows.own_text(named), texts, "", wanted.chat)
-    return Inputs(passage(named), texts, named, wanted.chat)
+        return Inputs(rows.own_text(named), texts, "", wanted.chat, wanted.heads)
+    return Inputs(passage(named), texts, named, wanted.chat, wanted.heads)
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
@@ -85,6 +88,7 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
         "passage": hashed(asdict(inputs.passage)),
         "corpus": texts,
         "chat": inputs.chat,
+        **kept_heads.parts(inputs.heads),
     }
 
 
@@ -96,6 +100,7 @@ def words(inputs: Inputs) -> list[str]:
     allowed = inputs.corpus.origin and inputs.corpus.allow_local
     return [
         *(["--passage", name] if name else []),
+        *kept_heads.words(inputs.heads),
         *(["--chat"] if inputs.chat is True else []),
         *(["--allow-local"] if allowed else []),
     ]
@@ -133,10 +138,12 @@ def measure_batch(
     longest = max(map(len, [passage_ids or [], *ids]))
     with enough_memory(f"measuring {longest} tokens"):
         self_check.checked(loaded)
+        kept_heads.require(loaded, inputs.heads)
         total, done, measurement = len(ids) + bool(read), 0, None
         progress("Measuring", 0, total)
         if read and not reads_layer_by_layer(loaded):  # first, as it decides on the size
             measurement, done, passage_ids = measure_passage(loaded, passage_ids), 1, None
+            measurement = kept_heads.of(measurement, inputs.heads)
             progress("Measuring", 1, total)
             announce(writes(loaded.identity["name"], _size(measurement)))
         together, statistics = measure_texts(
@@ -150,7 +157,7 @@ def measure_batch(
         | {index[place]: reason for place, reason in encoded.failed.items()},
     )
     if together:
-        measurement = together
+        measurement = kept_heads.of(together, inputs.heads)
         announce(writes(loaded.identity["name"], _size(measurement)))
     own = read and OfPassage(read.tokens, hashed(read.token_ids), measurement)
     return own, tally
@@ -188,7 +195,9 @@ def joined(inputs: Inputs, own: OfPassage, tally: Tally) -> tuple[Measured, dict
             "the statistics over many texts need others, or a model with a larger context"
         )
     about = {"title": inputs.corpus.title} if inputs.corpus.title else {}
-    return Measured(inputs.passage, own.tokens, own.measurement, tally.statistics), {
+    of_texts = kept_heads.of(tally.statistics, inputs.heads)
+    return Measured(inputs.passage, own.tokens, own.measurement, of_texts), {
+        **kept_heads.told(inputs.heads),
         "token_ids_sha256": own.token_ids_sha256,
         "corpus": about
         | {
