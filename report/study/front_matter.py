@@ -29,7 +29,7 @@ from report.inputs.specs import (
     require_agreement,
     set_or_spelt_out,
 )
-from report.models.find.known import number_of_layers
+from report.models.find.known import number_of_heads, number_of_layers
 from report.text import isolated, xml_text
 
 FILES = ("model", "models", "beside", "passage", "corpus", "prompts", "table")
@@ -45,6 +45,7 @@ READ_BY = {
     "generated": ("prediction",),
     "columns": ("table",),
     "rows": ("table",),
+    "heads": ("passage", "table"),
 }
 """Key -> the only kinds of article that read it."""
 
@@ -153,6 +154,9 @@ class FrontMatter(BaseModel):
     layers: Annotated[int | Literal["all"] | None, BeforeValidator(number_of_layers)] = None
     """The first layers to measure: a number, a range from 0, or all; default: the preset's. Of
     several models, those that have no more are measured whole."""
+    heads: Annotated[int | None, BeforeValidator(number_of_heads)] = None
+    """The first heads of each layer to keep: a number, a range from 0, or all; default: all. The
+    others work in the model as they do, but pages and datasets are without them."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Type of numbers to compute in, whatever type the checkpoint is stored in."""
     device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
