@@ -129,7 +129,8 @@ class FrontMatter(BaseModel):
     predict: bool = False
     """Whether it is measured besides what heads do to the next tokens of the passage, and what is
     lost without each. The model reads the passage again without each head, so this is left out, and
-    said, for models with more than 500 million parameters and passages of more than 512 tokens."""
+    said, for models with more than 500 million parameters and passages of more than 512 tokens;
+    and where only some `heads` are kept."""
     prompts: Annotated[
         Annotated[str, Tag("name")] | Annotated[list[PromptSpec], Tag("prompts")],
         Discriminator(lambda value: "prompts" if isinstance(value, list) else "name"),

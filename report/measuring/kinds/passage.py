@@ -78,7 +78,8 @@ class Measured:
 def inputs(wanted: FrontMatter) -> Inputs:
     """The passage and the corpus; ReportError if the passage cannot be read."""
     texts = corpora.specified(wanted.corpus) if wanted.corpus else corpora.shipped(corpus())
-    means = [text.text for text in corpus()[: predicted.MEANS_OF]] if wanted.predict else []
+    effects = wanted.predict and wanted.heads is None  # of a part of the heads they are no sum
+    means = [text.text for text in corpus()[: predicted.MEANS_OF]] if effects else []
     rest = wanted.chat, tuple(means), wanted.heads
     named = wanted.passage
     if not isinstance(named, str):
