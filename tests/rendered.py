@@ -83,5 +83,7 @@ def begins_with_a_digit(text):
 
 def body(text):
     """An article between its byline and what stands below all articles."""
-    found = re.split("## (?:Notes|How this was measured)", text)[0].partition(" min read")[2]
+    found = re.split("## (?:Notes|References|How this was measured)", text)[0].partition(
+        " min read"
+    )[2]
     return re.sub(r"\[([^]]*)\]\(\.\./[^)]*\)", r"\1", found)  # links to other pages as words

@@ -116,7 +116,7 @@ def test_the_layout_names_folders_that_exist():
         seen.append(above[depth])
     assert [path for path in seen if not path.exists()] == []
     folders = {path for path in (ROOT / "report").iterdir() if (path / "__init__.py").is_file()}
-    assert folders - {*seen} == {ROOT / "report" / "training"}  # named beside `embedded/`
+    assert folders - {*seen} == set()
 
 
 def test_the_readme_is_short_and_leads_to_what_is_there():

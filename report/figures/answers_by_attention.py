@@ -32,9 +32,8 @@ def caption(data: ModelAnswers) -> str:
         f"{cell.tokens} tokens before it. To the right: the share of attention that the filler "
         "gets where the answer is said, a mean over the tokens before each token of the answer, "
         "over all heads and all layers. Upwards: how much more probable the filler makes the right "
-        f"answer. The large points are the means of {GROUPS} groups of equally many questions, "
-        "from the least to the most attention; their bars are where 95 % of the means lie when the "
-        "questions of a group are drawn again at random."
+        f"answer. The large points are the means of {GROUPS} groups of equally many questions; "
+        "their bars are where 95 % of the means lie when the questions are drawn again at random."
     )
 
 

@@ -20,18 +20,15 @@ def title(data: ModelAnswers) -> str:
 def caption(data: ModelAnswers) -> str:
     return (
         f"Each panel is a kind of filler. A point is the mean over {len(data.texts)} questions of "
-        "how much more the model has with the filler than without it, question by question: of the "
-        "log probability of the right answer, summed over its tokens, or of answers of which each "
-        "token is the most probable one. Its bar is where 95 % of the means lie when the questions "
-        "are drawn again at random (bootstrap). Where a bar crosses the line at 0, the questions "
-        "do not tell whether the filler helps or harms."
+        "how much more the model has with the filler than without it: of the log probability of "
+        "the right answer, summed over its tokens, or of right answers, each token of which is the "
+        "most probable one. Its bar is where 95 % of the means lie when the questions are drawn "
+        "again at random (bootstrap): one that crosses 0 tells nothing."
     )
 
 
 def use(data: ModelAnswers) -> str:
-    return (
-        "The switch “Compared” chooses what is compared, the switch “Questions” of which questions."
-    )
+    return "The switches choose what is compared, and of which questions."
 
 
 def controls(data: ModelAnswers) -> list[Switch]:

@@ -60,26 +60,23 @@ def title(data: PassageData) -> str:
 def caption(data: PassageData) -> str:
     lines = _lines(data)
     unit = (
-        "In nats, as scores are: one more makes the probability of a target 2.7 times as large "
-        "beside that of any other."
+        "In nats: one more makes the probability of a target 2.7 times as large beside any other."
     )
     if by_distance(data):
         sides = "" if data.causal else " (right: before the current token, left: after it)"
         return (
             f"What each term adds to the score of a target at a distance{sides}, on average over "
             f"all pairs of tokens that far apart. {_common()} The first token is left out as a "
-            "target, since many heads treat it in a way of their own, and so are the farthest "
-            f"distances, where pairs are few. Each line has its mean removed. {unit}"
+            "target, which many heads treat in a way of their own, and the farthest distances, "
+            f"where pairs are few. Each line has its mean removed. {unit}"
         )
     if "position" in lines and "bias" in lines:
         return (
-            "A line is what one term adds to the score of each target, whoever looks. ALiBi "
-            "depends on the target alone up to a constant for each current token, which changes "
-            "nothing after softmax. "
-            "For the same reason each line has its mean removed: only differences matter. Tokens "
-            "that stand out are named. Where the bias falls while ALiBi rises, the head works "
-            "against its pull to the recent past; the "
-            f"dashed line is the straight line that fits the bias best. {unit}"
+            "A line is what one term adds to the score of each target, whoever looks: ALiBi up to "
+            "a constant for each current token, which changes nothing after softmax. Each line has "
+            "its mean removed, since only differences count. The dashed line is the straight one "
+            "that fits the bias best: where it falls while ALiBi rises, the head works against "
+            f"ALiBi’s pull to the recent past. {unit}"
         )
     other = "ALiBi" if "position" in lines else "bias"
     fits = "The dashed line is the straight line that fits the content best."

@@ -24,8 +24,8 @@ def caption(data: TableData) -> str:
         "A point is a head: the probability that it gives to one class of targets (keys). It is "
         "the mean over the tokens of all cells that have a cell above. At each layer the heads are "
         f"sorted by their value{joined}. The highest has its number above it. The dashed line is "
-        "what uniform attention would give: the class’s share of the tokens that can be seen. So a "
-        "class of many tokens lies high by chance alone."
+        "uniform attention, the class’s share of the tokens that can be seen: a class of many "
+        "tokens lies high by chance alone."
     )
 
 

@@ -49,15 +49,14 @@ def caption(data: PredictionData) -> str:
         "fewest that together hold half of the probability. On the right is what of the head's "
         "direct effect comes from each token; marks that point up or down are on the tokens with "
         "the most, the fewest that together make up half of all that speaks for and against. "
-        f"{predicted.explained(data)} A token that is looked at much may matter little: what the "
-        "head writes then has nothing to do with the answer."
+        f"{predicted.explained(data)} A token that is looked at much may matter little."
     )
 
 
 def use(data: PredictionData) -> str:
     return (
-        "Point at a cell, or focus a map and use the arrow keys, to read both tokens, the "
-        "probability and the effect; the row and the column are marked in the other map."
+        "Point at a cell, or use the arrow keys, to read both tokens, the probability and the "
+        "effect; the other map marks the same row and column."
     )
 
 

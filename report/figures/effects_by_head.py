@@ -46,8 +46,7 @@ def caption(data: PredictionData) -> str:
         f"its direct effect. {predicted.explained(data)} A triangle that points up speaks for the "
         "answer, one that points down against it; the larger its area, the more. The rows below "
         "are the feed-forward layers and the biases of the attention. The bars add all up, from "
-        "the embedding to the last layer: together they are what the model says. What a part "
-        "changes by way of later layers is not in its direct effect."
+        "the embedding to the last layer."
     )
 
 

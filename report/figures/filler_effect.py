@@ -68,18 +68,17 @@ def caption(data: Panels) -> str:
     return (
         "A cell is a head. λ is the share of probability that stays with the tokens of the prompt "
         f"without {received.named(data)}, so 1\u00a0−\u00a0λ is what {take}. Total variation "
-        "says how far the pattern on the other tokens moves once each pattern sums to 1: from 0, "
-        "not at all, to 1, all of it to other tokens. Both are means over the current tokens after "
-        f"what was added{over}. Below the map is the {shown} of each position in one head, as in "
-        "the other figures: the mean over the current tokens that see the position. Layers and "
-        f"heads count from 1.{bands}"
+        "is how much of the pattern on the other tokens moves once each pattern sums to 1. Both "
+        f"are means over the current tokens after what was added{over}. Below the map is the "
+        f"{shown} of each position in one head: the mean over the current tokens that see it. "
+        f"Layers and heads count from 1.{bands}"
     )
 
 
 def use(data: Panels) -> str:
     return (
-        "Click on a cell, or focus the map, move with the arrow keys and press Enter, to see its "
-        "head below. The switch “Current tokens” shows what the last one alone does."
+        "Click on a cell, or choose it with the arrow keys and Enter, to see its head below. The "
+        "switch “Current tokens” shows what the last one alone does."
     )
 
 

@@ -34,10 +34,10 @@ def caption(data: ConditionsData) -> str:
         bars = f" Its bar is one standard error over {prompts} prompts, often too short to be seen."
     return (
         "A point is a filler: the mean over all heads of a layer, and over the current tokens "
-        f"after the filler.{bars} What moves is the total variation between the pattern on the "
-        "other tokens without the filler and with it, each scaled to sum to 1. What is not "
-        "explained is the length of the error of “λ times the old output, plus what the filler "
-        "brings”, as a share of the length of the output. All panels have one scale."
+        f"after the filler.{bars} What moves is the total variation of the pattern on the other "
+        "tokens, scaled to sum to 1. What λ does not explain is the length of the error of “λ "
+        "times the old output, plus what the filler brings”, as a share of the output’s. All "
+        "panels have one scale."
     )
 
 

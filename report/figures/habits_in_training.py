@@ -176,11 +176,11 @@ def seen(data: SweepData, **state: int | str) -> str:
     means = [float(model.habit("first_token").mean()) for model in data.training]
     before, after = (_drawn(data, "induction", model) for model in (low, high))
     return (
-        "In the first panel, the best head finds what came next with "
-        f"{percent(scores[at])} at step {low.step:,} ({before}) and with {percent(scores[at + 1])} "
-        f"at step {high.step:,} ({after}). In the last panel, the average head looks most at the "
-        f"first token for {percent(means[at + 1])} of the tokens then, and for "
-        f"{percent(means[-1])} at step {data.training[-1].step:,}."
+        f"In the first panel, the highest induction score is {percent(scores[at])} at step "
+        f"{low.step:,} ({before}) and {percent(scores[at + 1])} at step {high.step:,} ({after}). "
+        "In the last, the first token is the average head’s top target for "
+        f"{percent(means[at + 1])} of the tokens then, and for {percent(means[-1])} at step "
+        f"{data.training[-1].step:,}."
     )
 
 

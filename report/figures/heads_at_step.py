@@ -37,10 +37,7 @@ def caption(data: SweepData) -> str:
 
 
 def use(data: SweepData) -> str:
-    return (
-        "Move the slider to see heads take up a habit, and lose it again; the switch chooses the "
-        "habit."
-    )
+    return "Move the slider to see heads take up a habit, and lose it again."
 
 
 def controls(data: SweepData) -> list[Control | Switch]:

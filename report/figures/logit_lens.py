@@ -36,14 +36,18 @@ def title(data: PredictionData) -> str:
     return "What the model would say after each layer"
 
 
+def left_out(data: PredictionData) -> str:
+    return "" if data.has_lens else "What earlier layers would say was not measured."
+
+
 def caption(data: PredictionData) -> str:
     return (
         "A column is a token that the model has read, a row the state after a layer; the word in "
         "the cell is what the model would say next if its last norm and its output followed there "
         "(the logit lens). Shade is the probability of that first guess; a frame says that it is "
-        "right. Below is how probable the answer is after each layer, at the last column. The "
-        "scale of the norm is that of each state, while direct effects keep the last one: so the "
-        f"two do not add up. On a narrow screen the map has the last {ON_PHONE} tokens."
+        "right. Below is how probable the answer is after each layer, at the last column. The norm "
+        "has its scale at each state, for direct effects that of the end, so the two do not add "
+        f"up. On a narrow screen the map has the last {ON_PHONE} tokens."
     )
 
 

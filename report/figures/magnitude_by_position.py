@@ -24,8 +24,8 @@ def caption(data: PassageData) -> str:
         "A point is one token in one head: the passage runs from top to bottom, magnitude to the "
         f"right.\n{updates.explained(data)}\nPoints whose top target is the first token have a "
         "colour of their own; the outline holds the middle 80 % of them at each height. Updates "
-        "also differ with their place, so the lines compare them where they are: each is the "
-        f"median of its kind over {count(_tokens_a_part(data), 'token')} at a time.\n"
+        "differ with their place too, so each line is the median of its kind over "
+        f"{count(_tokens_a_part(data), 'token')} at a time.\n"
         f"{updates.without_first(data)}"
     )
 

@@ -43,9 +43,9 @@ def caption(data: TableData) -> str:
     return (
         "A panel is a class of target tokens. A line is the mean over all heads of a layer. Where "
         f"there is room, the bar at each point spans the middle half of the heads{apart}. "
-        "Probability is divided by what uniform attention would give, so 1 (the thin rule) means "
-        "no preference. Otherwise ways of writing could not be compared: one has more tokens of a "
-        "class than another, and they get more by chance. Every panel has a scale of its own."
+        "Probability is divided by what uniform attention would give, as ways of writing have more "
+        "or fewer tokens of a class: 1 (the thin rule) means no preference. Every panel has a "
+        "scale of its own."
     )
 
 

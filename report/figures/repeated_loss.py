@@ -47,13 +47,11 @@ def caption(data: SweepData) -> str:
             " The thin upright rule is where the training begins to drill other repetitions, too."
         )
     return (
-        "A line is the loss on one kind of token: lower is better, 0 is certain. The loss is "
-        "the mean negative logarithm of the probability that the model gave to the right token. "
-        f"“Said again” is over {sweep['sequences']} sequences of "
-        f"{sweep['length']} random tokens that are said twice, and over the same tokens as “said "
-        "first”. The first token of each copy is left out, as nothing announces it. “Not said "
-        "before” is the control: the same tokens at the same places, after other random tokens. "
-        "How far “said again” lies below it is what the repetition is worth. Short texts are the "
+        "A line is the loss on one kind of token: lower is better, 0 is certain. "
+        f"“Said first” and “said again” are over {sweep['sequences']} sequences of "
+        f"{sweep['length']} random tokens said twice. The first token of each copy is left out, as "
+        "nothing announces it. “Not said before” is the control: the same tokens at the same "
+        "places, after other random tokens. Short texts are the "
         f"corpus.{more} Steps are drawn closer together the later they are."
     )
 

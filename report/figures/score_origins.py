@@ -29,34 +29,29 @@ def title(data: PredictionData) -> str:
 def left_out(data: PredictionData) -> str:
     if reason := data.reasons.get("origins"):
         return f"What scores are made of could not be measured: {reason.rstrip('.')}."
-    return "" if data.shown_heads else "What scores are made of was not measured."
+    return predicted.not_told(data, "what scores are made of")
 
 
 def caption(data: PredictionData) -> str:
     return (
-        "With the norms as they are, the score of a token is a sum over the parts of the model "
-        "that wrote into its state (its key), and also over those that wrote into the state of the "
-        "token that looks (its query). A bar is such a part. It says how much the part raises the "
-        "score of this token above the mean over all tokens that can be seen, since only "
-        f"differences count after softmax. The {SHOWN} largest parts have bars of their own, and "
-        "the others together have one. Both panels sum to the same."
+        "A bar is a part of the model: how much what it wrote raises the score of this token above "
+        "the mean over all tokens that can be seen. It wrote into the state of the token (its key) "
+        "or of the one that looks (its query); with the norms as they are, both sum to the score. "
+        f"The {SHOWN} largest parts have bars of their own, the others together have one."
     )
 
 
 def use(data: PredictionData) -> str:
     return (
-        "The slider “Token” leads from the token that gets most attention to the next. Click on "
-        "the bar of a head, and figures of one head show it."
+        "The slider “Token” leads from the top target to the next. Click on the bar of a head, and "
+        "figures of one head show it."
     )
 
 
 def controls(data: PredictionData) -> list[Control | Switch]:
     shortest = min(sentence.rows for sentence in data.sentences)
-    return [
-        *predicted.texts(data),
-        predicted.head_choice(data),
-        Control("rank", "Token (0 = most attention)", 0, min(RANKS, shortest) - 1, 0),
-    ]
+    rank = Control("rank", "Token (0 = most attention)", 0, min(RANKS, shortest) - 1, 0)
+    return [*predicted.one_head(data), rank]
 
 
 def panels(data: PredictionData) -> list[str]:
@@ -168,8 +163,7 @@ class Position:
 
 def _shown(data, at):
     """The text, the head, and the token that it looks at."""
-    sentence = predicted.text_of(data, at)
-    head = predicted.head_of(sentence, *data.shown_heads[at["chosen"]])
+    sentence, head = predicted.chosen(data, at)
     share = head.probability[-1][: sentence.rows]
     target = int(np.argsort(-share, kind="stable")[at["rank"]])
     return sentence, head, max(target, head.origins.targets.start)

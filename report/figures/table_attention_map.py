@@ -34,9 +34,9 @@ def title(data: TableData) -> str:
 
 def caption(data: TableData) -> str:
     return (
-        f"{map_words.explained(data)} The table is written as {data.first.label}. Markers say by "
-        "colour and shape what the target is to the current token; the strips along both axes say "
-        "what each token is: the name of a column, a delimiter (narrow) or a part of a cell."
+        f"{map_words.explained(data)} Markers say by colour and shape what the target is to the "
+        "current token; strips along the axes, what each token is: column name, delimiter (narrow) "
+        f"or part of a cell. The table is written as {data.first.label}."
     )
 
 

@@ -98,6 +98,7 @@ def test_the_terms_of_the_model_are_its_axes(study, kind, axes):
     assert spec["usermeta"]["report"]["axes"] == axes
     assert ("ternary" in spec["description"]) == (len(axes) == 3)
     assert ("corner" in attention_breakdown.caption(data)) == (len(axes) == 3)
+    assert "token 0 always" in attention_breakdown.caption(data)
 
 
 def test_an_encoder_compares_with_later_targets_too(study):
@@ -108,7 +109,7 @@ def test_an_encoder_compares_with_later_targets_too(study):
     bias = data.attention(0, 0).terms["bias"].values
     for point in found:
         assert point["height_bias"] == pytest.approx(bias[point["target_token"]] - bias.min())
-    assert "which has one target only" not in attention_breakdown.caption(data)
+    assert "token 0 always" not in attention_breakdown.caption(data)
 
 
 def test_a_window_compares_with_what_it_shows(study):

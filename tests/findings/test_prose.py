@@ -65,7 +65,7 @@ def test_sentences_are_whole(written, kind, sizes):
     for paragraph in re.split(r"\n\s*\n", prose.strip()):
         joined = paragraph.replace("\n", " ").strip()
         if not joined.startswith(("#", "- ")):
-            assert joined[-1] in ".:)]", joined
+            assert joined[-1] in ".?:)]", joined
         assert not re.search(r" [.,;:)](?!\w)|[.,;:]{2}(?<!l\.,)|\S {2}", joined), joined
     assert not re.search(r"\b1 (layers|heads|tokens)\b|\bNone\b|\bnan\b|\ball 1 ", prose)
     assert set(re.findall(r"\[\^(\w+)\](?!:)", prose)) == set(re.findall(r"\[\^(\w+)\]:", prose))
@@ -168,7 +168,7 @@ def test_what_even_attention_does_in_a_short_passage_is_no_habit(written, even, 
     assert "Over the corpus, no head of this model has the first token" in text
     if kind == "content":
         given = "a head gives 29\u00a0% of its attention to the first token, and uniform attention"
-        assert f"On average over the passage, {given} would give it 29\u00a0%." in text
+        assert f"On average, {given} would give it 29\u00a0%." in text
         assert "picked at random would be the first token in 29\u00a0% of them" in text
 
 
@@ -240,7 +240,7 @@ def test_small_numbers_keep_two_digits(written, monkeypatch):
 
     monkeypatch.setattr(hand_made.updates, "encode", short)
     text, _ = written("content")
-    assert len(re.findall(r"median magnitude is 0\.00\d\d\b", text)) >= 1
+    assert len(re.findall(r"median (?:magnitude )?is 0\.00\d\d\b", text)) >= 1
     assert re.search(r"The median magnitude is 0\.0(0[1-9]\d|[1-9]\d)", text)
 
 
@@ -342,15 +342,15 @@ def test_how_length_goes_with_direction_is_counted_by_layer(written, monkeypatch
     [
         (
             "alibi_bias",
-            "cut into 23 tokens; with the one that the tokenizer adds, the model sees 24.",
+            "as 23 tokens; with the one that the tokenizer adds, the model sees 24.",
         ),
-        ("encoder", "cut into 22 tokens; with the 2 that the tokenizer adds, the model sees 24."),
+        ("encoder", "as 22 tokens; with the 2 that the tokenizer adds, the model sees 24."),
     ],
 )
 def test_what_the_tokenizer_adds_is_counted_apart(written, kind, said):
     text, _ = written(kind)
     assert said in text
-    assert "every token after the first" in text
+    assert "Over all heads and tokens, the top target is" in text
 
 
 def test_a_passage_to_which_nothing_is_added_is_all_that_the_model_sees(written, monkeypatch):
@@ -363,7 +363,4 @@ def test_a_passage_to_which_nothing_is_added_is_all_that_the_model_sees(written,
         return found
 
     monkeypatch.setattr(hand_made, "encoded_passage", bare)
-    assert (
-        "Here is the passage, cut into the 24 tokens that the model sees."
-        in written("alibi_bias")[0]
-    )
+    assert "Here is the passage, as the 24 tokens that the model sees." in written("alibi_bias")[0]

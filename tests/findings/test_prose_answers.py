@@ -56,7 +56,7 @@ def test_where_nothing_was_asked_nothing_is_said(written):
 CASES = {
     "helps": ({"signs": (1, 1)}, "make the right answer of this model more probable, as the study"),
     "harms": ({"signs": (-1, -1)}, "which is the opposite of what the study says"),
-    "nothing": ({"gain": 0, "hits": 0}, "no filler can be told to help or to harm this model"),
+    "nothing": ({"gain": 0, "hits": 0}, "no filler clearly helps or harms this model"),
     "both": ({}, "then, it depends on the filler and on its length."),
 }
 
@@ -69,7 +69,7 @@ def test_what_came_out_is_said(written, case):
     others = [other for name, (_, other) in CASES.items() if name != case]
     assert not [other for other in others if other in section]
     together = {"harms": "the less it gains", "nothing": "no clear relation"}
-    assert together.get(case, "the more it gains. That") in section
+    assert together.get(case, "They do, to some extent. That") in section
     assert [name for name in figures if name.startswith("answers")] == [
         "answers_by_length_1",
         "answers_by_attention_1",

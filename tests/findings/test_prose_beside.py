@@ -68,7 +68,7 @@ def test_sentences_are_whole(written, tmp_path, name, kinds):
     for paragraph in re.split(r"\n\s*\n", prose.strip()):
         joined = paragraph.replace("\n", " ").strip()
         if not joined.startswith(("#", "- ", "|", "[^")):
-            assert joined[-1] in ".:)]", joined
+            assert joined[-1] in ".?:)]", joined
         if not joined.startswith("|"):
             assert not re.search(r" [.,;:)](?!\w)|[.,;:]{2}(?<!l\.,)|\S {2}", joined), joined
     assert not re.search(r"\b1 (layers|heads|tokens)\b|\bNone\b|\bnan\b|\ball 1 ", prose)
@@ -82,13 +82,13 @@ def test_what_one_model_lacks_is_shown_of_the_other(written, tmp_path):
     assert "The figure opens at alibi_bias 1." in page.plain
     assert "alibi_bias 1 has three such terms" in page.plain
     assert "In rotary 0, it is the content term in" in page.plain
-    assert "In this model two of its terms can choose" in page.plain
+    assert "In this model two of its terms can tell targets apart" in page.plain
 
 
 def test_a_model_alone_is_not_compared(written, tmp_path):
     (one,) = of_passage(tmp_path / "a", "alibi_bias").models
     page = written("attention-focus-plots", one)
-    assert "Beside it" not in page.plain
+    assert "Figures also show" not in page.plain
     assert "three such terms" not in page.plain
     alone = written("reading-a-table", of_table(tmp_path / "b", "alibi_bias"))
     assert alone.figures == ["table_attention_map", "classes_by_layer", "renderings_compared"]

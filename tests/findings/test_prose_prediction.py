@@ -69,7 +69,7 @@ def test_a_model_that_knows_the_answer(written):
     assert figures[0] == "effects_by_head"
     assert "lamp gets the drink, and two heads write most of that answer, while another" in text
     assert "L2H1 (2.50 ± 0.05) and L1H2 (1.20 ± 0.05) add most to that" in text
-    assert "And these write against it: L2H0 (−1.00 ± 0.05)." in text
+    assert "One writes against it, and is outvoted: L2H0 (−1.00 ± 0.05)." in text
     assert "L0H3 adds next to nothing itself, yet without it 2.0 logits" in text
     assert "L1H2 adds +1.2, but without it only 0.30 is lost" in text
     assert "cannot do it" not in text

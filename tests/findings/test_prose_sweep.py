@@ -62,19 +62,16 @@ def test_what_happens_is_told_with_its_steps_and_heads(written):
     said = prose(written()[0])
     assert "Between step 100 and step 200, the highest induction score" in said
     assert "goes from 5\u00a0% to 70\u00a0%" in said
-    assert "At step 0, a random token costs 8.00 nats" in said
-    assert (
-        "By step 100, a token that was said before is 1.2 nats easier than in the control" in said
-    )
+    assert "At step 0, a random token costs 8.00 nats, said before or not" in said
+    assert "Having been said before is worth 1.2 nats by step 100, and 6.5 by step 200" in said
     assert "The best head finds" not in said
     assert "at step 200 (L2H1, the coloured line)" in said
     assert "As it opens:" not in said
-    assert "By step 200, the difference is 6.5 nats" in said
     assert "In the control, at step 200, tokens that were *not* said before cost 9.5 nats" in said
     assert "L1H0 gives the token before 5\u00a0% of its attention at step 0" in said
     assert "The head that does it most in the end, L1H0, reaches half at step 400, after" in said
     assert "L0H0 has it as its top target for 40\u00a0% of the tokens at step 50" in said
-    assert "finished itself went on to step 2,000, with the same recipe" in said
+    assert "finished itself went on to step 2,000, with the same recipe and seed" in said
     assert "so much attention goes to the token that came next last time" in said
     assert "At step 400, the last, L2H1 has the most, 80\u00a0%." in said
     none_yet = "in texts, no head has the token before as its top target for more than"
@@ -102,8 +99,8 @@ def test_heads_that_are_spoken_of_are_named_in_the_figure(written, tmp_path):
         {row["named"] for row in habits_in_training.rows(data, panel=panel) if row["highest"]}
         for panel in range(4)
     ]
-    feeder = re.search(r"in layers below those of the induction heads: (L\dH\d)", said)[1]
-    dropped = re.search(r"drop it again: (L\dH\d)", said)[1]
+    feeder = re.search(r"such heads, in earlier layers: (L\dH\d)", said)[1]
+    dropped = re.search(r"drop it again \(last panel of .*?\): (L\dH\d)", said)[1]
     late = re.search(r"The head that does it most in the end, (L\dH\d)", said)[1]
     assert feeder in named[1]
     assert late in named[2]

@@ -14,4 +14,5 @@ def test_every_figure_that_shows_a_term_is_placed_in_an_article_that_ships():
     placed = {key or name for text in texts for name, key in PLACED.findall(text)}
     assert len(placed) > 15
     for term in glossary().values():
+        assert term.figures, term.anchor
         assert set(term.figures) <= placed, term.anchor

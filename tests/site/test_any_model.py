@@ -186,7 +186,7 @@ def words_are_about(kind, said):
     if first:
         assert f"The first token, {first}, stands for no word" in said
     else:
-        assert "nothing was put in front of it" in said
+        assert "nothing was put in front of the passage" in said
 
 
 def test_fits_a_phone_in_the_dark(visit, publication):

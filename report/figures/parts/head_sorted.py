@@ -86,9 +86,9 @@ def _caption(data, measure):
 def use(data: PassageData) -> str:
     """What pointing at a value does."""
     return (
-        "Point at a value to read which head has it, and to see where that head of that layer "
-        "stands in the other figures of this section. Click on it, and figures of one head show "
-        "it. Where there is no room for both panels, “Drawn as” leads from one to the other."
+        "Point at a value to read which head has it, and to see that head in the other figures of "
+        "this section. Click on it, and figures of one head show it. Where there is room for one "
+        "panel, “Drawn as” leads to the other."
     )
 
 

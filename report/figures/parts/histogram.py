@@ -42,8 +42,8 @@ def use(data: PassageData) -> str:
     if data.heads == 1:
         return marked
     return (
-        "Click on a row to single its head out; with shift, several can be compared; a click on an "
-        f"empty part or Esc brings all back. {marked}"
+        "Click on a row to single its head out, with shift several; a click on an empty part or "
+        f"Esc brings all back. {marked}"
     )
 
 

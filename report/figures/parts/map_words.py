@@ -16,15 +16,14 @@ def explained(data: PassageData) -> str:
 def use(data: PassageData) -> str:
     """What the switch and pointing at a cell do."""
     return (
-        "The switch leads from probabilities to scores: how far they are below the largest of "
-        f"their row, which is all that softmax knows of them, or as they are, {_score(data)}. "
-        "Scores of two rows can be compared only roughly. The lowest 2 % of all share one shade, "
-        "and so do the highest 2 %. "
-        "Point at a cell, or focus the figure and use the arrow keys, to read both tokens, the "
+        "The switch leads from probabilities to scores: below the largest of their row, which is "
+        f"all that softmax knows of them, or as they are, {_score(data)}. Scores of two rows can "
+        "be compared only roughly; the lowest and the highest 2 % have one shade each. "
+        "Point at a cell, or use the arrow keys, to read both tokens, the "
         f"score{_terms_too(data)} and the probability. "
-        "Look closer by the buttons below, the wheel with Ctrl or Alt, two fingers, a double click "
-        "or the keys + and −; then drag the map, or the frame on the small one. The key 0 shows "
-        "all. Of cells smaller than a pixel, a pixel shows the one with the largest probability."
+        "Look closer by the buttons below, Ctrl or Alt with the wheel, two fingers, a double click "
+        "or + and −; then drag. The key 0 shows all. A pixel shows the cell with the largest "
+        "probability."
     )
 
 

@@ -21,7 +21,7 @@ AXES = {
     "first_token": "share of tokens attending most to token 0",
     "previous_token": "share of tokens attending most to the token before",
     "previous_random": "mean probability on the token before",
-    "induction": "mean probability on what came next",
+    "induction": "induction score (mean probability)",
 }
 """Measures of a head -> title of an axis, with its unit."""
 
