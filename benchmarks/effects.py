@@ -1,6 +1,8 @@
 """What effects on a prediction cost: beside a plain forward pass, and beside one pass a head.
 
     python benchmarks/effects.py            SmolLM2 with 135 million parameters, about 2 minutes
+    python benchmarks/effects.py --peers    and other tools beside it, see effect_peers.py
+    python benchmarks/effects.py --device cuda
     python benchmarks/effects.py --tiny     a random model, to try it
 
 Every way runs once in each round, in turns, so ratios hold where the machine is not quiet: given is
@@ -13,6 +15,7 @@ import platform
 import statistics
 import time
 
+import effect_peers
 import torch
 import transformers
 
@@ -59,10 +62,17 @@ def times(found, rounds):
     taken = {name: [] for name in found}
     for _ in range(rounds):
         for name, run in found.items():
-            start = time.perf_counter()
-            run()
-            taken[name].append(time.perf_counter() - start)
+            taken[name].append(seconds(run))
     return taken
+
+
+def seconds(run):
+    """How long a function takes, to the end of what it started on a GPU."""
+    start = time.perf_counter()
+    run()
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
 
 
 def ratio(mine, floor):
@@ -82,7 +92,7 @@ def by_hooks(loaded, token_ids, layers, loss=False):
     loss: whether every token's log probability is computed, too
     """
     asked, found = difference(token_ids), {}
-    following = torch.as_tensor(token_ids[1:])[:, None]
+    following = torch.as_tensor(token_ids[1:], device=loaded.model.device)[:, None]
 
     def read():
         logits = logits_of(loaded.model, token_ids)
@@ -114,12 +124,10 @@ def print_ablation(loaded, token_ids):
     """A row of the table: ablating all heads, beside one plain forward pass a head."""
     parts = structure(loaded.model)
     heads = parts[0].heads
-    start = time.perf_counter()
-    found = ablation(loaded, token_ids, [difference(token_ids)], zeros(loaded)).drop[0]
-    mine = time.perf_counter() - start
-    start = time.perf_counter()
-    ablation(loaded, token_ids, [difference(token_ids)], zeros(loaded), loss=True)
-    losses = time.perf_counter() - start
+    asked, replaced = [difference(token_ids)], zeros(loaded)
+    found = ablation(loaded, token_ids, asked, replaced).drop[0]  # which is timed below
+    mine = seconds(lambda: ablation(loaded, token_ids, asked, replaced))
+    losses = seconds(lambda: ablation(loaded, token_ids, asked, replaced, loss=True))
     few = len(parts) if len(token_ids) < 20 else min(len(parts), max(1, HOOKED // heads))
     layers = range(0, len(parts), len(parts) // few)[:few]
     theirs = []
@@ -136,6 +144,29 @@ def print_ablation(loaded, token_ids):
     )
 
 
+def print_peers(loaded, token_ids, rounds):
+    """A row a tool: its direct effects of all heads and its passes with one head ablated, beside
+    ours and a plain pass; and how far its numbers are from ours."""
+    asked = difference(token_ids)
+    ours = direct_effects(loaded, token_ids, [asked]).heads[0]
+    drops = by_hooks(loaded, token_ids, [0])
+    before = direct_effects(loaded, token_ids, [asked]).logit[0]
+    for peer in effect_peers.peers(loaded):
+        own = token_ids, asked.token, asked.against
+        theirs = peer.direct(*own).cpu().double().numpy()
+        off = abs(theirs - ours).max()
+        other = abs(before - peer.ablated(*own, 0, 1) - drops[0, 1])
+        found = {
+            FLOOR: lambda: logits_of(loaded.model, token_ids),
+            "direct": lambda peer=peer, own=own: peer.direct(*own),
+            "ablated": lambda peer=peer, own=own: peer.ablated(*own, 0, 1),
+        }
+        taken = times(found, rounds)
+        cells = [ratio(taken[name], taken[FLOOR]) for name in ("direct", "ablated")]
+        print(f"| {peer.name} | {len(token_ids)} | {cells[0]} | {off:.1e} | {cells[1]} | "
+              f"{other:.1e} |", flush=True)  # fmt: skip
+
+
 def texts(loaded, lengths):
     """Token ids of each length: the sentence, again and again."""
     ids = [3, 5, 7, 11, 13] if loaded.tokenizer is None else loaded.tokenizer(SENTENCE)["input_ids"]
@@ -146,17 +177,21 @@ def main(arguments=None):
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tiny", action="store_true", help="a random model, to try it")
+    parser.add_argument("--peers", action="store_true", help="other tools, if installed")
+    parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args(arguments)
     torch.set_num_threads(options.threads)
-    loaded = families.loaded("llama") if options.tiny else load_model("smollm2-135m", device="cpu")
-    start = time.perf_counter()
-    anatomy(loaded)
-    once = time.perf_counter() - start
+    model = "smollm2-135m"
+    loaded = families.loaded("llama") if options.tiny else load_model(model, device=options.device)
+    once = seconds(lambda: anatomy(loaded))
+    where = (
+        torch.cuda.get_device_name() if options.device != "cpu" else f"{options.threads} threads"
+    )
     print(
-        f"{loaded.identity['name']}, {options.threads} threads; Python "
+        f"{loaded.identity['name']}, {where}; Python "
         f"{platform.python_version()}, torch {torch.__version__}, transformers "
         f"{transformers.__version__}. Once a model: {once:.2f} s.\n"
     )
@@ -175,6 +210,13 @@ def main(arguments=None):
     for token_ids in texts(loaded, options.lengths):
         print_ablation(loaded, token_ids)
     print("\nGoal: at least 2 x, with equal numbers.")
+    if options.peers:
+        for tool in effect_peers.missing():
+            print(f"\n{tool} is not installed here.")
+        print("\n| | T | direct effects of all heads | off | a pass without a head | off |")
+        print("| --- " * 6 + "|")
+        for token_ids in texts(loaded, options.lengths):
+            print_peers(loaded, token_ids, options.rounds)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import typer
 
 from report import __version__
-from report.console import NOT_MEASURED, Terminal, progress, say_error, shown
+from report.console import NOT_MEASURED, Terminal, from_here, progress, say_error, shown
 from report.errors import PROGRAM, ReportError, UsageError, command, setup
 from report.project import enclosing_project, nearest_project, only_build, project
 from report.study.options import Options, with_options
@@ -82,6 +82,16 @@ def render(options: Options, study: Only = None, force: Force = False, root: Roo
         pipeline.make_pages(pipeline.Request(where, study, options.given, force), terminal)
 
 
+OnRay = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        help="Measure on a Ray cluster: its address; auto for the one that this machine is "
+        "part of; or local for the processors and GPUs of this machine.",
+    ),
+]
+
+
 @app.command()
 @with_options
 def measure(
@@ -89,13 +99,7 @@ def measure(
     study: Only = None,
     force: Force = False,
     root: Root = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            help="Measure on a Ray cluster: its address; auto for the one that this machine is "
-            "part of; or local for the processors and GPUs of this machine."
-        ),
-    ] = None,
+    ray: OnRay = None,
 ):
     """Run the models where something changed and write the datasets."""
     from report import pipeline
@@ -126,7 +130,7 @@ def why(options: Options, study: Only = None, root: Root = None):
                 what = f"would be measured: {'; '.join(plan.reasons)}"
             else:
                 what = NOT_MEASURED[plan.state]
-            typer.echo(f"{article.name}, {plan.model}: {what}")
+            typer.echo(from_here(f"{article.name}, {plan.model}: {what}"))
 
 
 @app.command()
@@ -149,9 +153,10 @@ def freeze(
         typer.Option(
             "--generated",
             help="Instead, measure the generated sentences of articles about predictions; it "
-            "takes some 30 minutes a model.",
+            "takes about an hour a model.",
         ),
     ] = False,
+    ray: OnRay = None,
 ):
     """Measure what changed and copy the datasets into frozen/.
 
@@ -161,12 +166,12 @@ def freeze(
     from report.measuring import frozen
 
     where = project(root)
-    with only_build(where, say):
+    with only_build(where, say), _measurer(ray) as measurer:
         request = pipeline.Request(where, study, options.given, force)
         studies = pipeline.read(request)
         if answers or generated:
             studies = _apart(studies, "answers" if answers else "generated")
-        all_found = pipeline.measure(studies, request, terminal, use_frozen=False)
+        all_found = pipeline.measure(studies, request, terminal, False, measurer)
         for article, found in zip(studies, all_found, strict=True):
             for folder in frozen.freeze(article.name, [model.folder for model in found], where):
                 say(f"{article.name}: frozen in {shown(folder)}")

@@ -1,5 +1,7 @@
 """What the command line says while it works: sentences, and bars of progress."""
 
+import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from report.project import enclosing_project
 from report.text import lasting
 
 FIRST_PAUSE = 30
@@ -36,7 +39,7 @@ class Terminal:
 
     def say(self, sentence: str) -> None:
         """A line as it is: neither wrapped nor read as markup, since it may hold a path."""
-        console.print(sentence, markup=False, soft_wrap=True)
+        console.print(from_here(sentence), markup=False, soft_wrap=True)
 
     def say_measured(self, article: str, found) -> None:
         """What happened to the datasets of a model, a `report.measuring.run.ModelDatasets`."""
@@ -102,7 +105,21 @@ def progress() -> Progress:
 
 def say_error(error: Exception) -> None:
     """One line about what went wrong."""
-    console.print(f"[red]error:[/] {escape(str(error))}", soft_wrap=True)
+    console.print(f"[red]error:[/] {escape(from_here(str(error)))}", soft_wrap=True)
+
+
+def from_here(sentence: str) -> str:
+    """A sentence with its paths as they are typed here.
+
+    Those below the current folder, and below the publication that it lies in, become relative.
+    """
+    here, publication = Path.cwd(), enclosing_project()
+    for folder in (here, publication.root if publication else here):
+        if folder.name:  # all paths begin with the root of the system
+            whole = rf"(?<![\w/.~-]){re.escape(str(folder))}/(?=\S)"
+            up = os.path.relpath(folder, here)
+            sentence = re.sub(whole, lambda _, up=up: "" if up == "." else f"{up}/", sentence)
+    return sentence
 
 
 def shown(path: str | Path) -> Path:

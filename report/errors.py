@@ -31,12 +31,13 @@ class UsageError(ReportError):
     exit_code = 2
 
 
-def command(task: str, **options: object) -> str:
+def command(task: str, installed: bool | None = None, **options: object) -> str:
     """What to type for a task, to be quoted in a sentence.
 
     In the repository `make site STUDY=x`; elsewhere `attention-focus-plots site --study x`.
 
     task: a command of the program that the Makefile has as well
+    installed: whether it is for the installed package; None: for what is here
     options: of the command, under the names of the Makefile's variables in lower case, a list for
         several; `site_url` is a variable of the environment for both
     """
@@ -44,7 +45,7 @@ def command(task: str, **options: object) -> str:
         name: [str(each) for each in value] if isinstance(value, list) else [str(value)]
         for name, value in options.items()
     }
-    if not INSTALLED:
+    if not (INSTALLED if installed is None else installed):
         texts = {name: " ".join(values) for name, values in given.items()}
         quoted = {name: f'"{text}"' if " " in text else text for name, text in texts.items()}
         return " ".join(
@@ -55,6 +56,10 @@ def command(task: str, **options: object) -> str:
     return " ".join([*address, NAME, task, *words])
 
 
-def setup(extra: str = "measure") -> str:
-    """What to type to install a package that is missing; extra: the extra that asks for it."""
-    return f"pip install '{NAME}[{extra}]'" if INSTALLED else "make setup"
+def setup(extra: str = "measure", installed: bool | None = None) -> str:
+    """What to type to install a package that is missing.
+
+    extra: the extra that asks for it; installed: as for `command`
+    """
+    here = INSTALLED if installed is None else installed
+    return f"pip install '{NAME}[{extra}]'" if here else "make setup"

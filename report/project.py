@@ -86,6 +86,16 @@ def nearest_project() -> Project:
     return found or Project(SHIPPED)
 
 
+def documentation(site_src: Path) -> Path | None:
+    """The folder of the program's own documentation; None: this publication does not have it.
+
+    It is known by a page that those made from the code lead to. A publication may call a folder of
+    its own `docs` as well.
+    """
+    folder = site_src / "docs"
+    return folder if (folder / "how-to" / "figures.md").is_file() else None
+
+
 LOCK = ".report.lock"
 """File of the build lock; the system releases it when the process ends."""
 

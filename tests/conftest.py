@@ -15,6 +15,7 @@ from report.families.double import in_float64
 from report.measuring.kinds import passage as passage_kind
 from report.models.load.load import load_model
 from tests import browsers, made_prediction
+from tests import firefox as other
 from tests.commands import ROOT
 from tests.fuzz import profile  # noqa: F401 (how random inputs are drawn, in all tests)
 from tests.killing import children
@@ -209,3 +210,11 @@ def browser():
     """Debian's Chromium; where it is missing, browser tests fail and are never skipped."""
     with browsers.or_failed(), browsers.chromium() as chromium:
         yield chromium
+
+
+@pytest.fixture(scope="session")
+def firefox(tmp_path_factory):
+    """Debian's Firefox, started once; windows of 1280 x 1000 unless a test makes it another."""
+    with other.started(tmp_path_factory.mktemp("firefox")) as reader:
+        reader.size(1280, 1000)
+        yield reader

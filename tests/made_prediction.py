@@ -5,6 +5,7 @@ import pytest
 from report import files
 from report.datasets.read.generated import GeneratedData
 from report.datasets.read.study import open_study
+from report.datasets.write.folder import write_folder
 from report.inputs.predictions import Prompt
 from report.inputs.specs import GeneratedSpec
 from report.measuring.kinds import generated
@@ -48,4 +49,4 @@ def _write(folder, model_folder, kind, inputs):
     told.pop("prompts")
     with files.new_folder(folder) as temporary:
         named = kind.__name__.rpartition(".")[2]
-        kind.write(temporary, measured, told | {"kind": named} | facts)
+        write_folder(temporary, kind.write, measured, told | {"kind": named} | facts)

@@ -1,13 +1,17 @@
 """Progress: one line that updates on a terminal, a few lines in a log."""
 
+import ast
 import io
 import re
+from collections import Counter
 
 import pytest
 from rich.console import Console
 
 from report import console
-from report.console import Lines, Terminal
+from report.console import Lines, Terminal, from_here
+from tests.commands import ROOT
+from tests.small import write_publication
 
 
 def lines_of(steps):
@@ -95,3 +99,32 @@ def test_nothing_is_shown_where_nothing_is_done(shown):
     assert "0/" not in shown([], terminal=True)
     assert shown([], terminal=False) == ""
     assert shown(STEPS, terminal=False) == ""
+
+
+def test_paths_are_said_as_they_are_typed_here(tmp_path, monkeypatch):
+    root = write_publication(tmp_path / "my words (1)")
+    said = f"{root}/a.md: '{root}/b c.md' (x={root}/d) in {root}: {tmp_path}/e, file://{root}/f"
+    kept = f"in {root}: {tmp_path}/e, file://{root}/f"
+    for folder, below in ((root, ""), (root / "site_src", "../")):
+        monkeypatch.chdir(folder)
+        assert from_here(said) == f"{below}a.md: '{below}b c.md' (x={below}d) {kept}"
+    for folder in (tmp_path, "/"):
+        monkeypatch.chdir(folder)
+        assert from_here(f"{ROOT}/a.md") == f"{ROOT}/a.md".removeprefix(f"{folder}/")
+
+
+def test_nothing_is_said_in_any_other_way():
+    """All that may name a path goes through `say`, `say_error` or `from_here`."""
+    others = Counter()
+    for path in (ROOT / "report").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if called in ("print", "console.print", "sys.stderr.write", "typer.echo"):
+                others[ast.unparse(node)] += "from_here(" not in ast.unparse(node)
+    assert +others == Counter(
+        {
+            "typer.echo(__version__)": 1,
+            "typer.echo(line)": 2,
+            "typer.echo(verdict_table(result))": 1,
+        }
+    )

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import subprocess
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,8 +18,12 @@ from tests.documents import DOCS, GALLERY, REFERENCE, WRITTEN, blocks
 MOST_BYTES = 6000
 """Of README.md."""
 
-ELSEWHERE = {"git", "pip", "cd"}
+ELSEWHERE = {"git", "pip", "pipx", "uv", "uvx", "cd", "python3", "."}
 """Programs in examples that are not ours."""
+
+
+NEEDED = {"title": "T", "date": "2026-01-31", "author": "A", "summary": "S", "tags": ["a"]}
+"""Keys of front matter that examples leave out."""
 
 
 def test_the_navigation_has_every_page():
@@ -40,7 +45,6 @@ def test_a_page_says_what_it_is_about(page):
 def test_examples_name_commands_and_options_that_exist():
     program = typer.main.get_command(app)
     targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    variables = set(re.findall(r"\$\((?:filter no,)?([A-Z_]+)", (ROOT / "Makefile").read_text()))
     lines = [
         (page, line)
         for page in WRITTEN
@@ -49,15 +53,14 @@ def test_examples_name_commands_and_options_that_exist():
     ]
     assert len(lines) > 30
     for page, line in lines:
-        first, *words = shlex.split(line, comments=True)
+        words = shlex.split(line, comments=True)
+        while re.fullmatch(r"[A-Z_]+=.*", words[0]):
+            assert words.pop(0).startswith("SITE_URL=")
+        first, *words = words
         if first == "make":
-            said = {word.partition("=")[0] for word in words if "=" in word}
-            wrong = [word for word in words if "=" not in word and word not in targets]
-            assert not wrong and said <= variables | {"SITE_URL"}, (page, line)
-        elif first.endswith("python") or first == NAME:
-            if first != NAME:
-                assert words[:2] == ["-m", "report"], (page, line)
-                words = words[2:]
+            wrong = [word for word in words if word not in targets]
+            assert not wrong, (page, line)
+        elif first == NAME:
             known = program.commands[words[0]].params
             options = {word for option in known for word in (*option.opts, *option.secondary_opts)}
             assert {word for word in words if word.startswith("--")} <= options, (page, line)
@@ -65,12 +68,41 @@ def test_examples_name_commands_and_options_that_exist():
             assert first in ELSEWHERE or first.startswith("sha256sum"), (page, line)
 
 
-def test_examples_of_front_matter_have_keys_that_exist():
+def test_commands_are_those_of_the_installed_program():
+    """`make` is said only in a section that speaks of a copy of the program."""
+    ours = re.compile(r"(`|^|\| )make [a-z]|-m report\b|\.venv/bin/(?!activate)", re.MULTILINE)
+    for page in [*WRITTEN, "../about"]:
+        text = (DOCS / f"{page}.md").read_text("utf-8")
+        for section in re.split(r"^(?=## )", text, flags=re.MULTILINE):
+            assert "copy of the program" in section or not ours.search(section), (page, section)
+
+
+def test_make_does_what_the_documentation_says():
+    """Of each line of the table, `make` is asked what it would run."""
+    text = (DOCS / "how-to" / "install.md").read_text("utf-8")
+    rows = re.findall(rf"^\| `([^`]*{NAME}[^`]*)`.* \| `(make [^`]+)`(.*) \|$", text, re.MULTILINE)
+    assert len(rows) == 6
+    variables = re.findall(r"^([A-Z_]+) \?=", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    for here, there, more in rows:
+        assert {*re.findall(r"([A-Z_]+)=", more)} <= {*variables}
+        asked = ["make", "--dry-run", *shlex.split(there)[1:]]
+        done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+        words = shlex.split(here.partition(f"{NAME} ")[2])
+        ran = re.findall(r"-m report (.*)", done.stdout.replace("\\\n", " "))
+        assert any({*words} <= {*shlex.split(line)} for line in ran), (here, ran)
+
+
+def test_examples_of_front_matter_are_valid():
     keys = set()
     for page in WRITTEN:
+        above = {}  # an example adds to those above it; one with a passage stands alone
         for block in blocks(page, "yaml"):
             said = yaml.safe_load(block.replace("---\n", ""))
             assert said.keys() <= FrontMatter.model_fields.keys(), (page, said)
+            whole = said if "passage" in said else above | said
+            above = above if "passage" in said else whole
+            model = {} if "models" in whole else {"model": "falcon-8x8"}
+            FrontMatter.model_validate(NEEDED | model | whole)
             keys |= said.keys()
     assert len(keys) > 12
 
@@ -85,7 +117,7 @@ def test_the_layout_names_folders_that_exist():
         seen.append(above[depth])
     assert [path for path in seen if not path.exists()] == []
     folders = {path for path in (ROOT / "report").iterdir() if (path / "__init__.py").is_file()}
-    assert folders - {*seen} == {ROOT / "report" / "training"}  # named beside `embedded/`
+    assert folders - {*seen} == set()
 
 
 def test_the_readme_is_short_and_leads_to_what_is_there():

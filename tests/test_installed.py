@@ -3,6 +3,8 @@ but it, in a folder and an environment of their own."""
 
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,6 +15,7 @@ import pytest
 
 from report import __version__
 from tests.commands import ROOT
+from tests.documents import blocks
 from tests.site import tiny_models
 
 NAME = "attention-focus-plots"
@@ -123,7 +126,15 @@ def test_a_publication_is_made_built_checked_and_frozen_without_the_repository(p
     assert run("--version") == (0, f"{__version__}\n")
 
 
-def test_the_documentation_shows_these_commands():
-    page = (ROOT / "site_src" / "docs" / "how-to" / "install.md").read_text("utf-8")
-    shown = re.findall(rf"^{NAME} (.*)$", page, re.MULTILINE)
+def test_the_documentation_shows_these_commands(wheel, tmp_path):
+    (start,) = (block for block in blocks("how-to/install", "sh") if f"{NAME} check" in block)
+    shown = re.findall(rf"^{NAME} (.*)$", start, re.MULTILINE)
     assert shown == ["new my-words", "site", "check", "serve"]
+    asked = f"install --find-links dist '{NAME}[measure]'"
+    assert f"pip {asked}" in blocks("tutorial", "sh")[0]
+    assert f"pip {asked}\n" in blocks("how-to/install", "sh")[0]
+    shutil.copytree(wheel.parent, tmp_path / "dist")
+    pip = [sys.executable, "-m", "pip", *shlex.split(asked), "--no-index", "--no-deps"]
+    code, said = call([*pip, "--target", tmp_path / "into"], tmp_path)
+    assert code == 0, said
+    assert (tmp_path / "into" / "report" / "mkdocs.yml").is_file()

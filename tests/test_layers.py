@@ -105,7 +105,7 @@ MAY_IMPORT = {
     | FIGURES,
     "site/": LEAVES | {"datasets/", "datasets/verify/", "pages/"},
     # all of them
-    "console": {"measuring/", "text"},
+    "console": {"project", "measuring/", "text"},
     "pipeline": {"project", "study/", "measuring/", "datasets/read/", "pages/", "site/", "console"},
     "watching/": LEAVES | {"project", "study/", "pages/", "site/", "console", "pipeline"},
     "notebook/": LEAVES

@@ -24,7 +24,8 @@ from tests.commands import ROOT
 from tests.documents import blocks
 from tests.small import SENTENCE, write_publication
 
-LINES = [line for line in blocks("how-to/notebook", "python")[0].splitlines() if line]
+FIRST, OTHERS = blocks("how-to/notebook", "python")
+LINES = [line for line in FIRST.splitlines() if line]
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +53,14 @@ def test_the_three_lines_of_the_documentation_run():
     bundle = chart._repr_mimebundle_(None, None)
     assert any("vegalite" in kind or kind == "text/html" for kind in bundle)
     assert set(names["m"].names) == {"tokens", "heads", "attention", "updates"}
+
+
+def test_its_other_lines_run_with_a_tiny_model(falcon_folder):
+    names = {"measure": measure, "figure": figure}
+    assert OTHERS.count('"falcon-8x8"') == 2
+    exec(OTHERS.replace('"falcon-8x8"', repr(str(falcon_folder))), names)
+    assert {*names["t"]["shares"]["rendering"]} > {"csv", "json"}
+    assert {*names["c"]["effects"]["condition"]} == {"filler"}
 
 
 def test_frames_hold_what_the_datasets_do(measured):

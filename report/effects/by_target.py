@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ByTarget:
-    """Direct effects of heads, taken apart by the tokens that they look at; float64.
+    """Direct effects of heads, taken apart by the tokens that they look at; float32, or float64 of
+    a model in float64.
 
     direct: the direct effects, of which `effects` are the heads'
     probability: [rows, layers, heads, T], what the predicting token gives to each target
@@ -48,34 +49,46 @@ def by_target(loaded: "LoadedModel", token_ids: Sequence[int], asked: Sequence[A
     direct = effects_of(asked, run, len(token_ids))
     probability = [run.recorder.probability[layer] for layer in range(len(run.into))]
     values = [watched.of(layer, run.recorder.values[layer]) for layer in range(len(run.into))]
-    effects = [
-        _layer(run, layer, probability[layer], values[layer]) for layer in range(len(run.into))
-    ]
-    found = torch.stack(effects, 1).cpu().numpy()
+    shares = torch.stack(probability).transpose(1, 2)  # [layers, rows, heads, T]
+    found = _weighed(run, shares, values)
     _require_sum(found, direct, run, len(token_ids))
-    shares = torch.stack([one.transpose(0, 1) for one in probability], 1)
-    return ByTarget(direct, shares.double().cpu().numpy(), found)
+    return ByTarget(direct, *(one.transpose(0, 1).cpu().numpy() for one in (shares, found)))
 
 
-def _layer(run: Directed, layer, probability, value):
-    """Float64 [rows, heads, T].
+def _weighed(run: Directed, shares: torch.Tensor, values: list[torch.Tensor]) -> torch.Tensor:
+    """Effects of all layers, float [layers, rows, heads, T]; layers of one shape at once, as each
+    operation on a short text costs as much as on a long one.
 
-    probability: float [heads, rows, T]; value: float [key_heads, T, value_dim]
+    shares: probabilities, the same shape; values: float [key_heads, T, value_dim], one a layer
     """
+    every = range(len(values))
+    if len({value.shape for value in values}) > 1:
+        return torch.cat([_some(run, [n], shares[[n]], [values[n]]) for n in every])
+    return _some(run, every, shares, values)
+
+
+def _some(run, layers, shares, values):
+    """The same of some layers, whose values have one shape."""
+    value = torch.stack([_without_bias(run, *one) for one in zip(layers, values, strict=True)])
+    into = torch.stack([run.into[layer] for layer in layers]).to(value.dtype)
+    into = into.unflatten(2, (value.shape[1], -1, value.shape[-1]))  # heads of a key head together
+    return shares.to(value.dtype) * torch.einsum("lrkgd,lkjd->lrkgj", into, value).flatten(2, 3)
+
+
+def _without_bias(run, layer, value):
+    value = value.to(torch.promote_types(value.dtype, torch.float32))
     parts = run.parts.layers[layer]
-    heads = parts.part.heads
-    into = run.into[layer].unflatten(1, (heads, -1)).to(value.dtype)  # [rows, heads, value_dim]
-    if parts.value_bias is not None:
-        bias = parts.value_bias.unflatten(0, (heads, -1))[:: heads // len(value)]
-        value = value - bias[:, None]
-    value = value.repeat_interleave(heads // len(value), 0)
-    worth = torch.einsum("rhd,hjd->rhj", into, value)
-    return probability.transpose(0, 1).double() * worth.double()
+    if parts.value_bias is None:
+        return value
+    bias = parts.value_bias.unflatten(0, (parts.part.heads, -1))
+    return value - bias[:: parts.part.heads // len(value), None]
 
 
 def _require_sum(found, direct, run, length):
-    off = float(np.abs(found.sum(-1) - direct.heads).max())
-    size = max(1.0, float(np.abs(found).sum(-1).max()), float(np.abs(direct.heads).max()))
+    total = found.sum(-1, dtype=torch.float64).transpose(0, 1).cpu().numpy()
+    off = float(np.abs(total - direct.heads).max())
+    size = float(found.abs().sum(-1).max())
+    size = max(1.0, size, float(np.abs(direct.heads).max()))
     most = tolerance(run.parts.summed(length), size, torch.get_default_dtype())
     if run.logits.dtype.itemsize >= 4 and not off <= most:
         raise ReportError(

@@ -34,8 +34,8 @@ class Lens:
     positions: the rows, tokens from 0
     tokens: int64 [states, rows, MOST_LIKELY], the most likely next tokens, best first
     log_probabilities: float64 [states, rows, MOST_LIKELY], theirs
-    asked: float64 [states, rows, tokens asked about], log probabilities
-    ranks: int64 [states, rows, tokens asked about], 0 for the most likely token
+    asked: float64 [states, rows, tokens that a row asks about], log probabilities
+    ranks: int64 [states, rows, tokens that a row asks about], 0 for the most likely token
     final: float [rows, vocabulary], the logits of the last state: the model's own
     """
 
@@ -51,21 +51,27 @@ def logit_lens(
     loaded: "LoadedModel",
     token_ids: Sequence[int],
     positions: Sequence[int],
-    tokens: Sequence[int] = (),
+    tokens: Sequence[Sequence[int]] = (),
 ) -> Lens:
     """What the states of a model predict at some tokens of a text.
 
-    positions: tokens that predict, negative ones from the end; tokens: ids that are asked about
+    positions: tokens that predict, negative ones from the end
+    tokens: for each of these the ids that it asks about, as many each; none: nothing is asked
     raises: ReportError as `direct_effects` does
     """
     vocabulary = anatomy(loaded).output.weight.shape[0]
-    asked = [Asked(position, token) for position in positions for token in tokens or (0,)]
+    tokens = tokens or [()] * len(positions)
+    asked = [
+        Asked(position, token)
+        for position, own in zip(positions, tokens, strict=True)
+        for token in own or (0,)
+    ]
     rows_of(asked, len(token_ids), vocabulary)
     rows = [position % len(token_ids) for position in positions]
     found, final = [], None
     for state in states_of(loaded, token_ids, rows):
         logits = logits_from(loaded.model, state)
-        found.append(_said(logits.double().log_softmax(-1), list(tokens)))
+        found.append(_said(logits.double().log_softmax(-1), tokens))
         final = logits
     columns = (torch.stack(one).cpu().numpy() for one in zip(*found, strict=True))
     return Lens(tuple(rows), *columns, final.float().cpu().numpy())
@@ -94,6 +100,7 @@ def states_of(
 def _said(logs, tokens):
     """What `Lens` has of one state, from its log probabilities [rows, vocabulary]."""
     best = logs.topk(min(MOST_LIKELY, logs.shape[-1]), -1)
-    asked = logs[:, tokens]
-    ranks = (logs[:, None] > asked[..., None]).sum(-1)
-    return best.indices, best.values, asked, ranks
+    index = torch.as_tensor(tokens, dtype=torch.long, device=logs.device).view(len(logs), -1)
+    asked = logs.gather(-1, index)
+    ranks = [(logs > one[:, None]).sum(-1) for one in asked.T]  # one at a time: they are long
+    return best.indices, best.values, asked, torch.stack(ranks, -1) if ranks else index

@@ -34,8 +34,8 @@ class Sentence:
     asked: the rows, one a token from the first on: its next token's logit less the mean of all;
         at the last token what was asked
     effects: direct effects at every row, by target
-    lens: of all rows; asked about are the tokens of `lens_tokens`
-    lens_tokens: ids: what each row asks for, then what the last is asked for and against
+    lens: of all rows; each asks about its token, and the one that the last asks against, or its
+        token again. None where only effects are told
     drops: "zero" or "mean" -> float64 [layers, heads], how much what is asked at the last row
         falls; where nothing was, how much the loss of the text rises, in nats a token
     before: what falls, without ablation: a logit difference, or the log probability a token
@@ -45,8 +45,7 @@ class Sentence:
     token_ids: tuple[int, ...]
     asked: tuple[Asked, ...]
     effects: ByTarget
-    lens: Lens
-    lens_tokens: tuple[int, ...]
+    lens: Lens | None
     drops: dict[str, np.ndarray]
     before: float
     writes: dict[tuple[int, int], Writes]
@@ -66,23 +65,22 @@ def measure_sentence(
     last: Asked | None,
     replacements: Sequence[Replacement],
     progress: Callable[[], object] = lambda: None,
+    lens: bool = True,
 ) -> Sentence:
     """Measure all that is told of a text but what single heads write.
 
     last: what is asked at the last token; None for a passage, of which only next tokens are
     replacements: what heads are ablated with
-    progress: called after every part of the work, 2 + one a replacement
+    progress: called after every part of the work, 1 + one a replacement, + 1 for the lens
+    lens: whether the logit lens is told of
     raises: ReportError as `direct_effects` does
     """
     asked = rows(token_ids, last)
     effects = by_target(loaded, token_ids, asked)
     progress()
-    about = [one.token for one in asked]
-    if last is not None and isinstance(last.against, int):
-        about.append(last.against)
-    tokens = tuple(dict.fromkeys(about))
-    lens = logit_lens(loaded, token_ids, range(len(asked)), tokens)
-    progress()
+    seen = _lens(loaded, token_ids, asked) if lens else None
+    if lens:
+        progress()
     drops, before = {}, 0.0
     for replacement in replacements:
         end = [last] if last is not None else []
@@ -90,7 +88,15 @@ def measure_sentence(
         drops[replacement.kind] = found.loss_rise if last is None else found.drop[0]
         before = float(found.log_probability.mean() if last is None else found.before[0])
         progress()
-    return Sentence(tuple(token_ids), asked, effects, lens, tokens, drops, before, {}, {}, {})
+    return Sentence(tuple(token_ids), asked, effects, seen, drops, before, {}, {}, {})
+
+
+def _lens(loaded, token_ids, asked):
+    """The lens of all rows; each asks about two tokens, which may be one."""
+    tokens = [
+        (one.token, one.against if isinstance(one.against, int) else one.token) for one in asked
+    ]
+    return logit_lens(loaded, token_ids, range(len(asked)), tokens)
 
 
 def heads_that_matter(sentences: Sequence[Sentence]) -> list[tuple[int, int]]:

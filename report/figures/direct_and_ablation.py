@@ -21,6 +21,9 @@ KINDS = {"mean": "its mean over many texts", "zero": "zeros", "resample": "that 
 SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.2~f')"
 """Expression of a tick's label."""
 
+NOTHING = 0.01
+"""An effect below this part of the largest one is called next to nothing."""
+
 NAMED = 10
 """Heads that are named."""
 
@@ -57,13 +60,22 @@ def use(data: PredictionData) -> str:
 
 def controls(data: PredictionData) -> list[Switch]:
     """The texts, and after them the mean over generated sentences, at which it opens."""
-    known = [*data.sentences, *([data.generated] if data.generated else [])]
-    kinds = {kind: KINDS[kind] for kind in KINDS if all(kind in one.ablations for one in known)}
-    mean = {}
+    kinds, mean = _kinds(data), {}
     if data.generated:
         mean = {"mean": f"the mean of {data.generated.number} generated sentences"}
     replaced = Switch("ablation", "Replaced by", kinds, next(iter(kinds)))
-    return [*predicted.texts(data, mean), replaced]
+    return [*predicted.texts(data, mean), *([replaced] if len(kinds) > 1 else [])]
+
+
+def _kinds(data):
+    """What was put in the place of heads' contexts in all that can be shown: kind -> words."""
+    known = [*data.sentences, *([data.generated] if data.generated else [])]
+    return {kind: KINDS[kind] for kind in KINDS if all(kind in one.ablations for one in known)}
+
+
+def _at(data, state):
+    """The values of the controls, and the kind of ablation where there is one only."""
+    return {"ablation": next(iter(_kinds(data)))} | choices.values(controls(data), state)
 
 
 def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
@@ -92,11 +104,16 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
             *_names(table, axes),
             marking.ring(table, here, 150, 1.8).encode(**axes),
         ),
-        theme.Source(predicted.address(data, ROWS), "tables", ["heads"], tokens=None),
+        theme.Source(_address(data), "tables", ["heads"], tokens=None),
         description=f"{title(data)}: a scatter plot, a point a head",
         controls=at,
         params=marking.marked("layer", "head"),
     )
+
+
+def _address(data):
+    rows, kinds = predicted.address(data, ROWS), list(_kinds(data))
+    return rows if len(kinds) > 1 else rows.replace("{ablation}", kinds[0])
 
 
 def _axes(data):
@@ -151,7 +168,7 @@ def _names(table, axes):
 
 
 def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
-    at = choices.values(controls(data), state)
+    at = _at(data, state)
     direct, drop = _values(data, at)
     errors = _errors(data, at)
     named = _named(direct, drop)
@@ -225,7 +242,7 @@ def _named(direct, drop):
 
 def seen(data: PredictionData, **state: int | str) -> str:
     """Who matters most either way, who is farthest from the line, and how far both go together."""
-    at = choices.values(controls(data), state)
+    at = _at(data, state)
     direct, drop = _values(data, at)
     said = [
         _largest(direct, drop),
@@ -253,11 +270,11 @@ def _off_the_line(direct, drop):
         found = predicted.strongest(sign * (drop - direct), 1)
         if found:
             (head,) = found
-            both = (direct[head.layer, head.head], drop[head.layer, head.head])
-            said.append(
-                f"{head.label} {what}: {predicted.signed(both[0])} by itself, "
-                f"{predicted.signed(both[1])} lost without it"
-            )
+            adds, lost = (values[head.layer, head.head] for values in (direct, drop))
+            little = abs(adds) < NOTHING * np.abs(direct).max()
+            itself = "next to nothing" if little else predicted.signed(adds)
+            lost = predicted.signed(lost)
+            said.append(f"{head.label} {what}: {itself} by itself, {lost} lost without it")
     return f"{'; '.join(said)}." if said else ""
 
 
@@ -268,7 +285,7 @@ def _correlation(direct, drop):
 
 
 def alt(data: PredictionData, **state: int | str) -> str:
-    at = choices.values(controls(data), state)
+    at = _at(data, state)
     direct, drop = _values(data, at)
     named = sorted(_named(direct, drop), key=lambda head: -abs(drop[head]))
     listed = "; ".join(

@@ -38,6 +38,10 @@ def title(data: PredictionData) -> str:
     return "What the model would say after each layer"
 
 
+def left_out(data: PredictionData) -> str:
+    return "" if data.has_lens else "What earlier layers would say was not measured."
+
+
 def caption(data: PredictionData) -> str:
     return (
         "A column is a token that the model has read, a row the state after a layer; the word in "

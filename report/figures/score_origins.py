@@ -29,7 +29,7 @@ def title(data: PredictionData) -> str:
 def left_out(data: PredictionData) -> str:
     if reason := data.reasons.get("origins"):
         return f"What scores are made of could not be measured: {reason.rstrip('.')}."
-    return "" if data.shown_heads else "What scores are made of was not measured."
+    return predicted.not_told(data, "what scores are made of")
 
 
 def caption(data: PredictionData) -> str:
@@ -50,11 +50,8 @@ def use(data: PredictionData) -> str:
 
 def controls(data: PredictionData) -> list[Control | Switch]:
     shortest = min(sentence.rows for sentence in data.sentences)
-    return [
-        *predicted.texts(data),
-        predicted.head_choice(data),
-        Control("rank", "Token (0 = most attention)", 0, min(RANKS, shortest) - 1, 0),
-    ]
+    rank = Control("rank", "Token (0 = most attention)", 0, min(RANKS, shortest) - 1, 0)
+    return [*predicted.one_head(data), rank]
 
 
 def panels(data: PredictionData) -> list[str]:
@@ -166,8 +163,7 @@ class Position:
 
 def _shown(data, at):
     """The text, the head, and the token that it looks at."""
-    sentence = predicted.text_of(data, at)
-    head = predicted.head_of(sentence, *data.shown_heads[at["chosen"]])
+    sentence, head = predicted.chosen(data, at)
     share = head.probability[-1][: sentence.rows]
     target = int(np.argsort(-share, kind="stable")[at["rank"]])
     return sentence, head, max(target, head.origins.targets.start)

@@ -30,7 +30,7 @@ def title(data: PredictionData) -> str:
 
 
 def left_out(data: PredictionData) -> str:
-    return "" if data.shown_heads else "What heads write was not measured."
+    return predicted.not_told(data, "what heads write")
 
 
 def caption(data: PredictionData) -> str:
@@ -49,7 +49,7 @@ def use(data: PredictionData) -> str:
 
 
 def controls(data: PredictionData) -> list[Control | Switch]:
-    return [*predicted.texts(data), predicted.head_choice(data)]
+    return predicted.one_head(data)
 
 
 def panels(data: PredictionData) -> list[str]:
@@ -131,7 +131,7 @@ def _cells(words, x, y):
 
 def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
     at = choices.values(controls(data), state)
-    sentence, head = _shown(data, at)
+    sentence, head = predicted.chosen(data, at)
     side = list(SIDES)[panel]
     ids, by = getattr(head.writes, side), getattr(head.writes, f"{side}_by")
     share = head.probability[-1]
@@ -176,11 +176,6 @@ def _word(label, value, most):
     }
 
 
-def _shown(data, at):
-    sentence = predicted.text_of(data, at)
-    return sentence, predicted.head_of(sentence, *data.shown_heads[at["chosen"]])
-
-
 def _tokens(sentence, share):
     """The tokens that have a row, in the order of the text."""
     readable = np.arange(sentence.rows)
@@ -190,7 +185,7 @@ def _tokens(sentence, share):
 def seen(data: PredictionData, **state: int) -> str:
     """What the head reads most, and what it makes of that."""
     at = choices.values(controls(data), state)
-    sentence, head = _shown(data, at)
+    sentence, head = predicted.chosen(data, at)
     share = head.probability[-1]
     token = int(np.argmax(share))
     read = predicted.quoted(sentence.tokens[token].label)
@@ -233,7 +228,7 @@ def same(one: str, other: str) -> bool:
 
 def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
     at = choices.values(controls(data), state)
-    sentence, head = _shown(data, at)
+    sentence, head = predicted.chosen(data, at)
     share, side = head.probability[-1], list(SIDES)[panel]
     most = np.argsort(-share[: sentence.rows], kind="stable")[:3].tolist()
     said = "; ".join(

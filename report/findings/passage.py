@@ -11,10 +11,12 @@ import numpy as np
 
 from report.datasets.formats.head_statistics import MEASURES
 from report.datasets.read.passage import PassageData, PassageModels
+from report.datasets.read.prediction import of_passage
 from report.errors import ReportError
 from report.figures.parts import score_terms
 from report.figures.parts.heads import Head, largest
 from report.findings.attention import PLACES, TERMS, summary
+from report.findings.predicted import PredictedFindings
 from report.findings.updates import UpdateFindings
 
 LEAST_CHANGE = 0.01
@@ -35,7 +37,8 @@ def context(data: PassageData | PassageModels) -> dict:
     """What templates of articles about a passage use: see `report.findings`.
 
     `compared` is a list with one entry per model: label, name, data and what `_of_one` gives. If
-    there is only one model, its findings also stand by themselves.
+    there is only one model, its findings also stand by themselves. `predicted` is what figures of
+    predictions are drawn of; None if that was not measured.
     """
     several = len(data.models) > 1
     labels = data.labels if several else [data.label]
@@ -44,7 +47,8 @@ def context(data: PassageData | PassageModels) -> dict:
         {"label": label, "name": name, "data": one, **_of_one(one)}
         for label, name, one in zip(labels, names, data.models, strict=True)
     ]
-    return {"compared": compared} | ({} if several else _of_one(data))
+    own = {} if several else _of_one(data)
+    return {"compared": compared, "predicted": of_passage(data)} | own
 
 
 def _of_one(data):
@@ -293,6 +297,12 @@ class Findings(UpdateFindings):
         return (at[:, :, 1:] if step < 0 else at[:, :, :-1]).mean(2)
 
     @functools.cached_property
+    def predicted(self) -> PredictedFindings | None:
+        """What heads do to the next tokens of the passage, if that was measured."""
+        data = of_passage(self.data)
+        return None if data is None else PredictedFindings(data)
+
+    @functools.cached_property
     def attention(self) -> dict[str, np.ndarray]:
         """What all heads attend to, as `report.findings.attention.summary` gives it."""
         return summary(self.data)
@@ -301,8 +311,9 @@ class Findings(UpdateFindings):
 NAMES = {
     "data": PassageData,
     "find": Findings,
-    **dict.fromkeys(("compared", "terms", "position")),
+    **dict.fromkeys(("compared", "predicted", "terms", "position")),
 }
 """Name in templates -> class of what it stands for; None: several, or a plain value.
 
-Of several models, `data` is a `PassageModels`, and all but `compared` is missing."""
+Of several models, `data` is a `PassageModels`; of the others only `compared` and `predicted` are
+there."""

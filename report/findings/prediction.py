@@ -211,6 +211,10 @@ class PredictionFindings(SentenceFindings):
         """Another mean of a head."""
         return float(self.mean(measure)[head.layer, head.head])
 
+    def at_most(self, heads: list[Measured], measure: str) -> float:
+        """The largest size of another mean of some heads."""
+        return max(abs(self.beside(one.head, measure)) for one in heads)
+
     def share(self, heads: list[Measured]) -> float:
         """Part of the mean logit difference that heads add by themselves, together."""
         return sum(one.head.value for one in heads) / self.logit if self.logit else 0.0

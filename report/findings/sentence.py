@@ -1,5 +1,6 @@
 """What an article may say of one text: where a head looks, what makes it, when the answer leads."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,8 @@ class Source:
 
     part: Part
     value: float
-    """How much more it adds to the score of the token that is looked at than to others' mean."""
+    """How much more it adds to the score of the token that is looked at than to the mean of all,
+    as `score_origins` draws it."""
     side: str
     """"query": by what the predicting token has of it; "key": by what the target has."""
 
@@ -64,7 +66,7 @@ class SentenceFindings:
         if one.writes is not None:
             words = one.writes.words
             promoted, suppressed = (
-                tuple(words[int(token)].strip() for token in tokens[mattered][:3])
+                _told_apart(words[int(token)].strip() for token in tokens[mattered])
                 for tokens in (one.writes.promoted, one.writes.suppressed)
             )
         return Seen(
@@ -87,7 +89,7 @@ class SentenceFindings:
 
     def sources(self, head: Head, sentence: int = 0, most: int = 3) -> list[Source]:
         """The earlier heads that make a head look where it looks most at the last token: how much
-        more each adds to that token's score than to the mean of the others; largest first.
+        more each adds to that token's score than to the mean of all; largest first.
 
         returns: [] where that is not known of the head
         """
@@ -98,8 +100,8 @@ class SentenceFindings:
         place = int(one.probability[-1][list(made_of.targets)].argmax())
         found = []
         for side, values in (("query", made_of.by_query), ("key", made_of.by_key)):
-            others = np.delete(values, place, axis=1).mean(1)
-            for part, more in zip(made_of.parts, values[:, place] - others, strict=True):
+            above = values[:, place] - values.mean(1)
+            for part, more in zip(made_of.parts, above, strict=True):
                 if part.kind == "head" and more > 0:
                     found.append(Source(part, float(more), side))
         return sorted(found, key=lambda source: -source.value)[:most]
@@ -112,6 +114,14 @@ class SentenceFindings:
         if lens.other_log_probability is not None:
             before = _from(lens.target_log_probability[:, -1] > lens.other_log_probability)
         return Rise(*(None if state is None else lens.labels[state] for state in (first, before)))
+
+
+def _told_apart(words: Iterable[str], most: int = 3) -> tuple[str, ...]:
+    """The first words, each once, whatever its case: "John" and "john" are one."""
+    first = {}
+    for word in words:
+        first.setdefault(word.lower(), word)
+    return tuple(first.values())[:most]
 
 
 def _from(holds: np.ndarray) -> int | None:

@@ -4,10 +4,12 @@ import platform
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from report import files
+from report.datasets.write.folder import write_folder
 from report.measuring import frozen, kinds, pieces
 from report.measuring.alone import alone
 from report.measuring.command import command
@@ -168,9 +170,8 @@ def carry_out(
         told = again or command(study, plan.source, kind.words(inputs), plan.settings)
         provenance = _provenance(plan, study.front_matter.kind, facts, told)
         with files.new_folder(plan.folder) as temporary:
-            kind.write(
-                temporary, measured, provenance, lambda *step: run.progress("Writing", *step)
-            )
+            show = partial(run.progress, "Writing")
+            write_folder(temporary, kind.write, measured, provenance, show)
         done[number] = ModelDatasets(plan.folder, "measured", plan.reasons)
     _forget(tasks)
     return [done[number] for number in range(len(plans))]

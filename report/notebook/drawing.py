@@ -9,7 +9,7 @@ import altair
 from report.errors import ReportError
 from report.figures import Figure
 from report.figures.build import still
-from report.figures.build.find import figure_named, figure_names
+from report.figures.build.find import figure_named, figure_names, own_file
 from report.figures.parts import choices
 from report.project import nearest_project
 from report.text import nearest
@@ -76,7 +76,7 @@ def _left_out(name: str, own: Path | None, data: Any) -> str:
     """
     shown = figure_named(name, own)
     reason = shown.left_out(data)
-    if not reason and name not in figure_names():
+    if not reason and own_file(name, own):
         try:
             shown.rows(data, **{"panel": 0} if shown.panels else {})
         except ReportError as error:

@@ -18,12 +18,13 @@ from markupsafe import Markup
 from report import files
 from report.figures import Figure
 from report.figures.build import defaults
-from report.figures.build.find import FIGURES, figure_named, figure_names
+from report.figures.build.find import FIGURES, figure_named, figure_names, own_file
 from report.figures.build.per_model import names as names_of_models
 from report.figures.parts.choices import Control, Switch
 from report.pages.page import Page
 from report.pages.placed import PlacedFigure, controls_for
 from report.pages.templates import environment
+from report.project import documentation
 
 ROOT = "../../../"
 """From the address of a page of the gallery, `docs/gallery/<name>/`, to the root of the site."""
@@ -145,8 +146,16 @@ class Entry:
 
 
 def entries(pages: list[Page]) -> list[Entry]:
-    """Every figure that ships, by what they are drawn of; pages: of the articles."""
-    placed = [Place(page, each) for page in pages for each in page.article.placed]
+    """Every figure that ships, by what they are drawn of; pages: of the articles.
+
+    A figure of an article's own that stands in for one that ships is another figure.
+    """
+    placed = [
+        Place(page, each)
+        for page in pages
+        for each in page.article.placed
+        if not own_file(each.figure.name, page.article.own)
+    ]
     found = [
         Entry(figure_named(name), [place for place in placed if place.placed.figure.name == name])
         for name in figure_names()
@@ -156,9 +165,12 @@ def entries(pages: list[Page]) -> list[Entry]:
 
 
 def write_gallery(pages: list[Page], site_src: Path) -> None:
-    """Write `site_src/docs/gallery`, if there is a folder `docs`; pages: of the articles."""
-    docs = site_src / "docs"
-    if not docs.is_dir():
+    """Write `site_src/docs/gallery` beside the documentation, if this publication has it.
+
+    pages: of the articles
+    """
+    docs = documentation(site_src)
+    if docs is None:
         return
     folder, all_entries = docs / "gallery", entries(pages)
     jinja = environment()

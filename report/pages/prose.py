@@ -26,6 +26,9 @@ from report.study.front_matter import FIGURE
 from report.study.study import Study, publication_of
 from report.text import nearest, quoted
 
+FOR_ALL = ("data", "compared", "predicted")
+"""Names that stand for something in an article about several models, too."""
+
 CONDITIONS = ("condition", "other", "lines")
 """Parameters of findings that take names of conditions."""
 
@@ -66,7 +69,7 @@ def _check_name(prose, name, tests):
     if name not in prose.known:
         raise _unknown("name", name, prose.known - prose.jinja.globals.keys() - ALWAYS)
     several = prose.names and not any(prose.names.values())
-    alone = several and name in prose.names and name not in ("data", "compared")
+    alone = several and name in prose.names and name not in FOR_ALL
     if alone and not tests and name not in prose.values:
         raise ReportError(
             f"{name!r} is of one model, and this article has several; write `compared[0].{name}`."

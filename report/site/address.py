@@ -31,7 +31,8 @@ def read_site(config: Path) -> Site:
         with Path(config).open(encoding="utf-8") as file:
             settings = yaml_load(file)
     except MkDocsException as error:
-        raise UsageError(f"{config}: {error}") from error
+        said = " ".join(str(error).split())  # YAML says it in several lines
+        raise UsageError(f"{config}: {said}") from error
     return Site(
         name=str(settings.get("site_name") or ""),
         description=str(settings.get("site_description") or ""),

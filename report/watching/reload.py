@@ -37,9 +37,9 @@ class Told:
         self.error = ""
         self.builds += 1
 
-    def failed(self, error: Exception) -> None:
+    def failed(self, why: str) -> None:
         """It could not be built: pages will say why."""
-        self.error = str(error)
+        self.error = why
 
 
 def with_script(page: bytes, built: str) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from report import pipeline
-from report.console import Terminal, say_error
+from report.console import Terminal, from_here, say_error
 from report.errors import ReportError
 from report.site.serve import HERE, server
 from report.watching import files
@@ -112,7 +112,7 @@ def attempt(rebuilder: Rebuilder, names: list[str], told: Told, terminal: Termin
     try:
         builder = rebuilder.rebuild(names)
     except ReportError as error:
-        told.failed(error)
+        told.failed(from_here(str(error)))
         say_error(error)
         return
     told.succeeded()

@@ -11,7 +11,7 @@ from transformers import MambaConfig, MambaForCausalLM, T5Config, T5ForCondition
 from tests.cli.saying import assert_matches
 from tests.commands import ROOT, contents
 from tests.models.hub_server import hub_in_place
-from tests.small import SENTENCE
+from tests.small import SENTENCE, write_publication
 
 
 @pytest.fixture
@@ -217,3 +217,66 @@ def test_measuring_without_torch_says_what_to_install(project, falcon_folder):
     said = done.stderr.strip()
     assert_matches(r"^error: measuring needs the package 'torch'; run `make setup`", said)
     assert len(said.splitlines()) == 1
+
+
+def broken_figure(root):
+    (root / "figures").mkdir()
+    (root / "figures" / "update_magnitude.py").write_text("no Python")
+    return ["render"]
+
+
+def broken_settings(root):
+    (root / "mkdocs.yml").write_text("site_name: [")
+    return ["site"]
+
+
+def broken_works(root):
+    article = root / "templates" / "articles" / "small.md.j2"
+    article.write_text(article.read_text() + '\n{{ cite("one") }}\n')
+    (article.parent / "references.bib").write_text("@article{one,")
+    return ["render"]
+
+
+def unknown_key(root):
+    article = root / "templates" / "articles" / "small.md.j2"
+    article.write_text(article.read_text().replace("title:", "titel:"))
+    return ["why"]
+
+
+def empty_passage(root):
+    (root / "passage.md").write_text("")
+    return ["render", "--passage", root / "passage.md"]
+
+
+def no_model(root):
+    (root / "model").mkdir()
+    return ["render", "--model", root / "model"]
+
+
+MISTAKES = {
+    broken_figure: "update_magnitude.py, line 1: is not Python",
+    broken_settings: "mkdocs.yml",
+    broken_works: "templates/articles/references.bib",
+    unknown_key: "templates/articles/small.md.j2, line 2: unknown key 'titel'",
+    empty_passage: "passage.md is empty",
+    no_model: "model folder '",
+    lambda root: ["render", "--passage", root / "none.txt"]: "none.txt",
+    lambda root: ["check"]: "site",
+    lambda root: ["bundle", "small"]: "site",
+    lambda root: ["publish"]: "no git remote",
+    lambda root: ["new", "small"]: "templates/articles/small.md.j2",
+}
+"""Function that makes a mistake in a publication, and returns a command -> what that says."""
+
+
+@pytest.mark.parametrize("folder", [".", "site_src"])
+def test_paths_of_a_publication_are_said_as_they_are_typed_in_it(
+    run, tmp_path, monkeypatch, falcon_folder, folder
+):
+    for number, (mistake, said) in enumerate(MISTAKES.items()):
+        root = write_publication(tmp_path / f"p{number}")
+        monkeypatch.chdir(root / folder)
+        done = run(*mistake(root))
+        assert done.code, said
+        assert said in done.error
+        assert f"{root}/" not in done.said

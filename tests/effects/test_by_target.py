@@ -92,8 +92,8 @@ def test_values_that_are_not_seen_are_refused_by_name(monkeypatch):
 
 
 def test_effects_that_do_not_sum_are_noticed(monkeypatch):
-    effects = module._layer
-    monkeypatch.setattr(module, "_layer", lambda *given: 1.01 * effects(*given))
+    effects = module._weighed
+    monkeypatch.setattr(module, "_weighed", lambda *given: 1.01 * effects(*given))
     with pytest.raises(ReportError, match="do not sum to heads' direct effects"):
         by_target(loaded("llama"), text(), ASKED)
 

@@ -49,7 +49,7 @@ def test_what_comes_after_the_last_layer_needs_no_parts(name):
 def test_states_and_their_logits_are_what_a_plain_loop_makes_of_them(name):
     with in_float64():
         model = loaded(name)
-        found = logit_lens(model, text(), [9, -1], [5, 7])
+        found = logit_lens(model, text(), [9, -1], [(5, 7), (7, 5)])
         path = "transformer.ln_f" if name == "gpt2/default" else "model.norm"
         norm, parts = model.model.get_submodule(path), structure(model.model)
         second = {
@@ -71,8 +71,9 @@ def test_states_and_their_logits_are_what_a_plain_loop_makes_of_them(name):
                 assert found.tokens[place, row].tolist() == order[:5]
                 expected = [float(logs[token]) for token in order[:5]]
                 np.testing.assert_allclose(found.log_probabilities[place, row], expected, atol=1e-9)
-                np.testing.assert_allclose(found.asked[place, row], logs[[5, 7]], atol=1e-9)
-                assert found.ranks[place, row].tolist() == [order.index(5), order.index(7)]
+                about = [(5, 7), (7, 5)][row]
+                np.testing.assert_allclose(found.asked[place, row], logs[[*about]], atol=1e-9)
+                assert found.ranks[place, row].tolist() == [order.index(one) for one in about]
     assert found.positions == (9, 23)
     assert found.tokens.shape == (7, 2, 5)
 
@@ -95,14 +96,14 @@ def test_positions_and_tokens_that_are_not_there_are_refused():
     with pytest.raises(ReportError, match="position 24"):
         logit_lens(loaded("llama"), text(), [24])
     with pytest.raises(ReportError, match="token 99"):
-        logit_lens(loaded("llama"), text(), [0], [99])
+        logit_lens(loaded("llama"), text(), [0], [[99]])
     with pytest.raises(ReportError, match="no logit"):
         logit_lens(loaded("llama"), text(), [])
 
 
 def test_smollm2_settles_on_mary_late(smollm2):
     model, ids, mary, john = smollm2
-    found = logit_lens(model, ids, [-1], [mary, john])
+    found = logit_lens(model, ids, [-1], [(mary, john)])
     assert found.tokens.shape == (61, 1, 5)
     assert found.tokens[-1, 0, 0] == mary
     assert found.ranks[-1, 0, 0] == 0 < found.ranks[20, 0, 0]

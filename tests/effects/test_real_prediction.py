@@ -5,6 +5,7 @@ import pytest
 
 from report import files
 from report.datasets.read.study import open_study
+from report.datasets.write.folder import write_folder
 from report.effects import sentence as of_one
 from report.findings.prediction import PredictionFindings
 from report.inputs.predictions import Prompt
@@ -25,7 +26,7 @@ def data(smollm2, tmp_path_factory):
     told = provenance(1, 30, {"name": "smollm2-135m", "num_attention_heads": 9})
     told.pop("prompts")
     with files.new_folder(folder) as temporary:
-        kind.write(temporary, measured, told | {"kind": "prediction"} | facts)
+        write_folder(temporary, kind.write, measured, told | {"kind": "prediction"} | facts)
     return open_study([folder])
 
 

@@ -12,7 +12,6 @@ from report.site.bundled.addresses import Addresses
 from report.site.bundled.bundle import bundle
 from report.site.bundled.page import rewritten
 from report.site.bundled.written import MARK
-from tests import firefox
 from tests.figures import hand_made, live_page
 from tests.figures.live_page import TOOLTIP
 from tests.serving import served
@@ -69,16 +68,14 @@ def files(site, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def browsers(browser, tmp_path_factory):
+def browsers(browser, firefox):
     """Both browsers by name."""
     chromium = Chromium(browser)
     chromium.context.set_offline(True)
-    with firefox.started(tmp_path_factory.mktemp("firefox")) as other:
-        other.size(1280, 1000)
-        chromium.size = lambda width, height: chromium.page.set_viewport_size(
-            {"width": width, "height": height}
-        )
-        yield {"chromium": chromium, "firefox": other}
+    chromium.size = lambda width, height: chromium.page.set_viewport_size(
+        {"width": width, "height": height}
+    )
+    yield {"chromium": chromium, "firefox": firefox}
     chromium.context.close()
 
 
@@ -86,6 +83,7 @@ def browsers(browser, tmp_path_factory):
 def reader(request, browsers):
     """A browser whose console may not complain, and which may ask for nothing but files."""
     reader = browsers[request.param]
+    reader.size(1280, 1000)
     reader.problems.clear()
     reader.asked.clear()
     yield reader

@@ -87,6 +87,10 @@ def test_pages_are_written_where_there_is_a_documentation(tmp_path, pages):
     write_gallery([], tmp_path)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "docs" / "gallery" / "departed").mkdir(parents=True)
+    write_gallery([], tmp_path)  # a folder that somebody called docs
+    assert [path.name for path in (tmp_path / "docs" / "gallery").iterdir()] == ["departed"]
+    (tmp_path / "docs" / "how-to").mkdir()
+    (tmp_path / "docs" / "how-to" / "figures.md").touch()
     write_gallery(pages[:1], tmp_path)
     folder = tmp_path / "docs" / "gallery"
     assert sorted(path.name for path in folder.iterdir()) == sorted([*figure_names(), "index.md"])
@@ -98,6 +102,15 @@ def test_pages_are_written_where_there_is_a_documentation(tmp_path, pages):
     for text in (live, absent):
         assert '{{ figure("' in text
         assert "\n    from report.figures" in text  # its source
+
+
+def test_figures_of_ones_own_are_not_those_that_ship(pages, tmp_path):
+    (page, *_), (name, *_) = pages, ORDER
+    (tmp_path / f"{name}.py").touch()
+    own = SimpleNamespace(placed=page.article.placed, own=tmp_path)
+    found = {entry.name: entry.places for entry in entries([SimpleNamespace(article=own)])}
+    assert found[name] == []
+    assert [other for other in ORDER[1:] if not found[other]] == []
 
 
 def test_what_is_shown_is_not_looked_up_again_until_it_is_drawn_anew(pages):

@@ -29,6 +29,7 @@ else:
 from tests.small import CORPUS, SENTENCE
 from report.models.attention import self_check
 from report.models.load import load
+from report.datasets.write.folder import write_folder
 from report.measuring.kinds import kind
 from report.study.front_matter import FrontMatter
 front = {"title": "a", "date": "2026-01-01", "author": "a", "summary": "a"} | changes
@@ -46,7 +47,7 @@ if wanted.kind == "passage":
 else:
     measured, _ = kind.measure(loaded, inputs, lambda *_: None, print)
 try:
-    kind.write(Path(tempfile.mkdtemp()), measured, {}, None)
+    write_folder(Path(tempfile.mkdtemp()), kind.write, measured, {})
 except Exception as error:
     assert "manifest" in str(error), error
 names = [name for name in sys.modules if name.startswith("report.")]

@@ -122,8 +122,9 @@ def test_a_sentence_is_told_from_what_fills_it():
     module = Module("made", ast.parse(SOURCE))
     said = [parts for each in module.sentences() for parts in module.wordings(each)]
     path, names, count = Gap("path"), Gap("names"), Gap("count")
+    site = command("site", installed=True)
     assert said == [
-        (path, ": ", count, " rows, ", "5,000", " are allowed; run `", command("site"), "`."),
+        (path, ": ", count, " rows, ", "5,000", " are allowed; run `", site, "`."),
         ("unknown row; ", "did you mean ", "'", names, "'", "? ", "known: ", names, "."),
         ("'", Gap("name"), "'", " fell; ", "set it up again"),
         ("it is one",),

@@ -99,6 +99,10 @@ def test_pages_are_written_where_there_is_a_documentation(tmp_path):
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "docs" / "reference").mkdir(parents=True)
     (tmp_path / "docs" / "reference" / "departed.md").touch()
+    write_reference(tmp_path)  # a folder that somebody called docs
+    assert [path.name for path in (tmp_path / "docs" / "reference").iterdir()] == ["departed.md"]
+    (tmp_path / "docs" / "how-to").mkdir()
+    (tmp_path / "docs" / "how-to" / "figures.md").touch()
     write_reference(tmp_path)
     written = {path.stem: path.read_text() for path in (tmp_path / "docs" / "reference").iterdir()}
     assert written.keys() == PAGES.keys()

@@ -41,9 +41,13 @@ class Independent:
         def keep_hidden(_module, arguments):
             self.hidden_states.append(arguments[0][0].double())
 
+        def keep_last(_module, arguments):
+            self.last = arguments[0][0].double()
+
         blocks = self.model.transformer.h
         hooks = [block.self_attention.register_forward_hook(keep) for block in blocks]
         hooks += [block.register_forward_pre_hook(keep_hidden) for block in blocks]
+        hooks.append(self.model.transformer.ln_f.register_forward_pre_hook(keep_last))
         with torch.no_grad():
             self.model(torch.tensor([self.ids]), use_cache=False)
         for hook in hooks:
@@ -79,6 +83,47 @@ class Independent:
             probability=probability.numpy(),
             context=(probability @ (value + biases[2])).numpy(),
         )
+
+    def effects(self, layer, head):
+        """What a head adds to the logit of each next token less the mean of all logits, by target
+        token: float64 [i, j] for every token but the last, without value biases."""
+        norm, output = self.model.transformer.ln_f, self.model.lm_head.weight.detach().double()
+        rows = self.last[:-1] - self.last[:-1].mean(1, keepdim=True)
+        scale = torch.sqrt(rows.square().mean(1, keepdim=True) + norm.eps)
+        towards = (output[self.ids[1:]] - output.mean(0)) * norm.weight.detach().double() / scale
+        towards = (towards - towards.mean(1, keepdim=True)).numpy()
+        weight = self.attention_module(layer).query_key_value.weight.detach().double()
+        value = self.inputs[layer] @ weight.view(self.heads, 3, self.size, -1)[head, 2].T
+        dense = self.attention_module(layer).dense.weight.detach().double()
+        written = (value @ dense[:, head * self.size : (head + 1) * self.size].T).numpy()
+        return self.head(layer, head).probability[:-1] * (towards @ written.T)
+
+    def lost(self, layer, head, texts):
+        """How much the loss over the passage rises when what a head hands to the output projection
+        is its mean over all tokens of some texts but the first of each."""
+        dense = self.attention_module(layer).dense
+        own = slice(head * self.size, (head + 1) * self.size)
+        seen = []
+        hook = dense.register_forward_pre_hook(lambda _, given: seen.append(given[0][0, 1:, own]))
+        for text in texts:
+            self._loss(self.tokenizer(text)["input_ids"])
+        hook.remove()
+        mean = torch.cat(seen).mean(0)
+
+        def replace(_, given):
+            context = given[0].clone()
+            context[..., own] = mean
+            return (context,)
+
+        before = self._loss(self.ids)
+        hook = dense.register_forward_pre_hook(replace)
+        after = self._loss(self.ids)
+        hook.remove()
+        return after - before
+
+    def _loss(self, ids):
+        with torch.no_grad():
+            return float(self.model(torch.tensor([ids]), labels=torch.tensor([ids])).loss)
 
     def update(self, layer, head, token):
         """magnitude and alignment of what a head adds to the hidden state at a token."""

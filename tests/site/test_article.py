@@ -58,7 +58,7 @@ def test_nothing_moves_while_a_reader_scrolls_through(visit, browser):
 def test_without_javascript_every_figure_is_pictures_with_links(visit, browser):
     page = visit(java_script_enabled=False)
     figures = page.locator("figure.live-figure")
-    assert figures.count() == 10
+    assert figures.count() == 12
     for figure in figures.all():
         figure.scroll_into_view_if_needed()
         seen = [each for each in figure.locator("img").all() if each.is_visible()]

@@ -6,7 +6,6 @@ import json
 import pytest
 from PIL import Image
 
-from tests import firefox
 from tests.figures.live_page import TOOLTIP
 from tests.site.conftest import ARTICLE
 from tests.site.reader import number, token_index
@@ -62,29 +61,11 @@ class Chromium:
         return self.page.screenshot()
 
 
-@pytest.fixture(scope="module")
-def running(browser, tmp_path_factory):
-    """A function from a browser's name to that browser, started once."""
-    started, found = [], {}
-
-    def of_name(name):
-        if name == "chromium":
-            return Chromium(browser)
-        if name not in found:
-            started.append(firefox.started(tmp_path_factory.mktemp("firefox")))
-            found[name] = started[-1].__enter__()
-            found[name].size(1280, 1000)
-        return found[name]
-
-    yield of_name
-    for each in started:
-        each.__exit__(None, None, None)
-
-
 @pytest.fixture(params=["chromium", "firefox"])
-def reader(request, running, built):
+def reader(request, browser, built):
     """A browser; its console may not complain, and it may ask no other host for anything."""
-    reader = running(request.param)
+    other = request.param == "firefox"
+    reader = request.getfixturevalue("firefox") if other else Chromium(browser)
     reader.problems.clear()
     reader.asked.clear()
     yield reader
@@ -139,9 +120,9 @@ def painted(reader, figure):
     return pixels(reader, figure, "(sum, value, n) => sum + (n % 4 === 3 && value > 0)")
 
 
-def test_all_ten_figures_become_live_and_paint(reader, built):
+def test_all_figures_become_live_and_paint(reader, built):
     reader.open(built.address + ARTICLE)
-    for figure in range(1, 11):
+    for figure in range(1, 13):
         to(reader, figure)
         assert painted(reader, figure) > 2000, f"figure {figure} is empty"
         picture = f"document.querySelector('#fig-{figure} .live-figure__picture')"

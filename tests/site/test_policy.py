@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import TimeoutError as NotYet
 
 from report.site.protect import problems
-from tests import firefox, violations
+from tests import violations
 from tests.figures.live_page import go_live, until
 from tests.serving import served
 from tests.site.conftest import ARTICLE
@@ -224,12 +224,10 @@ def test_text_is_never_evaluated(changed):
     assert page.evaluate(f"{RAN}.ran") is None
 
 
-def test_firefox_keeps_to_it_too(written, elsewhere, tmp_path):
+def test_firefox_keeps_to_it_too(written, elsewhere, firefox):
     kinds = ("script", "module", "handler", "file", "picture", "style", "page")
-    with firefox.started(tmp_path) as reader:
-        reader.size(1280, 1000)
-        reader.open(written(harm(elsewhere[0], *kinds)))
-        reader.evaluate("void document.querySelector('#fig-1').scrollIntoView()")
-        reader.until("document.querySelector('#fig-1').classList.contains('live-figure--live')")
-        assert reader.evaluate(f"({{...{RAN}}})").keys() & INJECTED.keys() == set()
-        assert elsewhere[1] == []
+    firefox.open(written(harm(elsewhere[0], *kinds)))
+    firefox.evaluate("void document.querySelector('#fig-1').scrollIntoView()")
+    firefox.until("document.querySelector('#fig-1').classList.contains('live-figure--live')")
+    assert firefox.evaluate(f"({{...{RAN}}})").keys() & INJECTED.keys() == set()
+    assert elsewhere[1] == []

@@ -61,6 +61,7 @@ def bars(sheets, figures):
         ("filler-tokens", "light", "a4 across"),
         ("reading-a-table", "dark", "letter"),
         ("how-heads-form", "light", "a4"),
+        ("who-gets-the-drink", "light", "a4"),
     ],
 )
 def test_no_figure_is_cut_in_two(visit, article, scheme, paper):

@@ -312,7 +312,7 @@ def test_only_a_server_that_watches_knows_the_script(measured):
 
 def test_a_page_of_another_host_is_told_nothing(measured):
     told = Told()
-    told.failed(ValueError("a secret"))
+    told.failed("a secret")
     with watch.serving(pipeline.Request(Project(measured)), 0, told) as address:
         port = int(address.rstrip("/").rpartition(":")[2])
         for path in (SCRIPT, STATE, "/"):

@@ -203,7 +203,7 @@ def test_the_check_finds_nothing_wrong(zensical):
 def test_every_figure_is_live_and_follows_the_palette(visit):
     page = visit(ARTICLE)
     number = page.locator("figure.live-figure").count()
-    assert number == 10
+    assert number == 12
     for n in range(1, number + 1):
         go_live(page, n)
     shade = "document.body.getAttribute('data-md-color-scheme')"

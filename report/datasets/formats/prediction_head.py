@@ -14,13 +14,22 @@ from report.datasets.formats.prediction import STEP, array, words_of
 
 SCHEMA = "prediction-head/1"
 
-SHARE_STEP = 0.0001
-"""Unit of stored probabilities."""
+LONG = 64
+"""Tokens of a text, beyond which fewer digits are kept."""
+
+LONG_STEP = 0.001
+"""Unit of stored effects and probabilities of a long text: as many digits as a tooltip shows."""
 
 SCORE_STEP = 0.001
 """Unit of what heads promote (logits) and of parts of scores."""
 
 WRITTEN = ("promoted", "suppressed")
+
+
+def step_of(tokens: int) -> float:
+    """Unit of stored effects (logits) and probabilities of a text; a value is off by at most half
+    of it."""
+    return STEP if tokens <= LONG else LONG_STEP
 
 
 def head_file(sentence: int, layer: int, head: int) -> str:
@@ -34,7 +43,7 @@ def encode(measured: Any, layer: int, head: int, words: Mapping[int, dict]) -> d
     measured: a `report.effects.sentence.Sentence`
     words: id -> "text", perhaps "bytes", of the tokens that it promotes or suppresses
     """
-    effects = measured.effects
+    effects, step = measured.effects, step_of(len(measured.token_ids))
     seen = np.tri(len(measured.asked), effects.effects.shape[-1], dtype=bool)
     told = {
         "schema": SCHEMA,
@@ -42,10 +51,10 @@ def encode(measured: Any, layer: int, head: int, words: Mapping[int, dict]) -> d
         "head": head,
         "rows": len(measured.asked),
         "tokens": len(measured.token_ids),
-        "step": STEP,
-        "share_step": SHARE_STEP,
-        "effect": steps(effects.effects[:, layer, head][seen], STEP),
-        "probability": steps(effects.probability[:, layer, head][seen], SHARE_STEP),
+        "step": step,
+        "share_step": step,
+        "effect": steps(effects.effects[:, layer, head][seen], step),
+        "probability": steps(effects.probability[:, layer, head][seen], step),
     }
     if (layer, head) in measured.writes:
         told["writes"] = _writes(measured.writes[layer, head], words)

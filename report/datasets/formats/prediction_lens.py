@@ -30,15 +30,9 @@ def encode(measured: Any, words: Mapping[int, dict]) -> dict:
     words: id -> "text", perhaps "bytes", of the tokens that are likely somewhere
     """
     lens, asked = measured.lens, measured.asked
-    place = {token: index for index, token in enumerate(measured.lens_tokens)}
-    target = [place[one.token] for one in asked]
-    every = np.arange(len(asked))
-    told = {
-        "target": (lens.asked[:, every, target], lens.ranks[:, every, target]),
-    }
+    told = {"target": (lens.asked[..., 0], lens.ranks[..., 0])}
     if isinstance(asked[-1].against, int):
-        other = place[asked[-1].against]
-        told["other"] = (lens.asked[:, -1, other], lens.ranks[:, -1, other])
+        told["other"] = (lens.asked[:, -1, 1], lens.ranks[:, -1, 1])
     return {
         "schema": SCHEMA,
         "states": len(lens.tokens),

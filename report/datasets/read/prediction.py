@@ -9,7 +9,7 @@ import numpy as np
 from report.datasets.formats import prediction, prediction_head, prediction_lens
 from report.datasets.read.generated import GeneratedData
 from report.datasets.read.model import Measured
-from report.datasets.read.passage import Token, tokens_of
+from report.datasets.read.passage import PassageData, PassageModels, Token, tokens_of
 from report.datasets.read.predicted import Head, Lens, Word, origins_of, words_of, writes_of
 from report.errors import ReportError
 from report.text import isolated
@@ -18,6 +18,20 @@ from report.text import isolated
 def opened(paths: Sequence[Path]) -> "PredictionData":
     """The data of an article; paths: one folder, as it is about one model."""
     return PredictionData(paths[0])
+
+
+def of_passage(data: PassageData | PassageModels) -> "PredictionData | PredictionModels | None":
+    """What heads do to the next tokens of a passage, of every model of which that was measured;
+    None if it was of none."""
+    found = [PredictionData(model.path) for model in data.models]
+    told = [one.manifest.get("prediction", {}).get("sentences") for one in found]
+    if not any(told):
+        return None
+    if len(data.models) == 1:
+        return found[0]
+    measured = [place for place, sentences in enumerate(told) if sentences]
+    labels = [data.labels[place] for place in measured]
+    return PredictionModels([found[place] for place in measured], labels)
 
 
 class Sentence:
@@ -118,7 +132,8 @@ class Sentence:
 
     @functools.cached_property
     def lens(self) -> Lens:
-        """What its hidden states would predict."""
+        """What its hidden states would predict; of a passage that an article shows besides, it is
+        not known (`PredictionData.has_lens`)."""
         told = self._data._read(prediction_lens.lens_file(self.number))
         arrays = prediction_lens.decode(told)
         labels = ["embedding"]
@@ -174,6 +189,11 @@ class PredictionData(Measured):
         return [Sentence(self, number) for number in range(len(about))]
 
     @property
+    def has_lens(self) -> bool:
+        """Whether it is told what hidden states would predict."""
+        return prediction_lens.lens_file(0) in self.manifest["files"]
+
+    @property
     def shown_heads(self) -> list[tuple[int, int]]:
         """(layer, head) of the largest effects, the largest first; the same in all texts.
         Of these it is told what they write, and what their scores are made of."""
@@ -183,3 +203,9 @@ class PredictionData(Measured):
     def reasons(self) -> dict[str, str]:
         """What is missing, such as "origins", and why."""
         return self.manifest["prediction"]["reasons"]
+
+
+class PredictionModels(PassageModels):
+    """What several models predict for the same passage, for figures with a switch between them."""
+
+    kind = "prediction"

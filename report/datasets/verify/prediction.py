@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from report.datasets.formats.prediction_head import SHARE_STEP
+from report.datasets.formats.prediction_head import step_of
 from report.datasets.formats.prediction_lens import STEP as LENS_STEP
 from report.datasets.read.predicted import Head
 from report.datasets.read.prediction import PredictionData, Sentence
@@ -18,7 +18,8 @@ def verify_prediction(data: PredictionData) -> None:
     """
     for sentence in data.sentences:
         _verify_sum(sentence)
-        _verify_lens(sentence)
+        if data.has_lens:
+            _verify_lens(sentence)
         for layer, head in np.ndindex(sentence.heads.shape[1:]):
             _verify_head(sentence, sentence.head(layer, head))
 
@@ -38,9 +39,10 @@ def _verify_sum(sentence):
 def _verify_head(sentence, head: Head):
     name = f"effects by target of L{head.layer}H{head.head}"
     direct = sentence.heads[:, head.layer, head.head]
-    _require_sum(sentence, name, head.effect.sum(1), direct, sentence.length + 1)
+    step = step_of(sentence.length)
+    _require_sum(sentence, name, head.effect.sum(1), direct, sentence.length + 1, step)
     share = head.probability.sum(1)
-    if (head.probability < 0).any() or (share > 1 + SHARE_STEP * sentence.length / 2).any():
+    if (head.probability < 0).any() or (share > 1 + step * sentence.length / 2).any():
         raise ReportError(f"{_name(sentence)}: L{head.layer}H{head.head} gives {share.max():.4f}")
     if head.origins is not None:
         score = head.origins.score - head.origins.position

@@ -54,8 +54,9 @@ def check_datasets(folder: Path, counts: dict[str, int]) -> list[str]:
             f"{(manifest_path.parent / name).relative_to(folder)}: is in no manifest"
             for name in sorted(there - listed)
         ]
-        if manifest["kind"] in WHOLE:
-            problems += _check_whole(manifest["kind"], manifest_path.parent, folder)
+        whole = {manifest["kind"], *(["prediction"] if "prediction" in manifest else [])}
+        for kind in sorted(whole & WHOLE.keys()):
+            problems += _check_whole(kind, manifest_path.parent, folder)
     return problems
 
 
@@ -63,7 +64,8 @@ WHOLE = {
     "table": lambda path: verify_table(TableData(path)),
     "prediction": lambda path: verify_prediction(PredictionData(path)),
 }
-"""Kind of article -> checks all its datasets together; ReportError if they do not fit."""
+"""Kind of article -> checks all its datasets together; ReportError if they do not fit. A passage
+may have predictions besides."""
 
 
 def _check_whole(kind, path, folder):

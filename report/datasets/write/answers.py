@@ -1,11 +1,10 @@
 """Writes the dataset of the answers of one model: a small table."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Protocol
 
 from report.datasets.formats.answers import FILE, Cell, Question, encode
-from report.datasets.write.folder import Folder
+from report.datasets.write.folder import Folder, Step
 
 
 class Measured(Protocol):
@@ -15,20 +14,7 @@ class Measured(Protocol):
     cells: Sequence[Cell]
 
 
-def write_answers(
-    folder: Path,
-    measured: Measured,
-    provenance: dict,
-    progress: Callable[[int, int], object] | None = None,
-) -> None:
-    """Write the answers of one model into an empty folder, the manifest last.
-
-    provenance: the manifest's fields that are not about the files themselves
-    progress: called with (done, total)
-    raises: ReportError if a number is not finite, or the folder cannot be written
-    """
-    files = Folder(folder)
+def write_answers(files: Folder, measured: Measured, progress: Step) -> None:
+    """Write the answers of one model."""
     files.write(FILE, encode(measured.questions, measured.cells))
-    files.write_manifest(provenance)
-    if progress:
-        progress(1, 1)
+    progress(1, 1)

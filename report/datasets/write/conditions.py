@@ -1,12 +1,11 @@
 """Turns what was measured of the conditions of a study into its folder of datasets."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Protocol
 
 from report.datasets.formats import conditions
 from report.datasets.formats.measured import ConditionStatistics
-from report.datasets.write.folder import Folder
+from report.datasets.write.folder import Folder, Step
 
 
 class Measured(Protocol):
@@ -15,19 +14,13 @@ class Measured(Protocol):
     conditions: Sequence[ConditionStatistics]
 
 
-def write_conditions(
-    folder: Path,
-    measured: Measured,
-    provenance: dict,
-    progress: Callable[[int, int], object] | None = None,
-) -> None:
-    """Write every dataset of a study of conditions into an empty folder, the manifest last.
+def write_conditions(files: Folder, measured: Measured, progress: Step) -> None:
+    """Write every dataset of a study of conditions.
 
-    provenance: the manifest's fields that are not about the files themselves
-    progress: called with (done, total) after each layer
-    raises: ReportError if a number is not finite, or the folder cannot be written
+    progress: called after each layer
+    raises: ReportError if a number is not finite
     """
-    statistics, files = measured.conditions, Folder(folder)
+    statistics = measured.conditions
     layers, heads = statistics[0].received.mean.shape[1:3]
     files.write("conditions.json", conditions.encode_texts(statistics))
     files.write("effects.json", conditions.encode_effects(statistics))
@@ -35,6 +28,4 @@ def write_conditions(
         for head in range(heads):
             name = f"received/{layer}/{head}.json"
             files.write(name, conditions.encode_received(layer, head, statistics))
-        if progress:
-            progress(layer + 1, layers)
-    files.write_manifest(provenance)
+        progress(layer + 1, layers)

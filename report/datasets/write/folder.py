@@ -1,12 +1,18 @@
 """A folder of datasets being written, and its manifest."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from report import files
 from report.datasets import store
 
 SCHEMA = "manifest/1"
+
+
+Step = Callable[[int, int], object]
+"""Called with (done, total) while datasets are written."""
 
 
 class Folder:
@@ -34,6 +40,28 @@ class Folder:
             "files": self.files,
         }
         store.write(self.path / "manifest.json", store.sealed(manifest))
+
+
+Write = Callable[[Folder, Any, Step], dict | None]
+"""Writes what was measured into a folder, and gives what the manifest says of it besides."""
+
+
+def write_folder(
+    path: Path,
+    write: Write,
+    measured: Any,
+    provenance: dict,
+    progress: Step | None = None,
+) -> None:
+    """Write all datasets of one model into an empty folder, the manifest last.
+
+    write: of the kind of article, see `report.measuring.kinds.Kind`
+    provenance: the manifest's fields that are not about the files
+    raises: ReportError if a number is not finite, or the folder cannot be written
+    """
+    files = Folder(path)
+    more = write(files, measured, progress or (lambda *_: None))
+    files.write_manifest(provenance | (more or {}))
 
 
 def write_dataset(path: Path, data: dict) -> dict:

@@ -1,7 +1,6 @@
 """Turns what was measured of predictions into a folder of datasets."""
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +9,7 @@ from report.datasets.formats import prediction, prediction_head, prediction_lens
 from report.datasets.formats.prediction import sentence_file
 from report.datasets.formats.prediction_head import head_file
 from report.datasets.formats.prediction_lens import lens_file
-from report.datasets.write.folder import Folder
+from report.datasets.write.folder import Folder, Step
 
 SHOWN = 12
 """Heads of which it is told what they write and what their scores are made of, at most."""
@@ -33,30 +32,22 @@ class Measured(Protocol):
     words: Mapping[int, dict]
 
 
-def write_prediction(
-    folder: Path,
-    measured: Measured,
-    provenance: dict,
-    progress: Callable[[int, int], object] | None = None,
-) -> None:
-    """Write every dataset of an article about predictions into an empty folder, the manifest last.
+def write_prediction(files: Folder, measured: Measured, progress: Step) -> None:
+    """Write every dataset of an article about predictions, or of the predictions beside a passage.
 
-    provenance: the manifest's fields that are not about the files themselves
-    progress: called with (done, total) after each text
-    raises: ReportError if a number is not finite, or the folder cannot be written
+    progress: called after each text
+    raises: ReportError if a number is not finite
     """
-    files = Folder(folder)
     for place, sentence in enumerate(measured.sentences):
         about = {"text": measured.prompts[place].text}
         tokens, words = measured.tokens[place], measured.words
         files.write(sentence_file(place), prediction.encode(about, tokens, sentence, words))
-        files.write(lens_file(place), prediction_lens.encode(sentence, words))
+        if sentence.lens is not None:
+            files.write(lens_file(place), prediction_lens.encode(sentence, words))
         for layer, head in np.ndindex(sentence.effects.direct.heads.shape[1:]):
             told = prediction_head.encode(sentence, layer, head, words)
             files.write(head_file(place, layer, head), told)
-        if progress:
-            progress(place + 1, len(measured.sentences))
-    files.write_manifest(provenance)
+        progress(place + 1, len(measured.sentences))
 
 
 def about_bytes(shape: tuple[int, int], tokens: int) -> int:
@@ -66,7 +57,7 @@ def about_bytes(shape: tuple[int, int], tokens: int) -> int:
     """
     layers, of_layer = shape
     heads, cells = layers * of_layer, tokens * (tokens + 1) // 2
-    by_target = heads * (200 + 7 * cells)
+    by_target = heads * (200 + (7 if tokens <= prediction_head.LONG else 5) * cells)
     parts = layers * (of_layer + 2) // 2  # before a layer in the middle
     in_full = min(SHOWN, heads) * tokens * (260 + 10 * parts)
     lens = (2 * layers + 1) * tokens * 60

@@ -1,13 +1,12 @@
 """Turns what was measured of a table into its folder of datasets."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Protocol
 
 from report.datasets.formats import class_shares, fields, passage, renderings
 from report.datasets.formats.measured import PassageMeasurement
 from report.datasets.write.attention import write_attention
-from report.datasets.write.folder import Folder
+from report.datasets.write.folder import Folder, Step
 
 
 class Measured(Protocol):
@@ -20,20 +19,14 @@ class Measured(Protocol):
     shares: Sequence[class_shares.Shares]
 
 
-def write_table(
-    folder: Path,
-    measured: Measured,
-    provenance: dict,
-    progress: Callable[[int, int], object] | None = None,
-) -> None:
-    """Write every dataset of an article about a table into an empty folder, the manifest last.
+def write_table(files: Folder, measured: Measured, progress: Step) -> dict:
+    """Write every dataset of an article about a table.
 
-    provenance: the manifest's fields that are not about the files themselves
-    progress: called with (done, total) after each layer
-    raises: ReportError if a number is not finite, or the folder cannot be written
+    progress: called after each layer
+    returns: the manifest's passage and fields
+    raises: ReportError if a number is not finite
     """
     first, measurement = measured.texts[0], measured.measurement
-    files = Folder(folder)
     files.write("passage.json", passage.encode(measured.passage, first.tokens))
     files.write("renderings.json", renderings.encode(measured.table, measured.texts))
     names = [text.name for text in measured.texts]
@@ -41,5 +34,4 @@ def write_table(
     files.write("class_shares.json", class_shares.encode(shares))
     shards = write_attention(files, measurement, progress)
     read = {"name": measured.passage.name, "tokens": len(first.tokens)}
-    described = {"passage": read, "fields": fields.described(shards)}
-    files.write_manifest(provenance | described)
+    return {"passage": read, "fields": fields.described(shards)}

@@ -1,4 +1,4 @@
-"""Finds figures by their names: files of `report/figures`, and those of a publication's own."""
+"""Finds figures by their names: files of a publication's own, else those of `report/figures`."""
 
 import functools
 import importlib.util
@@ -43,29 +43,28 @@ def figure_named(name: str, own: Path | None = None) -> Figure:
         near = nearest(name, known)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ReportError(f"unknown figure {name!r}; {hint}known: {', '.join(known)}.")
-    if own and name in _names(own):
-        path = Path(own).resolve() / f"{name}.py"
-        return _own(name, path, path.stat().st_mtime_ns)
-    return _shipped(name)
+    path = own_file(name, own)
+    return _own(name, path, path.stat().st_mtime_ns) if path else _shipped(name)
 
 
 def figure_names(own: Path | None = None) -> list[str]:
     """The names of all figures, sorted: files that do not start with `_`.
 
     own: folder of the publication's own figures, or None
-    raises: ReportError if a figure of one's own has the name of one that ships
     """
-    shipped, ours = _names(FIGURES), _names(own) if own else []
-    both = sorted({*shipped} & {*ours})
-    if both:
-        raise ReportError(
-            f"{Path(own) / both[0]}.py: a figure of that name ships already; give it another name."
-        )
-    return sorted([*shipped, *ours])
+    return sorted(_names(FIGURES) | (_names(own) if own else set()))
+
+
+def own_file(name: str, own: Path | None) -> Path | None:
+    """The file of a publication's own figure, which comes before one that ships; None: it has none.
+
+    own: folder of the publication's own figures, or None
+    """
+    return Path(own).resolve() / f"{name}.py" if own and name in _names(own) else None
 
 
 def _names(folder):
-    return [path.stem for path in Path(folder).glob("*.py") if not path.stem.startswith("_")]
+    return {path.stem for path in Path(folder).glob("*.py") if not path.stem.startswith("_")}
 
 
 @functools.cache

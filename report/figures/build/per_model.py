@@ -171,7 +171,8 @@ def _chart(figure, data, model, state):
     report = spec["usermeta"]["report"]
     source = report["data"]
     source["url"] = shown.address + source["url"]
-    source["tokens"] = shown.address + source.get("tokens", "passage.json")
+    tokens = source.get("tokens", "passage.json")
+    source["tokens"] = tokens and shown.address + tokens  # None: the chart names none
     switch = controls_of(figure, data, model)[:1]
     told = choices.as_json(choices.at_state(switch, {PARAM: model}))
     report["controls"] = told + report["controls"]

@@ -76,6 +76,22 @@ def head_choice(data: PredictionData) -> Control:
     return Control("chosen", "Head", 0, len(labels) - 1, 0, labels=labels)
 
 
+def one_head(data: PredictionData) -> list[Control | Switch]:
+    """The switch between texts, and the slider over those heads."""
+    return [*texts(data), head_choice(data)]
+
+
+def chosen(data: PredictionData, at: choices.State) -> tuple[Sentence, OneHead]:
+    """The text and the head that these are at."""
+    sentence = text_of(data, at)
+    return sentence, head_of(sentence, *data.shown_heads[at["chosen"]])
+
+
+def not_told(data: PredictionData, what: str) -> str:
+    """Why nothing is told of those heads, one sentence; "" if it is. what: "what heads write" """
+    return "" if data.shown_heads else f"{what[0].upper()}{what[1:]} was not measured."
+
+
 @dataclass(frozen=True)
 class Shown:
     """A text, and the token of it that predicts."""

@@ -19,8 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from report.datasets.write.folder import Folder, Step
     from report.measurements.tally import Tally
     from report.measuring.pieces import Piece
     from report.models.load.load import LoadedModel
@@ -52,17 +51,12 @@ class Kind(Protocol):
     def words(self, inputs: Any) -> list[str]:
         """The options of a command that names the same inputs."""
 
-    def write(
-        self,
-        folder: Path,
-        measured: Any,
-        provenance: dict,
-        progress: Callable[[int, int], object] | None = None,
-    ) -> None:
-        """Write the datasets, the manifest last.
+    def write(self, files: Folder, measured: Any, progress: Step) -> dict | None:
+        """Write the datasets, all but the manifest.
 
-        provenance: the manifest's fields that are not about the files
-        raises: ReportError if a number is not finite, or the folder cannot be written
+        progress: called with (done, total)
+        returns: fields of the manifest that follow from them, if there are any
+        raises: ReportError if a number is not finite, or a file cannot be written
         """
 
 

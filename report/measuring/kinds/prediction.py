@@ -1,7 +1,8 @@
 """Articles about a prediction: what every part of a model does to it, text by text.
 
 The texts are prompts that break off, or one passage. The article may have sentences generated as
-well, which are measured apart: `generated.py`.
+well, which are measured apart: `generated.py`. An article about a passage may have the effects of
+heads on its next tokens measured, too: `of_passage`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import partial
 from itertools import count as numbers
 from typing import TYPE_CHECKING
 
+from report.datasets.formats.prediction import asked_ids
 from report.datasets.write.prediction import about_bytes, write_prediction
 from report.errors import ReportError
 from report.inputs import predictions, rows
@@ -20,7 +22,7 @@ from report.inputs.predictions import Prompt
 from report.measuring.forecast import reads, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
-from report.text import count, quoted
+from report.text import count, large, quoted
 
 if TYPE_CHECKING:
     from report.effects.asked import Asked
@@ -34,8 +36,12 @@ write = write_prediction
 MEANS_OF = 16
 """Texts of the corpus that ships, over which heads' contexts are averaged for mean ablations."""
 
-MOST = 256
+MOST = 512
 """Tokens of a text, at most; what is measured grows with the square of their number."""
+
+LARGEST = 500_000_000
+"""Parameters of a model that a passage is predicted with besides, at most: it reads the passage
+again without each head."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +106,7 @@ def measure(
     texts = [tokenize(loaded, prompt.text) for prompt in inputs.prompts]
     asked = [asked_of(loaded, prompt) for prompt in inputs.prompts]
     longest = max(len(text.token_ids) for text in texts)
-    if longest > MOST:
-        raise ReportError(
-            f"a text has {longest} tokens, and effects on predictions are told of at most {MOST}; "
-            "shorten it"
-        )
+    _require_short(longest)
     _announce(loaded, texts, announce)
     done, total = numbers(1), 4 * len(texts) + 1 + len(texts)
     step = lambda: progress("Measuring", next(done), total)  # noqa: E731
@@ -124,18 +126,72 @@ def measure(
     named = words_in(loaded, measured)
     reasons = {name: why for sentence in measured for name, why in sentence.reasons.items()}
     tokens = [text.tokens for text in texts]
-    return Measured(inputs.prompts, tokens, measured, named), {
+    found = Measured(inputs.prompts, tokens, measured, named)
+    return found, {
         "token_ids_sha256": hashed([text.token_ids for text in texts]),
-        "prediction": {
-            "sentences": [
-                asdict(prompt) | {"tokens": len(text.token_ids)}
-                for prompt, text in zip(inputs.prompts, texts, strict=True)
-            ],
-            "replaced": about,
-            "heads": [list(head) for head in heads],
-            "reasons": reasons,
-        },
+        "prediction": _facts(found, about, heads, reasons),
     }
+
+
+def of_passage(
+    loaded: LoadedModel,
+    text: str,
+    tokens: Sequence[dict],
+    texts: Sequence[str],
+    announce: Announce,
+) -> tuple[Measured | None, dict]:
+    """What heads do to every next token of a passage, without lens or what they write.
+
+    tokens: of the passage, as it is measured; texts: over which heads' contexts are averaged
+    returns: what was measured, None where it cannot be; and the manifest's prediction, which says
+        why not
+    """
+    from report.effects.sentence import measure_sentence
+
+    token_ids = [token["id"] for token in tokens]
+    try:
+        _require_short(len(token_ids))
+        _require_small(loaded)
+        heads = loaded.measured_layers * loaded.structure[0].heads
+        what = "the passage again without each head"
+        announce(reads(loaded.identity["name"], what, heads * len(token_ids), heads))
+        (_, mean), about = replacements(loaded, texts)
+        measured = [measure_sentence(loaded, token_ids, None, [mean], lens=False)]
+    except ReportError as error:
+        nothing = {"texts": 0, "tokens": 0}
+        return None, _facts(Measured([], [], [], {}), nothing, [], {"effects": str(error)})
+    found = Measured([Prompt(text)], [tokens], measured, words_in(loaded, measured))
+    return found, _facts(found, about, [], {})
+
+
+def _facts(measured, replaced, heads, reasons):
+    """The manifest's prediction."""
+    return {
+        "sentences": [
+            asdict(prompt) | {"tokens": len(tokens)}
+            for prompt, tokens in zip(measured.prompts, measured.tokens, strict=True)
+        ],
+        "replaced": replaced,
+        "heads": [list(head) for head in heads],
+        "reasons": reasons,
+    }
+
+
+def _require_short(tokens):
+    if tokens > MOST:
+        raise ReportError(
+            f"a text has {tokens} tokens, and effects on predictions are told of at most {MOST}; "
+            "shorten it"
+        )
+
+
+def _require_small(loaded):
+    number = loaded.identity["parameters"]
+    if number > LARGEST:
+        raise ReportError(
+            f"it has {large(number)} parameters, and a passage is read again without each head of "
+            f"models with at most {large(LARGEST)}; an article of `kind: prediction` measures any"
+        )
 
 
 def asked_of(loaded: LoadedModel, prompt: Prompt) -> Asked | None:
@@ -179,7 +235,9 @@ def words_in(loaded: LoadedModel, sentences: Sequence[Sentence]) -> dict[int, di
 
     ids: set[int] = set()
     for sentence in sentences:
-        ids |= {*sentence.lens_tokens, *sentence.lens.tokens.ravel().tolist()}
+        ids |= {*asked_ids(sentence.asked)}
+        if sentence.lens is not None:
+            ids |= {*sentence.lens.tokens.ravel().tolist()}
         for one in sentence.writes.values():
             ids |= {*one.promoted.ravel().tolist(), *one.suppressed.ravel().tolist()}
     return spelt(loaded, ids)

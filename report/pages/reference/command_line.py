@@ -5,7 +5,7 @@ from importlib import import_module
 
 import typer
 
-from report.errors import PROGRAM
+from report.errors import NAME
 from report.pages.reference.documented import Entry, Reference, Section, code, marked, prose
 from report.study.options import Options
 from report.text import slug
@@ -54,4 +54,4 @@ def _options(command, wanted):
 
 
 def _context(name, command):
-    return command.context_class(command, info_name=f"{PROGRAM} {name}")
+    return command.context_class(command, info_name=f"{NAME} {name}")

@@ -49,7 +49,9 @@ def page() -> Reference:
         [Section(name, [], _listed(said, NOTES.get(name))) for name, said in found.items()],
         "A message says what came, what is allowed and what to do, in one sentence. What differs "
         "each time is in *italics*. Before the sentence may stand the file, the line or the key in "
-        "which the mistake is. Search this page for words of your message.",
+        "which the mistake is. Search this page for words of your message. Commands are those of "
+        "the installed program; [in a copy](../how-to/install.md#in-a-copy-of-the-program) of the "
+        "program, messages name those of `make`.",
     )
 
 

@@ -2,7 +2,7 @@
 
 A sentence is put together from what is written in it. What a name in it stands for is looked up:
 texts of the same function, constants, what other functions of this package return. All else is a
-gap, called like what fills it.
+gap, called like what fills it. Commands are those of the installed package.
 """
 
 import ast
@@ -158,11 +158,11 @@ class Module:
         """The wordings of what a name or a call stands for; [] if it is not a text of ours."""
         name = _name(node)
         if isinstance(getattr(errors, name, None), str):
-            return [(getattr(errors, name),)]
+            return [(errors.NAME if name == "PROGRAM" else getattr(errors, name),)]
         if isinstance(node, ast.Call) and name in ("command", "setup"):
             given = [_argument(each) for each in node.args]
             options = {each.arg: _argument(each.value) for each in node.keywords}
-            return [(getattr(errors, name)(*given, **options),)]
+            return [(getattr(errors, name)(*given, installed=True, **options),)]
         module, bound = self, self._texts(node) if isinstance(node, ast.Name) else []
         if not bound:
             module, bound = self._elsewhere(name)

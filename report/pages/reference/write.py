@@ -5,12 +5,13 @@ from pathlib import Path
 from report import files
 from report.pages.reference import command_line, datasets, drawing, errors, front_matter, in_prose
 from report.pages.templates import environment
+from report.project import documentation
 
 
 def write_reference(site_src: Path) -> None:
-    """Write `site_src/docs/reference`, if there is a folder `docs`."""
-    docs = site_src / "docs"
-    if not docs.is_dir():
+    """Write `site_src/docs/reference` beside the documentation, if this publication has it."""
+    docs = documentation(site_src)
+    if docs is None:
         return
     template = environment().get_template("reference.md.j2")
     references = [

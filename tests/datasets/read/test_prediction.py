@@ -55,7 +55,7 @@ def test_effects_are_those_of_the_model(sentence, again):
 def test_the_lens_is_that_of_the_model(sentence, again):
     loaded, ids = again
     target, other = sentence.target().id, sentence.other().id
-    found = logit_lens(loaded, ids, [-1], [target, other])
+    found = logit_lens(loaded, ids, [-1], [(target, other)])
     lens = sentence.lens
     assert lens.tokens[:, -1].tolist() == found.tokens[:, 0].tolist()
     np.testing.assert_allclose(lens.target_log_probability[:, -1], found.asked[:, 0, 0], atol=6e-3)

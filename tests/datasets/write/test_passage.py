@@ -9,6 +9,7 @@ import pytest
 from report import families
 from report.datasets.formats import rounding
 from report.datasets.read.passage import PassageData
+from report.datasets.write.folder import write_folder
 from report.datasets.write.passage import write_passage
 from report.errors import ReportError
 from report.models.measure.passage import measure_corpus, measure_passage
@@ -35,7 +36,11 @@ def of(measurement, corpus):
     text = {"name": "hand", "title": "", "source": "", "licence": "", "language": ""}
     tokens = [{"id": i, "text": f" {i}"} for i in measurement.token_ids]
     return SimpleNamespace(
-        passage=SimpleNamespace(**text), tokens=tokens, measurement=measurement, corpus=corpus
+        passage=SimpleNamespace(**text),
+        tokens=tokens,
+        measurement=measurement,
+        corpus=corpus,
+        prediction=None,
     )
 
 
@@ -54,7 +59,7 @@ def written(request, tmp_path_factory):
         "layers_measured": len(measurement.factors),
     }
     folder = tmp_path_factory.mktemp("datasets")
-    write_passage(folder, measured, provenance)
+    write_folder(folder, write_passage, measured, provenance)
     return request.param, measurement, PassageData(folder)
 
 
@@ -112,7 +117,9 @@ def test_a_model_without_updates_has_no_files_of_them(tmp_path):
     loaded = families.loaded("llama")
     measurement = replace(measure_passage(loaded, [1, 2, 3, 4]), magnitude=None, alignment=None)
     measured = of(measurement, measurement.statistics)
-    write_passage(tmp_path, measured, hand_made.manifest(hand_made.KINDS["no_updates"]))
+    write_folder(
+        tmp_path, write_passage, measured, hand_made.manifest(hand_made.KINDS["no_updates"])
+    )
     assert not (tmp_path / "updates").exists()
     data = PassageData(tmp_path)
     assert not [name for name in data.manifest["files"] if name.startswith("updates")]

@@ -103,9 +103,16 @@ def test_names_are_unique_and_can_be_guessed(tmp_path):
     assert "mine" not in figure_names()
     with pytest.raises(ReportError, match="unknown figure 'mien'; did you mean 'mine'"):
         figure_named("mien", tmp_path)
-    (tmp_path / "attention_map.py").write_text(SMALL)
-    with pytest.raises(ReportError, match=r"attention_map\.py: a figure of that name ships"):
-        figure_names(tmp_path)
+
+
+def test_a_figure_of_ones_own_comes_before_one_that_ships(tmp_path, data):
+    figure = own(tmp_path, SMALL, "attention_map")
+    assert (figure.name, figure.shows) == ("attention_map", "Shows one number.")
+    assert figure.rows(data) == {"rows": [{"value": data.layers}]}
+    assert figure_names(tmp_path) == figure_names()
+    assert figure_named("attention_map").rows is not figure.rows
+    (tmp_path / "attention_map.py").unlink()
+    assert figure_named("attention_map", tmp_path) is figure_named("attention_map")
 
 
 A_VALUE = SMALL.replace(

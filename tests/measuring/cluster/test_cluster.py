@@ -16,6 +16,7 @@ from report.errors import ReportError
 from report.measuring.cluster.driver import on_cluster
 from report.measuring.cluster.workforce import Workforce
 from report.measuring.kept import FOLDER
+from report.study.study import read_study
 from tests.commands import ROOT, contents, report, without_date
 from tests.conftest import byte_level_tokenizer
 from tests.measuring.cluster import trap
@@ -149,6 +150,34 @@ def trap_model(folder):
     values |= {"auto_map": {"AutoModelForCausalLM": "trap.TrapForCausalLM"}}
     (folder / "config.json").write_text(store.json.dumps(values))
     return folder
+
+
+PREDICTION = """---
+title: Who
+date: 2026-01-02
+author: Ann
+summary: Who?
+kind: prediction
+model: falcon-8x8
+prompts:
+  - {text: "Mary and John went to the store. John gave a drink to", target: " Mary", other: " John"}
+generated: {set: givers, number: 4, ablated: 2}
+---
+"""
+
+
+def test_predictions_and_their_sets_are_as_alone(cluster, measured, project):
+    path = project.articles / "who.md.j2"
+    path.write_text(PREDICTION)
+    article = read_study(path)
+    parts = article, article.apart
+    alone = [datasets(measured(part).folders) for part in parts]
+    shutil.rmtree(project.site_src / "datasets")
+    with on_cluster(cluster.address) as run:
+        found = [measured(part, run) for part in parts]
+    assert [datasets(each.folders) for each in found] == alone
+    for each in found:
+        assert any(line.startswith("worker") for line in each.said)
 
 
 def test_a_model_that_is_not_there_is_one_sentence(cluster, study, measured, project):

@@ -1,0 +1,183 @@
+"""Predictions beside a passage: what is measured, by plain loops; what is left out, and said."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from report.datasets.read.passage import PassageData, PassageModels
+from report.datasets.read.prediction import PredictionData, PredictionModels, of_passage
+from report.datasets.verify.prediction import verify_prediction
+from report.effects.asked import MEAN, Asked
+from report.effects.direct import direct_effects
+from report.figures import direct_and_ablation, logit_lens, what_a_head_writes
+from report.findings.passage import context
+from report.measuring import run
+from report.measuring.kinds import prediction as kind
+from report.models.attention.structure import structure
+from report.models.load.load import load_model
+from report.models.text.tokens import encode_texts
+from report.project import project as project_in
+from report.study.study import read_study
+from tests.small import CORPUS, write_publication
+
+pytestmark = pytest.mark.usefixtures("short_corpus")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return project_in(write_publication(tmp_path_factory.mktemp("predicted") / "project"))
+
+
+@pytest.fixture(scope="module")
+def measured(project, falcon_folder):
+    """A function from keys of front matter to the folder of datasets, and whether the model ran."""
+
+    def measured(**keys):
+        usual = {"model": str(falcon_folder), "passage": str(project.root / "passage.md")}
+        study = read_study(project.articles / "small.md.j2", **usual | keys)
+        [found] = run.datasets(study, project, lambda *steps: None)
+        return found.folder, found.ran
+
+    return measured
+
+
+@pytest.fixture(scope="module")
+def folder(measured, tmp_path_factory, short_corpus):
+    """A copy: what is measured next takes the place of what was measured before."""
+    found, _ = measured(predict=True)
+    return shutil.copytree(found, tmp_path_factory.mktemp("kept") / found.name)
+
+
+def test_they_are_measured_where_they_are_asked_for(measured, folder):
+    again, ran = measured(predict=True)
+    assert (again.name, ran) == (folder.name, False)
+    verify_prediction(of_passage(PassageData(folder)))
+    other, ran = measured()
+    assert ran
+    assert other.name != folder.name
+    assert of_passage(PassageData(other)) is None
+    assert "prediction" not in json.loads((other / "manifest.json").read_text("utf-8"))
+
+
+def test_what_is_lost_without_a_head_is_what_a_plain_loop_finds(folder, falcon_folder):
+    data = PassageData(folder)
+    [text] = of_passage(data).sentences
+    ids = [token.id for token in data.tokens]
+    loaded = load_model(falcon_folder)
+    asked = [Asked(row, token, MEAN) for row, token in enumerate(ids[1:])]
+    direct = direct_effects(loaded, ids, asked)
+    np.testing.assert_allclose(text.heads, direct.heads, atol=1e-4)
+    means = _means(loaded)
+    plain = _loss(loaded.model, ids)
+    assert -text.before == pytest.approx(plain, abs=1e-4)
+    for layer in range(3):
+        for head in range(4):
+            rise = _loss(loaded.model, ids, layer, head, means[layer]) - plain
+            assert text.drop("mean")[layer, head] == pytest.approx(rise, abs=2e-4)
+
+
+def _means(loaded):
+    """Of every layer the mean of what enters its output projection, without first tokens."""
+    seen = {}
+    parts = structure(loaded.model)
+    hooks = [
+        part.output_projection.register_forward_pre_hook(
+            lambda _, args, layer=layer: seen.setdefault(layer, []).append(args[0][0, 1:])
+        )
+        for layer, part in enumerate(parts)
+    ]
+    with torch.no_grad():
+        for ids in encode_texts(loaded, [text.text for text in CORPUS]).token_ids.values():
+            loaded.model(torch.tensor([ids]))
+    for hook in hooks:
+        hook.remove()
+    return [torch.cat(seen[layer]).mean(0) for layer in range(len(parts))]
+
+
+def _loss(model, ids, layer=None, head=None, mean=None):
+    hooks = []
+
+    def replace(_, args):
+        context = args[0].clone()
+        size = context.shape[-1] // 4
+        own = slice(head * size, (head + 1) * size)
+        context[..., own] = mean[own]
+        return (context,)
+
+    if layer is not None:
+        part = structure(model)[layer]
+        hooks.append(part.output_projection.register_forward_pre_hook(replace))
+    with torch.no_grad():
+        logits = model(torch.tensor([ids])).logits[0]
+    for hook in hooks:
+        hook.remove()
+    return float(torch.nn.functional.cross_entropy(logits[:-1], torch.tensor(ids[1:])))
+
+
+def test_prose_counts_what_is_looked_at_beside_what_matters(folder):
+    find = context(PassageData(folder))["find"].predicted
+    [text] = find.data.sentences
+    share = effect = whole = top = most = same = rows = 0
+    for layer, head in np.ndindex(3, 4):
+        one = text.head(layer, head)
+        for row in range(1, text.rows):
+            rows += 1
+            share += one.probability[row, 0]
+            sizes = [abs(value) for value in one.effect[row]]
+            effect, whole = effect + sizes[0], whole + sum(sizes)
+            looked, mattered = int(one.probability[row].argmax()), sizes.index(max(sizes))
+            top, most, same = (
+                top + (looked == 0),
+                most + (mattered == 0),
+                same + (looked == mattered),
+            )
+    both = find.both
+    assert both.first_share == pytest.approx(share / rows)
+    assert both.first_effect == pytest.approx(effect / whole)
+    assert (both.first_top, both.first_most, both.same) == pytest.approx(
+        (top / rows, most / rows, same / rows)
+    )
+    direct, lost = text.heads.mean(0), text.drop("mean")
+    assert find.added(find.strongest) == direct.max()
+    assert find.lost_without(find.missed) == lost.max()
+    assert find.worse == sum(value < 0 for value in lost.ravel())
+    assert find.rank(find.missed) == 1 + sorted(-direct.ravel()).index(-find.added(find.missed))
+    assert find.correlation == pytest.approx(np.corrcoef(direct.ravel(), lost.ravel())[0, 1])
+
+
+def test_figures_that_need_more_are_left_out(folder):
+    data = of_passage(PassageData(folder))
+    assert "not measured" in logit_lens.left_out(data)
+    assert "not measured" in what_a_head_writes.left_out(data)
+    assert direct_and_ablation.controls(data) == []  # one text, replaced by one thing
+    places = direct_and_ablation.chart(data).to_dict()["usermeta"]["report"]["data"]["url"]
+    assert places == "rows/0-mean.json"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"MOST": 5}, "are told of at most 5"), ({"LARGEST": 1000}, "models with at most")],
+)
+def test_what_would_take_too_long_is_left_out_and_said(measured, monkeypatch, change, said):
+    for name, value in change.items():
+        monkeypatch.setattr(kind, name, value)
+    folder, _ = measured(predict=True, label=next(iter(change)))
+    data = PassageData(folder)
+    assert of_passage(data) is None
+    assert context(data)["find"].predicted is None
+    assert said in data.manifest["prediction"]["reasons"]["effects"]
+
+
+def test_of_several_models_those_that_have_them_are_shown(folder, measured):
+    one = PassageData(folder)
+    other = PassageData(measured(label="plain")[0])
+    models = of_passage(PassageModels([one, one]))
+    assert isinstance(models, PredictionModels)
+    assert models.labels == PassageModels([one, one]).labels
+    partly = of_passage(PassageModels([one, other], ["a", "b"]))
+    assert [model.path for model in partly.models] == [one.path]
+    assert partly.labels == ["a"]
+    assert isinstance(of_passage(one), PredictionData)

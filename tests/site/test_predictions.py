@@ -1,0 +1,76 @@
+"""Figures of predictions in articles: what they say is what plain transformers gives, and they can
+be read without scripts."""
+
+import numpy as np
+import pytest
+
+from report.inputs.passages import corpus
+from report.measurements.precision import summed_by, tolerance
+from report.measuring.kinds.prediction import MEANS_OF
+from tests.figures.live_page import TOOLTIP, go_live
+from tests.site.reader import number, state, token_index
+
+pytestmark = pytest.mark.browser
+
+DRINK = "articles/who-gets-the-drink/"
+KEPT = 0.0005
+"""Half the unit in which effects of a passage are kept, and half the last digit of a tooltip."""
+
+
+def figure(page, name):
+    """The number of a figure of the article, live."""
+    place = page.locator(f"figure[data-figure={name}]").get_attribute("id")
+    found = int(place.removeprefix("fig-"))
+    go_live(page, found)
+    return found
+
+
+def tooltip(page, place, *keys, panel=0):
+    """What a chart says after some keys."""
+    page.locator(f"#fig-{place} .live-figure__chart").nth(panel).focus()
+    for key in keys:
+        page.keyboard.press(key)
+    return page.evaluate(TOOLTIP)
+
+
+def test_a_cell_says_how_much_was_looked_at_and_how_much_it_mattered(visit, model):
+    page = visit()
+    place = figure(page, "effect_by_target")
+    at = state(page, place)
+    effects, probability = model.effects(**at), model.head(**at).probability
+    rounding = tolerance(summed_by([model.model], model.length), max(1, np.abs(effects).max()))
+    for panel, keys in enumerate((("End", "ArrowUp"), ("Home", "ArrowDown", "ArrowDown"))):
+        shown = tooltip(page, place, *keys, panel=panel)
+        row, column = (token_index(shown[f"{which} token"]) for which in ("current", "target"))
+        share = number(shown["probability"])
+        assert share == pytest.approx(probability[row, column], abs=2 * KEPT + rounding)
+        effect = number(shown["direct effect"])
+        assert effect == pytest.approx(effects[row, column], abs=2 * KEPT + rounding)
+        page.keyboard.press("Escape")
+
+
+def test_a_dot_says_what_a_head_adds_and_what_is_lost_without_it(visit, model):
+    page = visit()
+    shown = tooltip(page, figure(page, "direct_and_ablation"), "Home", "ArrowRight")
+    layer, head = map(int, shown["head"].removeprefix("L").split("H"))
+    rounding = tolerance(summed_by([model.model], model.length), 10)
+    adds = model.effects(layer, head).sum(1).mean()
+    assert number(shown["direct effect"]) == pytest.approx(adds, abs=0.006 + rounding)
+    lost = model.lost(layer, head, [text.text for text in corpus()[:MEANS_OF]])
+    assert number(shown["lost without it"]) == pytest.approx(lost, abs=0.006 + rounding)
+
+
+def test_without_scripts_every_figure_is_a_picture_with_its_words(visit):
+    page = visit(DRINK, java_script_enabled=False)
+    page.wait_for_load_state("networkidle")
+    figures = page.locator("figure.live-figure")
+    assert figures.count() >= 5
+    for each in figures.all():
+        each.scroll_into_view_if_needed()
+        pictures = each.locator(".live-figure__picture:visible")
+        assert pictures.count()
+        for picture in pictures.all():
+            assert len(picture.get_attribute("alt")) > 40
+            assert picture.bounding_box()["height"] > 100
+        assert each.locator("input:visible, select:visible").count() == 0
+        assert len(each.locator("figcaption").inner_text()) > 40
