@@ -258,7 +258,7 @@ class ArticleFigures:
         if name not in figure_names(self.own):  # a key: the figure is placed several times
             return False
         figure = figure_for(name, self.data, self.own)
-        if figure.panels:  # drawn of data of its own
+        if figure.panels or defaults.other_kind(figure, type(self.data)):  # of data of its own
             return False
         fixed = {control.param: control.fixed for control in figure.controls(self.data)}
         # where there is one layer and one head, nothing can be joined

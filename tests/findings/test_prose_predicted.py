@@ -57,7 +57,7 @@ def written(tmp_path, monkeypatch, predicted):
 def test_a_head_that_is_missed_and_adds_little(written):
     said, figures = written({(2, 1): 0.7, (0, 3): 0.1}, {(0, 3): 0.07, (2, 1): -0.01})
     assert figures[-2:] == ["effect_by_target", "direct_and_ablation"]
-    assert "Most is lost without L0H3: it rises by 0.07." in said
+    assert "Most is lost without L0H3: it rises by 0.070." in said
     assert "adds +0.10 logits on average, while L2H1 adds +0.70: so L0H3 matters through" in said
     assert "Without L2H1 the loss does not rise." in said
     assert "Without one head the passage is predicted slightly better." in said

@@ -175,12 +175,16 @@ def measure_batch(
         announce(writes(loaded.identity["name"], _size(measurement)))
     if not read:
         return None, tally
-    prediction = None
-    if inputs.means_of:
-        with enough_memory(f"measuring {longest} tokens"):
-            about = inputs.passage.text, read.tokens, inputs.means_of
-            prediction = predicted.of_passage(loaded, *about, announce)
+    prediction = _prediction(loaded, inputs, read.tokens, announce) if inputs.means_of else None
     return OfPassage(read.tokens, hashed(read.token_ids), measurement, prediction), tally
+
+
+def _prediction(loaded, inputs, tokens, announce):
+    from report.models.load.memory import enough_memory
+
+    with enough_memory(f"measuring {len(tokens)} tokens"):
+        about = inputs.passage.text, tokens, inputs.means_of
+        return predicted.of_passage(loaded, *about, announce)
 
 
 def _reads(loaded, inputs, piece, passage_ids, ids):
