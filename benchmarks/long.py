@@ -1,7 +1,7 @@
 """What long passages cost: bytes of heads, seconds of measuring and writing, memory.
 
     python benchmarks/long.py TEXT                      SmolLM2-135M, 182 to 2,048 tokens
-    python benchmarks/long.py TEXT --lengths 512 4096 --model falcon-8x8
+    python benchmarks/long.py TEXT --lengths 512 4096 --layers 4
 
 TEXT is a file of text, of which each passage is the first so many tokens. Every head is written as
 `make site` writes it, and some of them by their cells, as all were before there were files of
@@ -30,6 +30,8 @@ from report.models.measure.passage import measure_corpus, measure_passage
 from report.models.text.tokens import encode, encode_texts
 
 LENGTHS = (182, 512, 1024, 2048)
+CHARACTERS = 5
+"""Of the text for each token that is wanted: more than a token has, and not all of a book."""
 BY_CELLS = 4
 """Heads that are written by their cells, one of each of some layers."""
 
@@ -38,6 +40,7 @@ COLUMNS = {
     "measuring, s": "{:.1f}",
     "with 48 texts, s": "{:.1f}",
     "writing, s": "{:.1f}",
+    "writing / measuring": "{:.2f}",
     "by cells, s": "{:.0f}",
     "step within a group, KB": "{:.1f}",
     "to another group, KB": "{:.1f}",
@@ -57,12 +60,15 @@ def main() -> None:
     parser.add_argument("text", type=Path)
     parser.add_argument("--model", default="smollm2-135m")
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
+    parser.add_argument("--layers", type=int, help="the first ones only; default: all")
     parser.add_argument("--by-cells", type=int, default=BY_CELLS, help="heads; 0: none")
     wanted = parser.parse_args()
     transformers.utils.logging.set_verbosity_error()
-    loaded = load_model(wanted.model, device="cpu")
+    loaded = load_model(wanted.model, device="cpu", layers=wanted.layers)
     text = wanted.text.read_text("utf-8")
-    ids = encode(loaded, text[: 8 * max(wanted.lengths)])
+    ids = encode(loaded, text[: CHARACTERS * max(wanted.lengths)])
+    if len(ids) < max(wanted.lengths):
+        parser.error(f"the text has {len(ids)} tokens; give a longer one")
     texts = list(encode_texts(loaded, [each.text for each in corpus()]).token_ids.values())
     measure_passage(loaded, ids[:32])  # what is found out once a model
     start = time.perf_counter()
@@ -104,6 +110,7 @@ def row(loaded, ids, of_texts, by_cells):
         measured - start,
         measured - start + of_texts,
         written - measured,
+        (written - measured) / (measured - start),
         seconds * layers * heads if by_cells else math.nan,
         np.mean(of_heads) / 1000,
         (np.mean(of_heads) + np.mean(of_keys)) / 1000,

@@ -38,6 +38,7 @@ CanvasRenderingContext2D.prototype.drawImage = function (picture, ...more) {
     if (!(picture instanceof HTMLCanvasElement) || pictures.has(picture)) return;
     pictures.add(picture);
     seen.drawn++;
+    seen.last = performance.now();
     seen.canvas = this.canvas;
     seen.told?.();
 };
@@ -59,6 +60,7 @@ document.addEventListener('DOMContentLoaded', () => {
     };
     new MutationObserver(look).observe(figure, {attributeFilter: ['class']});
 });
+const QUIET = 700; // ms after which no finer picture comes
 window.measure = {
     async step(values) {
         const count = seen.drawn;
@@ -70,6 +72,14 @@ window.measure = {
             slider.dispatchEvent(new Event('input', {bubbles: true}));
         }
         return await drawnAfter(count) - from;
+    },
+    // until the first picture is painted, and until the last is drawn, of a long passage
+    async finished(values) {
+        const from = performance.now();
+        const first = await this.step(values);
+        while (performance.now() - seen.last < QUIET)
+            await new Promise(done => setTimeout(done, 50));
+        return [first, Math.max(first, seen.last - from)];
     },
     async drag(values, milliseconds) {
         const slider = document.querySelector('#fig-1 input[name=head]');
@@ -210,6 +220,19 @@ def slider_steps(chromium, address, site, number, slowed=1):
                 page.wait_for_timeout(40)
             page.evaluate("([layer, head]) => measure.step({layer, head})", shown)
         return times[: len(states)], times[len(states) :]
+
+
+def finished_steps(chromium, address, site, number, slowed=1):
+    """Milliseconds until the first picture of a head that was not visited is painted, and until the
+    finished one is drawn: two lists."""
+    with first_visit(chromium, slowed=slowed) as page:
+        at_figure_1(page, address)
+        shown = page.evaluate(
+            "['layer', 'head'].map(n => +document.querySelector(`#fig-1 input[name=${n}]`).value)"
+        )
+        states = [each for each in heads_in_turn(site) if list(each.values()) != shown]
+        times = [page.evaluate("state => measure.finished(state)", s) for s in states[:number]]
+        return [list(of) for of in zip(*times, strict=True)]
 
 
 def hovers(chromium, address, number, slowed=1):

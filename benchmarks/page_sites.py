@@ -35,6 +35,8 @@ class Site:
     heads: int
     model: str = FALCON
     passage: Path | None = None
+    all_layers: int = 0
+    """Of the model, of which the first `layers` are in the site."""
 
     @property
     def shards(self):
@@ -59,20 +61,29 @@ def text_of(length, tokenizer):
     raise AssertionError(f"no text of {length} tokens")
 
 
-def tokenizer_of(folder):
-    """The tokenizer of an embedded model."""
+def tokenizer_of(model):
+    """The tokenizer of a model, by name or folder."""
     from tokenizers import Tokenizer
 
-    return Tokenizer.from_file(str(folder / "tokenizer.json"))
+    for folder in (EMBEDDED / model, Path(model)):
+        if (folder / "tokenizer.json").is_file():
+            return Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+    from report.models.load.load import load_model
+
+    return load_model(model, layers=1, device="cpu").tokenizer.backend_tokenizer
 
 
-def build(folder, length, model=FALCON):
-    """Write the first article about `length` tokens as a project in `folder`: its `Site`."""
-    source = EMBEDDED / model if (EMBEDDED / model).is_dir() else Path(model)
+def build(folder, length, model=FALCON, layers="all"):
+    """Write the first article about `length` tokens as a project in `folder`: its `Site`.
+
+    layers: as of the command, the first ones that are measured
+    """
     _project(folder)
     passage = folder / f"passage-{length}.txt"
-    passage.write_text(text_of(length, tokenizer_of(source)), "utf-8")
-    options = ["--project", folder, "--study", ARTICLE, "--model", model, "--passage", passage]
+    passage.write_text(text_of(length, tokenizer_of(model)), "utf-8")
+    options = ["--project", folder, "--study", ARTICLE, "--model", model]
+    options += ["--passage", passage, "--layers", layers]
     command = [sys.executable, "-m", "report", "site", *map(str, options)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603
@@ -80,8 +91,9 @@ def build(folder, length, model=FALCON):
         sys.exit(f"the site could not be built:\n{done.stderr}")
     (manifest,) = (folder / "site" / "datasets" / ARTICLE).glob("*/manifest.json")
     shape = json.loads(manifest.read_text("utf-8"))["model"]
-    layers, heads = shape["num_hidden_layers"], shape["num_attention_heads"]
-    return Site(folder / "site", length, layers, heads, model, passage)
+    measured, heads = shape["layers_measured"], shape["num_attention_heads"]
+    whole = shape["num_hidden_layers"]
+    return Site(folder / "site", length, measured, heads, model, passage, whole)
 
 
 def largest_error(site):
@@ -91,19 +103,20 @@ def largest_error(site):
     """
     import numpy as np
 
-    from report.datasets import store
-    from report.datasets.formats import attention
+    from report.datasets.read.passage import PassageData
     from report.models.load.load import load_model
     from report.models.measure.passage import measure_passage
     from report.models.text.tokens import tokenize
 
-    loaded = load_model(site.model)
+    loaded = load_model(site.model, layers=site.layers)
     ids = tokenize(loaded, site.passage.read_text("utf-8")).token_ids
     measured = measure_passage(loaded, ids)
     worst = 0.0
+    (folder,) = site.folder.glob(f"datasets/{ARTICLE}/*")
+    data = PassageData(folder)
     for path in site.shards:
-        shard = attention.decode(store.read(path))
-        exact = measured.probability(shard.layer, shard.head)
+        layer, head = int(path.parent.name), int(path.stem)
+        shard, exact = data.attention(layer, head), measured.probability(layer, head)
         worst = max(worst, float(np.abs(shard.probability - exact).max()))
     return worst
 
@@ -120,7 +133,8 @@ def _project(folder):
             check=True,
         )
         for name in listed.stdout.split():
-            if "templates/articles/" in name and ARTICLE not in name:
+            shared = name.endswith(".bib")  # the works that articles cite
+            if "templates/articles/" in name and ARTICLE not in name and not shared:
                 continue
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)

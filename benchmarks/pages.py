@@ -2,6 +2,7 @@
 
     python benchmarks/pages.py             our pages, about 10 minutes on 2 quiet cores
     python benchmarks/pages.py --quick     170 tokens only, 3 minutes
+    python benchmarks/pages.py --real      SmolLM2-135M and passages of 182, 512 and 2,048 tokens
     python benchmarks/pages.py --peers     other tools on the same heads, 8 minutes; see README.md
 
 The first article is built for passages of 64, 170 and 512 tokens of the embedded model and for 170
@@ -20,6 +21,7 @@ from statistics import mean, median
 
 import page_peers
 import page_reading as reading
+import page_real
 import page_sites as sites
 
 LENGTHS = (64, 170, 512)
@@ -207,9 +209,15 @@ def main():
         metavar="PYTHON",
         help="other tools instead, by a Python that has them",
     )
+    parser.add_argument("--real", action="store_true", help="a real model and long passages")
+    parser.add_argument("--lengths", type=int, nargs="+", default=page_real.LENGTHS)
+    parser.add_argument("--layers", default="all", help="of the real model; sizes are scaled")
     options = parser.parse_args()
     reading.require_browser()
-    if options.peers:
+    if options.real:
+        repeats, number = (1, 5) if options.quick else (3, 17)
+        print(table(page_real.columns(say, options.lengths, options.layers, repeats, number)))
+    elif options.peers:
         page_peers.compare(options.peers, say, options.quick)
     else:
         ours(options.quick)

@@ -12,6 +12,9 @@ FAMILIES = ["llama", "qwen2", "gemma2", "gpt_oss", "mistral", "gpt_neox", "glm4"
 """Plain; with biases; a softcap; sinks and biases; a window; a part rotated; neighbours rotated; no
 token hidden."""
 
+NOT_ROTATED = ["gpt2", "falcon", "bloom", "bert", "smollm3"]
+"""Learned positions; ALiBi; ALiBi and biases; an encoder; layers with a rotation and without."""
+
 LENGTH = 60
 
 

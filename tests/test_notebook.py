@@ -24,7 +24,8 @@ from tests.commands import ROOT
 from tests.documents import blocks
 from tests.small import SENTENCE, write_publication
 
-LINES = [line for line in blocks("how-to/notebook", "python")[0].splitlines() if line]
+FIRST, OTHERS = blocks("how-to/notebook", "python")
+LINES = [line for line in FIRST.splitlines() if line]
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +53,21 @@ def test_the_three_lines_of_the_documentation_run():
     bundle = chart._repr_mimebundle_(None, None)
     assert any("vegalite" in kind or kind == "text/html" for kind in bundle)
     assert set(names["m"].names) == {"tokens", "heads", "attention", "updates"}
+
+
+def test_its_other_lines_run_with_a_tiny_model_and_few_prompts(falcon_folder, tmp_path):
+    asked = tmp_path / "asked.md"
+    asked.write_text("---\nsystem: Say it.\n---\nOne and one?\nTwo and one?\n")
+
+    def small(model, **options):
+        assert model == "falcon-8x8"
+        few = {"prompts": str(asked)} if "conditions" in options else {}
+        return measure(falcon_folder, layers=1, **few, **options)
+
+    names = {"measure": small, "figure": figure}
+    exec(OTHERS, names)
+    assert {*names["t"]["shares"]["rendering"]} > {"csv", "json"}
+    assert {*names["c"]["effects"]["condition"]} == {"filler"}
 
 
 def test_frames_hold_what_the_datasets_do(measured):

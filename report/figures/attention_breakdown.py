@@ -8,12 +8,18 @@ from report.datasets.read.passage import PassageData, Token
 from report.figures.parts import choices, marking, scatter, score_terms, ternary, theme, token_names
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
+from report.figures.parts.spread import spread, stride
 from report.text import percent
 
 ASPECT = 1.12
 PHONE_ASPECT = 0.98
 RANKS = 11
 """Targets of a row that the datasets list."""
+MOST = 1024
+"""Points that are drawn, of a longer passage those of some of its tokens."""
+
+
+ORDINALS = {2: "second", 3: "third"}
 
 
 def title(data: PassageData) -> str:
@@ -46,6 +52,8 @@ def caption(data: PassageData) -> str:
         "A point is a current token and its target of one rank: rank 0 is its top target, "
         "rank 1 the second largest. "
     )
+    if (apart := stride(data.length, MOST)) > 1:
+        target += f"Of this long passage every {ORDINALS.get(apart, f'{apart}th')} token is drawn. "
     shift = "each is shifted by its smallest value over the targets that the current token can see"
     if len(axes) == 2:
         across, up = axes.values()
@@ -184,7 +192,8 @@ def _above(attention, sort_idx, axes):
     returns: int [point] current tokens, int [point] targets, float [point, term]
     """
     target = attention.largest_targets[:, sort_idx]
-    current = np.flatnonzero(target >= 0)
+    current = spread(len(target), MOST)
+    current = current[target[current] >= 0]
     target = target[current]
     shifted = np.stack(
         [

@@ -21,6 +21,8 @@ ON_PHONE = 7
 
 AFTER = {"feed-forward": "its feed-forward layer", "attention": "its attention"}
 """Which state of a layer is read; the embedding is shown with both."""
+WORD_LEFT = {"minExtent": 66, "titleX": -70}
+"""Room for "embedding", left of a map of layers."""
 
 STYLES = {
     "the answer": ("#26309a", "#7b93f4", [1, 0]),
@@ -91,7 +93,7 @@ def _guesses(data):
     columns = f"(width > 500 ? {lens_rows.SHOWN} : {ON_PHONE})"
     x = predicted.token_channel(altair.X, "token that is read (text and index)", across=True)
     y = altair.Y("layer:N", sort=altair.SortField("row", order="descending")).axis(
-        title="layer", domain=False, ticks=False, labelOverlap="greedy"
+        title="layer", domain=False, ticks=False, labelOverlap="greedy", **WORD_LEFT
     )
     colour = altair.Color("probability:Q", legend=_legend()).scale(
         domain=[0, 1], **theme.ramp(theme.SCORE_RAMP)

@@ -75,6 +75,11 @@ class HeadStatistics:
         sums = [mine + other.sums[name] for name, mine in self.sums.items()]
         return HeadStatistics(*sums, self.rows + other.rows, self.texts + other.texts)
 
+    def first_heads(self, number: int) -> "HeadStatistics":
+        """The same of the first heads of each layer (a new object)."""
+        sums = [value[:, :number].copy() for value in self.sums.values()]
+        return HeadStatistics(*sums, self.rows, self.texts)
+
     @property
     def sums(self) -> dict[str, np.ndarray]:
         """What is added up: dict of name to int64 [layers, heads], the arrays themselves."""

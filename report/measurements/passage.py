@@ -37,6 +37,15 @@ class PassageMeasurement:
     raw_magnitude: np.ndarray | None = None
     raw_alignment: np.ndarray | None = None
 
+    def first_heads(self, number: int) -> "PassageMeasurement":
+        """The same without all but the first heads of each layer, whose factors still hold them."""
+        kept = {
+            name: value[:, :number]
+            for name, value in vars(self).items()
+            if isinstance(value, np.ndarray)
+        }
+        return replace(self, statistics=self.statistics.first_heads(number), **kept)
+
     def visible(self, layer: int) -> Visible:
         """Which targets each token sees in a layer, a `Visible`."""
         return self.factors[layer].range()

@@ -9,6 +9,7 @@ frozen.py    datasets that are committed, and stand in for measuring
 alone.py     measures in this process, cluster/ on Ray
 pieces.py    the work on one model in pieces, and the sum of their results; kept.py keeps the
              sums of an unfinished run
+kept_heads.py  which heads of each layer an article keeps
 forecast.py  says how long it will take, and how much it will write
 command.py   the command that measures the same again
 kinds/       what each kind of article asks for: passage, conditions, table, sweep, prediction;

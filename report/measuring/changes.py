@@ -31,7 +31,8 @@ def changes(before: dict, now: dict) -> list[str]:
         different = [part for part in different if part != "renderings"]
     for part in different:
         chat = f"chat: {_said(before.get(part))} → {_said(now.get(part))}"
-        phrases.append({"chat": chat, **INPUTS}.get(part, f"{part} changed"))
+        heads = f"heads: {before.get(part, 'all')} → {now.get(part, 'all')}"
+        phrases.append({"chat": chat, "heads": heads, **INPUTS}.get(part, f"{part} changed"))
     phrases += _conditions(before.get("conditions", []), now.get("conditions", []))
     phrases += _code(before["code"], now["code"])
     phrases += _versions(before["libraries"], now["libraries"])

@@ -52,7 +52,8 @@ def writes(model: str, size: int) -> str:
         return said
     return (
         f"{said} GitHub Pages takes sites of at most {sized(HOST_BYTES)}: measure fewer layers "
-        "(--layers 0-3) or a shorter passage, or publish on another host."
+        "(--layers 0-3) or a shorter passage, keep fewer heads of each layer (--heads 0-2), or "
+        "publish on another host."
     )
 
 

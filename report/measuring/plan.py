@@ -17,8 +17,15 @@ from report.errors import PROGRAM, ReportError
 from report.measuring import kinds
 from report.measuring.changes import changes
 from report.measuring.key import determined_by, key_of, known_model
-from report.measuring.settings import labelled, measuring_settings, require_layers, require_some
+from report.measuring.settings import (
+    labelled,
+    measuring_settings,
+    require_heads,
+    require_layers,
+    require_some,
+)
 from report.models.find import names
+from report.models.find.sizes import size_of
 from report.project import Project
 from report.study.study import Study
 
@@ -174,6 +181,8 @@ class _Planner:
         settings = measuring_settings(wanted, source)
         with self.study.blaming("layers"):
             require_layers(source, settings["layers"])
+        with self.study.blaming("heads"):
+            require_heads(source.name, size_of(source).heads, wanted.heads)
         if source.origin == "hub" and source.revision is None:
             return Plan("measure", source.shown, None, source, {}, settings, [NEVER])
         with self.study.blaming("corpus"):

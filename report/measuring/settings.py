@@ -71,6 +71,8 @@ def size_measured(study: Study, project: Project, name: str) -> Size:
     except ReportError:  # it is told where the model is looked for
         return Size()
     size, asked = size_of(source), measuring_settings(wanted, source)["layers"]
+    if size.heads is not None and wanted.heads is not None:
+        size = replace(size, heads=min(size.heads, wanted.heads))
     return replace(size, layers=asked) if asked is not None else size
 
 
@@ -94,6 +96,18 @@ def require_layers(source: names.Source, asked: int | None) -> None:
         raise ReportError(
             f"model '{source.name}' has {there} layers (0 to {there - 1}), asked for were the "
             f"first {asked}; ask for fewer, or leave `layers` out"
+        )
+
+
+def require_heads(name: str, there: int | None, asked: int | None) -> None:
+    """Refuse more heads of a layer than a model has; ReportError.
+
+    there: None where it is not known yet
+    """
+    if asked is not None and there is not None and asked > there:
+        raise ReportError(
+            f"model '{name}' has {there} heads a layer (0 to {there - 1}), asked for were the "
+            f"first {asked}; ask for fewer, or leave `heads` out"
         )
 
 

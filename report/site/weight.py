@@ -27,8 +27,8 @@ def too_heavy(folders: Iterable[Path]) -> list[str]:
     if whole > SITE_BYTES:
         said.append(
             f"The datasets of this site are {sized(whole)}; GitHub Pages takes at most "
-            f"{sized(SITE_BYTES)}. Measure fewer layers (--layers 0-3) or shorter passages, or "
-            "publish on another host."
+            f"{sized(SITE_BYTES)}. Measure fewer layers (--layers 0-3) or shorter passages, keep "
+            "fewer heads of each layer (--heads 0-2), or publish on another host."
         )
     said += [
         f"{path} is {sized(size)}; GitHub takes files of at most {sized(FILE_BYTES)}. Shorten its "

@@ -29,7 +29,7 @@ from report.inputs.specs import (
     require_agreement,
     set_or_spelt_out,
 )
-from report.models.find.known import number_of_layers
+from report.models.find.known import number_of_heads, number_of_layers
 from report.text import isolated, xml_text
 
 FILES = ("model", "models", "beside", "passage", "corpus", "prompts", "table")
@@ -45,6 +45,7 @@ READ_BY = {
     "generated": ("prediction",),
     "columns": ("table",),
     "rows": ("table",),
+    "heads": ("passage", "table"),
 }
 """Key -> the only kinds of article that read it."""
 
@@ -120,15 +121,16 @@ class FrontMatter(BaseModel):
     passage: Annotated[
         Annotated[Named, Tag("name")] | Annotated[PassageSpec, Tag("row")], Discriminator(kind_of)
     ] = "the-lamp-on-the-hill"
-    """Name of a passage that ships with the project, path of a text file, a text of several lines,
-    or a text or a row of data spelt out. In an article, lines below `|` or `>` are a text."""
+    """Name of a passage in `passages/` or of one that ships, path of a text file, a text of several
+    lines, or a text or a row of data spelt out. Lines below `|` or `>` are a text."""
     corpus: Annotated[CorpusSpec | None, BeforeValidator(named_or_spelt_out)] = None
     """Many texts for the statistics of heads: a file of them; default: the short texts that ship
     with the project."""
     predict: bool = False
     """Whether it is measured besides what heads do to the next tokens of the passage, and what is
     lost without each. The model reads the passage again without each head, so this is left out, and
-    said, for models with more than 500 million parameters and passages of more than 512 tokens."""
+    said, for models with more than 500 million parameters and passages of more than 512 tokens;
+    and where only some `heads` are kept."""
     prompts: Annotated[
         Annotated[str, Tag("name")] | Annotated[list[PromptSpec], Tag("prompts")],
         Discriminator(lambda value: "prompts" if isinstance(value, list) else "name"),
@@ -153,6 +155,9 @@ class FrontMatter(BaseModel):
     layers: Annotated[int | Literal["all"] | None, BeforeValidator(number_of_layers)] = None
     """The first layers to measure: a number, a range from 0, or all; default: the preset's. Of
     several models, those that have no more are measured whole."""
+    heads: Annotated[int | None, BeforeValidator(number_of_heads)] = None
+    """The first heads of each layer to keep: a number, a range from 0, or all; default: all. The
+    others work in the model as they do, but pages and datasets are without them."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Type of numbers to compute in, whatever type the checkpoint is stored in."""
     device: str = Field("auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")

@@ -32,6 +32,9 @@ class Options:
     layers: Annotated[
         str | None, typer.Option(help="First layers to measure: 4, or 0-3, or all.")
     ] = None
+    heads: Annotated[
+        str | None, typer.Option(help="First heads of each layer to keep: 4, or 0-3, or all.")
+    ] = None
     dtype: Annotated[str | None, typer.Option(help="float32 (default) or bfloat16.")] = None
     device: Annotated[str | None, typer.Option(help="auto (default), cpu, cuda or cuda:1.")] = None
     trust_remote_code: Annotated[

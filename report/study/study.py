@@ -83,10 +83,10 @@ PUBLISHED = ("passage", "prompts", "table")
 NOT_FOR = {
     "passage": ("models",),
     "several": ("model", "label"),
-    "conditions": ("model", "label", "passage", "chat"),
+    "conditions": ("model", "label", "passage", "heads", "chat"),
     "table": ("models", "passage", "chat"),
-    "sweep": ("model", "label", "passage", "chat"),
-    "prediction": ("models", "passage", "layers", "chat"),
+    "sweep": ("model", "label", "passage", "heads", "chat"),
+    "prediction": ("models", "passage", "layers", "heads", "chat"),
 }
 """Kind of article -> options of the command line that do not concern it; "several": a passage
 read by several models."""

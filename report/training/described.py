@@ -94,8 +94,10 @@ def position(config: dict[str, Any]) -> str:
     rope = config["rope_parameters"]
     if "rope_theta" in rope:
         return f"RoPE, base {rope['rope_theta']:,.0f}"
-    bases = (f"{rope[kind]['rope_theta']:,.0f} in {word} layers" for kind, word in LAYERS.items())
-    return f"RoPE, base {joined(bases)}"
+    bases = {word: f"{rope[kind]['rope_theta']:,.0f}" for kind, word in LAYERS.items()}
+    if len({*bases.values()}) == 1:
+        return f"RoPE, base {min(bases.values())} in all layers"
+    return f"RoPE, base {joined(f'{base} in {word} layers' for word, base in bases.items())}"
 
 
 def heads(config: dict[str, Any]) -> str:

@@ -75,8 +75,7 @@ class Recipe:
     head_dim: int = 24
     intermediate_size: int = 768
     rope_theta: float = 1e4
-    """Base of the rotary angles; in the layers of Gemma 3 that see everything it is ten times as
-    large."""
+    """Base of the rotary angles."""
     sliding_window: int = 128
     """Tokens that Gemma 3's sliding layers see, the current one included."""
     prompts: float = 0.0
@@ -98,7 +97,7 @@ RECIPES = {
         drills_only=500,
         loops_only=500,
         drill_slope=0.7 / 300,
-        steps=1300,
+        steps=1100,
     ),
     "gemma3-6x8": Recipe(
         architecture="gemma3",
@@ -109,8 +108,13 @@ RECIPES = {
         intermediate_size=512,
         sliding_window=160,  # more than a prompt of the study has, as in the large model
         prompts=0.3,
-        steps=850,
-        loops_only=250,
+        warmup_steps=100,
+        drills_only=500,
+        loops_only=500,
+        drill_slope=0.7 / 300,
+        steps=1100,
+        muon_learning_rate=0.01,
+        adamw_learning_rate=1e-3,
     ),
 }
 """The embedded models, by name."""

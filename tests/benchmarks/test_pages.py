@@ -16,7 +16,7 @@ def benchmark(monkeypatch):
     """The module pages.py, which has the others."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     yield importlib.import_module("pages")
-    for name in ("pages", "page_sites", "page_reading", "page_peers"):
+    for name in ("pages", "page_sites", "page_reading", "page_real", "page_peers"):
         sys.modules.pop(name, None)
 
 
@@ -36,7 +36,7 @@ def test_a_table_sets_each_number_beside_its_goal(benchmark):
 @pytest.mark.parametrize("length", [64, 512])
 def test_a_passage_has_exactly_the_tokens_asked_for(benchmark, length):
     sites = benchmark.sites
-    tokenizer = sites.tokenizer_of(sites.EMBEDDED / sites.FALCON)
+    tokenizer = sites.tokenizer_of(sites.FALCON)
     assert len(tokenizer.encode(sites.text_of(length, tokenizer)).ids) == length
 
 

@@ -116,7 +116,7 @@ def test_every_cell_has_the_numbers_that_python_gives(scripts, study, kind):
                 assert value == pytest.approx(term, abs=1e-9), name
 
 
-@pytest.mark.parametrize("family", factored.FAMILIES)
+@pytest.mark.parametrize("family", [*factored.FAMILIES, *factored.NOT_ROTATED])
 def test_queries_and_keys_give_the_numbers_that_python_gives(scripts, family):
     measurement = factored.measured(family)
     for shard in factored.datasets(measurement, len(measurement.factors) - 1):
@@ -129,10 +129,16 @@ def test_queries_and_keys_give_the_numbers_that_python_gives(scripts, family):
             const cells = (value) =>
                 places.map(i => places.map(j => map.sees(i, j) ? value(i, j) : null));
             const terms = Object.entries(map.terms).map(([name, term]) => [name, cells(term)]);
+            const whole = (of) => places.flatMap(i => [...of(i)]);
+            const again = attention(file); // of rows that are asked for in another order
+            again.ahead([5, 21, 7, 7]);
             return {
                 terms: Object.fromEntries(terms),
-                capped: cells(map.capped), scores: [...map.scores()],
-                probability: cells(map.probability), normalizer: map.shard.log_normalizer,
+                rows: Object.fromEntries(terms.map(([name]) =>
+                    [name, whole(i => map.termRow(name, i))])),
+                capped: cells(map.capped), scores: whole(map.row), nearly: cells(map.nearly),
+                again: places.every(i => again.row(i).every((score, n) => score === map.row(i)[n])),
+                probability: cells(map.probability), normalizer: places.map(map.normalizer),
                 targets: places.map(i => Array.from({ length: 11 }, (_, k) => map.target(i, k))),
             }; }""",
             shard,
@@ -148,8 +154,16 @@ def test_queries_and_keys_give_the_numbers_that_python_gives(scripts, family):
         assert np.abs(seen(found["capped"]) - back.capped[mask]).max() < 1e-9
         assert np.abs(np.array(found["scores"]) - back.capped[mask]).max() < 1e-9
         assert found["terms"].keys() == back.terms.keys()
+        assert found["again"]
+        others = mask.copy()
+        rows, ranks = np.nonzero(back.largest_targets >= 0)
+        others[rows, back.largest_targets[rows, ranks]] = False
+        nearly = seen(found["nearly"], others)  # in a small window there are no others
+        assert np.abs(nearly - back.capped[others]).max(initial=0) < 1e-9
         for name, cells in found["terms"].items():
-            assert np.abs(seen(cells) - back.terms[name].matrix()[mask]).max() < 1e-9, name
+            term = back.terms[name].matrix()[mask]
+            assert np.abs(seen(cells) - term).max() < 1e-9, name
+            assert np.abs(np.array(found["rows"][name]) - term).max() < 1e-9, name
 
 
 def test_the_keys_that_a_file_names_are_fetched_once_for_all_heads_of_a_group(scripts):

@@ -8,6 +8,8 @@ import math
 import numpy as np
 import pytest
 
+from report.datasets import store
+from report.figures.build.find import figure_named
 from report.figures.parts import raster
 from tests.figures import hand_long, live_page
 from tests.figures.conftest import DESK, PHONE, quiet_page
@@ -20,8 +22,9 @@ pytestmark = pytest.mark.browser
 
 CHART = "[...(await import('/assets/figure/figure.js')).figures.values()][0].charts[0]"
 PICTURE = f"""async () => {{
-    const {{ beside }} = ({CHART}).map;
-    return beside?.done ? [beside.found.down, beside.found.across, [...beside.found.shades]] : null;
+    const found = ({CHART}).map.beside?.places.map.found;
+    const {{ down, across, shades }} = found?.picture ?? {{}};
+    return found?.done ? [down, across, [...shades]] : null;
 }}"""
 SHOWN = f"async () => ({CHART}).map.part(({CHART}).shown.map)"
 WHOLE = {"top": 0, "left": 0, "rows": LENGTH, "columns": LENGTH}
@@ -43,6 +46,13 @@ def opened(browser, site):
         page.goto(site)
         ready(page)
         yield page
+
+
+@pytest.fixture(scope="module")
+def rotary(tmp_path_factory):
+    """Two rotary heads, and the probabilities of their files."""
+    folder = tmp_path_factory.mktemp("rotary")
+    return hand_long.rotary_study(folder / "datasets" / "hand" / "0123456789ab")
 
 
 @pytest.fixture
@@ -138,15 +148,16 @@ def test_every_pixel_shows_the_largest_probability_of_its_cells(page):
     assert (most == largest).all()
 
 
-def test_the_worker_has_the_keys_that_rotary_heads_share(browser, tmp_path):
+def test_the_worker_has_the_keys_that_rotary_heads_share(browser, rotary):
     """Keys lie in a file of their own; what is drawn beside the page is of queries and of keys."""
-    data, given = hand_long.rotary_study(tmp_path / "datasets" / "hand" / "0123456789ab")
-    live_page.write(tmp_path, data, ["attention_map"])
-    with served(tmp_path) as root, quiet_page(browser, **DESK) as page:
+    data, given = rotary
+    folder = data.path.parents[2]
+    live_page.write(folder, data, ["attention_map"])
+    with served(folder) as root, quiet_page(browser, **DESK) as page:
         page.goto(f"{root}articles/hand/")
         assert_shades(ready(page), given[0])
         page.evaluate("location.hash = '#fig-1:layer=0,head=1'")
-        page.wait_for_function(f"async () => ({CHART}).map.beside.task.map.shard.head === 1")
+        page.wait_for_function(f"async () => ({CHART}).map.beside.places.map.map.shard.head === 1")
         assert_shades(finished(page), given[1])
         assert page.evaluate(f"async () => ({CHART}).map.beside.lost === undefined")
         assert not page.locator(".live-figure__note").count()
@@ -159,6 +170,72 @@ def assert_shades(picture, given):
     assert ((found == 0) == (expected == 0)).all()
     assert np.abs(found - expected).max() <= 1
     assert len(np.unique(found)) > 100
+
+
+def test_a_coarse_picture_comes_first_and_a_part_is_worked_out_alone(page):
+    """Rows are worked out when they are needed: those of the part that a reader looks at."""
+    found = page.evaluate(
+        f"""async () => {{
+        const {{ attention }} = await import('/assets/data/shard.js');
+        const {{ inBands }} = await import('/assets/figure/map_bands.js');
+        const {{ RANKS }} = await import('/assets/data/ranking.js');
+        const chart = {CHART}, {{ shard }} = chart.shown.map, {{ look }} = chart.shown;
+        const asked = new Set(), map = attention(shard), row = map.row;
+        map.row = i => {{ asked.add(i); return row(i); }};
+        const part = {{ top: 1000, left: 500, rows: 600, columns: 700 }};
+        const found = [];
+        for await (const {{ picture, targets, done }} of
+                inBands(map, {{ look, part, pixels: [300, 300] }}, () => false)) {{
+            const told = Array.from({{ length: part.rows }}, (_, n) => n)
+                .filter(n => targets[n * RANKS] >= 0);
+            found.push([picture.down, picture.across, [...picture.shades], told, done, asked.size]);
+        }}
+        return [found, Math.min(...asked), Math.max(...asked)]; }}"""
+    )
+    pictures, lowest, highest = found
+    assert (lowest, highest) == (1000, 1599)
+    down, across, shades, told, done, asked = pictures[0]
+    assert not done
+    assert asked == len(told) < 600 / 8
+    assert np.diff(told).min() == np.diff(told).max()  # spread over the part
+    whole = np.reshape(pictures[-1][2], (300, 300))
+    assert pictures[-1][4:] == [True, 600]
+    assert pictures[-1][3] == list(range(600))
+    coarse = np.reshape(shades, (300, 300))
+    assert (down, across) == (300, 300)
+    assert len(np.unique(coarse)) > 20
+    at = np.array(told) * 300 // 600
+    assert (coarse[at] <= whole[at]).all()  # of each pixel, some of its cells
+    given = hand_long.probability(0)[1000:1600, 500:1200]
+    rows, columns = np.nonzero(np.tri(LENGTH, dtype=bool)[1000:1600, 500:1200])
+    largest = np.full((300, 300), -1.0)
+    np.maximum.at(largest, (rows * 300 // 600, columns * 300 // 700), given[rows, columns])
+    expected = 1 + 254 * np.log(np.clip(largest, 1e-3, None) / 1e-3) / math.log(1000)
+    off = 254 * math.log(1 + 0.0005 / 1e-3) / math.log(1000) + 1
+    assert np.abs(whole - np.where(largest < 0, 0, expected)).max() <= off
+
+
+@pytest.mark.parametrize("name", ["attention_breakdown", "bias_vs_position"])
+def test_figures_of_many_points_take_some_of_the_tokens(page, rotary, name):
+    data, _ = rotary
+    figure = figure_named(name)
+    state = {control.param: control.value for control in figure.controls(data)}
+    report = figure.chart(data, **state).usermeta["report"]
+    file = store.read(data.path / "attention/0/0.json")
+    file["keys"] = store.read(data.path / file["keys"])
+    found = page.evaluate(
+        """async ([file, tokens, state, report]) => {
+        const { decoders } = await import('/assets/data/decoders.js');
+        return decoders[report.data.decode](file, tokens, state, report).datasets; }""",
+        [file, [token.label for token in data.tokens], state, report],
+    )
+    expected = figure.rows(data, **state)
+    assert found.keys() == expected.keys()
+    for dataset, rows in expected.items():
+        assert len(found[dataset]) == len(rows)
+        assert len(rows) in (LENGTH // 2, LENGTH - 1)  # every second token; every distance
+        for one, other in zip(found[dataset], rows, strict=True):
+            assert one == pytest.approx(other, abs=1e-6)
 
 
 def test_the_pointer_finds_a_cell_that_shares_its_pixel_with_others(page):

@@ -45,12 +45,12 @@ def test_each_has_what_its_architecture_is_known_for():
 
 
 @pytest.mark.parametrize("name", ADDED)
-def test_heads_begin_by_looking_at_the_token_before_the_first_ones_most(name):
+def test_first_heads_begin_by_looking_one_token_back_and_last_ones_at_the_first_token(name):
     torch.manual_seed(0)
     model = random_model(RECIPES[name], 0).eval()
     model.set_attn_implementation("eager")
     with torch.no_grad():
-        seen = model(torch.arange(40)[None], output_attentions=True).attentions
+        seen = model(torch.arange(40)[None], output_attentions=True).attentions  # 0 is the first
     mean = torch.stack(seen)[:, 0].mean(0)  # over layers: [head, query, key]
     near = [mean[0].diagonal(-back)[5 - back :].mean().item() for back in range(6)]
     assert near.index(max(near)) == 1
@@ -58,6 +58,9 @@ def test_heads_begin_by_looking_at_the_token_before_the_first_ones_most(name):
     assert first > 0.3
     assert first > before[len(before) // 2] > last
     assert last < 0.2
+    at_first = mean[:, 5:, 0].mean(1)
+    assert at_first[0] < 0.1
+    assert at_first[-1] > 0.6
 
 
 @pytest.mark.parametrize("name", ADDED)

@@ -32,7 +32,7 @@ TABLES = {
         "class": f"`Gemma3ForCausalLM`, {IN_TURN}, no biases",
         "norms": "RMS norms before and after attention, before and after the MLP, and at the end; "
         "one on every head's queries and keys",
-        "position": "RoPE, base 10,000 in sliding layers and 100,000 in global layers",
+        "position": "RoPE, base 10,000 in all layers",
         "layers x heads": "6 x 8, each head with its own queries; every 2 heads share keys and "
         "values (4 in a layer)",
         "hidden size": "192 (32 a head), MLP 512, gated (gelu_pytorch_tanh)",
@@ -77,6 +77,12 @@ def test_a_model_of_sliding_layers_alone_has_no_global_ones(tmp_path):
     wanted = "layers 0 and 1 see the current token and the 127 before it"
     assert described.windows(config) == wanted
     assert "share keys and values (1 in a layer)" in described.heads(config)
+
+
+def test_bases_that_differ_are_told_by_layer():
+    kinds = {"sliding_attention": {"rope_theta": 1e4}, "full_attention": {"rope_theta": 1e6}}
+    wanted = "RoPE, base 10,000 in sliding layers and 1,000,000 in global layers"
+    assert described.position({"rope_parameters": kinds}) == wanted
 
 
 def test_words_are_joined_as_prose_does():

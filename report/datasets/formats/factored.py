@@ -11,8 +11,11 @@ b the biases of the projections, which q and k are without,
 
 Integers are coarse, so a file says what is missing where it counts: of the largest targets of every
 row, in their order, and of the few other cells where a probability would be wrong. What is missing
-to `position` is missing to the sum of both. The largest targets are told by how their scores lie
-before anything missing is added (ranking.py). The normalizers follow from the scores.
+to `position` is missing to the sum of both. Where nothing is rotated there is no such term:
+positions are learned, and in content, or they are ALiBi's, which depend on single tokens. Then
+what is missing to `content` is as exact as that to `position` is elsewhere. The largest targets are
+told by how their scores lie before anything missing is added (ranking.py). The normalizers follow
+from the scores.
 """
 
 import numpy as np
@@ -64,8 +67,10 @@ def of_tokens(terms: dict[str, DecodedTerm], length: int) -> tuple[np.ndarray, n
     current token."""
     both = [np.zeros(length), np.zeros(length)]
     for term in terms.values():
-        if term.per in ("target", "current"):
-            both[term.per == "current"] += term.values
+        if term.per in ("target", "target_difference"):
+            both[0] += term.values
+        if term.per in ("current", "target_difference"):
+            both[1] += term.values if term.per == "current" else -term.values
     return both[0], both[1]
 
 
@@ -99,8 +104,10 @@ def _decoded(shard):
     of_target, _ = of_tokens(others, length)
     targets = _targets(shard, ranges, np.where(mask, together + of_target, -np.inf))
     content += _missing("content", shard, ranges, mask, targets)
-    together += _missing("position", shard, ranges, mask, targets)
-    cells = {"content": content, "position": together - content}
+    cells = {"content": content}
+    if "position" in shard["terms"] and "position" not in others:
+        together += _missing("position", shard, ranges, mask, targets)
+        cells["position"] = together - content
     terms = {
         name: others.get(name)
         or DecodedTerm(name, "cell", np.where(mask, cells[name], 0.0), ranges)

@@ -124,7 +124,8 @@ def _keys(group, scaled, step):
 
 def _bytes(side):
     """About how many bytes the integers of a side take, from how far they spread."""
-    spread = np.sqrt((side.integers.astype(float) ** 2).mean(1))
+    off = side.integers - side.middles[:, None]
+    spread = np.sqrt((off.astype(float) ** 2).mean(1))
     return float(np.log2(1 + 4.1 * spread).sum() * side.integers.shape[1] / 8)
 
 
@@ -146,7 +147,9 @@ def _shard(head: Head, queries: Side, of_keys: keys.Keys) -> dict:
     blocks = [slice(start, min(start + ROWS, length)) for start in range(0, length, ROWS)]
     found = [missing.of_rows(head, products, some) for some in exact(head, blocks)]
     numbers = {name: np.concatenate([rows[name] for rows in found]) for name in found[0]}
-    terms = {name: missing.as_json(name, numbers) for name in ("content", "position")}
+    terms = {"content": missing.as_json("content" if head.turned else "position", numbers)}
+    if head.turned:
+        terms["position"] = missing.as_json("position", numbers)
     terms |= head.encoded
     return {
         "schema": SCHEMA,

@@ -37,6 +37,8 @@ class Group:
     marker_count: np.ndarray
     """int [head, token]."""
     softmaxes: Sequence[Softmax]
+    alibi: np.ndarray | None = None
+    """float [head, token], what ALiBi adds to the scores of a target; or None."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,18 @@ class Head:
     """The terms of single tokens, as a file has them."""
     written: dict[str, DecodedTerm]
     """The same, as they are read again."""
+    of_target: np.ndarray
+    """float64 [token], what ALiBi adds to the scores of a target."""
 
     @property
     def number(self) -> int:
         """The head, from 0 in its layer."""
         return self.group.heads[self.place]
+
+    @property
+    def turned(self) -> bool:
+        """Whether queries and keys are rotated, so that there is a position term of cells."""
+        return len(self.group.rotation.pairs) > 0
 
     @property
     def softmax(self) -> Softmax:
@@ -73,16 +82,20 @@ def head_of(group: Group, place: int) -> Head:
     """One head, with its terms of single tokens; ReportError if one is beyond LARGEST_SCORE."""
     ranges = Visible.of(group.softmaxes[place].visible, len(group.keys))
     queries, keys = group.queries[place].astype(float), group.keys.astype(float)
-    terms, of_current, whole = [], np.zeros(len(keys)), queries
+    terms, constant, of_target, whole = [], np.zeros(len(keys)), np.zeros(len(keys)), queries
     if group.query_bias is not None:
         bias = group.query_bias[place].astype(float)
         terms.append(DecodedTerm("bias", "target", keys @ bias, ranges))
         whole = queries + bias
     if group.key_bias is not None:
-        of_current = whole @ group.key_bias.astype(float)
-        if group.with_row_constant:
-            terms.append(DecodedTerm("row_constant", "current", of_current, ranges))
-            of_current = np.zeros(len(keys))
+        constant = whole @ group.key_bias.astype(float)
+    if group.alibi is not None:
+        of_target = group.alibi[place].astype(float)
+        constant = constant + of_target
+        terms.append(DecodedTerm("position", "target_difference", of_target, ranges))
+    if group.with_row_constant and not (group.key_bias is None and group.alibi is None):
+        terms.append(DecodedTerm("row_constant", "current", constant, ranges))
+        constant = np.zeros(len(keys))
     require_plausible(group.layer, group.heads[place], terms)
     encoded = {term.name: encode_term(term, None, None) for term in terms}
     written = {
@@ -93,7 +106,17 @@ def head_of(group: Group, place: int) -> Head:
     }
     rotated = group.rotated_queries[place].astype(float), group.rotated_keys.astype(float)
     return Head(
-        group, place, queries, rotated[0], keys, rotated[1], ranges, of_current, encoded, written
+        group=group,
+        place=place,
+        queries=queries,
+        rotated=rotated[0],
+        keys=keys,
+        rotated_keys=rotated[1],
+        ranges=ranges,
+        of_current=constant,
+        encoded=encoded,
+        written=written,
+        of_target=of_target,
     )
 
 
@@ -130,7 +153,8 @@ def exact(head: Head, blocks: Sequence[slice]) -> Iterator[Exact]:
         seen = targets[columns]
         mask = (seen >= first[:, None]) & (seen <= last[:, None])
         content = head.queries[rows] @ head.keys[columns].T
-        score = head.rotated[rows] @ head.rotated_keys[columns].T - head.of_current[rows, None]
+        score = head.rotated[rows] @ head.rotated_keys[columns].T + head.of_target[columns]
+        score -= head.of_current[rows, None]
         capped = cap(np.where(mask, score, -np.inf), head.softmax.softcap)
         normalizer = head.softmax.log_normalizer(capped)
         listed = head.group.largest_targets[head.place, rows]

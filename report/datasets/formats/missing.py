@@ -27,25 +27,38 @@ BYTES_OF_A_CELL = 2.1
 
 def of_rows(head: Head, products: Products, exact: Exact) -> dict[str, np.ndarray]:
     """What a file says of some rows, int [any number] by name: "targets", "rows", "content",
-    "position", and of these two what is missing at the largest targets, "content top" and so on."""
+    "position", and of these two what is missing at the largest targets, "content top" and so on.
+    Where nothing is rotated there is no "content"."""
     target, current = of_tokens(head.written, len(head.keys))
     score = products.together(exact.rows, exact.columns) + target[exact.columns]
-    content = products.content(exact.rows, exact.columns) - exact.content
-    step = rounding.MISSING_STEPS["content"]
-    bound = np.where(exact.top, rounding.TOP_ERROR, rounding.CELL_ERROR)
-    content = np.where(np.abs(content) > bound, np.rint(-content / step), 0)
     error = score + current[exact.rows, None] - exact.score
     rows, position = _to_scores(head, exact, error)
     numbers = {"targets": _places(head, exact, score), "rows": rows.astype(np.int64)}
-    for name, integers in (("content", content), ("position", position)):
+    cells = {"position": position}
+    if head.turned:
+        cells["content"] = _to_content(products, exact)
+    for name, integers in cells.items():
         integers = integers.astype(np.int64)
         numbers[f"{name} top"] = integers[exact.top_cells]
         numbers[name] = np.where(exact.top, 0, integers)[exact.mask]
     return numbers
 
 
+def _to_content(products, exact):
+    """What is missing to the content, in units of its step, float64 [query, key]."""
+    content = products.content(exact.rows, exact.columns) - exact.content
+    bound = np.where(exact.top, rounding.TOP_ERROR, rounding.CELL_ERROR)
+    cells = np.nonzero(np.abs(content) > bound)
+    integers = np.zeros(content.shape)
+    integers[cells] = np.rint(-content[cells] / rounding.MISSING_STEPS["content"])
+    return integers
+
+
 def as_json(name: str, numbers: dict[str, np.ndarray]) -> dict:
-    """A "cell" term as attention/4 has it; numbers: as of `of_rows`, of all rows."""
+    """A "cell" term as attention/4 has it; numbers: as of `of_rows`, of all rows.
+
+    name: "position" for the term that what is missing to the scores belongs to, else "content"
+    """
     top = numbers[f"{name} top"]
     tens = np.rint(top / rounding.TENS[name]).astype(np.int64)
     rows = {"rows": rice.write(numbers["rows"][None])} if name == "position" else {}
@@ -62,15 +75,17 @@ def as_json(name: str, numbers: dict[str, np.ndarray]) -> dict:
 
 def size(head: Head, products: Products, exact: Exact) -> float:
     """About how many bytes it takes to say what is missing of some rows."""
-    target, _ = of_tokens(head.written, len(head.keys))
+    target, current = of_tokens(head.written, len(head.keys))
     score = products.together(exact.rows, exact.columns) + target[exact.columns]
+    score += current[exact.rows, None]
     error = np.where(exact.mask, score - exact.score, 0)
     error -= _mean(exact, error, exact.top)[:, None]
-    off = np.abs(error) / _allowed(exact, 0.9)
-    content = np.abs(products.content(exact.rows, exact.columns) - exact.content)
-    bits = np.log2(2 + 2 * off[exact.top_cells]).sum()
-    bits += np.log2(2 + 2 * content[exact.top_cells] / rounding.TOP_ERROR).sum()
-    cells = (off > 1).astype(int) + (content > rounding.CELL_ERROR)
+    off = np.abs(error) / _allowed(exact.probability, exact.top, 0.9)
+    bits, cells = np.log2(2 + 2 * off[exact.top_cells]).sum(), (off > 1).astype(int)
+    if head.turned:
+        content = np.abs(products.content(exact.rows, exact.columns) - exact.content)
+        bits += np.log2(2 + 2 * content[exact.top_cells] / rounding.TOP_ERROR).sum()
+        cells += content > rounding.CELL_ERROR
     return BYTES_OF_A_CELL * float(cells[exact.mask & ~exact.top].sum()) + bits / 8
 
 
@@ -91,10 +106,13 @@ def _mean(exact, error, corrected):
     return np.log1p(np.maximum(mean, -0.5))
 
 
-def _allowed(exact, part):
-    """How far a score may be off, float64 [query, key]: its probability by a part of the bound."""
-    spread = np.maximum(exact.probability * (1 - exact.probability), 1e-9)
-    bound = np.where(exact.top, rounding.TOP_ERROR / 2, rounding.CELL_ERROR)
+def _allowed(probability, top, part):
+    """How far the scores of cells may be off, float64: their probabilities by a part of the bound.
+
+    top: whether they are among the largest targets
+    """
+    spread = np.maximum(probability * (1 - probability), 1e-9)
+    bound = np.where(top, rounding.TOP_ERROR / 2, rounding.CELL_ERROR)
     return np.minimum(part * rounding.PROBABILITY_ERROR / spread, bound)
 
 
@@ -107,13 +125,17 @@ def _to_scores(head, exact, error):
     rows_integers, integers = np.zeros(len(error)), np.zeros(error.shape)
     rows = np.arange(len(error))  # those that are not yet right
     for part in PARTS:
-        some, own = exact.of(rows), error[rows]
-        rows_integers[rows] = np.rint(-_mean(some, own, corrected[rows]) / step)
-        own = own + rows_integers[rows, None] * step
-        coarse = np.where(2 * _allowed(some, part) >= tens * step, tens, 1)
-        own_integers = np.where(corrected[rows], -np.rint(own / (coarse * step)) * coarse, 0)
-        integers[rows] = own_integers
-        wrong = _wrong(head, some, own + own_integers * step)
+        some = exact if len(rows) == len(error) else exact.of(rows)
+        own, here = error[rows], corrected[rows]
+        rows_integers[rows] = np.rint(-_mean(some, own, here) / step)
+        own += rows_integers[rows, None] * step
+        cells = np.nonzero(here)
+        allowed = _allowed(some.probability[cells], some.top[cells], part)
+        coarse = np.where(2 * allowed >= tens * step, tens, 1)
+        chosen = -np.rint(own[cells] / (coarse * step)) * coarse
+        integers[rows[cells[0]], cells[1]] = chosen
+        own[cells] += chosen * step
+        wrong = _wrong(head, some, own)
         limit = PROBABLY if part else PROBABLY / 100
         still = wrong.max(1) > PROBABLY
         counts = wrong > PROBABLY if part else some.probability > limit
@@ -130,6 +152,10 @@ def _to_scores(head, exact, error):
 
 def _wrong(head, exact, error):
     """By how much probabilities are off if scores are off by `error`, float64 [query, key]."""
+    if head.softmax.softcap is None:  # then it follows from the probabilities
+        grown = exact.probability * np.exp(error)
+        left = 1 - exact.probability.sum(1)  # what a sink takes
+        return np.abs(grown / (grown.sum(1) + left)[:, None] - exact.probability)
     score = np.where(exact.mask, exact.score + error, -np.inf)
     capped = cap(score, head.softmax.softcap)
     normalizer = head.softmax.log_normalizer(capped)

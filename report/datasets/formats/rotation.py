@@ -18,6 +18,10 @@ NEAR = 0.01
 in half precision round their sines. What is off is corrected where it counts."""
 
 
+DIGITS = 12
+"""Of a frequency in a file: the angle of token 10,000 is then exact to 1e-8."""
+
+
 @dataclass(frozen=True)
 class Rotation:
     """Which components turn, and how fast."""
@@ -26,6 +30,10 @@ class Rotation:
     """int [pair, 2], components of a query or key."""
     frequencies: np.ndarray
     """float64 [pair], radians a token."""
+
+
+NONE = Rotation(np.zeros((0, 2), np.int64), np.zeros(0))
+"""That of models which rotate nothing."""
 
 
 def turns(frequencies: np.ndarray, length: int) -> np.ndarray:
@@ -68,4 +76,5 @@ def _fitted(plain, rotated, pairs):
         frequencies = frequencies + np.angle(still.sum(0)) / lag
         lag *= 2
     error = np.abs(after - before * turns(frequencies, len(turned))).max()
+    frequencies = np.array([float(f"{one:.{DIGITS}g}") for one in frequencies])
     return Rotation(pairs, frequencies) if error <= NEAR * np.abs(before).max() else None

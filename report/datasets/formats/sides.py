@@ -24,6 +24,12 @@ class Side:
     """float64 [component], what the projection adds to every token, not in `integers`; or None."""
 
     @property
+    def middles(self) -> np.ndarray:
+        """int64 [component], the medians: many components are large in the same way in all tokens,
+        and only what is off them need be told of each."""
+        return np.rint(np.median(self.integers, axis=1)).astype(np.int64)
+
+    @property
     def plain(self) -> np.ndarray:
         """float64 [token, component], without bias and not rotated."""
         return self.integers.T * self.step
@@ -38,8 +44,14 @@ class Side:
     def as_json(self) -> dict:
         """As a file has it."""
         stated = {} if self.bias is None else {"bias": self.bias.tolist()}
-        number, text = len(self.integers), rice.write(self.integers)
-        return {"step": self.step, **stated, "components": number, "integers": text}
+        middles = self.middles
+        return {
+            "step": self.step,
+            **stated,
+            "components": len(self.integers),
+            "middles": middles.tolist(),
+            "integers": rice.write(self.integers - middles[:, None]),
+        }
 
     @classmethod
     def from_json(cls, content: dict, length: int, what: str) -> "Side":
@@ -48,15 +60,19 @@ class Side:
         length: number of tokens; what: "queries" or "keys", for messages
         raises: ReportError if there are more or fewer integers than that takes
         """
+        number, middles = content["components"], content["middles"]
+        if len(middles) != number:
+            raise damaged(f"the {what} have {number} components and {len(middles)} middles")
         try:
-            integers = rice.read(content["integers"], content["components"], length)
+            integers = rice.read(content["integers"], number, length)
         except ValueError as error:
             raise damaged(f"the {what} are not those of {length} tokens") from error
         bias = content.get("bias")
         if bias is not None and len(bias) != len(integers):
             raise damaged(f"the {what} have {len(integers)} components, their bias {len(bias)}")
         bias = None if bias is None else np.asarray(bias, float)
-        return cls(float(content["step"]), integers, bias)
+        whole = integers + np.asarray(middles, np.int64)[:, None]
+        return cls(float(content["step"]), whole, bias)
 
 
 def rotated(side: np.ndarray, turns: np.ndarray) -> np.ndarray:

@@ -44,8 +44,8 @@ class Measured:
 
     @property
     def heads(self) -> int:
-        """Number of attention heads of a layer."""
-        return self.manifest["model"]["num_attention_heads"]
+        """Number of attention heads of a layer that the datasets are of: all, or the first ones."""
+        return self.manifest.get("heads_kept", self.manifest["model"]["num_attention_heads"])
 
     @property
     def capabilities(self) -> dict:

@@ -1,7 +1,9 @@
 """Which heads are written as queries and keys, and what of a measurement that takes.
 
 Queries and keys are T x components numbers, cells T x T / 2. So a short passage is written cell by
-cell, and so are heads without a rotation, which `attention.encode` writes as products as well.
+cell. Without a rotation `attention.encode` writes products as well, which keep terms more exactly;
+so these are heads of queries and keys only in passages so long that a browser should not work out
+all cells at once.
 """
 
 from collections.abc import Sequence
@@ -11,9 +13,12 @@ import numpy as np
 
 from report.datasets.formats.group import Group
 from report.datasets.formats.measured import PassageMeasurement
-from report.datasets.formats.rotation import Rotation, found
+from report.datasets.formats.rotation import NONE, Rotation, found
 from report.datasets.formats.visible import Visible
 from report.datasets.write.softmax import softmax_of
+
+LONG = 200_000
+"""Cells of a head from which on a browser works out a map in a worker (FEW in decoders.js)."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +33,17 @@ class Groups:
 def groups(measurement: PassageMeasurement, layer: int) -> Groups | None:
     """The heads of each key head of a layer, or None if its heads are written by their cells."""
     factors = measurement.factors[layer]
-    if getattr(factors, "unrotated_query", None) is None or factors.position is not None:
+    if not hasattr(factors, "query"):  # nothing but scores is known
         return None
     heads, length, components = factors.query.shape
     visible = Visible.of(measurement.visible(layer), length)
-    if not shorter(visible.count, length, components):
+    plain = factors.unrotated_query is None or factors.position is not None
+    if not shorter(visible.count, length, components) or (plain and visible.count <= LONG):
         return None
     turned = rotation(factors)
-    size = heads // len(factors.key)
-    return turned and Groups([range(n, n + size) for n in range(0, heads, size)], turned)
+    size, kept = heads // len(factors.key), measurement.largest_targets.shape[1]
+    some = [range(n, min(n + size, kept)) for n in range(0, kept, size)]
+    return turned and Groups(some, turned)
 
 
 def shorter(cells: int, length: int, components: int) -> bool:
@@ -46,6 +53,10 @@ def shorter(cells: int, length: int, components: int) -> bool:
 
 def rotation(factors) -> Rotation | None:
     """How a layer rotates, or None if it is no rotation of pairs that grows with the place."""
+    if factors.unrotated_query is None:
+        return NONE
+    if factors.position is not None:
+        return None  # no model is known that does both
     names = ("unrotated_query", "unrotated_key"), ("query", "key")
     return found(*(np.concatenate([_array(getattr(factors, n)) for n in side]) for side in names))
 
@@ -60,7 +71,10 @@ def group_of(
     """What is written of some heads that share a key head; turned: the rotation of the layer."""
     factors, some = measurement.factors[layer], slice(heads[0], heads[-1] + 1)
     query_bias, key_bias = _array(factors.query_bias), _array(factors.key_bias)
-    queries, keys = _array(factors.unrotated_query)[some], _array(factors.unrotated_key)[key_head]
+    turns = factors.unrotated_query is not None
+    plain = ("unrotated_query", "unrotated_key") if turns else ("query", "key")
+    queries, keys = (_array(getattr(factors, name)) for name in plain)
+    queries, keys = queries[some], keys[key_head]
     scale = np.float32(factors.scale)
     if query_bias is not None:
         query_bias = query_bias[some]
@@ -83,6 +97,7 @@ def group_of(
         largest_targets=measurement.largest_targets[layer, some],
         marker_count=measurement.marker_count[layer, some],
         softmaxes=[softmax_of(measurement, layer, head) for head in heads],
+        alibi=None if factors.position is None else _array(factors.position)[some],
     )
 
 

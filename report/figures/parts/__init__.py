@@ -4,7 +4,8 @@ figure.py     a figure as a value; choices.py its sliders and switches, grid.py 
 theme.py      colours, type sizes and the frame of a chart
 marking.py    what a reader points at or pins; token_names.py how tokens are named
 map.py        attention maps: cells.py what they draw, raster.py the picture, shading.py its shades,
-              map_part.py the part that is shown, map_words.py what they say
+              map_part.py the part that is shown, map_words.py what they say; spread.py some tokens
+              of a long one
 heads.py      a head with a number; rank_lines.py, head_map.py and head_sorted.py many of them
 score_terms.py    the terms of a score: scatter.py, ternary.py, profiles.py, term_lines.py
 updates.py        what heads add: histogram.py

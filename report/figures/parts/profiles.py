@@ -12,6 +12,11 @@ import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention
 from report.figures.parts import score_terms
+from report.figures.parts.spread import spread
+
+MOST_ROWS = 512
+"""Current tokens that are averaged over, so that a reader's browser is quick: of a longer passage,
+some of them tell a mean as well as a line is drawn."""
 
 
 def by_target(attention: DecodedAttention, terms: Iterable[str]) -> dict[str, np.ndarray]:
@@ -26,7 +31,9 @@ def by_target(attention: DecodedAttention, terms: Iterable[str]) -> dict[str, np
         if term is not None and term.per in ("target", "target_difference"):
             values = term.values
         else:
-            values = common_part(score_terms.matrix(attention, name), attention.visible.mask())
+            matrix, mask = score_terms.matrix(attention, name), attention.visible.mask()
+            rows = spread(len(mask), MOST_ROWS)
+            values = common_part(matrix[rows], mask[rows])
         columns[name] = values - values.mean()
     return columns
 
@@ -41,9 +48,12 @@ def by_distance(attention: DecodedAttention, terms: Iterable[str]) -> dict[str, 
     """
     mask = attention.visible.mask().copy()
     mask[:, 0] = False
-    cells = [*(score_terms.matrix(attention, name) for name in terms), mask]
-    past = _levels(cells, -1)
-    future = np.zeros_like(past) if attention.visible.backward else _levels(cells, 1)
+    matrices = [score_terms.matrix(attention, name) for name in terms]
+    rows = spread(len(mask), MOST_ROWS)
+    past = _levels(matrices, mask, rows, -1)
+    future = np.zeros_like(past)
+    if not attention.visible.backward:
+        future = _levels(matrices, mask, rows, 1)
     *levels, pairs = np.concatenate([future[:, :0:-1], past], axis=1)
     kept = pairs > 0
     distance = np.arange(1 - len(mask), len(mask))
@@ -54,15 +64,17 @@ def by_distance(attention: DecodedAttention, terms: Iterable[str]) -> dict[str, 
     return columns
 
 
-def _levels(cells, step):
+def _levels(matrices, mask, rows, step):
     """What terms give at each distance to one side, and how many pairs are so far apart.
 
-    cells: the terms [current, target], and last whether a cell counts; step: as of `_sides`
+    matrices: the terms, [current, target]; mask: whether a cell counts; rows: those that are
+    averaged over; step: as of `_sides`
     returns: float [term + 1, distance], the number of pairs last
     """
-    *terms, seen = _sides(cells, step)
+    *terms, seen = _sides([*matrices, mask], rows, step)
+    (every,) = _sides([mask], np.arange(len(mask)), step)
     seen = seen.astype(bool)
-    return np.array([*(common_part(term, seen) for term in terms), seen.sum(0)], float)
+    return np.array([*(common_part(term, seen) for term in terms), every.sum(0)], float)
 
 
 def common_part(values: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -94,14 +106,14 @@ def common_part(values: np.ndarray, seen: np.ndarray) -> np.ndarray:
     return level
 
 
-def _sides(matrices, step):
-    """The same cells by distance, [current, |distance|], to one side (step -1: the past).
+def _sides(matrices, rows, step):
+    """Some rows of cells by distance, [row, |distance|], to one side (step -1: the past).
 
     A row begins at the current token itself; what lies outside the passage is 0.
     """
     length = len(matrices[0])
     places = np.arange(length)
-    target = places[:, None] + step * places
+    target = rows[:, None] + step * places
     inside = (target >= 0) & (target < length)
     clipped = np.clip(target, 0, length - 1)
-    return [np.where(inside, np.take_along_axis(m, clipped, 1), 0) for m in matrices]
+    return [np.where(inside, np.take_along_axis(m[rows], clipped, 1), 0) for m in matrices]

@@ -13,6 +13,7 @@ from report.datasets.write.passage import layer_updates, write_passage
 from report.errors import ReportError
 from report.inputs import corpora, rows
 from report.inputs.passages import SUFFIXES, Passage, corpus, passage
+from report.measuring import kept_heads
 from report.measuring.forecast import reads, size, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import SOMEWHERE, Announce, Progress
@@ -45,6 +46,8 @@ class Inputs:
     means_of: Sequence[str] = ()
     """Texts over which heads' contexts are averaged, where effects on next tokens are measured; ():
     they are not."""
+    heads: int | None = None
+    """How many heads of each layer are kept, from the first; None: all."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,9 @@ class Measured:
 def inputs(wanted: FrontMatter) -> Inputs:
     """The passage and the corpus; ReportError if the passage cannot be read."""
     texts = corpora.specified(wanted.corpus) if wanted.corpus else corpora.shipped(corpus())
-    means = [text.text for text in corpus()[: predicted.MEANS_OF]] if wanted.predict else []
-    rest = wanted.chat, tuple(means)
+    effects = wanted.predict and wanted.heads is None  # of a part of the heads they are no sum
+    means = [text.text for text in corpus()[: predicted.MEANS_OF]] if effects else []
+    rest = wanted.chat, tuple(means), wanted.heads
     named = wanted.passage
     if not isinstance(named, str):
         return Inputs(rows.specified(named), texts, "", *rest)
@@ -97,7 +101,9 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
         "passage": hashed(asdict(inputs.passage)),
         "corpus": texts,
         "chat": inputs.chat,
-    } | ({"predict": hashed(list(inputs.means_of))} if inputs.means_of else {})
+        **kept_heads.parts(inputs.heads),
+        **({"predict": hashed(list(inputs.means_of))} if inputs.means_of else {}),
+    }
 
 
 def words(inputs: Inputs) -> list[str]:
@@ -108,6 +114,7 @@ def words(inputs: Inputs) -> list[str]:
     allowed = inputs.corpus.origin and inputs.corpus.allow_local
     return [
         *(["--passage", name] if name else []),
+        *kept_heads.words(inputs.heads),
         *(["--chat"] if inputs.chat is True else []),
         *(["--allow-local"] if allowed else []),
     ]
@@ -145,10 +152,12 @@ def measure_batch(
     longest = max(map(len, [passage_ids or [], *ids]))
     with enough_memory(f"measuring {longest} tokens"):
         self_check.checked(loaded)
+        kept_heads.require(loaded, inputs.heads)
         total, done, measurement = len(ids) + bool(read), 0, None
         progress("Measuring", 0, total)
         if read and not reads_layer_by_layer(loaded):  # first, as it decides on the size
             measurement, done, passage_ids = measure_passage(loaded, passage_ids), 1, None
+            measurement = kept_heads.of(measurement, inputs.heads)
             progress("Measuring", 1, total)
             announce(writes(loaded.identity["name"], _size(measurement)))
         together, statistics = measure_texts(
@@ -162,16 +171,20 @@ def measure_batch(
         | {index[place]: reason for place, reason in encoded.failed.items()},
     )
     if together:
-        measurement = together
+        measurement = kept_heads.of(together, inputs.heads)
         announce(writes(loaded.identity["name"], _size(measurement)))
     if not read:
         return None, tally
-    prediction = None
-    if inputs.means_of:
-        with enough_memory(f"measuring {longest} tokens"):
-            about = inputs.passage.text, read.tokens, inputs.means_of
-            prediction = predicted.of_passage(loaded, *about, announce)
+    prediction = _prediction(loaded, inputs, read.tokens, announce) if inputs.means_of else None
     return OfPassage(read.tokens, hashed(read.token_ids), measurement, prediction), tally
+
+
+def _prediction(loaded, inputs, tokens, announce):
+    from report.models.load.memory import enough_memory
+
+    with enough_memory(f"measuring {len(tokens)} tokens"):
+        about = inputs.passage.text, tokens, inputs.means_of
+        return predicted.of_passage(loaded, *about, announce)
 
 
 def _reads(loaded, inputs, piece, passage_ids, ids):
@@ -207,8 +220,10 @@ def joined(inputs: Inputs, own: OfPassage, tally: Tally) -> tuple[Measured, dict
         )
     about = {"title": inputs.corpus.title} if inputs.corpus.title else {}
     prediction, facts = own.prediction or (None, None)
-    measured = Measured(inputs.passage, own.tokens, own.measurement, tally.statistics, prediction)
+    of_texts = kept_heads.of(tally.statistics, inputs.heads)
+    measured = Measured(inputs.passage, own.tokens, own.measurement, of_texts, prediction)
     return measured, {
+        **kept_heads.told(inputs.heads),
         "token_ids_sha256": own.token_ids_sha256,
         "corpus": about
         | {

@@ -14,6 +14,7 @@ from report.datasets.write.table import write_table
 from report.errors import ReportError
 from report.inputs import tables
 from report.inputs.passages import Passage
+from report.measuring import kept_heads
 from report.measuring.forecast import reads, size, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
@@ -36,6 +37,8 @@ class Inputs:
     table: tables.Table
     renderings: list[tables.Rendering]
     """The first is also measured as a passage."""
+    heads: int | None = None
+    """How many heads of each layer are kept, from the first; None: all."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +59,13 @@ class Measured:
 def inputs(wanted: FrontMatter) -> Inputs:
     """The table and its renderings; ReportError as `tables.table`."""
     table = tables.table(wanted.table, wanted.columns, wanted.rows)
-    return Inputs(table, tables.renderings(table))
+    return Inputs(table, tables.renderings(table), wanted.heads)
 
 
 def given(records: Records, wanted: FrontMatter) -> Inputs:
     """The same of rows that are in no file."""
     table = tables.first_rows(records, wanted.columns, wanted.rows)
-    return Inputs(table, tables.renderings(table))
+    return Inputs(table, tables.renderings(table), wanted.heads)
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
@@ -70,12 +73,13 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
     return {
         "table": hashed(asdict(inputs.table)),
         "renderings": hashed([asdict(rendering) for rendering in inputs.renderings]),
+        **kept_heads.parts(inputs.heads),
     }
 
 
 def words(inputs: Inputs) -> list[str]:
-    """No options: the article names its table itself."""
-    return []
+    """Options of a command; the article names its table itself."""
+    return kept_heads.words(inputs.heads)
 
 
 def measure(
@@ -105,7 +109,10 @@ def measure(
     announce(reads(name, f"a table in {len(texts)} renderings", tokens, passes))
     progress("Measuring", 0, passes)
 
+    kept_heads.require(loaded, inputs.heads)
+
     def say_size(first):
+        first = kept_heads.of(first, inputs.heads)
         shape = first.largest_targets.shape[:2]
         announce(writes(name, size(partial(attention_datasets, first), *shape)))
 
@@ -122,7 +129,10 @@ def measure(
     table, first = inputs.table, inputs.renderings[0]
     title = f"The first {len(table.rows)} rows of {table.name}, as {first.label}"
     passage = Passage(table.name, title, tables.origin(table), "", "", first.text)
+    measurement = kept_heads.of(measurement, inputs.heads)
+    shares = [kept_heads.of(each, inputs.heads) for each in shares]
     return Measured(table, passage, texts, measurement, shares), {
+        **kept_heads.told(inputs.heads),
         "token_ids_sha256": hashed([list(text.token_ids) for text in texts]),
         "table": {
             "name": table.name,

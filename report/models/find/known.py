@@ -37,20 +37,31 @@ def number_of_layers(value: int | str | None) -> int | str | None:
 
     raises: ValueError saying what is allowed
     """
+    return _first(value, "layer", ", since a layer works on what those before it computed")
+
+
+def number_of_heads(value: int | str | None) -> int | None:
+    """How many heads of a layer, from the first, a text asks for; None for "all" of them.
+
+    raises: ValueError saying what is allowed
+    """
+    number = _first(value, "head", ", as heads are counted")
+    return None if number == "all" else number
+
+
+def _first(value, what, why):
+    """The number that a text asks for of what is counted from 0."""
     text = str(value).strip()
     if value is None or text == "all":
         return value
     spoken = re.fullmatch(r"(?:(\d+)\s*-\s*)?(\d+)", text)
     if not spoken:
-        raise ValueError('must be a number of layers such as 4, a range such as 0-3, or "all"')
+        raise ValueError(f'must be a number of {what}s such as 4, a range such as 0-3, or "all"')
     start, end = spoken.groups()
     if start is None and int(end) > 0:
         return int(end)
     if start is None or int(start) != 0:
-        raise ValueError(
-            "must begin at layer 0, since a layer works on what those before it computed; "
-            f"0-{end} takes them all"
-        )
+        raise ValueError(f"must begin at {what} 0{why}; 0-{end} takes them all")
     return int(end) + 1
 
 

@@ -1,5 +1,6 @@
 """Measure a table: the first rendering like a passage, all of them by classes of targets."""
 
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -79,6 +80,12 @@ class ShareRecorder(Recorder):
         self.rows, self.classes, self.number = rows, classes, number
         self.probability = np.zeros((layers, heads, number))
         self.even = np.zeros((layers, number))
+
+    def first_heads(self, number: int) -> "ShareRecorder":
+        """The same of the first heads of each layer."""
+        kept = copy.copy(self)
+        kept.probability = self.probability[:, :number]
+        return kept
 
     def attention(
         self, layer: int, factors: Factors | Scores, value: torch.Tensor | None

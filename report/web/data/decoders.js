@@ -26,36 +26,30 @@
 
 import * as conditions from "./conditions.js";
 import { byTarget as effects } from "./prediction.js";
-import { byDistance, byTarget } from "./profiles.js";
-import { drawn, ENDS } from "./raster.js";
+import { byDistance, byTarget, spread } from "./profiles.js";
+import { drawn, ENDS, wholeOf } from "./raster.js";
 import { labelled, rows } from "./records.js";
 import { attention } from "./shard.js";
 import { targetClass } from "./token_classes.js";
 
 export const FEW = 200_000; // cells of which a picture is made at once, by the page itself
 
+const MOST_POINTS = 1024; // of a figure that has a point a token
+
 export const decoders = {
   attention_map: (shard, tokens, { shade: told = "score" } = {}) => {
     const map = attention(shard);
-    const markers = [];
-    shard.marker_count.forEach((count, i) => {
-      for (let k = 0; k < count; k++) {
-        const j = map.target(i, k);
-        markers.push({ current_token: i, target_token: j, kind: kind(i, j) });
-      }
-    });
-    let scores; // of all cells; kept once a picture of few has needed them
     const count = map.cell(map.size - 1, map.last[map.size - 1]) + 1;
     const [low, high] = ENDS[told] ?? scoreRange(map, count);
     const look = { of: told, low, high };
+    const markers = (part, target = map.target) => markersOf(shard.marker_count, part, target);
     return {
-      datasets: { markers, edge: edge(map), cursor: [] },
+      // of many cells, markers are asked for where they are drawn
+      datasets: { markers: count <= FEW ? markers(wholeOf(map)) : [], edge: edge(map), cursor: [] },
       signals: { shade_low: low, shade_high: high },
+      markers,
       // of a part, in at most so many pixels, [across, down]; see raster.js
-      picture: (part, pixels, stride = 1) => {
-        if (count <= FEW) scores ??= map.scores();
-        return drawn(map, look, part, pixels, scores, stride);
-      },
+      picture: (part, pixels) => drawn(map, look, part, pixels),
       cell: (i, j) => cell(map, tokens, i, j),
       map,
       look,
@@ -65,20 +59,24 @@ export const decoders = {
   table_attention_map: (shard, tokens, state, { classes, places }) => {
     const shown = decoders.attention_map(shard, tokens, state);
     const named = (i, j) => classes[targetClass(places, i, j)];
-    for (const marker of shown.datasets.markers) {
-      marker.kind = named(marker.current_token, marker.target_token);
-    }
-    return { ...shown, cell: (i, j) => ({ ...shown.cell(i, j), class: named(i, j) }) };
+    const classed = (markers) => {
+      for (const marker of markers) marker.kind = named(marker.current_token, marker.target_token);
+      return markers;
+    };
+    classed(shown.datasets.markers);
+    const markers = (...part) => classed(shown.markers(...part));
+    return { ...shown, markers, cell: (i, j) => ({ ...shown.cell(i, j), class: named(i, j) }) };
   },
 
   attention_breakdown: (shard, tokens, { sort_idx: k }, { axes }) => {
     const map = attention(shard);
-    const terms = axes.map((name) => map.terms[name] ?? (() => 0));
     const points = [];
-    for (let i = 0; i < map.size; i++) {
+    for (const i of spread(map, MOST_POINTS)) {
       const j = map.target(i, k);
       if (j < 0) continue;
-      const shifted = terms.map((term) => term(i, j) - smallest(map, term, i));
+      const rows = axes.map((name) => (map.terms[name] ? map.termRow(name, i) : [0]));
+      const at = (row) => row[Math.min(j - map.first[i], row.length - 1)]; // a missing term is 0
+      const shifted = rows.map((row) => at(row) - least(row));
       const total = shifted.reduce((sum, value) => sum + value, 0);
       if (total <= 0) continue;
       const point = {
@@ -86,7 +84,7 @@ export const decoders = {
         target_token: j, target_text: tokens[j],
         distance: i - j, probability: map.probability(i, j),
       };
-      axes.forEach((name, n) => (point[name] = terms[n](i, j)));
+      axes.forEach((name, n) => (point[name] = at(rows[n])));
       axes.forEach((name, n) => {
         if (axes.length === 2) point[`height_${name}`] = shifted[n];
         else point[`share_${name}`] = shifted[n] / total;
@@ -139,10 +137,12 @@ function effectMap(map, { scores, ends: [low, high], labels }, named, field) {
     current_token: i, target_token: j, kind: named(i, j),
   }));
   const look = { of: "score", low, high };
+  map.row = (i) => scores.slice(map.cell(i, 0), map.cell(i, i) + 1);
   return {
     datasets: { markers, cursor: [] },
     signals: { shade_low: low, shade_high: high, size: map.size, labels },
-    picture: (part, pixels, stride = 1) => drawn(map, look, part, pixels, scores, stride),
+    markers: () => markers,
+    picture: (part, pixels) => drawn(map, look, part, pixels),
     cell: map.at,
     tell: map.tell,
     map,
@@ -154,15 +154,28 @@ export function kind(current, target) {
   return target === 0 ? "the first token" : "another token";
 }
 
+// The marked cells in rows of a part; target(i, k): the k-th largest target of a row, -1 if it is not
+// known yet.
+function markersOf(counts, { top, rows }, target) {
+  const markers = [];
+  for (let i = top; i < top + rows; i++) {
+    for (let k = 0; k < counts[i]; k++) {
+      const j = target(i, k);
+      if (j >= 0) markers.push({ current_token: i, target_token: j, kind: kind(i, j) });
+    }
+  }
+  return markers;
+}
+
 function edge({ first }) {
   if (first.every((target) => target === 0)) return [];
   const corners = first.flatMap((column, i) => [[column, i], [column, i + 1]]);
   return corners.map(([column, row], order) => ({ column, row, order }));
 }
 
-function smallest({ first, last }, term, i) {
+function least(values) {
   let low = Infinity;
-  for (let j = first[i]; j <= last[i]; j++) low = Math.min(low, term(i, j));
+  for (const value of values) low = Math.min(low, value);
   return low;
 }
 
@@ -176,13 +189,15 @@ function cell(map, tokens, i, j) {
   };
 }
 
-// The scores of the first and the last colour: two quantiles of at most 2048 cells, for speed.
+// The scores of the first and the last colour: two quantiles of at most 2048 cells, for speed; of many
+// cells nearly, as else all of them had to be worked out first.
 function scoreRange(map, count) {
   const stride = Math.ceil(count / 2048);
   const sample = new Float64Array(Math.ceil(count / stride));
+  const score = count <= FEW ? map.capped : map.nearly;
   for (let n = 0, i = 0; n < sample.length; n++) {
     while (map.cell(i, map.last[i]) < n * stride) i++;
-    sample[n] = map.capped(i, n * stride - map.cell(i, 0));
+    sample[n] = score(i, n * stride - map.cell(i, 0));
   }
   sample.sort();
   const [low, high] = [0.02, 0.98].map((part) => sample[Math.trunc(part * (sample.length - 1))]);

@@ -1,26 +1,26 @@
 // attention/4, the queries of one head and the keys of its group, as functions of a cell: current
 // token i, target token j. The twin of report/datasets/formats/factored.py, which says what they are.
+//
+// Rows are worked out when they are asked for, four at a time: all that a row needs of the others is
+// where in the file its numbers are. So a page that asks for a cell does not wait for all the others.
 
-import { largestTargets } from "./ranking.js";
-import { eachOfFew, readRice } from "./rice.js";
+import { largestTargets, RANKS } from "./ranking.js";
+import { readFew, readRice } from "./rice.js";
+import { dot, fourRows, sidesOf } from "./sides.js";
 import { startOfRows, visibleOf } from "./visible.js";
 
-const RANKS = 11;
+const KEPT = 1_500_000; // numbers of rows that are kept, at most; beyond that all are forgotten
 
-// What is asked of single cells needs a few products. Scores of all cells, and what follows from
-// them (the normalizers, the largest targets), are worked out when they are first asked for.
 export function factored(shard) {
   const size = shard.tokens;
   const { first, last } = visibleOf(shard);
   const start = startOfRows(first, last);
   const { softcap, sink } = shard;
-  const sides = sidesOf(shard);
-  const offsets = offsetsOf(shard, sides);
-  const ofTokens = tokenTerms(shard, size);
-  const whole = once(() => wholeOf(shard, sides, offsets, ofTokens, { first, last, start }));
-  const missing = once(() => missingContent(shard, whole().targets, first, last, start));
-  const content = (i, j) => dot(sides, i, j) + (missing().get(start[i] + j) ?? 0);
-  const score = (i, j) => whole().scores[start[i] + j];
+  const cap = softcap ? (x) => softcap * Math.tanh(x / softcap) : (x) => x;
+  const rows = new Rows(shard, { first, last, start });
+  const { ofTokens } = rows;
+  const content = (i, j) => rows.content(i, j);
+  const score = (i, j) => rows.of(i).scores[j - first[i]];
   const others = (i, j) => ofTokens.target[j] + ofTokens.current[i];
   const terms = {};
   for (const [name, term] of Object.entries(shard.terms)) {
@@ -28,191 +28,220 @@ export function factored(shard) {
     else if (name === "content") terms[name] = content;
     else terms[name] = (i, j) => score(i, j) - others(i, j) - content(i, j);
   }
-  const cap = softcap ? (x) => softcap * Math.tanh(x / softcap) : (x) => x;
-  const normalizers = once(() => normalizersOf(whole().scores, cap, sink, first, last));
+  const capped = (i, j) => cap(score(i, j));
+  const normalizer = (i) =>
+    (rows.of(i).normalizer ??= normalizerOf(rows.of(i).scores, cap, sink));
   return {
-    // as in a file of an older schema
-    shard: Object.defineProperty({ ...shard }, "log_normalizer", { get: normalizers }),
-    size, first, last, terms, score,
-    capped: softcap ? (i, j) => cap(score(i, j)) : score,
-    scores: () => (softcap ? whole().scores.map(cap) : whole().scores),
+    shard, size, first, last, terms, score, capped, normalizer,
+    nearly: (i, j) => cap(rows.nearly(i, j)), // `capped` but for largest targets, without the row
+    row: (i) => (softcap ? rows.of(i).scores.map(cap) : rows.of(i).scores),
+    termRow: (name, i) => rows.term(name, i) ?? rowOf(terms[name], first[i], last[i], i),
+    // works out four rows that will be asked for, and the content of each if terms are
+    ahead: (some, terms = false) => rows.ahead(some, terms),
     cell: (i, j) => start[i] + j,
     sees: (i, j) => i >= 0 && i < size && j >= first[i] && j <= last[i],
-    probability: (i, j) => Math.exp(cap(score(i, j)) - normalizers()[i]),
-    target: (i, k) => whole().targets[i * RANKS + k],
+    probability: (i, j) => Math.exp(capped(i, j) - normalizer(i)),
+    target: (i, k) => rows.of(i).targets[k] ?? -1,
     backward: last.every((target, i) => target <= i),
   };
 }
 
-function once(make) {
-  let made;
-  return () => (made ??= make());
+// A term at the visible cells of a row.
+export function rowOf(term, first, last, i) {
+  const values = new Float64Array(last - first + 1);
+  for (let n = 0; n < values.length; n++) values[n] = term(i, first + n);
+  return values;
 }
 
-const termOf = ({ per, step, values }) =>
-  per === "current" ? (i) => values[i] * step : (i, j) => values[j] * step;
+function termOf({ per, step, values }) {
+  if (per === "current") return (i) => values[i] * step;
+  if (per === "target") return (i, j) => values[j] * step;
+  return (i, j) => values[j] * step - values[i] * step;
+}
+
+// The logarithm of the sum that the softmax of a row divides by.
+function normalizerOf(scores, cap, sink) {
+  let largest = sink ?? -Infinity;
+  for (const score of scores) largest = Math.max(largest, cap(score));
+  let sum = sink === undefined ? 0 : Math.exp(sink - largest);
+  for (const score of scores) sum += Math.exp(cap(score) - largest);
+  return largest + Math.log(sum);
+}
+
+class Rows {
+  constructor(shard, { first, last, start }) {
+    Object.assign(this, { shard, first, last, start });
+    this.ofTokens = tokenTerms(shard);
+    this.rows = new Map(); // row -> {scores, targets, normalizer}
+    this.contents = new Map(); // row -> content of its cells
+  }
+
+  // Where in the lists of a file the targets of each row begin.
+  get begins() {
+    let listed = 0;
+    const counts = this.first.map((from, i) => Math.min(RANKS, this.last[i] - from + 1));
+    return this.own("begins", [...counts.map((count) => (listed += count) - count), listed]);
+  }
+
+  get sides() {
+    return this.own("sides", sidesOf(this.shard));
+  }
+
+  get numbers() {
+    return this.own("numbers", readRice(this.shard.targets, 1, this.begins.at(-1)));
+  }
+
+  // What is missing to scores, and to the content.
+  get missing() {
+    const { position, content } = this.shard.terms;
+    const turned = position?.per === "cell"; // else what is missing to scores is to the content
+    const found = [turned ? position : content, content].map((term) => this.missingOf(term));
+    return this.own("missing", { score: found[0], content: found[1] });
+  }
+
+  own(name, value) {
+    Object.defineProperty(this, name, { value });
+    return value;
+  }
+
+  missingOf({ step, tens, top, top_cells, cells, rows }) {
+    const listed = this.begins.at(-1);
+    const tops = Float64Array.from(readRice(top, 1, listed), (number) => number * tens);
+    const [places, few] = readFew(top_cells);
+    places.forEach((place, n) => (tops[place] += few[n]));
+    const ofRows = rows ? readRice(rows, 1, this.first.length) : new Int32Array(this.first.length);
+    return { step, tops, cells: readFew(cells), rows: ofRows };
+  }
+
+  of(i) {
+    if (!this.rows.has(i)) this.make(this.around(i));
+    return this.rows.get(i);
+  }
+
+  // The four rows of which one is.
+  around(i) {
+    const from = i - (i % 4);
+    return [0, 1, 2, 3].map((n) => Math.min(from + n, this.first.length - 1));
+  }
+
+  // Keeps what four rows are, some of which may be the same.
+  make(some) {
+    if (this.rows.size * this.first.length > KEPT) this.rows.clear();
+    const { query, key, ofTarget, ofCurrent } = this.sides;
+    const { target, current } = this.ofTokens;
+    this.products(query.turned, key.turned, some, (i, scores) => {
+      const from = this.first[i];
+      for (let n = 0; n < scores.length; n++) {
+        scores[n] += target[from + n] - ofTarget[from + n] - ofCurrent[i];
+      }
+      const numbers = this.numbers.subarray(this.begins[i], this.begins[i + 1]);
+      const targets = largestTargets(numbers, scores, from);
+      this.add(this.missing.score, i, targets, scores);
+      const row = this.missing.score.rows[i] * this.missing.score.step + current[i];
+      for (let n = 0; n < scores.length; n++) scores[n] += row;
+      this.rows.set(i, { scores, targets });
+    });
+  }
+
+  // The visible products of four queries with keys, row by row.
+  products(queries, keys, some, take) {
+    const { components } = this.sides;
+    const from = Math.min(...some.map((i) => this.first[i]));
+    const to = Math.max(...some.map((i) => this.last[i]));
+    const { begin, found } = fourRows(queries, keys, components, some, from, to);
+    some.forEach((i, n) => {
+      if (n > 0 && i === some[n - 1]) return;
+      take(i, found[n].subarray(this.first[i] - begin, this.last[i] - begin + 1));
+    });
+  }
+
+  // Adds what is missing at the cells of a row.
+  add({ step, tops, cells: [places, integers] }, i, targets, values) {
+    const [from, begin] = [this.first[i], this.begins[i]];
+    targets.forEach((j, k) => (values[j - from] += tops[begin + k] * step));
+    const start = this.start[i] + from;
+    for (let n = firstFrom(places, start); places[n] < start + values.length; n++) {
+      values[places[n] - start] += integers[n] * step;
+    }
+  }
+
+  ahead(some, terms) {
+    if (some.some((i) => !this.rows.has(i))) this.make(some);
+    if (terms && some.some((i) => !this.contents.has(i))) this.makeContents(some);
+  }
+
+  // The content of all cells of a row.
+  contentRow(i) {
+    if (!this.contents.has(i)) this.makeContents(this.around(i));
+    return this.contents.get(i);
+  }
+
+  makeContents(some) {
+    if (this.contents.size * this.first.length > KEPT) this.contents.clear();
+    const { query, key } = this.sides;
+    const { rows, step } = this.missing.content;
+    this.products(query.plain, key.plain, some, (row, values) => {
+      this.add(this.missing.content, row, this.of(row).targets, values);
+      if (rows[row]) for (let n = 0; n < values.length; n++) values[n] += rows[row] * step;
+      this.contents.set(row, values);
+    });
+  }
+
+  content(i, j) {
+    const known = this.contents.get(i);
+    if (known) return known[j - this.first[i]];
+    const { query, key, components } = this.sides;
+    const { step, tops, cells, rows } = this.missing.content;
+    const rank = this.of(i).targets.indexOf(j);
+    const top = rank < 0 ? 0 : tops[this.begins[i] + rank];
+    const few = integerAt(cells, this.start[i] + j);
+    return dot(query.plain, key.plain, components, i, j) + (top + few + rows[i]) * step;
+  }
+
+  // A term of all cells of a row, undefined for those of single tokens.
+  term(name, i) {
+    if (this.shard.terms[name].per !== "cell") return undefined;
+    const content = this.contentRow(i);
+    if (name === "content") return content;
+    const [{ scores }, from, { target, current }] = [this.of(i), this.first[i], this.ofTokens];
+    return scores.map((score, n) => score - target[from + n] - current[i] - content[n]);
+  }
+
+  nearly(i, j) {
+    const { query, key, components, ofTarget, ofCurrent } = this.sides;
+    const { target, current } = this.ofTokens;
+    const { rows, cells, step } = this.missing.score;
+    const turned = dot(query.turned, key.turned, components, i, j);
+    const missing = (rows[i] + integerAt(cells, this.start[i] + j)) * step;
+    return turned - ofTarget[j] - ofCurrent[i] + missing + target[j] + current[i];
+  }
+}
 
 // What the terms of single tokens add to a score.
-function tokenTerms({ terms }, size) {
-  const sums = { target: new Float64Array(size), current: new Float64Array(size) };
+function tokenTerms({ terms, tokens }) {
+  const sums = { target: new Float64Array(tokens), current: new Float64Array(tokens) };
   for (const { per, step, values } of Object.values(terms)) {
-    if (per !== "cell") values.forEach((value, n) => (sums[per][n] += value * step));
+    if (per === "cell") continue;
+    values.forEach((value, n) => {
+      if (per !== "current") sums.target[n] += value * step;
+      if (per !== "target") sums.current[n] += (per === "current" ? 1 : -1) * value * step;
+    });
   }
   return sums;
 }
 
-// Queries and keys, before rotation and rotated: the components of a token lie side by side. There
-// are zeros behind the last token, up to a multiple of four.
-function sidesOf({ queries, keys, tokens }) {
-  const angles = keys.frequencies;
-  const [query, key] = [queries, keys].map(({ components, integers, step, bias }) => {
-    const numbers = readRice(integers, components, tokens);
-    const plain = new Float64Array(components * 4 * Math.ceil(tokens / 4));
-    for (let c = 0, n = 0; c < components; c++) {
-      for (let i = 0; i < tokens; i++, n++) plain[i * components + c] = numbers[n] * step;
-    }
-    return { components, bias, plain, turned: turnedOf(plain, components, bias, angles, tokens) };
-  });
-  const both = { components: query.components, queries: query.plain, keys: key.plain };
-  return { ...both, query, key };
+function integerAt([places, integers], place) {
+  const n = firstFrom(places, place);
+  return places[n] === place ? integers[n] : 0;
 }
 
-function turnedOf(plain, components, bias, angles, tokens) {
-  const turned = plain.slice();
-  for (let i = 0; i < tokens; i++) {
-    const at = i * components;
-    if (bias) for (let c = 0; c < components; c++) turned[at + c] += bias[c];
-    for (let pair = 0; pair < angles.length; pair++) {
-      const c = at + 2 * pair;
-      const [cos, sin] = [Math.cos(i * angles[pair]), Math.sin(i * angles[pair])];
-      const [a, b] = [turned[c], turned[c + 1]];
-      turned[c] = a * cos - b * sin;
-      turned[c + 1] = b * cos + a * sin;
-    }
+// The first place in a sorted list of at least so much.
+function firstFrom(sorted, least) {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < least) low = middle + 1;
+    else high = middle;
   }
-  return turned;
-}
-
-function dot({ queries, keys, components }, i, j) {
-  let sum = 0;
-  for (let c = 0, q = i * components, k = j * components; c < components; c++) {
-    sum += queries[q + c] * keys[k + c];
-  }
-  return sum;
-}
-
-// What the biases of queries, and of keys, add to the plain product: of the target, of the current
-// token.
-function offsetsOf({ tokens }, { query, key }) {
-  const target = new Float64Array(tokens);
-  const current = new Float64Array(tokens);
-  const add = (sums, side, weights, plus) => {
-    for (let i = 0; i < tokens; i++) {
-      for (let c = 0; c < side.components; c++) {
-        sums[i] += (side.plain[i * side.components + c] + (plus?.[c] ?? 0)) * weights[c];
-      }
-    }
-  };
-  if (query.bias) add(target, key, query.bias);
-  if (key.bias) add(current, query, key.bias, query.bias);
-  return { target, current };
-}
-
-// The scores of all visible cells, row by row, and the largest targets.
-function wholeOf(shard, { query, key }, offsets, ofTokens, { first, last, start }) {
-  const scores = products(query.turned, key.turned, query.components, first, last, start);
-  const { target } = ofTokens;
-  for (let i = 0, n = 0; i < first.length; i++) {
-    const row = offsets.current[i];
-    for (let j = first[i]; j <= last[i]; j++, n++) scores[n] += target[j] - offsets.target[j] - row;
-  }
-  const counts = first.map((from, i) => Math.min(RANKS, last[i] - from + 1));
-  const listed = counts.reduce((sum, count) => sum + count, 0);
-  const numbers = readRice(shard.targets, 1, listed);
-  const targets = largestTargets(numbers, scores, first, last, start);
-  const term = shard.terms.position ?? shard.terms.content;
-  eachMissing(term, targets, start, (n, value) => (scores[n] += value));
-  const rows = term.rows ? readRice(term.rows, 1, first.length) : [];
-  for (let i = 0, n = 0; i < first.length; i++) {
-    const row = (rows[i] ?? 0) * term.step + ofTokens.current[i];
-    for (let j = first[i]; j <= last[i]; j++, n++) scores[n] += row;
-  }
-  return { scores, targets };
-}
-
-// Calls add(cell, value) for what is missing of a term.
-function eachMissing({ step, tens, top, top_cells, cells }, targets, start, add) {
-  const listed = [];
-  targets.forEach((j, n) => {
-    if (j >= 0) listed.push(start[Math.floor(n / RANKS)] + j);
-  });
-  readRice(top, 1, listed.length).forEach((number, n) => {
-    if (number) add(listed[n], number * tens * step);
-  });
-  eachOfFew(top_cells, (n, number) => add(listed[n], number * step));
-  eachOfFew(cells, (n, number) => add(n, number * step));
-}
-
-function missingContent({ terms }, targets, first, last, start) {
-  const missing = new Map();
-  const add = (n, value) => missing.set(n, (missing.get(n) ?? 0) + value);
-  eachMissing(terms.content, targets, start, add);
-  return missing;
-}
-
-// The products of queries and keys at all visible cells. Four queries and four keys at a time, since
-// reading a number takes as long as multiplying it.
-function products(queries, keys, size, first, last, start) {
-  const tokens = first.length;
-  const found = new Float64Array(start[tokens]);
-  const block = new Float64Array(16);
-  for (let i = 0; i < tokens; i += 4) {
-    const rows = Math.min(4, tokens - i);
-    let [from, to] = [first[i], last[i]];
-    for (let r = 1; r < rows; r++) {
-      from = Math.min(from, first[i + r]);
-      to = Math.max(to, last[i + r]);
-    }
-    for (let j = from - (from % 4); j <= to; j += 4) {
-      fourByFour(block, queries, keys, size, i * size, j * size);
-      for (let r = 0; r < rows; r++) {
-        const row = start[i + r];
-        const stop = Math.min(last[i + r], j + 3);
-        for (let t = Math.max(first[i + r], j); t <= stop; t++) found[row + t] = block[4 * r + t - j];
-      }
-    }
-  }
-  return found;
-}
-
-function fourByFour(block, queries, keys, size, q0, k0) {
-  const q1 = q0 + size, q2 = q1 + size, q3 = q2 + size;
-  const k1 = k0 + size, k2 = k1 + size, k3 = k2 + size;
-  let a0 = 0, a1 = 0, a2 = 0, a3 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0;
-  let c0 = 0, c1 = 0, c2 = 0, c3 = 0, d0 = 0, d1 = 0, d2 = 0, d3 = 0;
-  for (let c = 0; c < size; c++) {
-    const x0 = keys[k0 + c], x1 = keys[k1 + c], x2 = keys[k2 + c], x3 = keys[k3 + c];
-    const a = queries[q0 + c], b = queries[q1 + c], e = queries[q2 + c], d = queries[q3 + c];
-    a0 += a * x0; a1 += a * x1; a2 += a * x2; a3 += a * x3;
-    b0 += b * x0; b1 += b * x1; b2 += b * x2; b3 += b * x3;
-    c0 += e * x0; c1 += e * x1; c2 += e * x2; c3 += e * x3;
-    d0 += d * x0; d1 += d * x1; d2 += d * x2; d3 += d * x3;
-  }
-  block[0] = a0; block[1] = a1; block[2] = a2; block[3] = a3;
-  block[4] = b0; block[5] = b1; block[6] = b2; block[7] = b3;
-  block[8] = c0; block[9] = c1; block[10] = c2; block[11] = c3;
-  block[12] = d0; block[13] = d1; block[14] = d2; block[15] = d3;
-}
-
-// Logarithms of the sums that the softmax divides by.
-function normalizersOf(scores, cap, sink, first, last) {
-  let n = 0;
-  return first.map((from, i) => {
-    const end = n + last[i] - from + 1;
-    let largest = sink ?? -Infinity;
-    for (let at = n; at < end; at++) largest = Math.max(largest, cap(scores[at]));
-    let sum = sink === undefined ? 0 : Math.exp(sink - largest);
-    for (; n < end; n++) sum += Math.exp(cap(scores[n]) - largest);
-    return largest + Math.log(sum);
-  });
+  return low;
 }

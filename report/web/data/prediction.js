@@ -22,7 +22,7 @@ export function byTarget({ rows, step, share_step, effect, probability }, tokens
   const every = Array.from({ length: rows }, (_, n) => n);
   return {
     size: rows, first: every.map(() => 0), last: every, list, cell, at,
-    shard: { log_normalizer: new Float64Array(rows) }, // a picture takes values as they are
+    normalizer: () => 0, // a picture takes values as they are
     sees: (i, j) => i >= 0 && i < rows && j >= 0 && j <= i,
     top: (field) => every.flatMap((i) => top(list.slice(cell(i, 0), cell(i, i) + 1), field)),
     tell: (i, j) => told(at(i, j)),

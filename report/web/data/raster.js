@@ -13,10 +13,9 @@ export const wholeOf = ({ size }) => ({ top: 0, left: 0, rows: size, columns: si
 // What the shade of a cell tells, in nats: its score less this of its row. Twin of `shaded` in
 // report/figures/parts/shading.py, as are the ends of the colours.
 const OF_ROWS = {
-  probability: ({ shard }) => shard.log_normalizer,
-  below: (map) =>
-    Array.from({ length: map.size }, (_, i) => map.capped(i, map.target(i, 0))), // the largest
-  score: ({ size }) => new Float64Array(size),
+  probability: (map, i) => map.normalizer(i),
+  below: (map, i) => map.capped(i, map.target(i, 0)), // the largest
+  score: () => 0,
 };
 export const ENDS = { probability: [Math.log(0.001), 0], below: [-8, 0] };
 
@@ -32,22 +31,23 @@ export class Raster {
     this.largest = new Float64Array(this.shades.length).fill(-Infinity);
     this.column = places(part.columns, this.across);
     this.row = places(part.rows, this.down);
-    this.ofRows = OF_ROWS[of](map);
-    this.low = low;
+    this.filled = new Uint8Array(this.down); // rows of pixels that have cells
+    this.zeroOf = (i) => OF_ROWS[of](map, i) + low;
     this.unit = 254 / (high - low);
   }
 
-  // Adds the cells of row i from target `from` to `to` that are visible and in the part, each
-  // `stride`-th one. scores: a list of all visible cells; without it, each is worked out.
-  add(i, from, to, scores = null, stride = 1) {
+  // Adds the cells of row i that are visible and in the part.
+  add(i) {
     const { map, part, column, shades, largest, unit } = this;
-    const start = this.row[i - part.top] * this.across;
-    const [place, normalizer] = [map.cell(i, 0), map.shard.log_normalizer[i]];
-    const zero = this.ofRows[i] + this.low;
-    const last = Math.min(to, map.last[i], part.left + part.columns - 1);
-    const first = Math.max(from, map.first[i], part.left);
-    for (let j = part.left + stride * Math.ceil((first - part.left) / stride); j <= last; j += stride) {
-      const score = scores ? scores[place + j] : map.capped(i, j);
+    const pixels = this.row[i - part.top];
+    const start = pixels * this.across;
+    const last = Math.min(map.last[i], part.left + part.columns - 1);
+    const first = Math.max(map.first[i], part.left);
+    this.filled[pixels] = 1;
+    if (first > last) return;
+    const [scores, normalizer, zero] = [map.row(i), map.normalizer(i), this.zeroOf(i)];
+    for (let j = first; j <= last; j++) {
+      const score = scores[j - map.first[i]];
       const pixel = start + column[j - part.left];
       if (score - normalizer <= largest[pixel]) continue;
       largest[pixel] = score - normalizer;
@@ -56,9 +56,14 @@ export class Raster {
     }
   }
 
+  // Rows of pixels that have no cells yet are as the one above.
   get picture() {
-    const { across, down, shades } = this;
-    return { across, down, shades };
+    const { across, down, filled, part } = this;
+    const shades = this.shades.slice();
+    for (let y = 1; y < down; y++) {
+      if (!filled[y]) shades.copyWithin(y * across, (y - 1) * across, y * across);
+    }
+    return { across, down, shades, part };
   }
 }
 
@@ -67,24 +72,31 @@ function places(cells, pixels) {
   return Int32Array.from({ length: cells }, (_, n) => Math.floor((n * pixels) / cells));
 }
 
-// How many cells of a part are visible.
-export function cellsIn({ first, last }, { top, left, rows, columns }) {
-  let count = 0;
-  for (let i = top; i < top + rows; i++) {
-    count += Math.max(0, Math.min(last[i], left + columns - 1) - Math.max(first[i], left) + 1);
-  }
-  return count;
+// The picture of a part, {across, down, shades, part}.
+export function drawn(map, look, part, pixels) {
+  const raster = new Raster(map, look, part, ...pixels);
+  for (let i = part.top; i < part.top + part.rows; i++) raster.add(i);
+  return raster.picture;
 }
 
-// The picture of a part, {across, down, shades}. Of a stride above 1: of every n-th row and
-// column, which is quickly there.
-export function drawn(map, look, part, [across, down], scores = null, stride = 1) {
-  const few = (pixels, cells) => Math.min(pixels, Math.ceil(cells / stride));
-  const raster = new Raster(map, look, part, few(across, part.columns), few(down, part.rows));
-  for (let i = part.top; i < part.top + part.rows; i += stride) {
-    raster.add(i, 0, map.size, scores, stride);
+// What a picture of one part shows of another, as long as there is none of that: where the first
+// does not reach, nothing.
+export function moved({ across, down, shades, part: from }, part, [width, height]) {
+  const [columns, rows] = [Math.min(width, part.columns), Math.min(height, part.rows)];
+  const places = (count, first, cells, fromFirst, fromCells, pixels) =>
+    Int32Array.from({ length: count }, (_, n) => {
+      const cell = first + Math.ceil((n * cells) / count) - fromFirst; // the first of its pixel
+      return cell < 0 || cell >= fromCells ? -1 : Math.floor((cell * pixels) / fromCells);
+    });
+  const column = places(columns, part.left, part.columns, from.left, from.columns, across);
+  const row = places(rows, part.top, part.rows, from.top, from.rows, down);
+  const found = new Uint8Array(columns * rows);
+  for (let y = 0, n = 0; y < rows; y++) {
+    for (let x = 0; x < columns; x++, n++) {
+      if (row[y] >= 0 && column[x] >= 0) found[n] = shades[row[y] * across + column[x]];
+    }
   }
-  return raster.picture;
+  return { across: columns, down: rows, shades: found, part };
 }
 
 // The colours of a picture's shades, RGBA: four bytes each, written at once.

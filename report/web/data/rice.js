@@ -1,22 +1,27 @@
 // Integers as text: Rice codes in base64. The twin of report/datasets/formats/rice.py, which says
 // how they lie.
 
+const MOST = 24; // bits that a window of 32 has, wherever in a byte it begins
+
 // The integers of all groups, one group after the other.
 export function readRice(text, groups, size) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const { bytes, end } = bytesOf(text);
   const numbers = new Int32Array(groups * size);
-  const bits = bytes.subarray(0, groups).reduce((sum, k) => sum + k, 0) * size;
   let low = 8 * groups;
-  let high = low + 8 * Math.ceil(bits / 8);
-  const end = 8 * bytes.length;
+  let high = low + 8 * Math.ceil((bytes.subarray(0, groups).reduce((sum, k) => sum + k, 0) * size) / 8);
   for (let group = 0, n = 0; group < groups; group++) {
     const k = bytes[group];
     for (const stop = n + size; n < stop; n++) {
       let code = 0;
-      while (high < end && !((bytes[high >> 3] >> (7 - (high & 7))) & 1)) code++, high++;
-      if (high++ >= end) throw new Error("a file of a head is cut off");
-      for (let bit = 0; bit < k; bit++, low++) {
-        code = 2 * code + ((bytes[low >> 3] >> (7 - (low & 7))) & 1);
+      for (let zeros = 32; zeros === 32; code += zeros) {
+        zeros = Math.clz32(windowAt(bytes, high));
+        high += Math.min(zeros + 1, 32);
+        if (high > end) throw new Error("a file of a head is cut off");
+      }
+      for (let left = k; left > 0; left -= MOST) {
+        const bits = Math.min(left, MOST);
+        code = code * 2 ** bits + (windowAt(bytes, low) >>> (32 - bits));
+        low += bits;
       }
       numbers[n] = code & 1 ? -(code + 1) / 2 : code / 2;
     }
@@ -24,8 +29,26 @@ export function readRice(text, groups, size) {
   return numbers;
 }
 
-// Calls add(place, integer) for each of the integers that are not 0.
-export function eachOfFew({ number, skipped, missing }, add) {
+// The bytes of a text, with some behind them so that every window is full, and how many bits there are.
+function bytesOf(text) {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length + 8);
+  for (let n = 0; n < letters.length; n++) bytes[n] = letters.charCodeAt(n);
+  return { bytes, end: 8 * letters.length };
+}
+
+// The bits from a place on, from the highest down: at least 25 of them, and 0s if there are no more.
+function windowAt(bytes, at) {
+  const n = at >> 3;
+  const four = (bytes[n] << 24) | (bytes[n + 1] << 16) | (bytes[n + 2] << 8) | bytes[n + 3];
+  const shift = at & 7;
+  return shift ? (four << shift) | (bytes[n + 4] >> (8 - shift)) : four;
+}
+
+// The integers that are not 0, and the place of each: [places, integers].
+export function readFew({ number, skipped, missing }) {
   const [gaps, integers] = [skipped, missing].map((text) => readRice(text, 1, number));
-  for (let k = 0, place = -1; k < number; k++) add((place += gaps[k] + 1), integers[k]);
+  const places = new Int32Array(number);
+  for (let k = 0, place = -1; k < number; k++) places[k] = place += gaps[k] + 1;
+  return [places, integers];
 }

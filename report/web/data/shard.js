@@ -2,7 +2,7 @@
 // the twin of attention.py, attention_terms.py, product.py and packing.py in report/datasets/formats;
 // attention/4 is in factored.js.
 
-import { factored } from "./factored.js";
+import { factored, rowOf } from "./factored.js";
 import { startOfRows, visibleOf } from "./visible.js";
 
 // A cell that i cannot see has no value: ask `sees` first.
@@ -27,11 +27,14 @@ export function attention(shard) {
     : score;
   return {
     shard, size, first, last, terms, score, capped,
-    // what enters the softmax, of all visible cells, row by row
-    scores: () => {
-      const scores = sums(parts, first, last, start[size]);
+    nearly: capped, // of single cells, as fast as may be
+    // what enters the softmax, of the visible cells of a row
+    row: (i) => {
+      const scores = sums(parts, first[i], last[i], start[i], i);
       return softcap ? scores.map((x) => softcap * Math.tanh(x / softcap)) : scores;
     },
+    termRow: (name, i) => rowOf(terms[name], first[i], last[i], i),
+    normalizer: (i) => log_normalizer[i],
     cell: (i, j) => start[i] + j, // its place in a list of all visible cells
     sees: (i, j) => i >= 0 && i < size && j >= first[i] && j <= last[i],
     probability: (i, j) => Math.exp(capped(i, j) - log_normalizer[i]),
@@ -94,8 +97,8 @@ function termOf({ per, step, values }, cells, start) {
   return (i, j) => values[j] * step - values[i] * step;
 }
 
-// Adds a term to what is summed for all cells at once, since a slider waits for it: terms of a cell
-// are kept apart, those of one token added to what its column or row gets.
+// Adds a term to what is summed for all cells of a row at once, since a slider waits for it: terms of
+// a cell are kept apart, those of one token added to what its column or row gets.
 function addTo(parts, { per, step, values }, cells) {
   if (per === "cell") parts.cells.push(cells);
   else for (let n = 0; n < values.length; n++) {
@@ -104,14 +107,11 @@ function addTo(parts, { per, step, values }, cells) {
   }
 }
 
-function sums({ cells: [one, ...others], target, current }, first, last, count) {
-  const scores = new Float64Array(count);
-  for (let i = 0, n = 0; i < first.length; i++) {
-    for (let j = first[i]; j <= last[i]; j++, n++) {
-      scores[n] = one[n] + target[j] + current[i];
-    }
-  }
-  for (const cells of others) for (let n = 0; n < count; n++) scores[n] += cells[n];
+function sums({ cells: [one, ...others], target, current }, first, last, start, i) {
+  const scores = new Float64Array(last - first + 1);
+  const place = start + first;
+  for (let n = 0; n < scores.length; n++) scores[n] = one[place + n] + target[first + n] + current[i];
+  for (const cells of others) for (let n = 0; n < scores.length; n++) scores[n] += cells[place + n];
   return scores;
 }
 

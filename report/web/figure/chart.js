@@ -78,6 +78,8 @@ export class Chart {
     if (!this.element.isConnected) return;
     const shown = decoders[decode](file, tokens, state, this.report);
     this.changeTo(state.model);
+    if (shown.map) await (this.map ??= new MapDrawing(this)).ready(shown);
+    if (!this.element.isConnected) return;
     if (Array.isArray(tokens)) this.labels = tokens;
     limit(reach(shown.datasets, this.labels));
     const before = this.view && shade();
@@ -187,7 +189,6 @@ export class Chart {
       shape,
       colours[Number(dark)],
     ]);
-    this.map ??= new MapDrawing(this);
     const image = this.map.image(shown, [ramp[shade()], looks, paper[shade()]]);
     return { signals, datasets: { map: [{ image }], markers: [] } };
   }

@@ -1,45 +1,65 @@
-// Pictures of a chart's map that take long, worked out in a worker. The chart draws a coarse one
-// meanwhile, and is told when a finer one is there. Without a worker, which a browser may forbid or
-// lose, the page itself works them out, little by little.
+// Pictures of a chart's map that take long, worked out in a worker: a coarse one first. Without a
+// worker, which a browser may forbid or lose, the page itself works them out, little by little.
 
+import { RANKS } from "../data/ranking.js";
 import { inBands } from "./map_bands.js";
 
 const WITHOUT =
-  "The map is worked out without a worker, which the browser did not start: it takes longer.";
+  "The browser started no worker, so the map takes longer.";
 
 export class Beside {
-  // ready: called when `picture` has something new; say: tells the reader a sentence
+  // ready: called with a place when its picture is new; say: tells the reader a sentence
   constructor(ready, say) {
     this.ready = ready;
     this.say = say;
     this.number = 0; // of the task that was asked for last
-    this.asked = null; // what that was of, as a text
-    this.found = null;
+    this.places = {}; // by name: {asked, task, map, found, waiting}
     this.ids = new WeakMap(); // file -> what the worker knows it by
     this.files = 0; // how many there were
   }
 
-  // The best picture of a part that there is, null if there is none; one that is not asked for yet is
-  // begun. pixels: [across, down]
-  picture({ map, look }, part, pixels) {
-    const { shard } = map;
-    if (!this.ids.has(shard)) this.ids.set(shard, (this.files += 1));
-    const id = this.ids.get(shard);
+  // The best picture of a part that there is, {picture, target, done}; null as long as there is none.
+  // One that is not asked for yet is begun, in place of the one before.
+  // pixels: [across, down]; place: a name
+  picture({ map, look }, part, pixels, place = "map") {
+    const id = this.idOf(map.shard);
     const asked = JSON.stringify([id, look, part, pixels]);
-    if (asked !== this.asked) {
-      Object.assign(this, { asked, found: null, done: false, number: this.number + 1 });
-      this.begin(map, { id, number: this.number, look, part, pixels });
+    const here = (this.places[place] ??= { waiting: [] });
+    if (asked !== here.asked) {
+      const task = { id, number: (this.number += 1), place, look, part, pixels };
+      Object.assign(here, { asked, task, map, found: null });
+      this.begin(here);
     }
-    return this.found;
+    return here.found;
   }
 
-  begin(map, task) {
-    this.task = { map, task };
+  idOf(file) {
+    if (!this.ids.has(file)) this.ids.set(file, (this.files += 1));
+    return this.ids.get(file);
+  }
+
+  // The same, once there is one.
+  async first(...asked) {
+    for (;;) {
+      const found = this.picture(...asked);
+      if (found) return found;
+      await new Promise((done) => this.places.map.waiting.push(done)); // or what another asked for
+    }
+  }
+
+  begin({ map, task }) {
     if (!this.lost) this.worker ??= this.started();
     if (this.lost) return this.here(map, task);
-    const known = this.sent === task.id;
-    this.sent = task.id;
-    this.worker.postMessage({ ...task, ...(known ? {} : { shard: map.shard }) });
+    this.worker.postMessage({ ...task, ...this.unsent(map.shard, task.id) });
+  }
+
+  // What the worker needs of a file; the keys that it had last, it keeps.
+  unsent({ keys, ...shard }, id) {
+    const has = this.sent;
+    const keyId = keys && this.idOf(keys);
+    this.sent = { id, keyId: keyId ?? has?.keyId };
+    if (has?.id === id) return {};
+    return { shard, keyId, ...(has?.keyId === keyId ? {} : { keys }) };
   }
 
   started() {
@@ -49,7 +69,7 @@ export class Beside {
       worker.onerror = (event) => {
         event.preventDefault();
         this.lose(worker);
-        this.here(this.task.map, this.task.task);
+        for (const { map, task } of Object.values(this.places)) this.here(map, task);
       };
       return worker;
     } catch {
@@ -64,19 +84,25 @@ export class Beside {
   }
 
   async here(map, task) {
-    const isOver = () => task.number !== this.number;
-    for await (const picture of inBands(map, task, isOver)) this.take({ ...task, ...picture });
+    const isOver = () => task.number !== this.places[task.place].task.number;
+    for await (const found of inBands(map, task, isOver)) this.take({ ...task, ...found });
   }
 
-  take({ number, picture, done }) {
-    if (number !== this.number) return; // of what was shown before
-    this.found = picture;
-    this.done = done;
-    this.ready();
+  take({ number, place, picture, targets, done }) {
+    const here = this.places[place];
+    if (number !== here.task.number) return; // of what was shown before
+    const { top, rows } = here.task.part;
+    const target = (i, k) => (i < top || i >= top + rows ? -1 : targets[(i - top) * RANKS + k]);
+    here.found = { picture, target, done };
+    if (done) setTimeout(() => here.map.row(0)); // what a pointer will ask for is then at hand
+    const { waiting } = here;
+    here.waiting = [];
+    if (waiting.length) for (const tell of waiting) tell();
+    else this.ready(place);
   }
 
   end() {
     this.worker?.terminate();
-    this.number++;
+    for (const here of Object.values(this.places)) here.task = { number: -1 };
   }
 }

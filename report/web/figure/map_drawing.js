@@ -1,14 +1,12 @@
-// How a chart draws its attention map: all of it or a part, at once or, of many cells, a coarse
-// picture first. What only some readers need comes when they do: zoom.js, map_beside.js.
+// How a chart draws its attention map: all of it or a part, at once or, of many cells, as a worker
+// gets on with it. What only some readers need comes when they do: zoom.js, map_beside.js.
 
 import { FEW } from "../data/decoders.js";
 import { latest } from "../data/loading.js";
-import { cellsIn, wholeOf } from "../data/raster.js";
+import { moved, wholeOf } from "../data/raster.js";
 import { isIn, mapPicture, pixelsOf } from "./map_picture.js";
 
 const FIRST = [300, 300]; // pixels of a picture before its plot has a size
-const COARSE = 25_000; // cells of the picture of many that is there at once
-
 const IN_FILE = [1200, 1200]; // pixels of a picture in a file, at most
 const ITEMS = 4000; // markers that are items of a chart, at most
 
@@ -17,26 +15,39 @@ export class MapDrawing {
     this.chart = chart;
     this.zoom = null; // a Zoom, once a reader has come near
     this.beside = null; // a Beside, once there were many cells
+    this.last = null; // what it found last, {picture, target}
   }
 
   part = (map) => this.zoom?.partOf(map) ?? wholeOf(map);
 
   // colours: [ramp, looks of markers, paper], see map_picture.js
   image(shown, colours) {
-    const { view } = this.chart;
-    const place = view && { width: view.width(), height: view.height() };
     const part = this.part(shown.map);
-    const picture = this.picture(shown, part, place ? pixelsOf(place) : FIRST);
+    const { picture, markers } = this.drawn(shown, part, this.pixels);
     if (this.colours?.[0] !== colours[0]) this.colours = colours;
-    return mapPicture({ picture, part, markers: shown.datasets.markers }, ...colours, place);
+    return mapPicture({ picture, part, markers }, ...colours, this.place);
   }
 
-  // The same in a small place, from some of the cells.
-  small(shown, part, place) {
-    const stride = Math.max(1, Math.ceil(Math.sqrt(cellsIn(shown.map, part) / COARSE)));
-    const picture = shown.picture(part, pixelsOf(place), stride);
-    const of = { picture, part, markers: shown.datasets.markers, square: 1 };
-    return mapPicture(of, ...this.colours, place);
+  // The same of the whole map in a small place, null as long as it is not worked out.
+  small(shown, place) {
+    const part = wholeOf(shown.map);
+    const asked = [shown, part, pixelsOf(place)];
+    const long = this.isLong(shown, part);
+    const found = long ? this.beside?.picture(...asked, "overview") : { done: true };
+    if (!found) return null;
+    const { picture = shown.picture(part, pixelsOf(place)), target, done } = found;
+    const of = { picture, part, markers: shown.markers(part, target), square: 1 };
+    return { image: mapPicture(of, ...this.colours, place), done };
+  }
+
+  // Of the plot, once it has a size.
+  get place() {
+    const { view } = this.chart;
+    return view && { width: view.width(), height: view.height() };
+  }
+
+  get pixels() {
+    return this.place ? pixelsOf(this.place) : FIRST;
   }
 
   // What the shade tells, as the switch says it.
@@ -51,7 +62,7 @@ export class MapDrawing {
   forFile(shown, colours, whole) {
     const part = whole ? wholeOf(shown.map) : this.part(shown.map);
     const picture = shown.picture(part, IN_FILE);
-    const markers = shown.datasets.markers.filter((each) => isIn(part, each));
+    const markers = shown.markers(part).filter((each) => isIn(part, each));
     const few = markers.length <= ITEMS;
     const square = Math.max(1, Math.round((picture.across * 3) / 600));
     const place = { width: 600, height: 600 };
@@ -67,28 +78,40 @@ export class MapDrawing {
     }
   }
 
-  // Of a part in so many pixels, [across, down].
-  picture(shown, part, pixels) {
-    const count = cellsIn(shown.map, part);
-    if (count <= FEW || this.zoom?.onPaper) return shown.picture(part, pixels);
-    const finer = this.beside?.picture(shown, part, pixels);
-    if (finer) return finer;
-    if (!this.beside) this.askBeside();
-    return shown.picture(part, pixels, Math.ceil(Math.sqrt(count / COARSE)));
+  // The picture of a part in so many pixels, [across, down], and the markers in its rows.
+  drawn(shown, part, pixels) {
+    const found = this.isLong(shown, part)
+      ? this.beside.picture(shown, part, pixels)
+      : here(shown, part, pixels);
+    if (found) this.last = found;
+    const { picture, target } = this.last;
+    const drawn = found ? picture : moved(picture, part, pixels);
+    return { picture: drawn, markers: shown.markers(part, target) };
   }
 
-  askBeside() {
+  // Whether a worker is to draw a part, whose rows have to be worked out as a whole. Paper does not
+  // wait for it.
+  isLong({ map: { first, last } }, { top, rows }) {
+    let cells = 0;
+    for (let i = top; i < top + rows; i++) cells += last[i] - first[i] + 1;
+    return !this.zoom?.onPaper && cells > FEW;
+  }
+
+  // Waits until a map can be drawn.
+  async ready(shown) {
+    const part = this.part(shown.map);
+    if (!this.isLong(shown, wholeOf(shown.map))) return;
+    this.beside ??= await this.besides();
+    if (!this.isLong(shown, part)) return;
+    this.last = await this.beside.first(shown, part, this.pixels);
+  }
+
+  async besides() {
     const { chart } = this;
-    const ready = latest(async () => this.beside && (await chart.repainted()?.runAsync()));
-    this.toBeside ??= import("./map_beside.js").then(({ Beside }) => {
-      if (chart.map !== this) return;
-      this.beside = new Beside(ready, (sentence) => chart.figure.note(sentence));
-      ready();
-    });
-    this.toBeside.catch((error) => {
-      this.toBeside = null; // it may be tried again
-      console.warn(error);
-    });
+    const { Beside } = await import("./map_beside.js");
+    const draw = latest(async () => this.beside && (await chart.repainted()?.runAsync()));
+    const ready = (place) => (place === "map" ? draw() : this.zoom?.overview.draw());
+    return new Beside(ready, (sentence) => chart.figure.note(sentence));
   }
 
   // Whether a part of the map can be shown.
@@ -121,4 +144,11 @@ export class MapDrawing {
     this.beside?.end();
     this.beside = null;
   }
+}
+
+// What the page itself works out of a part: its picture, and the targets of its rows.
+function here({ map, picture }, part, pixels) {
+  const { top, rows } = part;
+  const target = (i, k) => (i < top || i >= top + rows ? -1 : map.target(i, k));
+  return { picture: picture(part, pixels), target };
 }

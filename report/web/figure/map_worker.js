@@ -1,17 +1,23 @@
 // Works out the picture of a map of many cells beside the page, so that the page goes on answering.
-// It is sent the file of a head, and what of it to draw, and answers with pictures (raster.js): of
-// some cells first, those near the diagonal, then of more, at last of all.
+// It is sent the file of a head, and what of it to draw, and answers with pictures and the largest
+// targets (map_bands.js): of some rows first, then of more, at last of all. There may be a picture
+// of a part and one of the whole map at once: each has its place, in which a later task ends the one
+// before.
 
 import { attention } from "../data/shard.js";
 import { inBands } from "./map_bands.js";
 
 let kept = {}; // the file that came last: {id, map}
-let newest; // number of the task that came last; others are given up
+let keys; // of the heads of a group, as long as no others come
+const newest = {}; // number of the last task, by place
 
-addEventListener("message", async ({ data: { id, shard, ...task } }) => {
-  newest = task.number;
-  if (kept.id !== id) kept = { id, map: attention(shard) };
-  for await (const picture of inBands(kept.map, task, () => task.number !== newest)) {
-    postMessage({ number: task.number, ...picture });
+addEventListener("message", async ({ data: { id, shard, keyId, keys: sent, ...task } }) => {
+  newest[task.place] = task.number;
+  if (sent) keys = sent;
+  if (kept.id !== id) kept = { id, map: attention(keyId ? { ...shard, keys } : shard) };
+  const isOver = () => task.number !== newest[task.place];
+  for await (const found of inBands(kept.map, task, isOver)) {
+    if (isOver()) return;
+    postMessage({ number: task.number, place: task.place, ...found });
   }
 });

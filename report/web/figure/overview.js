@@ -2,8 +2,6 @@
 // The frame can be dragged, and a press beside it brings it there. Keys that do the same are on the
 // chart, so it is nothing to read or to stop at for those who do not see it.
 
-import { wholeOf } from "../data/raster.js";
-
 const SIZE = 150; // pixels of an edge
 
 export class Overview {
@@ -51,16 +49,17 @@ export class Overview {
 
   draw() {
     const { map } = this.zoom.chart;
-    if (!map || (this.of === this.zoom.chart.shown && this.colours === map.colours)) return;
-    this.of = this.zoom.chart.shown;
-    this.colours = map.colours;
-    const place = { width: SIZE, height: SIZE };
-    const drawn = map.small(this.of, wholeOf(this.of.map), place);
+    const { shown } = this.zoom.chart;
+    const finished = this.of === shown && this.colours === map?.colours;
+    if (!map || !this.element.isConnected || finished) return;
+    const drawn = map.small(shown, { width: SIZE, height: SIZE });
+    if (!drawn) return; // it is called again once there is something
+    [this.of, this.colours] = drawn.done ? [shown, map.colours] : [];
     const side = SIZE * Math.ceil(devicePixelRatio);
     Object.assign(this.picture, { width: side, height: side });
     const pen = this.picture.getContext("2d");
     pen.imageSmoothingEnabled = false;
-    pen.drawImage(drawn, 0, 0, side, side);
+    pen.drawImage(drawn.image, 0, 0, side, side);
   }
 
   watch() {

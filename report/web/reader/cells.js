@@ -2,7 +2,7 @@
 // [current token, target token]. The current token is marked in all figures, and both in the
 // passage. A pinned cell is outlined, and its tokens are pinned.
 
-import { aim, pin, pins, point, unpin, unpoint } from "./marks.js";
+import { aim, pin, pins, pointSoon, unpin, unpoint } from "./marks.js";
 import { clamp, PAGE } from "./walk.js";
 
 export function cells(chart) {
@@ -31,7 +31,7 @@ export function cells(chart) {
     show: (at) => {
       pointed = at;
       draw(chart, pointed).runAsync();
-      if (at) point({ token: at[0], target: at[1] });
+      if (at) pointSoon({ token: at[0], target: at[1] });
       else unpoint();
     },
     choose: (at) => {

@@ -9,6 +9,7 @@ const HEAD = ["layer", "head"];
 
 let pointed = NONE;
 let pinned = NONE;
+let due = false; // whether something was pointed at that listeners are still to be told
 const listeners = new Set();
 const followers = new Set();
 let finger = false; // whether what pressed last was a finger
@@ -54,6 +55,17 @@ export function point(values) {
 }
 
 export const unpoint = () => point({});
+
+// The same, told to all others only when what the pointer is at has been painted: what they do takes
+// longer than a reader shall wait for a tooltip.
+export function pointSoon(values) {
+  const next = { ...NONE, ...values };
+  if (same(next, pointed)) return;
+  pointed = next;
+  if (due) return;
+  due = true;
+  requestAnimationFrame(() => setTimeout(() => due && tell()));
+}
 
 // Pins, or, where just that is pinned, no longer.
 export function pin(values, figure) {
@@ -125,5 +137,6 @@ const same = (one, other) =>
   one.model === other.model && NAMES.every((name) => one[name] === other[name]);
 
 function tell() {
+  due = false;
   for (const listener of listeners) listener();
 }

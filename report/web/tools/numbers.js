@@ -39,9 +39,9 @@ function holds(row, [field, operator, value], state) {
 const table = (name, rows) => ({ name, columns: Object.keys(rows[0] ?? {}), rows });
 
 // Every visible cell of a part of an attention map, row by row, with what its tooltip tells.
-function cellsOf({ map, cell, datasets }, part) {
+function cellsOf({ map, cell, markers }, part) {
   const marked = new Map(
-    datasets.markers.map((each) => [map.cell(each.current_token, each.target_token), each.kind]),
+    markers(part).map((each) => [map.cell(each.current_token, each.target_token), each.kind]),
   );
   const rows = [];
   for (let i = part.top; i < part.top + part.rows; i++) {

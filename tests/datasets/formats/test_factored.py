@@ -9,7 +9,7 @@ from report.errors import ReportError
 from tests import factored
 
 
-@pytest.fixture(scope="module", params=factored.FAMILIES)
+@pytest.fixture(scope="module", params=[*factored.FAMILIES, *factored.NOT_ROTATED])
 def measured(request):
     return factored.measured(request.param)
 
@@ -61,6 +61,7 @@ DAMAGES = {
     "its keys, keys/0/0.json, are not there": (["keys"], "keys/0/0.json"),
     "its keys are of layer 7": (["keys", "layer"], 7),
     "queries and keys have different numbers": (["keys", "integers"], None),
+    "the queries have 16 components and 1 middles": (["queries", "middles"], [3]),
     "the queries are not those of 60 tokens": (["queries", "integers"], "AAAA"),
     "the keys are not those of 60 tokens": (["keys", "integers"], "AAA"),
     "the queries have 16 components, their bias 1": (["queries", "bias"], [0.5]),
