@@ -26,7 +26,7 @@ def without_passage(text):
 
 
 NEEDS_A_LIVE_FIGURE = re.compile(
-    r"\b(Point at|[Cc]lick|[Cc]hoose a|Move|[Tt]ooltip|[Ss]liders?|[Ss]witch|arrow keys)\b"
+    r"\b(Point at|[Cc]lick|[Cc]hoose a|Move|[Tt]ooltip|[Ss]liders?|[Ss]witch(es)?|arrow keys)\b"
 )
 """Words that are not true of a picture; see `ArticleFigures.live` and a figure's `use`."""
 

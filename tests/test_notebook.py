@@ -55,10 +55,17 @@ def test_the_three_lines_of_the_documentation_run():
     assert set(names["m"].names) == {"tokens", "heads", "attention", "updates"}
 
 
-def test_its_other_lines_run_with_a_tiny_model(falcon_folder):
-    names = {"measure": measure, "figure": figure}
-    assert OTHERS.count('"falcon-8x8"') == 2
-    exec(OTHERS.replace('"falcon-8x8"', repr(str(falcon_folder))), names)
+def test_its_other_lines_run_with_a_tiny_model_and_few_prompts(falcon_folder, tmp_path):
+    asked = tmp_path / "asked.md"
+    asked.write_text("---\nsystem: Say it.\n---\nOne and one?\nTwo and one?\n")
+
+    def small(model, **options):
+        assert model == "falcon-8x8"
+        few = {"prompts": str(asked)} if "conditions" in options else {}
+        return measure(falcon_folder, layers=1, **few, **options)
+
+    names = {"measure": small, "figure": figure}
+    exec(OTHERS, names)
     assert {*names["t"]["shares"]["rendering"]} > {"csv", "json"}
     assert {*names["c"]["effects"]["condition"]} == {"filler"}
 

@@ -121,8 +121,8 @@ class FrontMatter(BaseModel):
     passage: Annotated[
         Annotated[Named, Tag("name")] | Annotated[PassageSpec, Tag("row")], Discriminator(kind_of)
     ] = "the-lamp-on-the-hill"
-    """Name of a passage that ships with the project, path of a text file, a text of several lines,
-    or a text or a row of data spelt out. In an article, lines below `|` or `>` are a text."""
+    """Name of a passage in `passages/` or of one that ships, path of a text file, a text of several
+    lines, or a text or a row of data spelt out. Lines below `|` or `>` are a text."""
     corpus: Annotated[CorpusSpec | None, BeforeValidator(named_or_spelt_out)] = None
     """Many texts for the statistics of heads: a file of them; default: the short texts that ship
     with the project."""

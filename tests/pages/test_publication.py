@@ -50,6 +50,7 @@ def test_it_has_these_files(made):
         text = (made / name).read_text("utf-8")
         assert f"[measure]=={__version__}'" in text
         assert not re.search(r"@[A-Z]+@", text)
+    assert len((made / "README.md").read_text("utf-8").splitlines()) == 10
     (study,) = read_studies(made / "templates" / "articles")
     assert publication_of(study.template) == made.resolve()
 

@@ -95,7 +95,7 @@ def test_every_figure_that_can_be_drawn_is_live_and_the_words_are_about_this_mod
     visit, publication, kind
 ):
     page = visit(publication.article(kind))
-    total = 10 if TERMS[kind] else 8
+    total = (10 if TERMS[kind] else 8) + (2 if kind != "bert" else 0)  # which predicts nothing
     assert page.locator("figure.live-figure").count() == total
     for n in range(1, total + 1):
         go_live(page, n)

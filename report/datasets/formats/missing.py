@@ -75,8 +75,9 @@ def as_json(name: str, numbers: dict[str, np.ndarray]) -> dict:
 
 def size(head: Head, products: Products, exact: Exact) -> float:
     """About how many bytes it takes to say what is missing of some rows."""
-    target, _ = of_tokens(head.written, len(head.keys))
+    target, current = of_tokens(head.written, len(head.keys))
     score = products.together(exact.rows, exact.columns) + target[exact.columns]
+    score += current[exact.rows, None]
     error = np.where(exact.mask, score - exact.score, 0)
     error -= _mean(exact, error, exact.top)[:, None]
     off = np.abs(error) / _allowed(exact.probability, exact.top, 0.9)

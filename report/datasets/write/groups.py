@@ -1,9 +1,9 @@
 """Which heads are written as queries and keys, and what of a measurement that takes.
 
 Queries and keys are T x components numbers, cells T x T / 2. So a short passage is written cell by
-cell. Without a rotation `attention.encode` writes products as well, of fewer and more exact
-numbers; these are heads of queries and keys only in passages so long that a browser should not work
-out all cells at once.
+cell. Without a rotation `attention.encode` writes products as well, which keep terms more exactly;
+so these are heads of queries and keys only in passages so long that a browser should not work out
+all cells at once.
 """
 
 from collections.abc import Sequence

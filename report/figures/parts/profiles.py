@@ -31,8 +31,8 @@ def by_target(attention: DecodedAttention, terms: Iterable[str]) -> dict[str, np
         if term is not None and term.per in ("target", "target_difference"):
             values = term.values
         else:
-            rows = spread(len(attention.score), MOST_ROWS)
             matrix, mask = score_terms.matrix(attention, name), attention.visible.mask()
+            rows = spread(len(mask), MOST_ROWS)
             values = common_part(matrix[rows], mask[rows])
         columns[name] = values - values.mean()
     return columns

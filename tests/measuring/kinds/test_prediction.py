@@ -64,7 +64,7 @@ def test_a_passage_predicts_each_of_its_next_tokens(tmp_path, falcon_folder):
         (Prompt("lamp " * 300, " lamp"), "effects on predictions are told of at most 256"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(loaded, prompt, said, monkeypatch):
-    monkeypatch.setattr(kind, "MOST", 256)  # the model has no room for more than the usual number
+def test_what_cannot_be_asked_is_refused(loaded, monkeypatch, prompt, said):
+    monkeypatch.setattr(kind, "MOST", 256)  # the tiny model reads no more than 512
     with pytest.raises(ReportError, match=said):
         kind.measure(loaded, kind.Inputs([prompt], list(CORPUS)), lambda *_: None, lambda _: None)

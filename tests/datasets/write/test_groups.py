@@ -1,0 +1,31 @@
+"""Which heads are written as queries and keys."""
+
+import pytest
+
+from report.datasets.write import groups
+from report.datasets.write.attention import attention_datasets
+from tests import factored
+
+
+@pytest.mark.parametrize("family", ["falcon", "gpt2"])
+def test_heads_without_a_rotation_are_written_by_their_cells_until_these_are_many(
+    family, monkeypatch
+):
+    measurement = factored.measured(family)
+    assert groups.groups(measurement, 0) is None
+    ((shard, _),) = attention_datasets(measurement, 0, 0)
+    assert shard["schema"] == "attention/3"
+    monkeypatch.setattr(groups, "LONG", 1000)
+    (shard, _), (of_keys, _) = attention_datasets(measurement, 0, 0)
+    assert (shard["schema"], of_keys["schema"]) == ("attention/4", "keys/1")
+    assert of_keys["frequencies"] == []
+
+
+def test_rotary_heads_are_written_as_queries_and_keys_where_these_are_fewer(monkeypatch):
+    measurement = factored.measured("llama")
+    components = measurement.factors[0].query.shape[2]
+    fewer = groups.shorter(
+        factored.LENGTH * (factored.LENGTH + 1) // 2, factored.LENGTH, components
+    )
+    assert (groups.groups(measurement, 0) is not None) == fewer
+    assert not groups.shorter(10, 10, 2)
