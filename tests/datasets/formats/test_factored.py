@@ -81,6 +81,7 @@ def test_a_damaged_file_is_refused_in_one_sentence(shard, said):
     if value is None:  # keys of fewer components
         integers = rice.write(np.zeros((2, factored.LENGTH), int))
         keys = {"components": 2, "frequencies": [1.0], "integers": integers, "bias": [0.0, 0.0]}
+        keys |= {"middles": [0, 0]}
         damaged = shard | {"keys": shard["keys"] | keys}
     with pytest.raises(ReportError, match=said) as refused:
         attention.decode(damaged)
