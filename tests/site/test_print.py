@@ -93,7 +93,7 @@ def test_little_of_the_paper_is_empty(visit):
     for sheet in sheets[:-1]:
         inked = np.flatnonzero((sheet < 245).any((1, 2)))
         empty.append(1 - (inked[-1] + margin) / len(sheet))
-    assert np.mean(empty) < 0.1, np.round(empty, 2)
+    assert np.mean(empty) < 0.15, np.round(empty, 2)
 
 
 def test_the_words_of_a_single_chart_stand_beside_it(visit):
@@ -121,7 +121,7 @@ def test_the_words_of_a_map_stand_below_it_so_that_its_ticks_can_be_read(visit, 
         (part) => each.querySelector(part).getBoundingClientRect().toJSON()
     )""")
     assert words["y"] >= chart["y"] + chart["height"]
-    assert chart["width"] > 0.95 * words["width"] > 600
+    assert chart["width"] > 0.95 * words["width"] > 550
     assert chart["height"] > 0.85 * chart["width"]
 
 
@@ -194,7 +194,7 @@ def test_figures_that_nobody_came_near_are_printed_too(visit):
     inside = sheets[at]
     # its picture is drawn: points of more than one colour, besides the grey of its words
     colourful = inside.max(2).astype(int) - inside.min(2) > 60
-    assert colourful.sum() > 300 + height * 6
+    assert colourful.sum() > 300 + height * 2
 
 
 def test_footnotes_and_addresses_of_other_sites_are_on_paper(visit):
