@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
-from report.measuring.settings import require_heads
+from report.errors import ReportError
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
@@ -22,6 +22,18 @@ class OfHeads(Protocol):
 
 
 Numbers = TypeVar("Numbers", bound=OfHeads)
+
+
+def require_heads(name: str, there: int | None, asked: int | None) -> None:
+    """Refuse more heads of a layer than a model has; ReportError.
+
+    there: None where it is not known yet
+    """
+    if asked is not None and there is not None and asked > there:
+        raise ReportError(
+            f"model '{name}' has {there} heads a layer (0 to {there - 1}), asked for were the "
+            f"first {asked}; ask for fewer, or leave `heads` out"
+        )
 
 
 def require(loaded: LoadedModel, number: int | None) -> None:

@@ -16,11 +16,11 @@ from report.datasets.verify.whole import damage
 from report.errors import PROGRAM, ReportError
 from report.measuring import kinds
 from report.measuring.changes import changes
+from report.measuring.kept_heads import require_heads
 from report.measuring.key import determined_by, key_of, known_model
 from report.measuring.settings import (
     labelled,
     measuring_settings,
-    require_heads,
     require_layers,
     require_some,
 )

@@ -99,18 +99,6 @@ def require_layers(source: names.Source, asked: int | None) -> None:
         )
 
 
-def require_heads(name: str, there: int | None, asked: int | None) -> None:
-    """Refuse more heads of a layer than a model has; ReportError.
-
-    there: None where it is not known yet
-    """
-    if asked is not None and there is not None and asked > there:
-        raise ReportError(
-            f"model '{name}' has {there} heads a layer (0 to {there - 1}), asked for were the "
-            f"first {asked}; ask for fewer, or leave `heads` out"
-        )
-
-
 def preset_of(source: names.Source) -> known.Preset | None:
     """The preset of a model, or None."""
     return known.presets().get(source.name) if source.origin in ("hub", "package") else None

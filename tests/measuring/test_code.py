@@ -193,7 +193,11 @@ HEADS = ("attention-3", "attention-4", "keys-1")
 @pytest.mark.parametrize(
     ("kind", "schemas"),
     [
-        ("passage", {*HEADS, "manifest-1", "passage-1", "batch-1", "table-1"}),
+        (
+            "passage",
+            {*HEADS, "manifest-1", "passage-1", "batch-1", "table-1"}
+            | {"prediction-1", "prediction-head-1", "prediction-lens-1"},
+        ),
         ("table", {*HEADS, "manifest-1", "passage-1", "renderings-1", "table-1"}),
         ("conditions", {"conditions-1", "manifest-1", "passage-1", "received-1", "table-1"}),
         ("sweep", {"manifest-1", "table-1"}),

@@ -157,7 +157,7 @@ def test_an_error_while_writing_keeps_the_old_datasets_and_leaves_nothing(
     change_passage(study)
 
     def fail(target, *_):
-        (target / "half").write_text("x")
+        (target.path / "half").write_text("x")
         raise ReportError("a number is not finite")
 
     monkeypatch.setattr(passage_kind, "write", fail)

@@ -46,7 +46,7 @@ def test_what_is_written_is_right(site):
     ("change", "said"),
     [
         ({"layer": 1}, "0.json: is of layer 1 key head 0"),
-        ({"components": 1}, "0.json: the keys are not those of 60 tokens"),
+        ({"components": 1}, "0.json: the keys have 1 components and 16 middles"),
         ({"tokens": 59}, "0.json: the keys are not those of 59 tokens"),
         (None, "no such dataset"),
     ],
