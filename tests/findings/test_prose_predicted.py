@@ -61,9 +61,9 @@ def test_a_head_that_is_missed_and_adds_little(written):
     assert "adds +0.10 logits on average, while L2H1 adds +0.70: so L0H3 matters through" in said
     assert "Without L2H1 the loss does not rise." in said
     assert "Without one head the passage is predicted slightly better." in said
-    assert "first token gets 50% of the attention, and 10% of all direct effects" in said
+    assert "first token gets 50 % of the attention, and 10 % of all direct effects" in said
     assert "So a look at the first token mostly says nothing about the next one." in said
-    assert "in 25% of cases" in said
+    assert "in 25 % of cases" in said
 
 
 def test_a_head_that_is_missed_and_adds_most(written):

@@ -161,7 +161,7 @@ kind: prediction
 model: falcon-8x8
 prompts:
   - {text: "Mary and John went to the store. John gave a drink to", target: " Mary", other: " John"}
-generated: {set: givers, number: 4, ablated: 2}
+generated: {set: givers, number: 20, ablated: 2}
 ---
 """
 
