@@ -3,6 +3,7 @@
 import pytest
 
 from tests.figures.live_page import go_live, until
+from tests.held import Held
 
 pytestmark = [pytest.mark.browser, pytest.mark.first_visit]
 
@@ -48,11 +49,10 @@ def test_a_figure_a_little_below_the_window_comes_to_life_at_the_first_scroll(pa
 
 def open_before_the_scripts(page, address):
     """Returns what lets the first script come."""
-    waiting = []
-    page.route("**/assets/page/start.js", lambda route: waiting.append(route))
+    held = Held(page, "**/assets/page/start.js")
     page.goto(address, wait_until="commit")
     until(page, "document.readyState === 'interactive' && document.querySelector('#fig-1')")
-    return lambda: waiting.pop().continue_()
+    return held.release
 
 
 @pytest.mark.parametrize("part", [0.4, 0.6])
@@ -119,8 +119,7 @@ def test_a_figure_that_an_address_names_is_loaded_at_once(page, address, asked):
 
 
 def test_a_slider_moved_before_there_is_a_chart_is_obeyed(page, address, asked):
-    waiting = []
-    page.route("**/assets/vega.js", lambda route: waiting.append(route))
+    held = Held(page, "**/assets/vega.js")
     page.goto(address)
     slider = page.locator("#fig-1 input[name=head]")
     slider.scroll_into_view_if_needed()
@@ -128,9 +127,7 @@ def test_a_slider_moved_before_there_is_a_chart_is_obeyed(page, address, asked):
     slider.focus()
     page.keyboard.press("End")
     until(page, "document.querySelector('#fig-1 input[name=head]').value === '3'")
-    for route in waiting:
-        route.continue_()
-    page.unroute("**/assets/vega.js")
+    held.release()
     go_live(page, 1)
     until(page, "document.querySelector('#fig-1 [data-link-data]').href.endsWith('/3.json')")
 

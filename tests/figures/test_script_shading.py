@@ -5,6 +5,7 @@ import pytest
 
 from tests.figures.live_page import go_live, until
 from tests.figures.tools import set_to
+from tests.held import Held
 
 pytestmark = pytest.mark.browser
 
@@ -119,15 +120,13 @@ def test_a_finger_shades(phone, address, data):
 
 @pytest.mark.parametrize("act", ["turn", "keep"])
 def test_a_button_is_obeyed_before_its_script_has_come(page, address, act):
-    waiting = []
-    page.route("**/reader/shading.js", lambda route: waiting.append(route))
+    held = Held(page, "**/reader/shading.js")
     page.goto(address)
     button = page.locator(f".passage__button[data-act={act}]")
     button.click()
     page.wait_for_timeout(200)
     assert button.get_attribute("aria-pressed") == "false"
-    for route in waiting:
-        route.continue_()
+    held.release()
     until(page, f"document.querySelector('[data-act={act}]').ariaPressed === 'true'")
     button.click()
     assert button.get_attribute("aria-pressed") == "false"

@@ -6,6 +6,7 @@ import pytest
 
 from report.pages import glossary
 from tests.figures.live_page import until
+from tests.held import Held
 
 pytestmark = pytest.mark.browser
 
@@ -132,20 +133,18 @@ def test_a_reference_shows_the_figure_it_leads_to(visit, scheme):
 
 def test_a_card_has_its_size_before_its_picture_is_there(visit):
     """Figure 4 has a short title: the card would grow with the picture, under the pointer."""
-    held = []
     page = visit()
     page.wait_for_load_state("networkidle")
-    page.route("**/attending_to_itself*.svg", lambda route: held.append(route))
+    held = Held(page, "**/attending_to_itself*.svg")
     link = page.locator("a.figure-ref[href$='#fig-4']").first
     page.mouse.move(*center(page, link))
     shown = card(page)
     until(page, f"{CARD}.querySelector('img')")
     before = shown.bounding_box()
     until(page, f"{CARD}.querySelector('img').naturalWidth === 0")
-    for route in held:
-        route.continue_()
+    held.release()
     until(page, f"{CARD}.querySelector('img').naturalWidth > 0")
-    assert held
+    assert held.asked
     assert shown.bounding_box() == before
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.figures.live_page import go_live, ink, until
+from tests.held import Held
 
 pytestmark = pytest.mark.browser
 
@@ -37,13 +38,11 @@ def test_charts_follow_the_switch_in_the_page(visit):
 def test_a_page_opens_in_the_palette_of_the_system(visit, scheme, name):
     page = visit(color_scheme=scheme, viewport={"width": 1280, "height": 600})  # of figure 1 little
     assert page.evaluate(SCHEME) == name
-    waiting = []
-    page.route("**/assets/vega.js", lambda route: waiting.append(route))
+    held = Held(page, "**/assets/vega.js")
     page.locator("#fig-9").scroll_into_view_if_needed()
     page.wait_for_selector("#fig-9.live-figure--pictured")  # no chart comes in its place
     assert still_picture(page, 9).endswith(f"-{scheme}.svg#only-{scheme}")
-    for route in waiting:
-        route.continue_()
+    held.release()
     go_live(page, 9)
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, paper[4:-1].split(","))) > 3 * 127) == (scheme == "light")

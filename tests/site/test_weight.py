@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.figures.live_page import until
+from tests.held import Held
 from tests.site.conftest import ARTICLE
 
 pytestmark = [pytest.mark.browser, pytest.mark.first_visit]
@@ -59,16 +60,14 @@ def test_charts_come_with_the_first_scroll(opened):
 
 def test_a_picture_comes_where_a_reader_waits_for_the_chart_and_nowhere_else(opened):
     page, asked = opened
-    waiting = []
-    page.route("**/assets/vega.js", lambda route: waiting.append(route))
+    held = Held(page, "**/assets/vega.js")
     page.locator("#fig-3").scroll_into_view_if_needed()
     until(page, "document.querySelector('#fig-3 img').naturalWidth > 0")
     assert page.locator("#fig-3 .live-figure__picture").first.is_visible()
     pictures = {path.split("/")[-1] for path in asked() if path.endswith(".svg")}
     assert "bias_vs_position-light.svg" in pictures
     assert not {name for name in pictures if name.startswith(("alignment_vs", "update_"))}
-    for route in waiting:
-        route.continue_()
+    held.release()
     until(page, "document.querySelector('#fig-3.live-figure--live') !== null")
     assert not page.locator("#fig-3 .live-figure__picture").first.is_visible()
 
