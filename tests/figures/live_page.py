@@ -240,8 +240,9 @@ def resting_box(page, number):
 
 
 def until(page, condition):
-    """Wait for an expression of the page; Playwright's own wait needs eval, which is forbidden."""
-    for _ in range(200):
+    """Wait for an expression of the page, a minute on a busy machine; Playwright's own wait needs
+    eval, which is forbidden, and takes a promise for true."""
+    for _ in range(2400):
         if page.evaluate(condition):
             return
         page.wait_for_timeout(25)

@@ -94,7 +94,7 @@ def shown(page):
 
 
 def comes_to_show(page, part):
-    for _ in range(400):
+    for _ in range(2400):
         if shown(page) == part:
             return
         page.wait_for_timeout(25)
@@ -157,7 +157,7 @@ def test_the_worker_has_the_keys_that_rotary_heads_share(browser, rotary):
         page.goto(f"{root}articles/hand/")
         assert_shades(ready(page), given[0])
         page.evaluate("location.hash = '#fig-1:layer=0,head=1'")
-        page.wait_for_function(f"async () => ({CHART}).map.beside.places.map.map.shard.head === 1")
+        until(page, f"async () => ({CHART}).map.beside.places.map.map.shard.head === 1")
         assert_shades(finished(page), given[1])
         assert page.evaluate(f"async () => ({CHART}).map.beside.lost === undefined")
         assert not page.locator(".live-figure__note").count()

@@ -87,7 +87,7 @@ def test_a_head_that_is_pinned_is_drawn_in_every_panel(page, sweep_address):
     page.locator(f"#fig-{number} .live-figure__chart").first.focus()
     for key in ("ArrowRight", "Enter"):
         page.keyboard.press(key)
-    for _ in range(100):
+    for _ in range(1200):
         if other.evaluate(data) != before:
             break
         page.wait_for_timeout(50)

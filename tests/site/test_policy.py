@@ -165,7 +165,7 @@ def test_without_a_policy_what_is_injected_would_do_harm(changed, elsewhere):
     address, asked = elsewhere
     page, _ = changed(harm(address), bypass_csp=True)
     press(page)
-    for _ in range(400):
+    for _ in range(2400):
         if marks(page) | set(asked) >= INJECTED.keys():
             break
         page.wait_for_timeout(25)
@@ -177,7 +177,7 @@ def test_what_is_injected_into_a_page_does_nothing(changed, elsewhere):
     page, found = changed(harm(address))
     go_live(page, 1)  # the page itself works all the same
     press(page)
-    for _ in range(400):
+    for _ in range(2400):
         if len(found) >= len(INJECTED):
             break
         page.wait_for_timeout(25)
