@@ -148,6 +148,14 @@ def test_which_of_the_compared_models_were_drilled_is_told(written, monkeypatch)
     assert "were given drills" not in prose(written("no recipe")[0])
 
 
+def test_models_whose_heads_did_not_begin_at_random_are_told(written, monkeypatch):
+    assert "at random" not in prose(written()[0]).split("given drills")[1]
+    begun = hand_sweep.Kind(recipe=hand_sweep.RECIPE | {"architecture": "qwen2"})
+    monkeypatch.setitem(hand_sweep.KINDS, "whole", begun)
+    said = prose(written()[0])
+    assert "all heads of finished begin at random: the first ones of a layer began" in said
+
+
 def test_models_alone_are_compared(written):
     text, _ = written("models only")
     said = prose(text)
