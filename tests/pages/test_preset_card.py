@@ -14,15 +14,23 @@ from tests.small import write_publication
 PRESET = known.packaged()[NAME]
 
 
-def card(folder, monkeypatch, **about):
-    """The part of the page of models about a model with these facts in its manifest."""
+def card(folder, monkeypatch, *layers, **about):
+    """The part of the page of models about a model with these facts in its manifest.
+
+    layers: numbers of layers of which it was measured besides
+    """
     rendered.words_only(monkeypatch)
     project = write_publication(folder, cover="attending_to_itself")
     data = hand_made.study(folder / "datasets", "rotary")
     data.manifest["model"] |= {"name": NAME} | about
     study = read_study(project / "templates" / "articles" / "small.md.j2")
     page = render.render_article(study, data, project / "site_src")
-    lists.render_lists([page], [data], project / "site_src")
+    every = [data]
+    for number in layers:
+        every.append(hand_made.study(folder / f"datasets-{number}", "rotary"))
+        own = {"weights_sha256": f"{number:064}", "layers_measured": number}  # of these layers
+        every[-1].manifest["model"] |= {"name": NAME} | own | about
+    lists.render_lists([page] * len(every), every, project / "site_src")
     text = (project / "site_src" / "models" / "index.md").read_text("utf-8")
     return text.partition(f"{{: #{NAME} }}")[2]
 
@@ -42,3 +50,10 @@ def test_a_model_of_that_name_from_elsewhere_is_not_called_the_preset(tmp_path, 
     assert "A checkpoint from a folder" in said
     assert PRESET.package not in said
     assert "quantised" not in said
+
+
+def test_where_it_is_from_is_said_once_though_parts_of_it_were_measured_too(tmp_path, monkeypatch):
+    said = card(tmp_path, monkeypatch, 1, source="package", stored_as="Q4_1")
+    assert said.count(PRESET.made) == 1
+    assert said.count("The same file, measured otherwise:") == 1
+    assert "| Layers measured | the first 1 of " in said
