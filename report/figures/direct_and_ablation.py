@@ -27,8 +27,8 @@ NOTHING = 0.01
 NAMED = 10
 """Heads that are named."""
 
-NEAR = 0.06, 0.045
-"""Names closer than these parts of both axes would lie on each other."""
+NEAR = 0.3, 0.06
+"""Names closer than these parts of both axes would lie on each other, on a phone."""
 
 
 def title(data: PredictionData) -> str:
@@ -233,7 +233,7 @@ def _named(direct, drop):
     for place in np.argsort(-stands_out, axis=None, kind="stable"):
         at = np.unravel_index(place, direct.shape)
         where = direct[at] / spread[0], drop[at] / spread[1]
-        if all(abs(where[0] - x) > 2 * NEAR[0] or abs(where[1] - y) > NEAR[1] for _, x, y in found):
+        if all(abs(where[0] - x) > NEAR[0] or abs(where[1] - y) > NEAR[1] for _, x, y in found):
             found.append((tuple(map(int, at)), *where))
         if len(found) == NAMED:
             break
