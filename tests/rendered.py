@@ -51,6 +51,12 @@ def words_only(monkeypatch):
     )
 
 
+def text_of(study, data, folder):
+    """The Markdown of an article that is rendered into a folder with data of its own."""
+    render.render_article(study, data, folder / "site_src")
+    return (folder / "site_src" / "articles" / study.name / "index.md").read_text("utf-8")
+
+
 def figures(text):
     """Names of the figures of an article, each of which has a line of its own.
 

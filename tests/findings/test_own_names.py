@@ -64,8 +64,7 @@ def page(tmp_path, monkeypatch):
             text = re.sub(r"conditions:.*?(?=layers:)", FRONT[kind], text, flags=re.DOTALL) + MORE
         path.write_text(text)
         data = MADE[kind](tmp_path / "datasets")
-        render.render_article(read_study(path), data, tmp_path / "site_src")
-        text = (tmp_path / "site_src" / "articles" / "mine" / "index.md").read_text("utf-8")
+        text = rendered.text_of(read_study(path), data, tmp_path)
         return text, drawn[0].placed
 
     return write

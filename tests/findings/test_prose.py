@@ -12,7 +12,6 @@ import pytest
 
 from report.figures.parts.heads import MagnitudeRatio
 from report.findings.passage import Findings
-from report.pages import render
 from report.study.study import read_study
 from tests import rendered
 from tests.commands import ROOT
@@ -43,10 +42,7 @@ def written(tmp_path, monkeypatch):
         data = hand_made.study(tmp_path / "datasets", kind)
         if layers_of_model:
             data.manifest["model"]["num_hidden_layers"] = layers_of_model
-        render.render_article(study, data, tmp_path / "site_src")
-        text = (
-            tmp_path / "site_src" / "articles" / "attention-focus-plots" / "index.md"
-        ).read_text("utf-8")
+        text = rendered.text_of(study, data, tmp_path)
         figures = rendered.figures(text)
         text = rendered.without_passage(text)
         text = rendered.captions_alone(text)

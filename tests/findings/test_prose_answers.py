@@ -9,7 +9,6 @@ import re
 import pytest
 
 from report.datasets import store
-from report.pages import render
 from report.study.study import read_study
 from tests import made_answers, made_conditions, rendered
 from tests.commands import ROOT
@@ -33,9 +32,7 @@ def written(tmp_path, monkeypatch):
             for n, made in enumerate(models)
         ]
         data = data.with_apart(paths) if paths else data
-        render.render_article(study, data, tmp_path / "site_src")
-        page = tmp_path / "site_src" / "articles" / "filler-tokens" / "index.md"
-        text = page.read_text("utf-8")
+        text = rendered.text_of(study, data, tmp_path)
         figures = rendered.figures(text)
         text = re.sub(rendered.CAPTION, r"\1", text)
         text = html.unescape(re.sub(r"<[^>]*>", "", text))

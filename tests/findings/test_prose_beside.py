@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from report.pages import render
 from report.pages.article import figure_for
 from report.study.study import read_study
 from tests import rendered
@@ -29,8 +28,7 @@ def written(tmp_path, monkeypatch):
 
     def write(name, data):
         study = read_study(ARTICLES / f"{name}.md.j2")
-        render.render_article(study, data, tmp_path / "site_src")
-        text = (tmp_path / "site_src" / "articles" / name / "index.md").read_text("utf-8")
+        text = rendered.text_of(study, data, tmp_path)
         return SimpleNamespace(text=text, plain=plain(text), figures=rendered.figures(text))
 
     return write

@@ -12,7 +12,6 @@ import pytest
 
 from report.datasets import store
 from report.findings.conditions import Against, Findings
-from report.pages import render
 from report.study.study import read_study
 from tests import made_conditions as made
 from tests import rendered
@@ -45,10 +44,7 @@ def written(tmp_path, monkeypatch):
         study = read_study(TEMPLATE, models=names)
         shutil.rmtree(tmp_path / "datasets", ignore_errors=True)
         data = made.study(tmp_path / "datasets", models, **options)
-        render.render_article(study, data, tmp_path / "site_src")
-        text = (tmp_path / "site_src" / "articles" / "filler-tokens" / "index.md").read_text(
-            "utf-8"
-        )
+        text = rendered.text_of(study, data, tmp_path)
         figures = rendered.figures(text)
         assert not re.search(r"\d", rendered.answer(text))
         text = rendered.captions_alone(text)

@@ -8,7 +8,6 @@ import pytest
 
 from report.findings import passage
 from report.findings.predicted import Both, PredictedFindings
-from report.pages import render
 from report.study.study import read_study
 from tests import made_prediction, rendered
 from tests.figures import hand_made
@@ -43,9 +42,7 @@ def written(tmp_path, monkeypatch, predicted):
             for place, value in (values or {}).items():
                 of_heads[place] = value
             monkeypatch.setattr(PredictedFindings, name, of_heads)
-        render.render_article(read_study(TEMPLATE), data, tmp_path / "site_src")
-        path = tmp_path / "site_src" / "articles" / "attention-focus-plots" / "index.md"
-        whole = path.read_text("utf-8")
+        whole = rendered.text_of(read_study(TEMPLATE), data, tmp_path)
         text = rendered.captions_alone(rendered.without_passage(whole))
         text = html.unescape(re.sub(r"<[^>]*>", "", text)).replace("\u00a0", " ")
         section = text.split(HEADING)[1].split("\n## ")[0] if HEADING in text else ""

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from report.findings.prediction import PredictionFindings
-from report.pages import render
 from report.study.study import read_study
 from tests import rendered
 from tests.commands import ROOT
@@ -54,9 +53,7 @@ def written(tmp_path, monkeypatch, prediction):
         if made:
             made.path, made.manifest = prediction.path, prediction.manifest
         monkeypatch.setattr(prediction, "generated", made)
-        render.render_article(read_study(TEMPLATE), prediction, tmp_path / "site_src")
-        path = tmp_path / "site_src" / "articles" / "who-gets-the-drink" / "index.md"
-        text = path.read_text("utf-8")
+        text = rendered.text_of(read_study(TEMPLATE), prediction, tmp_path)
         plain = html.unescape(re.sub(r"<[^>]*>", "", rendered.captions_alone(text)))
         plain = plain.replace("\u00a0", " ")
         return plain, rendered.figures(text), PredictionFindings(prediction)

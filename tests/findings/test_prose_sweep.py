@@ -8,7 +8,6 @@ import re
 import pytest
 
 from report.figures import habits_in_training
-from report.pages import render
 from report.study.study import read_study
 from tests import rendered
 from tests.commands import ROOT
@@ -32,9 +31,7 @@ def written(tmp_path, monkeypatch):
 
     def write(kind="whole"):
         data = hand_sweep.study(tmp_path / "datasets", kind)
-        render.render_article(study, data, tmp_path / "site_src")
-        page = tmp_path / "site_src" / "articles" / "how-heads-form" / "index.md"
-        text = page.read_text("utf-8")
+        text = rendered.text_of(study, data, tmp_path)
         return text, rendered.figures(text)
 
     return write

@@ -12,7 +12,6 @@ import pytest
 from report.datasets import store
 from report.datasets.formats.token_classes import CLASSES
 from report.findings.table import TableFindings
-from report.pages import render
 from report.study.study import read_study
 from report.text import number
 from tests import rendered
@@ -31,10 +30,7 @@ def written(tmp_path, monkeypatch):
     def write(kind="alibi_bias", changed=lambda data: data, **model):
         data = changed(hand_table.study(tmp_path / "0123456789ab", kind))
         data.manifest["model"] |= model
-        render.render_article(study, data, tmp_path / "site_src")
-        text = (tmp_path / "site_src" / "articles" / "reading-a-table" / "index.md").read_text(
-            "utf-8"
-        )
+        text = rendered.text_of(study, data, tmp_path)
         figures = rendered.figures(text)
         return text, figures, data
 
