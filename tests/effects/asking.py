@@ -56,6 +56,7 @@ def smollm2():
     from report.models.load.load import load_model
 
     if not is_here("smollm2-135m"):
+        # where a person left it out, nothing of it can be tried
         pytest.skip("smollm2-135m is not installed (REAL=no)")
     loaded = load_model("smollm2-135m", device="cpu")
     ids = [loaded.tokenizer(one)["input_ids"] for one in (SENTENCE, " Mary", " John")]

@@ -112,6 +112,7 @@ def test_a_part_of_the_frozen_answers_repeated_by_a_plain_loop_gives_the_same(fr
     for folder in frozen.folders:
         name = store.read(folder / "manifest.json")["model"]["name"]
         if not is_here(name):
+            # where a person left it out, its numbers cannot be repeated
             pytest.skip(f"{name}, whose answers are frozen, is not installed (REAL=no)")
         data, loaded = ModelAnswers(folder), load_model(find(name))
         whole = answers.inputs(frozen.study.front_matter)
@@ -160,6 +161,7 @@ def test_a_part_of_the_frozen_sentences_repeated_by_a_plain_loop_gives_the_same(
         data = GeneratedData(folder)
         name = data.manifest["model"]["name"]
         if not is_here(name):
+            # where a person left it out, its numbers cannot be repeated
             pytest.skip(f"{name}, whose sentences are frozen, is not installed (REAL=no)")
         loaded = load_model(find(name), device="cpu")
         loaded.model.eval()

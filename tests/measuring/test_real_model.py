@@ -15,6 +15,7 @@ from tests.small import SENTENCE, write_publication
 
 pytestmark = [
     pytest.mark.usefixtures("short_corpus"),
+    # it comes in a package of 93 MB, which `make setup REAL=no` leaves out
     pytest.mark.skipif(not names.is_here(NAME), reason=f"{names.absent(NAME)}: `make setup`"),
 ]
 

@@ -1,5 +1,6 @@
 """What a model's attention is handed to while it is measured."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import torch
@@ -7,7 +8,7 @@ import torch
 from report.measurements.factors import Factors, Scores
 
 
-class Recorder:
+class Recorder(ABC):
     """Gets each layer's attention while a model runs, and returns the context that goes on.
 
     wants_factors: whether biases and unrotated queries and keys are filled in; if not, measuring
@@ -23,6 +24,7 @@ class Recorder:
     wants_rotary_terms: bool = False
     updates: Callable[[int, torch.Tensor, torch.Tensor, torch.Tensor], None] | None = None
 
+    @abstractmethod
     def attention(
         self, layer: int, factors: Factors | Scores, value: torch.Tensor | None
     ) -> torch.Tensor | None:
@@ -31,4 +33,3 @@ class Recorder:
         value: float [key_heads, T, value_dim]; None with Scores
         returns: the context, float [heads, T, value_dim]; None with Scores
         """
-        raise NotImplementedError
