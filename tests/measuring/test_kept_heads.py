@@ -102,7 +102,7 @@ def test_a_number_or_a_range_says_which(asked, number):
     [
         ("3-5", "must begin at head 0, as heads are counted; 0-5 takes them all"),
         ("some", "must be a number of heads such as 4, a range such as 0-3"),
-        (0, "must begin at head 0"),
+        (0, "must be at least 1 head; 1 takes the first"),
         ([1, 2], "must be a number of heads"),
     ],
 )

@@ -93,7 +93,7 @@ def test_layers_are_a_number_a_range_from_0_or_all(said, number):
     ("said", "reason"),
     [
         ("2-3", "must begin at layer 0, since a layer works on what those before it computed; 0-3"),
-        (0, "must begin at layer 0"),
+        (0, "must be at least 1 layer; 1 takes the first"),
         ("1,2", "must be a number of layers such as 4, a range such as 0-3"),
         (-1, "must be a number of layers"),
         ("none", "must be a number of layers"),

@@ -58,9 +58,11 @@ def _first(value, what, why):
     if not spoken:
         raise ValueError(f'must be a number of {what}s such as 4, a range such as 0-3, or "all"')
     start, end = spoken.groups()
-    if start is None and int(end) > 0:
+    if start is None and int(end) == 0:
+        raise ValueError(f'must be at least 1 {what}; 1 takes the first, "all" takes all')
+    if start is None:
         return int(end)
-    if start is None or int(start) != 0:
+    if int(start) != 0:
         raise ValueError(f"must begin at {what} 0{why}; 0-{end} takes them all")
     return int(end) + 1
 

@@ -1,10 +1,13 @@
 """Which heads are written as queries and keys."""
 
+import re
+
 import pytest
 
 from report.datasets.write import groups
 from report.datasets.write.attention import attention_datasets
 from tests import factored
+from tests.commands import ROOT
 
 
 @pytest.mark.parametrize("family", ["falcon", "gpt2"])
@@ -29,3 +32,8 @@ def test_rotary_heads_are_written_as_queries_and_keys_where_these_are_fewer(monk
     )
     assert (groups.groups(measurement, 0) is not None) == fewer
     assert not groups.shorter(10, 10, 2)
+
+
+def test_a_browser_works_out_as_many_cells_at_once_as_are_written_by_their_cells():
+    script = (ROOT / "report" / "web" / "data" / "decoders.js").read_text("utf-8")
+    assert int(re.search(r"FEW = ([\d_]+);", script)[1]) == groups.LONG
