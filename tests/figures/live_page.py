@@ -223,19 +223,28 @@ def told_at(page, number, places, panel=0, most=10_000):
 
 
 def resting_box(page, number):
-    """Where a live figure's first chart is in the window once the page has come to rest there.
+    """Where a live figure's first chart is in the window once the page has come to rest there."""
+    return resting(page.locator(f"#fig-{number} canvas").first)
 
-    An address that names a figure scrolls to it after it went live, so that a box measured at once
-    may be where the chart no longer is.
+
+def resting(element):
+    """Where an element is in the window once it has come to rest there.
+
+    An address that names a figure scrolls to it after it went live, a new width moves what is below
+    a figure: a box measured at once may be where the element no longer is.
     """
-    chart = page.locator(f"#fig-{number} canvas").first
-    box = None
-    for _ in range(50):
-        page.wait_for_timeout(60)
-        before, box = box, chart.bounding_box()
-        if box == before:
-            return box
-    pytest.fail(f"figure {number} never comes to rest")
+    return at_rest(element.bounding_box, element.page.wait_for_timeout)
+
+
+def at_rest(look, wait):
+    """What `look` returns once it returns the same twice, 60 ms between; `wait` takes the ms."""
+    before, now = None, look()
+    for _ in range(1000):
+        wait(60)
+        before, now = now, look()
+        if now == before:
+            return now
+    pytest.fail(f"never comes to rest: {now}")
     return None
 
 

@@ -142,12 +142,7 @@ def test_all_figures_links_cards_and_the_menu_work(reader, files):
         "#fig-2",
         "datasets/hand/0123456789ab/hostile.json",
     ]
-    term = "document.querySelector('#links .term')"
-    reader.evaluate(f"void {term}.scrollIntoView({{block: 'center'}})")
-    x, y = reader.until(
-        f"(box => [box.x + 5, box.y + 5])({term}.getBoundingClientRect())",
-    )
-    reader.move(x, y)
+    point_at(reader, "#links .term")
     assert reader.until(CARD).lower().startswith("layer")
     reader.evaluate("void document.querySelector('#fig-2 .live-figure__tool').click()")
     reader.until("document.querySelector('#fig-2 .live-figure__tables tbody tr')?.tagName")
@@ -157,12 +152,22 @@ def test_all_figures_links_cards_and_the_menu_work(reader, files):
     assert reader.evaluate("window.ran ?? null") is None
 
 
-def middle(reader, selector):
-    """Where the middle of an element is in the window, once it has been scrolled to."""
+def point_at(reader, selector):
+    """Move the mouse to the middle of an element, once it rests there with nothing over it."""
     element = f"document.querySelector({selector!r})"
     reader.evaluate(f"void {element}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
-    box = "box => [box.x + box.width / 2, box.y + box.height / 2]"
-    return reader.evaluate(f"({box})({element}.getBoundingClientRect())")
+    reader.move(
+        *reader.until(
+            f"""(async () => {{ const middle = () => {{
+                const {{x, y, width, height}} = {element}.getBoundingClientRect();
+                return [x + width / 2, y + height / 2]; }};
+            const before = middle();
+            await new Promise(next => setTimeout(next, 120));
+            const now = middle();
+            const above = document.elementFromPoint(...now);
+            return String(now) === String(before) && {element}.contains(above) && now; }})()"""
+        )
+    )
 
 
 @pytest.mark.browser
@@ -170,19 +175,19 @@ def test_a_citation_shows_its_entry_and_a_phone_has_the_contents(reader, files):
     reader.open(files["html"].as_uri())
     folded = "getComputedStyle(document.querySelector('details.contents')).display"
     assert reader.evaluate(folded) == "none"  # they are beside the text
-    reader.move(*middle(reader, "a.cite"))
+    point_at(reader, "a.cite")
     assert reader.until(CARD) == "Guangxuan Xiao. 2023. Sinks."
     assert reader.evaluate("document.querySelector('.hover-card a').tabIndex") == -1
     reader.size(390, 844)
     assert reader.evaluate(folded) == "block"
-    reader.move(*middle(reader, ".contents > summary"))
+    point_at(reader, ".contents > summary")
     reader.click()
     reader.until("document.querySelector('.contents a').checkVisibility()")
     assert reader.evaluate("document.querySelector('.contents').innerText.trim().split('\\n')") == [
         "Contents",
         "One & only",
     ]
-    reader.move(*middle(reader, ".contents a"))
+    point_at(reader, ".contents a")
     reader.click()
     reader.until("location.hash === '#one'")
     reader.size(1280, 1000)
@@ -195,7 +200,7 @@ def test_a_figure_fills_the_screen_and_esc_leaves(reader, files):
     button = "#fig-1 .live-figure__tool[aria-label='Full screen']"
     reader.until(f"document.querySelector({button!r})?.tagName")
     *_, before, _ = box_of(reader, 1)
-    reader.move(*middle(reader, button))
+    point_at(reader, button)
     reader.click()
     # a Firefox without a window has no full screen: there, the figure covers the page
     full = "document.querySelector('#fig-1:is(:fullscreen, .live-figure--over)')?.tagName"

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from report.pages.embed import write_embed_pages
-from tests.figures.live_page import GRIDS, OF_SWEEPS, OF_TABLES, ORDER, TOOLTIP, until
+from tests.figures.live_page import GRIDS, OF_SWEEPS, OF_TABLES, ORDER, TOOLTIP, resting, until
 from tests.figures.tools import menu, set_to
 from tests.serving import served
 
@@ -87,7 +87,7 @@ def test_a_figure_works_in_a_frame_of_another_origin(page, address, elsewhere):
     page.frame_locator("iframe").locator("[name=layer]").focus()
     page.keyboard.press("ArrowLeft")
     until(frame, "location.hash === '#fig-1:layer=1,head=3'")
-    canvas = page.frame_locator("iframe").locator("#fig-1 canvas").bounding_box()
+    canvas = resting(page.frame_locator("iframe").locator("#fig-1 canvas"))
     page.mouse.move(canvas["x"] + 0.2 * canvas["width"], canvas["y"] + 0.8 * canvas["height"])
     until(frame, "!!document.querySelector('#vg-tooltip-element.visible')")
     assert frame.evaluate(TOOLTIP)["current token"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.figures.live_page import first_tooltip, go_live, ink, ink_at_rest, until
+from tests.figures.live_page import first_tooltip, go_live, ink, ink_at_rest, resting, until
 
 pytestmark = pytest.mark.browser
 
@@ -131,7 +131,7 @@ def test_a_drag_is_one_step_back(page, address):
     go_live(page, 1)
     before = page.evaluate(COUNT)
     page.evaluate("window.scrollBy(0, -200)")
-    box = page.locator("#fig-1 input[name=head]").bounding_box()
+    box = resting(page.locator("#fig-1 input[name=head]"))
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + 14, middle)
     page.mouse.down()

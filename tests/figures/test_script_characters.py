@@ -9,7 +9,7 @@ from report.datasets.formats import passage
 from report.datasets.read.passage import PassageData
 from report.models.text.characters import with_parts
 from tests.figures import hand_made, live_page
-from tests.figures.live_page import go_live, until
+from tests.figures.live_page import go_live, resting, until
 from tests.serving import served
 
 pytestmark = pytest.mark.browser
@@ -48,7 +48,7 @@ def addresses(tmp_path_factory):
 
 
 def boxes(page, token):
-    return page.locator(f".token[data-token='{token}']").bounding_box()
+    return resting(page.locator(f".token[data-token='{token}']"))
 
 
 def point(page, box, share):

@@ -7,7 +7,7 @@ import pytest
 from report.figures.parts import theme
 from tests.figures import hand_conditions
 from tests.figures.hand_conditions import FILLER, MERGED, SYSTEM
-from tests.figures.live_page import TOOLTIP, go_live, told_at, until
+from tests.figures.live_page import TOOLTIP, go_live, resting, told_at, until
 
 pytestmark = pytest.mark.browser
 
@@ -46,8 +46,7 @@ def plot(page, number, panel):
     go_live(page, number)
     canvas = page.locator(f"#fig-{number} canvas").nth(panel)
     canvas.scroll_into_view_if_needed()
-    page.wait_for_timeout(100)
-    return canvas.bounding_box()
+    return resting(canvas)
 
 
 def point_at(page, number, panel, position):

@@ -14,7 +14,7 @@ from report.figures.parts import raster
 from tests.figures import hand_long, live_page
 from tests.figures.conftest import DESK, PHONE, quiet_page
 from tests.figures.hand_long import LENGTH, RARE
-from tests.figures.live_page import TOOLTIP, go_live, until
+from tests.figures.live_page import TOOLTIP, go_live, resting, until
 from tests.figures.tools import menu
 from tests.serving import served
 
@@ -323,7 +323,7 @@ def test_keys_reach_every_cell_and_what_is_shown_follows(page):
 def test_the_frame_on_the_overview_is_what_is_shown_and_can_be_dragged(page):
     assert not page.locator(".live-figure__overview").count()
     press(page, "+", "+")
-    box = page.locator(".live-figure__overview canvas").bounding_box()
+    box = resting(page.locator(".live-figure__overview canvas"))
     plot = page.locator("#fig-1 canvas.marks").bounding_box()
     assert plot["x"] < box["x"] and box["x"] + box["width"] <= plot["x"] + plot["width"]
     page.mouse.move(box["x"] + 30, box["y"] + 120)

@@ -87,7 +87,7 @@ def test_beyond_a_window_there_is_nothing_to_point_at(page, address_of, study):
     seen = {}
     for layer in (0, 1):  # with a window, and without
         at_layer(page, layer)
-        box = page.locator("#fig-1 canvas").bounding_box()
+        box = resting_box(page, 1)
         page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.8 * box["height"])
         seen[layer] = page.evaluate(TOOLTIP)
     assert seen[0] == {}

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.figures.live_page import TOOLTIP, go_live, until
+from tests.figures.live_page import TOOLTIP, go_live, resting_box, until
 
 
 def number(shown):
@@ -24,8 +24,7 @@ def in_the_middle(page, number):
     page.evaluate(
         "n => document.querySelector(`#fig-${n} canvas`).scrollIntoView({block: 'center'})", number
     )
-    page.wait_for_timeout(100)
-    return page.locator(f"#fig-{number} canvas").bounding_box()
+    return resting_box(page, number)
 
 
 def state(page, number):

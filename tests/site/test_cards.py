@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from report.pages import glossary
-from tests.figures.live_page import until
+from tests.figures.live_page import at_rest, until
 from tests.held import Held
 
 pytestmark = pytest.mark.browser
@@ -26,9 +26,8 @@ def gone(page):
 def center(page, element):
     element.evaluate("each => each.scrollIntoView({block: 'center', behavior: 'instant'})")
     # of a link over two lines, the first part
-    x, y, width = element.evaluate(
-        "each => { const { x, y, width } = each.getClientRects()[0]; return [x, y, width] }"
-    )
+    first = "each => { const { x, y, width } = each.getClientRects()[0]; return [x, y, width] }"
+    x, y, width = at_rest(lambda: element.evaluate(first), page.wait_for_timeout)
     return x + min(width, 20) / 2, y + 8
 
 
