@@ -52,9 +52,13 @@ def _here(command, variables):
     return subprocess.CompletedProcess(command, end.value.code or 0, out.getvalue(), err.getvalue())
 
 
-def copy_project(folder, articles=True):
+def copy_project(folder, articles=True, docs=False):
     """What a fresh clone has of a publication: settings, articles and what is frozen of them,
-    hand-written pages."""
+    hand-written pages.
+
+    docs: with the documentation, whose pages are most of the site; else as of a publication that
+        has none
+    """
     folder.mkdir(parents=True)
     shutil.copy(ROOT / "mkdocs.yml", folder)
     shutil.copytree(ROOT / "templates" / "theme", folder / "templates" / "theme")
@@ -68,7 +72,21 @@ def copy_project(folder, articles=True):
         return [name for name in names if (inside / name).as_posix() in generated]
 
     shutil.copytree(ROOT / "site_src", folder / "site_src", ignore=made)
+    if not docs:
+        _without_docs(folder)
     return folder
+
+
+def _without_docs(project):
+    shutil.rmtree(project / "site_src" / "docs")
+    for name, links in (
+        ("mkdocs.yml", r"^  - Docs:\n(?:   .*\n)+"),
+        ("site_src/about.md", r"^.*\]\(docs/.*\n"),
+    ):
+        path = project / name
+        text, found = re.subn(links, "", path.read_text("utf-8"), flags=re.MULTILINE)
+        assert found == 1, name
+        path.write_text(text, "utf-8")
 
 
 def ask_less(project, number=4):

@@ -56,7 +56,7 @@ def built():
     with FileLock(shared / "publication.lock", timeout=1800):
         if not said.exists():
             shutil.rmtree(project, ignore_errors=True)  # of a process that failed
-            copy_project(project)
+            copy_project(project, docs=True)
             ask_less(project)
             options = ["--no-real", "--project", project]
             done = report("site", *options, process=True, timeout=900, SITE_URL=address)

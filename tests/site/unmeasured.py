@@ -2,8 +2,6 @@
 once: nothing is measured, nothing is drawn."""
 
 from report.pages.assets import write_assets, write_theme
-from report.pages.gallery import write_gallery
-from report.pages.reference.write import write_reference
 from tests.commands import copy_project
 from tests.site.small_site import write_datasets
 
@@ -18,8 +16,6 @@ def write(folder):
         path = folder / "site_src" / f"{name}.md"
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"# {name}\n\n## How to read a score\n")
-    write_reference(folder / "site_src")
-    write_gallery([], folder / "site_src")
     write_assets(folder / "site_src")
     write_theme(folder)
     write_datasets(folder / "site_src" / "datasets" / "a" / "0123456789ab")

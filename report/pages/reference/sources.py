@@ -92,10 +92,10 @@ class Module:
 
     def sentences(self) -> list[ast.expr]:
         """What errors are raised with here, in the order of the source."""
-        classes = [node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
+        classes = [node for node in self._nodes if isinstance(node, ast.ClassDef)]
         derived = [each for each in classes if RAISED & {*map(_name, each.bases)}]
         raised = RAISED | {each.name for each in derived}
-        calls = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call) and node.args]
+        calls = [node for node in self._nodes if isinstance(node, ast.Call) and node.args]
         inside = {node for each in derived for node in ast.walk(each)}
         found = [
             call.args[0]
@@ -201,8 +201,12 @@ class Module:
         return self, None
 
     @functools.cached_property
+    def _nodes(self):
+        return [*ast.walk(self.tree)]
+
+    @functools.cached_property
     def _functions(self):
-        return [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
+        return [node for node in self._nodes if isinstance(node, ast.FunctionDef)]
 
     def _number(self, node, depth=0):
         """The value of a number in the source, of a constant, or of what is computed of these."""
