@@ -1,4 +1,8 @@
-"""Tiny random models, made on the spot: no test downloads anything. And one browser for all."""
+"""What all tests share: a tiny model, a browser, and a folder for the processes of a run.
+
+The process that starts the others reads this file first, and needs nothing that measures: such
+imports are in the fixtures.
+"""
 
 import gc
 import os
@@ -7,14 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import FalconConfig, FalconForCausalLM, PreTrainedTokenizerFast
 
-from report.families.double import in_float64
-from report.measuring.kinds import passage as passage_kind
-from report.models.load.load import load_model
-from tests import browsers, made_prediction
+from tests import browsers
 from tests import firefox as other
 from tests.commands import ROOT
 from tests.fuzz import profile  # noqa: F401 (how random inputs are drawn, in all tests)
@@ -41,12 +39,6 @@ ORDER = (
 """Files that begin a run, so that its processes end together: the first builds the one site, while
 others see to files that build sites of their own ("own"), and to figures; what takes a minute in
 one file is not among the last."""
-
-if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: one thread each
-    torch.set_num_threads(1)
-
-BEGINNING = "<|begin_of_text|>"
-TEXT = 'The old lamp stood by the window. "Is the lamp lit?" asked Ann; nobody answered Ann.'
 
 
 def pytest_configure(config):
@@ -95,64 +87,11 @@ def _place(path, shared):
     return next((n for n, start in enumerate(ORDER) if name.startswith(start)), len(ORDER))
 
 
-def falcon_config(**changes):
-    """A fresh config each time: models that share one would share its attention implementation."""
-    options = {
-        "vocab_size": 320,
-        "hidden_size": 32,
-        "num_hidden_layers": 3,
-        "num_attention_heads": 4,
-        "max_position_embeddings": 512,
-        "alibi": True,
-        "bias": True,
-        "multi_query": False,
-        "parallel_attn": False,
-        "new_decoder_architecture": False,
-        "bos_token_id": 0,
-        "eos_token_id": 0,
-    }
-    return FalconConfig(**{**options, **changes})
-
-
-def random_falcon(seed=7, **changes):
-    """A tiny Falcon with random biases and norms (or tests of them would be empty), and peaky
-    attention (or all heads would look alike)."""
-    torch.manual_seed(seed)
-    model = FalconForCausalLM(falcon_config(**changes)).eval()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "norm" in name or "ln_" in name:
-                parameter.add_(0.2 * torch.randn_like(parameter))
-            elif name.endswith("bias"):
-                parameter.normal_(std=0.5)
-            else:
-                parameter.normal_(std=0.3 if "query_key_value" in name else 0.1)
-    return model
-
-
-def byte_level_tokenizer():
-    """Byte-level BPE of 320 tokens that puts the beginning-of-text token first."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=320,
-        special_tokens=[BEGINNING],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator([TEXT], trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"{BEGINNING} $A", special_tokens=[(BEGINNING, 0)]
-    )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, bos_token=BEGINNING, eos_token=BEGINNING
-    )
-
-
 @pytest.fixture(scope="session")
 def falcon_folder(tmp_path_factory):
     """A folder with the tiny Falcon and its tokenizer, as save_pretrained writes it (read only)."""
+    from tests.tiny_falcon import byte_level_tokenizer, random_falcon
+
     folder = tmp_path_factory.mktemp("models") / "tiny-falcon"
     random_falcon().save_pretrained(folder)
     byte_level_tokenizer().save_pretrained(folder)
@@ -162,6 +101,8 @@ def falcon_folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def prediction(tmp_path_factory, falcon_folder):
     """`PredictionData` of two prompts, of the tiny Falcon."""
+    from tests import made_prediction
+
     folder = tmp_path_factory.mktemp("prediction") / "datasets" / "hand" / "ab9876543210"
     return made_prediction.study(folder, falcon_folder)
 
@@ -179,6 +120,8 @@ def short_corpus():
 
     A test may put others in their place, see `report.measuring.kinds.passage.corpus`.
     """
+    from report.measuring.kinds import passage as passage_kind
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passage_kind, "corpus", lambda: CORPUS)
         yield
@@ -187,12 +130,16 @@ def short_corpus():
 @pytest.fixture
 def loaded(falcon_folder):
     """The tiny Falcon, loaded afresh for each test, which may damage it."""
+    from report.models.load.load import load_model
+
     return load_model(falcon_folder)
 
 
 @pytest.fixture
 def token_ids():
     """Forty token ids of the tiny vocabulary, the first the beginning-of-text token."""
+    import torch
+
     generator = torch.Generator().manual_seed(3)
     return [0, *torch.randint(1, 320, (39,), generator=generator).tolist()]
 
@@ -201,6 +148,8 @@ def token_ids():
 def double():
     """Everything in float64, models that are built in the test included: what is not the same to
     the last digits is a mistake. In float32 the same is compared in test_parity.py."""
+    from report.families.double import in_float64
+
     with in_float64():
         yield
 

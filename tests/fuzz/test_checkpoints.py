@@ -27,11 +27,11 @@ from report.models.measure.passage import measure_passage
 from report.models.partial.model import announce_bytes
 from report.models.text.segments import ordinary_tokens
 from report.models.text.tokens import tokenize
-from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.fuzz.damage import VALUES, damaged_bytes, damaged_json
 from tests.fuzz.profile import LONG, examples
 from tests.fuzz.refusals import tried
 from tests.models import tiny_tokenizers
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 TEXT = "The old lamp stood on the hill; the lamp was lit. " + "a" * 40 + "!"
 

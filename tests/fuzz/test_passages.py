@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from report.datasets.formats import passage
 from report.models.text.tokens import tokenize
 from report.text import whole
-from tests.conftest import byte_level_tokenizer
 from tests.fuzz.profile import examples
 from tests.fuzz.refusals import tried
 from tests.fuzz.test_text import PIECES
 from tests.models.tiny_tokenizers import KINDS
+from tests.tiny_falcon import byte_level_tokenizer
 
 SPECIAL = ["<|endoftext|>", "<s>", "</s>", "<unk>", "[UNK]", "[CLS]", "<0x0A>", "▁", "Ġ", "##a"]
 WORDS = [

@@ -14,11 +14,11 @@ from report.inputs.specs import ConditionSpec
 from report.measuring.kinds import conditions as kind
 from report.models.text.segments import align, segmented
 from report.text import whole
-from tests.conftest import byte_level_tokenizer
 from tests.fuzz.profile import examples
 from tests.fuzz.refusals import tried
 from tests.fuzz.test_passages import PASSAGES, WORDS
 from tests.models.tiny_tokenizers import KINDS
+from tests.tiny_falcon import byte_level_tokenizer
 
 
 @pytest.fixture(scope="module", params=[byte_level_tokenizer, *KINDS], ids=lambda one: one.__name__)

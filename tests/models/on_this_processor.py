@@ -23,7 +23,6 @@ from report.measurements.decomposition import Factors
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.capture import attached
 from report.models.attention.kernel import streaming_attention
-from tests.conftest import random_falcon
 from tests.models.falcon_reference import reference
 from tests.models.recording import (
     DenseRecorder,
@@ -33,6 +32,7 @@ from tests.models.recording import (
     probabilities,
     some_tokens,
 )
+from tests.tiny_falcon import random_falcon
 
 MODELS = ("llama/default", "falcon/alibi")
 """One through the attention interface, with rotation, and one by a forward of ours, with ALiBi."""

@@ -7,8 +7,8 @@ import yaml
 from tokenizers import AddedToken
 
 from tests.commands import copy_project
-from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.small import write_corpus
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 RAN = "document.documentElement.dataset.ran"
 

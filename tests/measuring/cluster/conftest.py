@@ -13,8 +13,8 @@ from report.measuring import run as measuring
 from report.measuring.cluster.connection import QUIET
 from report.project import project as project_in
 from report.study.study import read_study
-from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.small import write_publication
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 TEXTS = 24
 WORDS = "The old lamp stood by the window. Is the lamp lit? asked Ann; nobody answered Ann".split()

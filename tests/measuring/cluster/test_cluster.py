@@ -18,9 +18,9 @@ from report.measuring.cluster.workforce import Workforce
 from report.measuring.kept import FOLDER
 from report.study.study import read_study
 from tests.commands import ROOT, contents, report, without_date
-from tests.conftest import byte_level_tokenizer
 from tests.measuring.cluster import trap
 from tests.measuring.cluster.conftest import TEXTS, until
+from tests.tiny_falcon import byte_level_tokenizer
 
 
 def datasets(folders):

@@ -18,9 +18,9 @@ from report.measuring.kinds import answers as kind
 from report.models.load.load import load_model
 from report.project import project as project_in
 from report.study.study import read_study
-from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.measuring.kinds.test_conditions import PROMPTS
 from tests.small import write_publication
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 ARTICLE = """---
 title: Fillers

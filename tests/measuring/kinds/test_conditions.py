@@ -18,8 +18,8 @@ from report.models.text.segments import segmented
 from report.project import project as project_in
 from report.study.study import read_study
 from tests.commands import contents, without_date
-from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.small import write_publication
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 PROMPTS = """---
 title: Sums

@@ -13,8 +13,8 @@ from report.models.text.messages import ALONE
 from report.models.text.segments import segmented_prompts
 from report.project import project as project_in
 from report.study.study import read_study
-from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.small import write_publication
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 TEMPLATE = (
     "{% for message in messages %}[{{ message.role }}]{{ message.content }}[end]{% endfor %}"

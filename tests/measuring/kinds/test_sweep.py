@@ -19,8 +19,8 @@ from report.models.measure.repetition import repetition
 from report.models.text.tokens import encode
 from report.project import project as project_in
 from report.study.study import read_study
-from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.small import CORPUS
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 ARTICLE = """---
 title: Sweep

@@ -14,8 +14,8 @@ from report.models.attention.running import Run, run_texts
 from report.models.find import hub, names
 from report.models.find.weights import INDEX, SINGLE, first_layers
 from report.models.load.load import load_model
-from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.models.hub_server import TOKEN, Repository, hub_in_place
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 COMMIT, NEWER = "0123456789abcdef" * 2 + "01234567", "f" * 40
 NAME = "someone/tiny-falcon"

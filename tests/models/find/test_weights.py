@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from report.errors import ReportError
 from report.models.find import weights
 from report.models.find.weights import INDEX, SINGLE
-from tests.conftest import random_falcon
+from tests.tiny_falcon import random_falcon
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ from report.models.load.load import load_model
 from report.models.measure import answers
 from report.models.measure.answers import Asked, answer_scores, asked, filler_shares
 from report.models.text.segments import segmented_prompts
-from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.inputs.filled import with_filler
 from tests.models.tiny_tokenizers import llama3
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 MODELS = ("llama", "gpt2", "falcon", "gemma3", "qwen2")
 

@@ -15,8 +15,8 @@ from report.measurements.precision import summed_by, tolerance
 from report.models.load.load import load_model
 from report.models.measure.passage import measure_batch, measure_corpus, measure_passage
 from tests.close import order_is_right, require_close
-from tests.conftest import byte_level_tokenizer, random_falcon
 from tests.models.falcon_reference import reference
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 LAYERS, HEADS = 3, 4
 EVERY_HEAD = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]

@@ -19,9 +19,9 @@ from report.models.measure.loss import mean_loss, predicts, text_loss
 from report.models.measure.passage import measure_corpus
 from report.models.measure.repetition import SEQUENCES, repetition, span
 from tests.close import require_close
-from tests.conftest import byte_level_tokenizer
 from tests.models.checkpoints import save
 from tests.models.recording import DenseRecorder, largest_score, plain
+from tests.tiny_falcon import byte_level_tokenizer
 
 WORDS = 150
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from report.models.text.characters import MOST, with_parts
 from report.models.text.tokens import tokenize
 from report.text import whole
-from tests.conftest import byte_level_tokenizer
 from tests.fuzz.profile import examples
 from tests.fuzz.refusals import tried
 from tests.fuzz.test_passages import PASSAGES
 from tests.models import tiny_tokenizers as kinds
+from tests.tiny_falcon import byte_level_tokenizer
 
 SCRIPTS = {
     "Chinese": "山上的灯亮了。“谁点的灯?”",

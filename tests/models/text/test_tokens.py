@@ -9,8 +9,8 @@ from transformers import PythonBackend
 
 from report.errors import ReportError
 from report.models.text.tokens import encode, tokenize
-from tests.conftest import BEGINNING
 from tests.models import tiny_tokenizers as kinds
+from tests.tiny_falcon import BEGINNING
 
 NASTY = [
     'The lamp; "lit"?',

@@ -13,7 +13,6 @@ from report.measurements import decomposition
 from report.models.attention.capture import attached
 from report.models.attention.own import falcon
 from tests.close import require_close
-from tests.conftest import random_falcon
 from tests.models.falcon_reference import bfloat16, reference, rotate, rows_of
 from tests.models.recording import (
     DenseRecorder,
@@ -28,6 +27,7 @@ from tests.models.recording import (
     some_tokens,
     through_kernel,
 )
+from tests.tiny_falcon import random_falcon
 
 GROUPED = {"new_decoder_architecture": True, "num_kv_heads": 2, "parallel_attn": True}
 VARIANTS = {
