@@ -54,7 +54,8 @@ def passage(name: str | Path) -> Passage:
     if name not in passage_names():
         raise ReportError(
             f"unknown passage {quoted(name)}; known: {', '.join(passage_names())}; "
-            "a path to a .md or .txt file is accepted too, and a text itself as {text: ...}"
+            f"a path to a .md or .txt file is accepted too, a file of your own in passages/ by its "
+            "name, and a text itself as {text: ...}"
         )
     return read_passage(FOLDER / f"{name}.md")
 
