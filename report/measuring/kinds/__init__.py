@@ -89,6 +89,9 @@ class CorpusKind(Kind, Protocol):
             failed
         """
 
+    def tally_of(self, dataset: dict) -> Tally:
+        """The sums over the texts of a finished batch, from the dataset they were kept in."""
+
     def joined(self, inputs: Any, own: Any, tally: Tally) -> tuple[Any, dict]:
         """What `write` takes, and entries of the manifest.
 
