@@ -24,8 +24,8 @@ from report.figures.build.still import (
 )
 from report.pages import filters, sentences
 from report.pages.article import ArticleFigures, figure_for, partial
+from report.pages.drawn import Drawn, stamps
 from report.pages.embed import write_embed_pages
-from report.pages.kept import Kept, stamps
 from report.pages.page import Page
 from report.pages.provenance import NAME, provenance
 from report.pages.share_card import card_path
@@ -40,7 +40,7 @@ def render_article(
     site_src: Path,
     frozen: Collection[str] = (),
     url: str = "",
-    kept: Kept | None = None,
+    kept: Drawn | None = None,
 ) -> Page:
     """Write everything of one article below `site_src`: page, provenance, figures, pictures.
 
@@ -49,7 +49,7 @@ def render_article(
     kept: what was drawn of it already; what is drawn now is added
     raises: ReportError that names the template and the line
     """
-    kept = kept or Kept()
+    kept = kept or Drawn()
     beside = bool(study.front_matter.beside)
     context = dict(kept.get(("context", beside), [data], lambda: _context(study, data)))
     counting = ArticleFigures(study, data)
