@@ -6,6 +6,7 @@ text is measured exactly as it is, without the white space around it. A new file
 name; there is no list to edit.
 """
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,6 +61,7 @@ def passage(name: str | Path) -> Passage:
     return read_passage(FOLDER / f"{name}.md")
 
 
+@functools.cache
 def corpus() -> tuple[Passage, ...]:
     """The short texts that ship for statistics over many texts, in the order of their names."""
     return tuple(read_passage(path) for path in sorted((FOLDER.parent / "corpus").glob("*.md")))
