@@ -233,7 +233,7 @@ def driver_parts(repeats=20, size=64):
             other = pickle.loads(result).tally  # noqa: S301 (it was made here)
             total = total.merge(other)
             kept = Kept(Path(folder), "scale", {"number": number})
-            kept.put(texts, other)
+            kept.put(texts, other.as_json())
             found.append(time.perf_counter() - began)
         on_disk = kept._path(texts).stat().st_size
         file = Path(folder) / "texts.txt"

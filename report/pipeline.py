@@ -32,9 +32,9 @@ from report.measuring.plan import left_out
 from report.pages.assets import write_assets, write_theme
 from report.pages.bibliography import FILE as BIBLIOGRAPHY
 from report.pages.bibliography import uncited
+from report.pages.drawn import Drawn, stamps
 from report.pages.feed import write_feed
 from report.pages.gallery import write_gallery
-from report.pages.kept import Kept, stamps
 from report.pages.lists import remove_departed, render_lists
 from report.pages.page import Page, Site
 from report.pages.prose import check_prose
@@ -138,14 +138,14 @@ def draw(
     project: Project,
     about: Site,
     terminal: Terminal,
-    kept: Mapping[str, Kept] | None = None,
+    kept: Mapping[str, Drawn] | None = None,
 ) -> tuple[list[Page], list]:
     """The page and the figures of every article; returns the pages, and the data they show.
 
     kept: by name of the article, what was drawn of it already
     """
-    kept = kept if kept is not None else {study.name: Kept() for study in studies}
-    apart = [measuring.apart(study, project) for study in studies]
+    kept = kept if kept is not None else {study.name: Drawn() for study in studies}
+    apart = [measuring.measured_apart(study, project) for study in studies]
     opened = [
         _opened(kept[study.name], study, found, others)
         for study, found, others in zip(studies, all_found, apart, strict=True)

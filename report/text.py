@@ -189,7 +189,7 @@ def isolated(text: str) -> str:
     return "".join(found if alone else [ISOLATE, *found, ISOLATE_END])
 
 
-def apart(text: str) -> str:
+def set_apart(text: str) -> str:
     """A text in an isolate if it has a letter that runs from right to left.
 
     Else a number that follows it in a sentence would be read as a part of it.

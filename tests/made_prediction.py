@@ -1,5 +1,7 @@
 """Predictions of a tiny random model, in the files that real ones have."""
 
+import functools
+
 import pytest
 
 from report import files
@@ -10,6 +12,7 @@ from report.inputs.predictions import Prompt
 from report.inputs.specs import GeneratedSpec
 from report.measuring.kinds import generated
 from report.measuring.kinds import prediction as kind
+from report.measuring.pieces import Piece
 from report.models.load.load import load_model
 from tests.made_conditions import provenance
 
@@ -37,13 +40,24 @@ def generated_study(folder, model_folder, number=6, ablated=2):
     spec = GeneratedSpec.model_construct(set="givers", number=number, ablated=ablated, seed=0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(generated, "known_words", lambda _: NAMES)
-        _write(folder, model_folder, generated, generated.Inputs(spec, list(CORPUS)))
+        inputs = generated.Inputs(spec, CORPUS)
+        _write(folder, model_folder, generated, inputs, gathered)
     return GeneratedData(folder)
 
 
-def _write(folder, model_folder, kind, inputs):
+def gathered(loaded, inputs, *told, size=64):
+    """What is measured of generated sentences, so many at a time, the last ones first."""
+    numbers = tuple(inputs.corpus)
+    parts = [numbers[start : start + size] for start in range(0, len(numbers), size)]
+    pieces = [Piece(n, part, per_model=n == 0) for n, part in enumerate(parts)]
+    found = [generated.measure_batch(loaded, inputs, piece, *told) for piece in reversed(pieces)]
+    rows = functools.reduce(lambda one, other: one.merge(other), (rows for _, rows in found))
+    return generated.joined(inputs, found[-1][0], rows)
+
+
+def _write(folder, model_folder, kind, inputs, measure=None):
     loaded = load_model(model_folder)
-    measured, facts = kind.measure(loaded, inputs, lambda *_: None, lambda _: None)
+    measured, facts = (measure or kind.measure)(loaded, inputs, lambda *_: None, lambda _: None)
     about = {"name": "tiny", "num_attention_heads": loaded.structure[0].heads}
     told = provenance(1, loaded.measured_layers, about)
     told.pop("prompts")

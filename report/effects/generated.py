@@ -1,6 +1,6 @@
-"""Direct effects and ablations of many short texts, each asked about at its last token."""
+"""Direct effects and ablations of a short text, asked about at its last token."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from report.effects.ablation import ablation
 from report.effects.asked import Asked
-from report.effects.direct import Direct, directed, effects_of
+from report.effects.direct import directed, effects_of
 from report.effects.replacing import Replacement, of_text
 
 if TYPE_CHECKING:
@@ -28,45 +28,27 @@ class Text:
     resampled: Sequence[int]
 
 
-@dataclass(frozen=True)
-class OfTexts:
-    """What is told of texts, row by row.
+def measure_text(
+    loaded: "LoadedModel", text: Text, replacements: Sequence[Replacement] | None
+) -> dict[str, np.ndarray]:
+    """Measure a text.
 
-    direct: direct effects, one a text, each of one row
-    first: [texts], whether the token that is asked about is the most likely one
-    drops: "zero", "mean" or "resample" -> float64 [texts that were ablated, layers, heads], the
-        fall of what is asked
-    """
-
-    direct: list[Direct]
-    first: list[bool]
-    drops: dict[str, np.ndarray]
-
-
-def measure_texts(
-    loaded: "LoadedModel",
-    texts: Sequence[Text],
-    replacements: Sequence[Replacement],
-    ablated: int,
-    progress: Callable[[], object] = lambda: None,
-) -> OfTexts:
-    """Measure texts.
-
-    replacements: what heads are ablated with, besides resampling
-    ablated: how many texts, from the first on, are ablated
-    progress: called after every text, and after every text that was ablated
+    replacements: what heads are ablated with, besides resampling; None: they are not ablated
+    returns: float64 arrays. Direct effects: "heads" [layers, heads], "feed_forward" and
+        "attention_bias" [layers], and the "logit" []; "first" [], 1 if the token that is asked
+        about is the most likely one, else 0. If heads are ablated, "zero", "mean" and "resample"
+        [layers, heads], the fall of what is asked
     raises: ReportError as `direct_effects` does
     """
-    direct, first = [], []
-    for text in texts:
-        run = directed(loaded, text.token_ids, [text.asked])
-        direct.append(effects_of([text.asked], run, len(text.token_ids)))
-        first.append(int(run.logits[-1].argmax()) == text.asked.token)
-        progress()
-    drops: dict[str, list[np.ndarray]] = {}
-    for text in texts[:ablated]:
+    run = directed(loaded, text.token_ids, [text.asked])
+    direct = effects_of([text.asked], run, len(text.token_ids))
+    told = {
+        name: getattr(direct, name)[0]
+        for name in ("heads", "feed_forward", "attention_bias", "logit")
+    }
+    told["first"] = np.float64(int(run.logits[-1].argmax()) == text.asked.token)
+    if replacements is not None:
         for replacement in (*replacements, of_text(loaded, text.resampled)):
             found = ablation(loaded, text.token_ids, [text.asked], replacement)
-            drops.setdefault(replacement.kind, []).append(found.drop[0])
-        progress()
-    return OfTexts(direct, first, {kind: np.stack(rows) for kind, rows in drops.items()})
+            told[replacement.kind] = found.drop[0]
+    return told

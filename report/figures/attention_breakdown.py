@@ -117,7 +117,7 @@ def _points(data, axes, plane):
     tooltip = [
         altair.Tooltip("current:N", title="current token"),
         altair.Tooltip("target:N", title="target token"),
-        token_names.apart(data),
+        token_names.tooltip_of_distance(data),
         altair.Tooltip("probability:Q", title="probability", format=".3f"),
         *(
             altair.Tooltip(f"{term}:Q", title=f"{name} term", format=".2f")

@@ -38,7 +38,7 @@ def context(data: PredictionData) -> dict:
 
 
 @dataclass(frozen=True)
-class Measured:
+class HeadMean:
     """A head with a mean over sentences and its standard error, in logits."""
 
     head: Head
@@ -138,22 +138,22 @@ class PredictionFindings(SentenceFindings):
         return len(self.prompts)
 
     @functools.cached_property
-    def writers(self) -> list[Measured]:
+    def writers(self) -> list[HeadMean]:
         """The heads that write the answer, the largest mean direct effect first."""
         return self._ranked(self.mean("direct"), "direct")
 
     @functools.cached_property
-    def against(self) -> list[Measured]:
+    def against(self) -> list[HeadMean]:
         """The heads that write against it, the strongest first; their values are below 0."""
         return self._ranked(self.mean("direct"), "direct", lambda value: -value)
 
     @functools.cached_property
-    def losses(self) -> list[Measured]:
+    def losses(self) -> list[HeadMean]:
         """The heads without which most is lost, when zeros stand in their place."""
         return self._ranked(self.mean("zero"), "zero")
 
     @functools.cached_property
-    def through(self) -> list[Measured]:
+    def through(self) -> list[HeadMean]:
         """Those of `losses` that add little by themselves, so matter through others."""
         direct = self.mean("direct")
         return [
@@ -163,7 +163,7 @@ class PredictionFindings(SentenceFindings):
         ][:MOST]
 
     @functools.cached_property
-    def repaired(self) -> list[Measured]:
+    def repaired(self) -> list[HeadMean]:
         """Heads without which less is lost than they add, by a notable amount: others make up for
         them. Values are what they add less what is lost."""
         return self._ranked(self.mean("direct") - self.mean("zero"), None, positive="direct")
@@ -175,7 +175,7 @@ class PredictionFindings(SentenceFindings):
         sign: Callable[[np.ndarray], np.ndarray] = lambda value: value,
         most: int | None = MOST,
         positive: str | None = None,
-    ) -> list[Measured]:
+    ) -> list[HeadMean]:
         """Heads whose value is notable and clear, the largest first.
 
         positive: a measure that must be notable, too
@@ -193,7 +193,7 @@ class PredictionFindings(SentenceFindings):
                 continue
             if positive and self.mean(positive)[layer, head] < size:
                 continue
-            found.append(Measured(Head(int(layer), int(head), value), own))
+            found.append(HeadMean(Head(int(layer), int(head), value), own))
         return found
 
     @functools.cached_property
@@ -211,11 +211,11 @@ class PredictionFindings(SentenceFindings):
         """Another mean of a head."""
         return float(self.mean(measure)[head.layer, head.head])
 
-    def at_most(self, heads: list[Measured], measure: str) -> float:
+    def at_most(self, heads: list[HeadMean], measure: str) -> float:
         """The largest size of another mean of some heads."""
         return max(abs(self.beside(one.head, measure)) for one in heads)
 
-    def share(self, heads: list[Measured]) -> float:
+    def share(self, heads: list[HeadMean]) -> float:
         """Part of the mean logit difference that heads add by themselves, together."""
         return sum(one.head.value for one in heads) / self.logit if self.logit else 0.0
 

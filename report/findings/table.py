@@ -173,7 +173,7 @@ class TableFindings(RepetitionFindings):
         return int(np.argmax(self.layer_means(target, rendering)))
 
     def prefers(self, target: str, rendering: str | None = None) -> np.ndarray:
-        """Heads that give a class `BEYOND` times uniform attention: bool [layer, head]."""
+        """Heads that give a class at least `BEYOND` times uniform attention: bool [layer, head]."""
         even = self.even(target, rendering)
         return self.shares(target, rendering) >= BEYOND * even if even else self._none
 

@@ -67,6 +67,11 @@ class Corpus:
             if index not in skip:
                 yield index, text.strip()
 
+    def left_out(self, indices: str) -> str:
+        """What to do about texts that cannot be measured; indices: theirs, listed."""
+        them = "them" if "," in indices else "it"
+        return f"Mend {them}, or leave {them} out: `skip: [{indices}]` below `corpus:`"
+
     @functools.cached_property
     def scanned(self) -> tuple[int, str]:
         """Number of texts, and SHA-256 of the JSON list of them; reads all texts.

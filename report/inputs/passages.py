@@ -6,6 +6,7 @@ text is measured exactly as it is, without the white space around it. A new file
 name; there is no list to edit.
 """
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,11 +55,13 @@ def passage(name: str | Path) -> Passage:
     if name not in passage_names():
         raise ReportError(
             f"unknown passage {quoted(name)}; known: {', '.join(passage_names())}; "
-            "a path to a .md or .txt file is accepted too, and a text itself as {text: ...}"
+            f"a path to a .md or .txt file is accepted too, a file of your own in passages/ by its "
+            "name, and a text itself as {text: ...}"
         )
     return read_passage(FOLDER / f"{name}.md")
 
 
+@functools.cache
 def corpus() -> tuple[Passage, ...]:
     """The short texts that ship for statistics over many texts, in the order of their names."""
     return tuple(read_passage(path) for path in sorted((FOLDER.parent / "corpus").glob("*.md")))

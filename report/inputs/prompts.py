@@ -45,7 +45,7 @@ def prompts(name: str | Path) -> Prompts:
     if not (names_file(path) if own else str(name) in prompt_names()):
         raise ReportError(
             f"unknown prompts {quoted(name)}; known: {', '.join(prompt_names())}; "
-            "the path of an .md file is accepted too"
+            "the path of an .md file is accepted too, and one of your own in prompts/ by its name"
         )
     fields, text = split_front_matter(read_text(path), path)
     questions = tuple(line.strip() for line in text.split("\n") if line.strip())

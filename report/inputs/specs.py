@@ -56,7 +56,7 @@ class PassageSpec(BaseModel):
         return self
 
 
-def kind_of(value: object) -> str:
+def row_or_name(value: object) -> str:
     """Whether a value after `passage:` is a "row" (a mapping) or a "name"."""
     return "row" if isinstance(value, dict | PassageSpec) else "name"
 

@@ -25,6 +25,11 @@ class Tally:
     left_out: int = 0
     failed: dict[int, str] = field(default_factory=dict)
 
+    @property
+    def texts(self) -> int:
+        """How many texts were measured."""
+        return self.statistics.texts
+
     def merge(self, other: "Tally") -> "Tally":
         """The tally of both, as if their texts had been measured together (a new object)."""
         return Tally(

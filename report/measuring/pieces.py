@@ -151,7 +151,7 @@ class Gathering:
             for number, texts in enumerate(_batches(self.task.inputs.corpus, self._size)):
                 kept = self.task.kept.get(texts)
                 if kept is not None:
-                    self.tally = _merged(self.tally, kept)
+                    self.tally = _merged(self.tally, self.kind.tally_of(kept))
                     self.done += len(texts)
                     continue
                 self.texts[number] = texts
@@ -219,11 +219,12 @@ class Gathering:
         del self.open[piece.batch]
         self.tally = _merged(self.tally, sums)
         if not any(index in self.failed for index, _ in texts):
-            self.task.kept.put(texts, sums)
+            self.task.kept.put(texts, sums.as_json())
 
     @property
     def _size(self):
-        return self.task.cluster.texts
+        texts = self.task.cluster.texts
+        return min(texts, getattr(self.kind, "AT_ONCE", texts))
 
 
 def _merged(first: Tally | None, second: Tally | None) -> Tally | None:
@@ -253,9 +254,7 @@ def _failed(failed, corpus):
     plural = len(failed) != 1
     listed = ", ".join(map(str, sorted(failed)))
     where = f" of {corpus.title}" if corpus.title else ""
-    them = "them" if plural else "it"
     return (
         f"{len(failed)} text{'s' if plural else ''}{where} could not be measured ({said}{more}); "
-        f"the results of the others are kept. Mend {them}, or leave {them} out: "
-        f"`skip: [{listed}]` below `corpus:`"
+        f"the results of the others are kept. {corpus.left_out(listed)}"
     )

@@ -22,13 +22,10 @@ from report.measuring.settings import labelled, measuring_settings, require_laye
 from report.models.find import names
 from report.models.find.sizes import size_of
 from report.project import Project
-from report.study.study import Study
+from report.study.study import MODELS, Study
 
 PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "regex", "huggingface_hub")
 """Packages that measuring needs and rendering does not."""
-
-MODELS = ("revisions", "models", "model", "beside")
-"""Keys of front matter that name models."""
 
 NEVER = "never measured"
 
@@ -74,7 +71,7 @@ def plans(
     planner = _Planner(study, project, inputs, force, use_frozen, ask)
     with study.blaming("layers"):
         require_some(study, project)
-    with study.blaming(*MODELS):
+    with study.blaming("revisions", *MODELS):
         wanted = study.front_matter.all_models
     first, *others = [planner.plan(name) for name in wanted]
     if study.front_matter.beside:
@@ -169,7 +166,7 @@ class _Planner:
         """The plan for a model whose key can be computed; measured: as of `_manifests`."""
         wanted = self.study.front_matter
         commits = self.project.root / names.COMMITS
-        with self.study.blaming(*MODELS):
+        with self.study.blaming("revisions", *MODELS):
             source = names.find_first(name, commits, wanted.layers, self.ask)
         with self.study.blaming("label"):
             source = labelled(source, wanted.label)

@@ -10,6 +10,7 @@ from typing import Any
 
 from report import files
 from report.datasets.write.folder import write_folder
+from report.inputs.corpora import Corpus
 from report.measuring import frozen, kinds, pieces
 from report.measuring.alone import alone
 from report.measuring.command import command
@@ -83,7 +84,7 @@ def datasets(
     return measured
 
 
-def apart(study: Study, project: Project) -> list[ModelDatasets]:
+def measured_apart(study: Study, project: Project) -> list[ModelDatasets]:
     """The datasets of what an article has measured apart, one a model of which they are there and
     fit.
 
@@ -110,7 +111,7 @@ def read(study: Study) -> Any:
     kind = kinds.kind(wanted.kind)
     with study.blaming(key):
         inputs = kind.inputs(wanted)
-    if pieces.has_corpus(kind) and study.allow_local:
+    if study.allow_local and isinstance(getattr(inputs, "corpus", None), Corpus):
         return replace(inputs, corpus=replace(inputs.corpus, allow_local=True))
     return inputs
 
@@ -135,8 +136,9 @@ def say_fetched(study: Study, inputs: Any, announce: Announce) -> None:
 
     inputs: the result of `read`
     """
-    if pieces.has_corpus(kinds.kind(study.front_matter.kind)) and inputs.corpus.origin:
-        announce(f"{study.name}: its corpus is fetched from {inputs.corpus.origin}")
+    corpus = getattr(inputs, "corpus", None)
+    if isinstance(corpus, Corpus) and corpus.origin:
+        announce(f"{study.name}: its corpus is fetched from {corpus.origin}")
 
 
 def carry_out(
@@ -207,7 +209,8 @@ def task_of(plan: Plan, study: Study, inputs: Any, project: Project) -> pieces.T
     """The task of a plan to measure; inputs: the result of `read`."""
     wanted = study.front_matter
     options = plan.settings | {"layer_by_layer": wanted.layer_by_layer}
-    kept = Kept(project.root, study.name, plan.parts)
+    not_in_sums = getattr(kinds.kind(wanted.kind), "NOT_IN_SUMS", ())
+    kept = Kept(project.root, study.name, plan.parts, not_in_sums)
     return pieces.Task(plan.source, wanted.kind, inputs, options, plan.parts, kept, wanted.cluster)
 
 

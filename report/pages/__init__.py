@@ -11,7 +11,7 @@ page.py          what is said of an article wherever it is listed
 lists.py         home page, archive, tags, models; model_cards.py, feed.py, share_card.py
 reference/       the reference of the documentation, made from the code
 gallery.py       a page of the documentation for every figure
-kept.py          what was drawn already: `serve --watch` draws only what changed
+drawn.py         what was drawn already: `serve --watch` draws only what changed
 embed.py         a page for each figure alone
 sidenotes.py     footnotes beside their sentences, for wide windows
 provenance.py    where the numbers come from, for machines

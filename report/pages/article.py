@@ -15,8 +15,8 @@ from report.figures.parts import choices, score_terms
 from report.figures.parts.figure import Data
 from report.pages import sentences
 from report.pages.citations import Citations
+from report.pages.drawn import Drawn
 from report.pages.glossary import term
-from report.pages.kept import Kept
 from report.pages.placed import PlacedFigure, controls_for, drawn, has_several, with_rows
 from report.pages.templates import environment
 from report.study.front_matter import FIGURE
@@ -36,8 +36,8 @@ FUNCTIONS = (
 class ArticleFigures:
     """Collects the figures of one article while its template is rendered, and numbers them."""
 
-    def __init__(self, study: Study, data: Data, kept: Kept | None = None):
-        self.study, self.data, self.kept = study, data, kept or Kept()
+    def __init__(self, study: Study, data: Data, kept: Drawn | None = None):
+        self.study, self.data, self.kept = study, data, kept or Drawn()
         self.own = own_figures(study)
         self.citations = Citations(study.template.parent)
         self.placed: list[PlacedFigure] = []

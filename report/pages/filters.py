@@ -13,7 +13,7 @@ from report.datasets.formats.passage import visible
 from report.datasets.formats.renderings import TableToken
 from report.datasets.read.passage import Token
 from report.figures.parts import score_terms
-from report.text import SMALLEST, UNKNOWN, apart, number, slug
+from report.text import SMALLEST, UNKNOWN, number, set_apart, slug
 
 WORDS_A_MINUTE = 230
 
@@ -119,7 +119,7 @@ def by_cell(groups: Iterable[Sequence[TableToken]]) -> list[list[Sequence[TableT
 
 def own(token: Token) -> str:
     """What a part shows that is a whole sign itself, such as one of the two letters of a flag."""
-    return apart(visible(token.text))
+    return set_apart(visible(token.text))
 
 
 def stands_apart(text: str) -> bool:

@@ -24,11 +24,10 @@ from report.figures.build.still import (
 )
 from report.pages import filters, sentences
 from report.pages.article import ArticleFigures, figure_for, partial
+from report.pages.drawn import Drawn, stamps
 from report.pages.embed import write_embed_pages
-from report.pages.kept import Kept, stamps
 from report.pages.page import Page
 from report.pages.provenance import NAME, provenance
-from report.pages.share_card import card_path
 from report.pages.sidenotes import with_sidenotes
 from report.pages.templates import environment
 from report.study.study import Study, publication_of
@@ -40,7 +39,7 @@ def render_article(
     site_src: Path,
     frozen: Collection[str] = (),
     url: str = "",
-    kept: Kept | None = None,
+    kept: Drawn | None = None,
 ) -> Page:
     """Write everything of one article below `site_src`: page, provenance, figures, pictures.
 
@@ -49,7 +48,7 @@ def render_article(
     kept: what was drawn of it already; what is drawn now is added
     raises: ReportError that names the template and the line
     """
-    kept = kept or Kept()
+    kept = kept or Drawn()
     beside = bool(study.front_matter.beside)
     context = dict(kept.get(("context", beside), [data], lambda: _context(study, data)))
     counting = ArticleFigures(study, data)
@@ -96,33 +95,67 @@ def _context(study, data):
 
 
 def _write_unwritten(folder, article, cover):
-    """Write the files of all figures, and of the cover, unless these very ones were written last
-    and nobody has changed a file since."""
-    kept = article.kept
-    shown = [panel for placed in article.placed for panel in (*placed.panels, *placed.variants)]
-
-    def write():
-        said = _write_figures(folder, article)
-        front = cover.panels[0]
+    """Write the files of each figure, and of the cover, unless these very ones were written last
+    and nobody has changed one since."""
+    kept, front = article.kept, cover.panels[0]
+    fresh = [placed for placed in article.placed if not _is_written(kept, placed.name, placed)]
+    said = _write_figures(folder, fresh)
+    for placed in fresh:
+        _note(kept, placed.name, placed, _files_of(folder, placed, said))
+    if not _is_written(kept, COVER, cover):
         write_cover(folder / cover_base(front), cover.figure, front, cover.data)
-        _remove_undrawn(folder, article, cover_names(front), said)
-        card = folder.parent.parent / card_path(article.study.name)  # is drawn later
-        return stamps([path for path in folder.rglob("*") if path.is_file() and path != card])
-
-    of = [*shown, cover.panels[0]]
-    written = kept.get("written", of, write)
-    if stamps([*written]) != written:
-        kept.forget("written")
-        kept.get("written", of, write)
+        _note(kept, COVER, cover, [folder / name for name in cover_names(front)])
+    names = [COVER, *(placed.name for placed in article.placed)]
+    _remove_undrawn(folder, article, {path.name for name in names for path in _noted(kept, name)})
 
 
-def _write_figures(folder, article):
-    """Write specifications, rows, sentences and pictures of every figure of an article.
+COVER = ""
+"""Stands for the cover among the names of an article's figures."""
+
+
+def _is_written(kept, name, placed):
+    """Whether the files of a figure were written of just these charts, and are as they were."""
+    there = kept.get(("written", name), _charts(placed), dict)
+    if there and stamps([*there]) == there:
+        return True
+    kept.forget(("written", name))  # what fails half-way was not written
+    return False
+
+
+def _note(kept, name, placed, paths):
+    kept.get(("written", name), _charts(placed), lambda: stamps(paths))
+
+
+def _noted(kept, name):
+    return kept.results["written", name][1]
+
+
+def _charts(placed):
+    return [*placed.panels, *placed.variants]
+
+
+def _files_of(folder, placed, said):
+    """The files of a figure; said: names of all files of sentences."""
+    rows = [folder / defaults.ROWS / panel.name for panel in _charts(placed)]
+    return [
+        *(folder / f"{panel.name}{end}" for panel in _charts(placed) for end in SPECIFICATIONS),
+        *(folder / name for panel in placed.panels for name in picture_names(panel)),
+        *(folder / name for name in said if name.startswith(f"{placed.name}.seen.")),
+        *(path for each in rows for path in each.rglob("*") if path.is_file()),
+    ]
+
+
+SPECIFICATIONS = (".json", ".vega.json")
+"""Endings of the files of a chart's specification: as the figure gives it, and compiled."""
+
+
+def _write_figures(folder, figures):
+    """Write specifications, rows, sentences and pictures of figures of an article.
 
     returns: names of the files of sentences
     """
-    for placed in article.placed:
-        for panel in [*placed.panels, *placed.variants]:
+    for placed in figures:
+        for panel in _charts(placed):
             files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
             compiled = store.dumps(vega.vega(panel.spec))
             files.write_text(folder / f"{panel.name}.vega.json", compiled)
@@ -130,27 +163,22 @@ def _write_figures(folder, article):
                 store.write(files.inside(folder, f"{defaults.ROWS}/{panel.name}/{name}"), rows)
         for panel in placed.panels:
             write_pictures(folder / panel.name, placed.figure, panel, placed.data)
-    said = sentences.written(article.placed)
+    said = sentences.written(figures)
     for name, content in said.items():
         files.write_text(files.inside(folder, name), store.dumps(content))
     return said.keys()
 
 
-def _remove_undrawn(folder, article, covers, said):
+def _remove_undrawn(folder, article, kept):
     """Remove specifications, pictures, rows and sentences of figures that the article no longer
     has.
 
-    covers: names of the pictures of its cover; said: of the files of sentences
+    kept: names of all files of its figures and of its cover
     """
-    drawn = [panel for placed in article.placed for panel in placed.panels]
-    panels = [panel.name for panel in drawn]
-    variants = [panel.name for placed in article.placed for panel in placed.variants]
-    specs = {f"{name}{end}" for name in panels + variants for end in (".json", ".vega.json")}
-    files.remove_others(folder.glob("*.json"), specs | set(said))
-    pictures = {name for panel in drawn for name in picture_names(panel)}
-    files.remove_others(folder.glob("*.svg"), pictures | set(covers))
+    files.remove_others([*folder.glob("*.json"), *folder.glob("*.svg")], kept)
+    charts = {panel.name for placed in article.placed for panel in _charts(placed)}
     for path in files.inside(folder, defaults.ROWS).glob("*"):
-        if path.name not in panels + variants:
+        if path.name not in charts:
             shutil.rmtree(path)
 
 

@@ -24,9 +24,9 @@ from report.inputs.specs import (
     GeneratedSpec,
     PassageSpec,
     PromptSpec,
-    kind_of,
     named_or_spelt_out,
     require_agreement,
+    row_or_name,
     set_or_spelt_out,
 )
 from report.models.find.known import number_of_heads, number_of_layers
@@ -119,7 +119,8 @@ class FrontMatter(BaseModel):
     """Revisions of `model` that are compared: on the hub, or folders inside the model's. With
     `models`, these come first."""
     passage: Annotated[
-        Annotated[Named, Tag("name")] | Annotated[PassageSpec, Tag("row")], Discriminator(kind_of)
+        Annotated[Named, Tag("name")] | Annotated[PassageSpec, Tag("row")],
+        Discriminator(row_or_name),
     ] = "the-lamp-on-the-hill"
     """Name of a passage in `passages/` or of one that ships, path of a text file, a text of several
     lines, or a text or a row of data spelt out. Lines below `|` or `>` are a text."""

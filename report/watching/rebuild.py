@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from report import pipeline
 from report.console import Terminal
-from report.pages.kept import Kept
+from report.pages.drawn import Drawn
 from report.pages.page import Page
 from report.project import Project, only_build
 from report.site.address import read_site
@@ -81,7 +81,7 @@ class Rebuilder:
 
     def __init__(self, request: pipeline.Request, terminal: Terminal):
         self.request, self.terminal = request, terminal
-        self.kept: dict[str, Kept] = defaultdict(Kept)
+        self.kept: dict[str, Drawn] = defaultdict(Drawn)
         self.rendered: dict[str, tuple[Page, object]] = {}
         """Name of an article -> its page, and the data that it shows."""
         self.waiting: Articles = None

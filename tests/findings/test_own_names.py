@@ -54,7 +54,7 @@ def page(tmp_path, monkeypatch):
     rendered.words_only(monkeypatch)
     drawn = []
     monkeypatch.setattr(
-        render, "_write_figures", lambda folder, article: drawn.append(article) or {}
+        render, "_write_figures", lambda folder, figures: drawn.append(figures) or {}
     )
 
     def write(kind):
@@ -65,7 +65,7 @@ def page(tmp_path, monkeypatch):
         path.write_text(text)
         data = MADE[kind](tmp_path / "datasets")
         text = rendered.text_of(read_study(path), data, tmp_path)
-        return text, drawn[0].placed
+        return text, drawn[0]
 
     return write
 

@@ -206,6 +206,11 @@ HEADS = ("attention-3", "attention-4", "keys-1")
             {"manifest-1", "passage-1", "table-1"}
             | {"prediction-1", "prediction-head-1", "prediction-lens-1"},
         ),
+        (
+            "generated",  # some functions are those of a prediction
+            {"manifest-1", "passage-1", "table-1", "effect-rows-1"}
+            | {"prediction-1", "prediction-head-1", "prediction-lens-1"},
+        ),
     ],
 )
 def test_the_schemas_that_a_kind_writes_count(kind, schemas):

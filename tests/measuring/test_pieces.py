@@ -14,6 +14,7 @@ from report.errors import ReportError
 from report.inputs.specs import ClusterSpec
 from report.measuring import alone, frozen, kinds, run
 from report.measuring.kept import FOLDER, Kept
+from report.measuring.kinds.passage import NOT_IN_SUMS
 from report.measuring.pieces import Gathering, Piece, measure_piece
 from report.models.measure import passage as measure
 from report.project import project as project_in
@@ -241,11 +242,12 @@ def test_damaged_sums_of_a_batch_are_measured_again(task, loaded, damage):
 
 def test_other_weights_settings_or_code_have_other_batches(task):
     one = task()
+    where = one.kept.article.parents[2], "small"
     for part in ("model", "settings", "code", "libraries"):
-        other = Kept(one.kept.article.parents[2], "small", one.parts | {part: {"other": 1}})
+        other = Kept(*where, one.parts | {part: {"other": 1}}, NOT_IN_SUMS)
         assert other.folder != one.kept.folder
     for part in ("passage", "corpus", "chat"):
-        other = Kept(one.kept.article.parents[2], "small", one.parts | {part: "other"})
+        other = Kept(*where, one.parts | {part: "other"}, NOT_IN_SUMS)
         assert other.folder == one.kept.folder
 
 

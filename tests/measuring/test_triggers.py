@@ -15,6 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from report.measuring import alone, kinds, plan, run
 from report.measuring import key as measuring_key
+from report.measuring.changes import changes
 from report.measuring.code import PACKAGE, measuring_code
 from report.measuring.kinds import passage as passage_kind
 from report.project import project as project_in
@@ -270,6 +271,58 @@ def test_it_is_measured_again_and_why(asked, name):
     assert reason.format(before) in found.reasons, found.reasons
     if name not in ("another kind of article",):
         assert len(found.reasons) == 1
+
+
+CONDITIONS = """prompts: read.md
+conditions:
+  - {name: none, label: Nothing}
+  - {name: filler, label: Slashes, before: question, text: "/"}
+"""
+TABLE = "table: rows.csv\ncolumns: [name, age]\n"
+PREDICTION = "kind: prediction\nprompts:\n  - {text: Ann lit the, target: lamp}\n"
+READ = {
+    "a question": (CONDITIONS, ("read.md", "Who?", "Why?"), ["the prompts changed"]),
+    "a system prompt": (CONDITIONS, ("read.md", "Answer", "Reply"), ["the prompts changed"]),
+    "a condition": (
+        CONDITIONS,
+        (ARTICLE, 'text: "/"', 'text: "-"'),
+        ["condition 'filler' changed"],
+    ),
+    "a cell": (TABLE, ("rows.csv", "Bob", "Eve"), ["the table changed"]),
+    "the columns": (TABLE, (ARTICLE, "[name, age]", "[name]"), ["the table changed"]),
+    "a prompt": (PREDICTION, (ARTICLE, "Ann lit", "Bob lit"), ["the prompts changed"]),
+    "what is asked": (
+        PREDICTION,
+        (ARTICLE, "target: lamp", "target: fire"),
+        ["the prompts changed"],
+    ),
+    "what a condition is called on pages": (
+        CONDITIONS,
+        (ARTICLE, "title:", "tags: [a]\ntitle:"),
+        [],
+    ),
+    "a row that is not read": (TABLE + "rows: 2\n", ("rows.csv", "Cid,9", "Dan,9"), []),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_other_kinds_of_article_read(tmp_path, name):
+    keys, change, reasons = READ[name]
+    asked = Asked(write_publication(tmp_path / "project"))
+    asked.options = {}
+    (asked.root / "read.md").write_text("---\nsystem: Answer.\n---\nWho?\nWhen?\n")
+    (asked.root / "rows.csv").write_text("name,age\nAnn,3\nBob,5\nCid,9\n")
+    asked.edit(ARTICLE, "title:", f"{keys}title:")
+
+    def parts():
+        wanted = asked.study().front_matter
+        kind = kinds.kind(wanted.kind)
+        same = {"model_name": "tiny", "model": {}, "settings": {}, "code": {}, "libraries": {}}
+        return same | kind.parts(kind.inputs(wanted))
+
+    before = parts()
+    asked.edit(*change)
+    assert changes(before, parts()) == reasons
 
 
 @pytest.mark.parametrize("name", NON_TRIGGERS)

@@ -9,9 +9,11 @@ import typer
 from report.__main__ import app
 from report.datasets import store
 from report.figures.parts.figure import Figure
+from report.findings import updates
 from report.pages.article import ArticleFigures
 from report.pages.reference import command_line, datasets, drawing, errors, front_matter, in_prose
 from report.pages.reference.documented import Section, code, prose
+from report.pages.reference.in_prose import with_numbers
 from report.pages.reference.write import write_reference
 from report.study.front_matter import INSIDE, FrontMatter
 from tests.commands import ROOT
@@ -35,7 +37,7 @@ def names(page, title):
     return [entry.name for entry in section.entries]
 
 
-@pytest.mark.parametrize("page", [name for name in PAGES if name != "datasets"])
+@pytest.mark.parametrize("page", PAGES)
 def test_every_entry_is_explained(page):
     sections = PAGES[page].sections
     lacking = [
@@ -107,6 +109,16 @@ def test_pages_are_written_where_there_is_a_documentation(tmp_path):
     written = {path.stem: path.read_text() for path in (tmp_path / "docs" / "reference").iterdir()}
     assert written.keys() == PAGES.keys()
     assert not [name for name, text in written.items() if str(ROOT) in text]
+
+
+def test_a_constant_is_told_as_the_number_that_it_is():
+    read = {entry.name: entry.text for entry in PAGES["prose"].sections[1].entries}
+    least = f"at least {updates.FEWEST_POINTS} points of either kind"
+    assert least in read["find.first_token_updates"]
+    assert (
+        with_numbers("`MOST`, of `A`, of `NAMES`", {"MOST": 6, "NAMES": ()})
+        == "6, of `A`, of `NAMES`"
+    )
 
 
 def test_docstrings_become_markdown_that_shows_them_as_they_are():

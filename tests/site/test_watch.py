@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager, suppress
 import pytest
 
 from report import pipeline
+from report.pages import render
 from report.project import Project
 from report.site.serve import Handler
 from report.watching import files, watch
@@ -28,6 +29,21 @@ from tests.small import ARTICLE, write_corpus, write_publication
 from tests.unpainted import unpainted
 
 WORD = "What it says."
+FIGURE = '''"""How large a thing is."""
+import altair
+
+
+def title(data):
+    return "Mine"
+
+
+def chart(data, **state):
+    return altair.Chart(altair.NamedData("rows")).mark_bar().encode(x="a:Q", y="b:Q")
+
+
+def rows(data, **state):
+    return [{"a": 1, "b": 2}]
+'''
 PATIENCE = 60
 """Seconds after which a wait is a failure; none takes nearly as long."""
 
@@ -175,18 +191,57 @@ def test_only_what_changed_is_drawn(project, monkeypatch):
     rebuilder = Rebuilder(pipeline.Request(project), Sayings())
     with unpainted():
         rebuilder.rebuild()
-        panels = {name: rebuilder.kept[name].results["written"][0] for name in ("one", "two")}
+        before = charts(rebuilder)
         change(article(project), WORD, "Another word.")
         rebuilder.rebuild(["templates/articles/one.md.j2"])
     assert drawn == ["one", "two", "one"] or drawn == ["two", "one", "one"]
-    again = rebuilder.kept["one"].results["written"][0]
-    assert len(again) > 1 and all(a is b for a, b in zip(panels["one"], again, strict=True))
+    after = charts(rebuilder)
+    assert len(after) > 1
+    assert all(a is b for name in after for a, b in zip(before[name], after[name], strict=True))
     spec = next((project.site_src / "figures" / "one").glob("*.vega.json"))
     text = spec.read_bytes()
     spec.unlink()  # as another build might
     with unpainted():
         rebuilder.rebuild(["templates/articles/one.md.j2"])
     assert spec.read_bytes() == text
+
+
+def charts(rebuilder):
+    """Name of a figure of article "one" -> the charts that its files were written of."""
+    results = rebuilder.kept["one"].results
+    return {name[1]: results[name][0] for name in results if name[0] == "written"}
+
+
+def test_of_figures_only_those_that_changed_are_written(project, monkeypatch):
+    written = []
+    write = render._write_figures
+    monkeypatch.setattr(
+        render,
+        "_write_figures",
+        lambda folder, figures: (
+            written.append([each.name for each in figures]) or write(folder, figures)
+        ),
+    )
+    own = project.figures / "mine.py"
+    own.parent.mkdir()
+    own.write_text(FIGURE)
+    with article(project).open("a") as file:
+        file.write('\n{{ figure("mine") }}\n')
+    rebuilder = Rebuilder(pipeline.Request(project), Sayings())
+    folder = project.site_src / "figures" / "one"
+    with unpainted():
+        rebuilder.rebuild()
+        first = contents(folder)
+        change(own, "Mine", "Yours")
+        written.clear()
+        rebuilder.rebuild(["figures/mine.py"])
+        assert [names for names in written if names] == [["mine"]]
+        changed = contents(folder)
+        assert {name for name in first if first[name] != changed[name]} >= {"mine.json"}
+        assert all(first[name] == changed[name] for name in first if not name.startswith("mine"))
+        change(article(project), '{{ figure("mine") }}', "")
+        rebuilder.rebuild(["templates/articles/one.md.j2"])
+        assert not [name for name in contents(folder) if "mine" in name]
 
 
 def test_what_a_change_makes_measure_is_said(project):

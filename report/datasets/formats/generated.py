@@ -45,16 +45,14 @@ def mean_and_error(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def encode(sentences: Sequence[Sentence], measured: Any) -> dict:
     """The table/1 dataset: "heads", a row a head; "layers", a row a layer; "sentences".
 
-    measured: a `report.effects.generated.OfTexts`
+    measured: a `report.measurements.effect_rows.EffectRows`, of as many texts
     """
-    direct = measured.direct
-    layers, heads = direct[0].heads.shape[1:]
+    direct = measured.rows("heads")
+    layers, heads = direct.shape[1:]
     layer, head = np.divmod(np.arange(layers * heads), heads)
-    of_heads = {"direct": np.concatenate([one.heads for one in direct]), **measured.drops}
-    of_layers = {
-        "feed_forward": np.concatenate([one.feed_forward for one in direct]),
-        "attention_bias": np.concatenate([one.attention_bias for one in direct]),
-    }
+    ablated = [name for name in KINDS if name in measured.told[0]]
+    of_heads = {"direct": direct, **{name: measured.rows(name) for name in ablated}}
+    of_layers = {name: measured.rows(name) for name in ("feed_forward", "attention_bias")}
     written = "what it adds to the logit difference by itself"
     return columnar.encode(
         {
@@ -87,8 +85,8 @@ def _sentences(sentences, measured):
     texts = {
         name: [getattr(one, name) for one in sentences] for name in ("text", "target", "other")
     }
-    logit = np.concatenate([one.logit for one in measured.direct])
     first = [one.giver_first for one in sentences]
+    logit = measured.rows("logit")
     return {
         "text": Column("the sentence", "text", texts["text"]),
         "target": Column("the right answer", "text", texts["target"]),
@@ -99,7 +97,7 @@ def _sentences(sentences, measured):
         "first": Column(
             "whether the right answer is the most likely token of all",
             "1 or 0",
-            np.asarray(measured.first, int),
+            measured.rows("first").astype(int),
         ),
     }
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from report.datasets.damaged import damaged
 from report.datasets.formats.answers import FILE, column, decode
-from report.datasets.read.model import Measured
+from report.datasets.read.model import ModelData
 from report.errors import ReportError
 from report.text import isolated
 
@@ -45,7 +45,7 @@ class Cell:
     """Of the filler, with the end of its line."""
 
 
-class ModelAnswers(Measured):
+class ModelAnswers(ModelData):
     """The answers of one model."""
 
     kind = "answers"

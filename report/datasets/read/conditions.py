@@ -10,7 +10,7 @@ import numpy as np
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
 from report.datasets.read.answers import ModelAnswers
-from report.datasets.read.model import Measured
+from report.datasets.read.model import ModelData
 from report.datasets.verify.conditions import decoded_received, verify_texts
 from report.errors import ReportError
 from report.text import isolated
@@ -58,7 +58,7 @@ class ConditionText:
         return np.where(self.positions < 0, np.nan, chosen)
 
 
-class ModelConditions(Measured):
+class ModelConditions(ModelData):
     """The datasets of one model under several conditions."""
 
     @functools.cached_property

@@ -6,12 +6,12 @@ import numpy as np
 
 from report.datasets.damaged import damaged
 from report.datasets.formats.generated import FILE, decode
-from report.datasets.read.model import Measured
+from report.datasets.read.model import ModelData
 from report.errors import ReportError
 from report.text import all_isolated
 
 
-class GeneratedData(Measured):
+class GeneratedData(ModelData):
     """What was measured over a set of generated sentences."""
 
     kind = "generated"

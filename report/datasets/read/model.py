@@ -7,7 +7,7 @@ from report.datasets import store
 from report.text import all_isolated
 
 
-class Measured:
+class ModelData:
     """All datasets under one folder `site_src/datasets/<article>/<key>`, read lazily."""
 
     def __init__(self, path: Path | str):

@@ -12,7 +12,7 @@ from report.datasets.formats import attention, columnar
 from report.datasets.formats.attention import DecodedAttention
 from report.datasets.formats.passage import part_name
 from report.datasets.formats.visible import Visible
-from report.datasets.read.model import Measured
+from report.datasets.read.model import ModelData
 from report.errors import ReportError
 from report.text import isolated, slug, told_apart
 
@@ -68,7 +68,7 @@ def tokens_of(told: Iterable[dict]) -> list[Token]:
     ]
 
 
-class PassageData(Measured):
+class PassageData(ModelData):
     """All datasets under one folder `site_src/datasets/<article>/<key>`."""
 
     kind = "passage"

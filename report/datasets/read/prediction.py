@@ -8,7 +8,7 @@ import numpy as np
 
 from report.datasets.formats import prediction, prediction_head, prediction_lens
 from report.datasets.read.generated import GeneratedData
-from report.datasets.read.model import Measured
+from report.datasets.read.model import ModelData
 from report.datasets.read.passage import PassageData, PassageModels, Token, tokens_of
 from report.datasets.read.predicted import Head, Lens, Word, origins_of, words_of, writes_of
 from report.errors import ReportError
@@ -164,7 +164,7 @@ class Sentence:
         )
 
 
-class PredictionData(Measured):
+class PredictionData(ModelData):
     """All datasets under one folder."""
 
     kind = "prediction"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from report.datasets import store
-from report.datasets.read.model import Measured
+from report.datasets.read.model import ModelData
 
 
 class StudyData(Protocol):
@@ -14,7 +14,7 @@ class StudyData(Protocol):
 
     kind: str
     """Name of a module of `report.measuring.kinds` and of `report.findings`."""
-    models: list[Measured]
+    models: list[ModelData]
     """One a model."""
     address: str
     """Of its files below datasets/<article>/: a folder with a slash at the end, or ""."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar, sweep
-from report.datasets.read.model import Measured
+from report.datasets.read.model import ModelData
 from report.datasets.read.training import training_step, training_steps
 from report.errors import ReportError
 
@@ -23,7 +23,7 @@ def opened(paths: Sequence[Path], labels: Sequence[str | None] = ()) -> "SweepDa
     return SweepData([ModelHabits(*pair) for pair in zip(paths, labels, strict=True)])
 
 
-class ModelHabits(Measured):
+class ModelHabits(ModelData):
     """The datasets of one model, or of one checkpoint of it."""
 
     def __init__(self, path: Path | str, revision: str | None = None):

@@ -52,7 +52,7 @@ class TableData(PassageData):
 
     @functools.cached_property
     def targets(self) -> list[str]:
-        """Names of the classes of targets that occur, in the order of `CLASSES`."""
+        """Names of the classes of targets that occur, always in the same order."""
         names = set(self.class_shares["target"].tolist())
         return [name for name in CLASSES if name in names]
 

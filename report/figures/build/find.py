@@ -52,7 +52,7 @@ def figure_names(own: Path | None = None) -> list[str]:
 
     own: folder of the publication's own figures, or None
     """
-    return sorted(_names(FIGURES) | (_names(own) if own else set()))
+    return sorted(_shipped_names() | (_names(own) if own else set()))
 
 
 def own_file(name: str, own: Path | None) -> Path | None:
@@ -61,6 +61,11 @@ def own_file(name: str, own: Path | None) -> Path | None:
     own: folder of the publication's own figures, or None
     """
     return Path(own).resolve() / f"{name}.py" if own and name in _names(own) else None
+
+
+@functools.cache
+def _shipped_names():
+    return frozenset(_names(FIGURES))
 
 
 def _names(folder):

@@ -20,7 +20,7 @@ from report.text import split_sentences
 PARAM = "model"
 
 
-@functools.lru_cache(maxsize=256)  # the same one when it is asked for again: see pages/kept.py
+@functools.lru_cache(maxsize=256)  # the same one when it is asked for again: see pages/drawn.py
 def per_model(figure: Figure) -> Figure:
     """The figure of `PassageModels` that shows one model at a time, from a completed `Figure`."""
 

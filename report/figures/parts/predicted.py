@@ -13,7 +13,7 @@ from report.datasets.read.prediction import PredictionData, Sentence
 from report.figures.parts import choices
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.heads import Head, head_label
-from report.text import apart, number, shortened, signed
+from report.text import number, set_apart, shortened, signed
 
 EFFECT = "direct effect"
 UNIT = "logits"
@@ -158,7 +158,7 @@ def bare(label: str) -> str:
 
 def quoted(text: str) -> str:
     """A token in a sentence, in quotation marks, without the space before it."""
-    return f"“{apart(shortened(bare(text), 24))}”"
+    return f"“{set_apart(shortened(bare(text), 24))}”"
 
 
 def of_word(word: Word) -> str:
@@ -168,7 +168,7 @@ def of_word(word: Word) -> str:
 
 def shown_word(word: Word) -> str:
     """The same on the switch, without quotation marks."""
-    return apart(shortened(bare(word.label), 12))
+    return set_apart(shortened(bare(word.label), 12))
 
 
 def strongest(values: np.ndarray, most: int) -> list[Head]:

@@ -8,7 +8,7 @@ import numpy as np
 from report.datasets.formats.attention import DecodedAttention
 from report.datasets.read.passage import PassageData, Token
 from report.figures.parts.theme import KINDS, TERMS
-from report.text import apart, shortened
+from report.text import set_apart, shortened
 
 POSITION_NAMES = {"target_difference": "ALiBi", "cell": "rotary position"}
 """How the position term is stored -> what it is called: ALiBi is a difference of two targets."""
@@ -107,4 +107,4 @@ def quoted(token: Token, most: int = LONGEST) -> str:
 
     One that runs from right to left takes none of the sentence along.
     """
-    return f"“{apart(shortened(token.name.strip() or token.name, most))}”"
+    return f"“{set_apart(shortened(token.name.strip() or token.name, most))}”"

@@ -198,7 +198,10 @@ def _hover(data, table, x, field, lines):
         place = [altair.Tooltip("label:N", title="target token")]
         table = table.transform_calculate(label=token_names.token_label("token", "token_text"))
     else:
-        place = [token_names.apart(data), altair.Tooltip("pairs:Q", title="pairs of tokens")]
+        place = [
+            token_names.tooltip_of_distance(data),
+            altair.Tooltip("pairs:Q", title="pairs of tokens"),
+        ]
         table = table.transform_calculate(apart=token_names.APART)
     terms = [
         altair.Tooltip(f"{term}:Q", title=f"{name} term", format="+.2f")

@@ -20,7 +20,7 @@ APART = "abs(datum.distance) + (datum.distance > 0 ? ' before' : datum.distance 
 """Expression for the field "apart" of rows that have a distance, current token less target."""
 
 
-def apart(data: PassageData) -> alt.Tooltip:
+def tooltip_of_distance(data: PassageData) -> alt.Tooltip:
     """Tooltip of a distance: the number of tokens, or, where targets may be later, "apart"."""
     if data.causal:
         return alt.Tooltip("distance:Q", title="tokens in the past")

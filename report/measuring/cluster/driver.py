@@ -167,7 +167,7 @@ class Driver:
         share.forward += answer.seconds.get("forward", 0.0)
         result, measured = answer.result, 0
         if result is not None and result.tally is not None:
-            measured = result.tally.statistics.texts
+            measured = result.tally.texts
             share.texts += measured
             share.tokens += result.tally.tokens
         elif result is not None and not self.reads_texts:

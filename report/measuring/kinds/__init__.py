@@ -73,7 +73,12 @@ class RunKind(Kind, Protocol):
 
 
 class CorpusKind(Kind, Protocol):
-    """A kind that reads a corpus, whose texts may be measured in separate pieces; see `pieces`."""
+    """A kind that reads a corpus, whose texts may be measured in separate pieces; see `pieces`.
+
+    The inputs have the texts as `corpus`: pairs of a number and a text, with `title` and `left_out`
+    as `inputs.corpora.Corpus` has them. A kind may set AT_ONCE, the most texts of a piece, and
+    NOT_IN_SUMS, parts of the key that may change while the sums of finished batches stay right.
+    """
 
     def measure_batch(
         self,
@@ -88,6 +93,9 @@ class CorpusKind(Kind, Protocol):
         raises: ReportError if the per-model part cannot be measured; the tally says which texts
             failed
         """
+
+    def tally_of(self, dataset: dict) -> Tally:
+        """The sums over the texts of a finished batch, from the dataset they were kept in."""
 
     def joined(self, inputs: Any, own: Any, tally: Tally) -> tuple[Any, dict]:
         """What `write` takes, and entries of the manifest.

@@ -5,9 +5,8 @@ It belongs to an article about a prediction, and is measured apart from it, sinc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count as numbers
 from typing import TYPE_CHECKING
 
 from report.datasets.write.generated import write_generated
@@ -21,15 +20,48 @@ from report.measuring.kinds.prediction import MEANS_OF, replacements
 from report.text import count
 
 if TYPE_CHECKING:
-    from report.effects.generated import OfTexts, Text
+    from report.effects.generated import Text
     from report.inputs.specs import GeneratedSpec
+    from report.measurements.effect_rows import EffectRows
+    from report.measuring.pieces import Piece
     from report.models.load.load import LoadedModel
     from report.study.front_matter import FrontMatter
 
 write = write_generated
 
+AT_ONCE = 4
+"""Sentences of a batch, at most. One whose heads are ablated takes as long as hundreds of texts."""
+
 BEFORE = "They met"
 """Before a word that is tried, so that it is met inside a sentence."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of the sentences, which are made when the model's tokens are known.
+
+    Iterating gives pairs (number, ""), in an order in which every part of them has its share of
+    those whose heads are ablated, as these take most of the time.
+    """
+
+    number: int
+    ablated: int
+    """How many are ablated: the first ones."""
+    title = ""
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        others = self.number - self.ablated
+        places = {n: (n + 0.5) / self.ablated for n in range(self.ablated)}
+        places |= {self.ablated + n: (n + 0.5) / others for n in range(others)}
+        return ((n, "") for n in sorted(places, key=lambda n: (places[n], n)))
+
+    def left_out(self, numbers: str) -> str:
+        """What to do about sentences that cannot be measured; numbers: theirs, listed."""
+        them = "no such sentences" if "," in numbers else "no such sentence"
+        return f"Take another `seed` below `generated:`, which has {them}."
 
 
 @dataclass(frozen=True)
@@ -37,8 +69,22 @@ class Inputs:
     """What is read. The sentences are made when the model's tokens are known."""
 
     spec: GeneratedSpec
-    corpus: Sequence[str]
-    """Over whose tokens heads' contexts are averaged."""
+    means_of: Sequence[str]
+    """Texts over whose tokens heads' contexts are averaged."""
+
+    @property
+    def corpus(self) -> Numbers:
+        """The sentences by their numbers, which may be measured in separate pieces."""
+        number = self.spec.number
+        return Numbers(number, min(number, self.spec.ablated or number))
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The sentences of a model, and what the manifest says of them: the per-model part."""
+
+    made: Sequence[Generated]
+    facts: dict
 
 
 @dataclass(frozen=True)
@@ -46,13 +92,13 @@ class Measured:
     """What `write_generated` turns into a file."""
 
     sentences: Sequence[Generated]
-    told: OfTexts
+    told: EffectRows
 
 
 def inputs(wanted: FrontMatter) -> Inputs:
     """What is generated; ReportError for a set that there is not."""
     generated.require_set(wanted.generated.set)
-    return Inputs(wanted.generated, [text.text for text in corpus()[:MEANS_OF]])
+    return Inputs(wanted.generated, tuple(text.text for text in corpus()[:MEANS_OF]))
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
@@ -60,7 +106,7 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
     words = [generated.NAMES, generated.PLACES, generated.THINGS, generated.FORMS]
     return {
         "prompts": hashed([inputs.spec.model_dump(), words]),
-        "corpus": hashed(list(inputs.corpus)),
+        "corpus": hashed(list(inputs.means_of)),
     }
 
 
@@ -69,43 +115,76 @@ def words(inputs: Inputs) -> list[str]:
     return ["--generated"]
 
 
-def measure(
-    loaded: LoadedModel, inputs: Inputs, progress: Progress, announce: Announce
-) -> tuple[Measured, dict]:
-    """Run a model over every sentence, and over some of them again without each head.
+def measure_batch(
+    loaded: LoadedModel, inputs: Inputs, piece: Piece, progress: Progress, announce: Announce
+) -> tuple[Sentences | None, EffectRows]:
+    """Run a model over the sentences of a piece, and over some of them again without each head.
 
-    returns: what was measured, and the manifest's generated
+    returns: the sentences, or None, and what each of those of the piece tells
     raises: ReportError if the model knows too few names, or its parts cannot be told apart
     """
-    from report.effects.generated import measure_texts
+    from report.effects.generated import measure_text
+    from report.measurements.effect_rows import EffectRows
     from report.models.attention import self_check
     from report.models.load.memory import enough_memory
 
-    spec = inputs.spec
+    spec, ablated = inputs.spec, inputs.corpus.ablated
     known = known_words(loaded)
     made = generated.sentences(spec.number, spec.seed, known)
-    texts = texts_of(loaded, made)
-    ablated = min(spec.number, spec.ablated or spec.number)
-    tokens = sum(len(text.token_ids) for text in texts)
-    passes = 3 * ablated * loaded.measured_layers * loaded.structure[0].heads
-    what = f"{count(len(texts), 'sentence')}, and {ablated} of them three times without each head"
-    announce(reads(loaded.identity["name"], what, tokens * passes // len(texts), passes))
-    done, total = numbers(1), len(texts) + ablated
-    progress("Measuring", 0, total)
+    own, numbers = None, [number for number, _ in piece.texts]
+    texts = texts_of(loaded, [made[number] for number in numbers])
+    progress("Measuring", 0, len(texts))
     with enough_memory("measuring short sentences"):
         self_check.checked(loaded)
-        replaced, about = replacements(loaded, inputs.corpus)
-        told = measure_texts(
-            loaded, texts, replaced, ablated, lambda: progress("Measuring", next(done), total)
-        )
-    return Measured(made, told), {
-        "token_ids_sha256": hashed([list(text.token_ids) for text in texts]),
+        replaced, about = _replacements(loaded, inputs)
+        if piece.per_model:
+            ids = [text.token_ids for text in texts_of(loaded, made)]
+            own = Sentences(made, _facts(inputs, ids, about, known))
+            announce(_reads(loaded, inputs, own.facts["generated"]["tokens"]))
+        told = {
+            number: measure_text(loaded, text, replaced if number < ablated else None)
+            for number, text in zip(numbers, texts, strict=True)
+        }
+    progress("Measuring", len(texts), len(texts))
+    return own, EffectRows(told, sum(len(text.token_ids) for text in texts))
+
+
+def joined(inputs: Inputs, own: Sentences, rows: EffectRows) -> tuple[Measured, dict]:
+    """All sentences of a model with what each tells; and the manifest's generated."""
+    return Measured(own.made, rows), own.facts
+
+
+def tally_of(dataset: dict) -> EffectRows:
+    """What a finished batch tells, as it was kept."""
+    from report.measurements.effect_rows import EffectRows
+
+    return EffectRows.of_json(dataset)
+
+
+def _replacements(loaded, inputs):
+    """As `replacements`, computed once per loaded model."""
+    if inputs.means_of not in loaded.replacements:
+        loaded.replacements[inputs.means_of] = replacements(loaded, inputs.means_of)
+    return loaded.replacements[inputs.means_of]
+
+
+def _reads(loaded, inputs, tokens):
+    number, ablated = inputs.spec.number, inputs.corpus.ablated
+    passes = 3 * ablated * loaded.measured_layers * loaded.structure[0].heads
+    what = f"{count(number, 'sentence')}, and {ablated} of them three times without each head"
+    return reads(loaded.identity["name"], what, tokens * passes // number, passes)
+
+
+def _facts(inputs, ids, about, known):
+    """Entries of the manifest; ids: token ids of every sentence."""
+    return {
+        "token_ids_sha256": hashed([list(each) for each in ids]),
         "generated": {
-            "set": spec.set,
-            "seed": spec.seed,
-            "sentences": len(texts),
-            "tokens": tokens,
-            "ablated": {kind: len(drops) for kind, drops in told.drops.items()},
+            "set": inputs.spec.set,
+            "seed": inputs.spec.seed,
+            "sentences": len(ids),
+            "tokens": sum(map(len, ids)),
+            "ablated": dict.fromkeys(("zero", "mean", "resample"), inputs.corpus.ablated),
             "replaced": about,
             "words": known,
         },

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 write = write_passage
 
+NOT_IN_SUMS = ("passage", "corpus", "chat")
+"""Parts of the key that may change while the sums of finished batches stay right."""
+
 Prediction = tuple[predicted.Measured | None, dict]
 
 
@@ -205,6 +208,13 @@ def _size(measurement):
     if measurement.magnitude is None:
         return of_heads
     return of_heads + size(lambda layer, _: [(layer_updates(measurement, layer), 1)], layers, 1)
+
+
+def tally_of(dataset: dict) -> Tally:
+    """The sums over the texts of a finished batch, as they were kept."""
+    from report.measurements.tally import Tally
+
+    return Tally.of_json(dataset)
 
 
 def joined(inputs: Inputs, own: OfPassage, tally: Tally) -> tuple[Measured, dict]:

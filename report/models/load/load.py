@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ class LoadedModel:
     folder: where its files are
     partial: what runs a model whose weights are not all in memory (see `partial`), or None
     checked: the numbers of the self-check once it ran
+    replacements: texts -> what heads are ablated with, once it was computed of them
     """
 
     model: PreTrainedModel
@@ -49,6 +50,7 @@ class LoadedModel:
     folder: Path
     partial: Partial | None = None
     checked: dict[str, Any] | None = None
+    replacements: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
     @property
     def measured_layers(self) -> int:

@@ -26,9 +26,16 @@ def _schema(name, schema):
     return Section(
         title,
         [
-            Entry(key, marked(about.get("description", "")), "" if key in required else "Optional.")
+            Entry(key, marked(_said(about, schema)), "" if key in required else "Optional.")
             for key, about in schema["properties"].items()
             if key != "schema"
         ],
         text,
     )
+
+
+def _said(about, schema):
+    """What a property says of itself, else what the definition says that it refers to."""
+    named = about.get("$ref", "").removeprefix("#/definitions/")
+    definition = schema["definitions"][named] if named else {}
+    return (definition | about).get("description", "")

@@ -2,6 +2,9 @@
 
 import functools
 import inspect
+import re
+import sys
+from collections.abc import Mapping
 from typing import get_args
 
 from jinja2.filters import FILTERS
@@ -65,10 +68,11 @@ def _findings(kind):
 
 def members(owner: type, prefix: str = "") -> list[Entry]:
     """Entries of all that a class itself defines and explains; prefix: put before each name."""
-    said = {name: text for name, text in attributes(owner).items() if text}
+    numbers = vars(sys.modules[owner.__module__])
+    said = {name: with_numbers(text, numbers) for name, text in attributes(owner).items() if text}
     found = [Entry(prefix + name, prose(text)) for name, text in said.items() if public(name)]
     for name, member in vars(owner).items():
-        text = inspect.getdoc(member)
+        text = with_numbers(inspect.getdoc(member) or "", numbers)
         if not public(name) or not text:
             continue
         if inspect.isfunction(inspect.unwrap(member)):  # also one that keeps its results
@@ -76,6 +80,17 @@ def members(owner: type, prefix: str = "") -> list[Entry]:
         elif isinstance(member, property | functools.cached_property):
             found.append(Entry(prefix + name, prose(text)))
     return found
+
+
+def with_numbers(text: str, names: Mapping[str, object]) -> str:
+    """A docstring in which a constant such as `MOST` is the number that it stands for.
+
+    names: of the module, each with its value
+    """
+    for name in set(re.findall(r"`([A-Z][A-Z_]+)`", text)):
+        if isinstance(names.get(name), int | float):
+            text = text.replace(f"`{name}`", f"{names[name]}")
+    return text
 
 
 def public(name: str) -> bool:

@@ -25,7 +25,7 @@
 // tables               every table of a table/1 file
 
 import * as conditions from "./conditions.js";
-import { byTarget as effects } from "./prediction.js";
+import { effectsByTarget } from "./prediction.js";
 import { byDistance, byTarget, spread } from "./profiles.js";
 import { drawn, ENDS, wholeOf } from "./raster.js";
 import { labelled, rows } from "./records.js";
@@ -108,7 +108,7 @@ export const decoders = {
     conditions.effects(file, texts, reduction, report),
 
   looked_at: (file, tokens, { sentence = 0 }, report) => {
-    const map = effects(file, tokens, report.asked[sentence]);
+    const map = effectsByTarget(file, tokens, report.asked[sentence]);
     const least = ENDS.probability[0];
     const shares = map.list.map(({ probability }) => Math.max(Math.log(probability), least));
     const at = { scores: shares, ends: ENDS.probability, labels: report.labels[sentence] };
@@ -116,7 +116,7 @@ export const decoders = {
   },
 
   mattered: (file, tokens, { sentence = 0 }, report) => {
-    const map = effects(file, tokens, report.asked[sentence]);
+    const map = effectsByTarget(file, tokens, report.asked[sentence]);
     const scores = map.list.map(({ effect }) => effect);
     const most = Math.max(report.scales[sentence], ...scores.map(Math.abs)) || 1;
     const at = { scores, ends: [-most, most], labels: report.labels[sentence] };

@@ -5,7 +5,7 @@ const HALF = 0.5; // targets that together have this part of a row are marked
 const MOST = 11; // of them
 
 // tokens: their texts; asked: what each row asks for, in words
-export function byTarget({ rows, step, share_step, effect, probability }, tokens, asked) {
+export function effectsByTarget({ rows, step, share_step, effect, probability }, tokens, asked) {
   const list = [];
   for (let i = 0; i < rows; i++) {
     for (let j = 0; j <= i; j++) {

@@ -98,7 +98,7 @@ def answered(project, folder, answered_once):
 def test_a_build_measures_no_answers(project, folder):
     study = article(project, folder)
     found = measured(study, project)
-    assert run.apart(study, project) == []
+    assert run.measured_apart(study, project) == []
     data = open_study([one.folder for one in found])
     assert (data.kind, list(data.answers)) == ("conditions", [])
 
@@ -106,7 +106,7 @@ def test_a_build_measures_no_answers(project, folder):
 def test_neither_removes_what_was_measured_of_the_other(project, answered):
     study, conditions, answers = answered
     assert conditions.is_dir()
-    [found] = run.apart(study, project)
+    [found] = run.measured_apart(study, project)
     assert (found.folder, found.state) == (answers, "unchanged")
     assert [one.state for one in run.datasets(study, project, print)] == ["unchanged"]
     assert conditions.is_dir()
@@ -119,7 +119,7 @@ def test_frozen_answers_are_used_and_freezing_others_keeps_them(project, answere
     [other] = frozen.freeze("fillers", [conditions], project)
     assert copy.is_dir()
     assert other.is_dir()
-    [found] = run.apart(study, project)
+    [found] = run.measured_apart(study, project)
     assert found.state == "frozen"
     data = open_study([conditions], apart=[found.folder])
     assert [one.name for one in data.answers] == ["tiny"]
@@ -172,8 +172,8 @@ def test_the_manifest_says_how_to_repeat_it(answered):
 
 
 def test_a_label_changes_nothing_and_a_length_does(project, answered, folder):
-    assert len(run.apart(article(project, folder, label="Slashes"), project)) == 1
-    assert run.apart(article(project, folder, lengths="[7, 10]"), project) == []
+    assert len(run.measured_apart(article(project, folder, label="Slashes"), project)) == 1
+    assert run.measured_apart(article(project, folder, lengths="[7, 10]"), project) == []
 
 
 def test_a_study_of_some_layers_asks_the_whole_model(project, folder):

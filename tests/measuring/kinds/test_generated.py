@@ -1,8 +1,12 @@
 """Generated sentences: what they are made of, and the means that are kept of them."""
 
+import json
+
 import numpy as np
 import pytest
 
+from report.datasets import store
+from report.datasets.formats import generated as dataset
 from report.effects.ablation import ablation
 from report.effects.asked import Asked
 from report.effects.direct import direct_effects
@@ -13,7 +17,7 @@ from report.inputs.specs import GeneratedSpec
 from report.measuring.kinds import generated as kind
 from report.models.load.load import load_model
 from report.models.text.tokens import encode
-from tests.made_prediction import generated_study
+from tests.made_prediction import CORPUS, NAMES, gathered, generated_study
 
 WORDS = {"names": generated.NAMES, "places": generated.PLACES, "things": generated.THINGS}
 
@@ -83,7 +87,38 @@ def test_means_are_those_of_the_sentences(measured, falcon_folder):
 
 def test_another_number_is_another_key(falcon_folder):
     keys = [
-        kind.parts(kind.Inputs(GeneratedSpec(set="givers", number=number), ["a text"]))
+        kind.parts(kind.Inputs(GeneratedSpec(set="givers", number=number), ("a text",)))
         for number in (100, 200)
     ]
     assert keys[0]["prompts"] != keys[1]["prompts"]
+
+
+def test_any_division_gives_the_same_dataset_in_every_bit(falcon_folder, monkeypatch):
+    monkeypatch.setattr(kind, "known_words", lambda _: NAMES)
+    loaded = load_model(falcon_folder)
+    spec = GeneratedSpec.model_construct(set="givers", number=6, ablated=2, seed=0)
+    inputs = kind.Inputs(spec, CORPUS)
+    told = lambda *_: None, lambda _: None
+    whole, facts = gathered(loaded, inputs, *told)
+    divided, same = gathered(loaded, inputs, *told, size=1)
+    kept = store.dumps(store.check(divided.told.as_json(), "here"))
+    expected = dataset.encode(whole.sentences, whole.told)
+    for rows in (divided.told, kind.tally_of(json.loads(kept))):
+        assert dataset.encode(divided.sentences, rows) == expected
+    assert same == facts
+
+
+@pytest.mark.parametrize(("number", "ablated"), [(240, 60), (20, 20), (21, 2), (30, None)])
+def test_every_part_has_its_share_of_the_sentences_that_are_ablated(number, ablated):
+    inputs = kind.Inputs(GeneratedSpec(set="givers", number=number, ablated=ablated), ())
+    order = [each for each, _ in inputs.corpus]
+    assert sorted(order) == list(range(number))
+    assert len(inputs.corpus) == number
+    ablated = ablated or number
+    for half in (order[: number // 2], order[number // 2 :]):
+        assert abs(sum(each < ablated for each in half) - ablated / 2) <= 1
+
+
+def test_what_cannot_be_measured_says_which_and_what_to_do():
+    advice = kind.Numbers(20, 2).left_out("3, 7")
+    assert advice == "Take another `seed` below `generated:`, which has no such sentences."

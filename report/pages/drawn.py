@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 
-class Kept:
+class Drawn:
     """Results by name, each with the objects that it was made of.
 
     It is made again if one of them is another object now. They are compared by identity, because
