@@ -120,7 +120,7 @@ class Sample:
         """float32 [query, key], the probabilities of cells that are no largest targets."""
         weight = (1 / _allowed(exact.probability, exact.top, 0.9)).astype(np.float32)
         self.of_top = weight[exact.top_cells]
-        """float32 [target], what the error of a score is multiplied by: at 1, it may not be more."""
+        """float32 [target], errors of scores times this may be at most 1."""
         self.others = ~(exact.top | exact.hidden)
         """bool [query, key], the cells that are told only where they are off too far."""
         self.of_others = weight * self.others
