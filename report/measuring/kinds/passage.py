@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from report.datasets.write.attention import attention_datasets
+from report.datasets.write.attention import attention_datasets, written
 from report.datasets.write.passage import layer_updates, write_passage
 from report.errors import ReportError
 from report.inputs import corpora, rows
@@ -205,6 +205,12 @@ def _size(measurement):
     if measurement.magnitude is None:
         return of_heads
     return of_heads + size(lambda layer, _: [(layer_updates(measurement, layer), 1)], layers, 1)
+
+
+def sent(own: OfPassage, most: int) -> OfPassage:
+    """The per-model part as it is sent: `attention.written` in place of factors."""
+    measurement = replace(own.measurement, factors=written(own.measurement, most))
+    return replace(own, measurement=measurement)
 
 
 def joined(inputs: Inputs, own: OfPassage, tally: Tally) -> tuple[Measured, dict]:
