@@ -167,7 +167,7 @@ def _standing_out(data, table, x, term):
 def _zero():
     return altair.Chart(altair.InlineData([{}])).mark_rule(
         strokeWidth=1, opacity=0.5, aria=False
-    ).encode(**theme.at(y=0))  # fmt: skip
+    ).encode(**theme.at(y=0), **theme.place(x=0, x2="width - ends"))  # fmt: skip
 
 
 def _marked_token():
