@@ -29,7 +29,7 @@ from report.datasets.write.folder import Folder
 from report.inputs.passages import corpus
 from report.models.load.load import load_model
 from report.models.measure.passage import measure_corpus, measure_passage
-from report.models.text.tokens import encode, encode_texts
+from report.models.text.tokens import encode_texts
 
 LENGTHS = (182, 512, 1024, 2048)
 CHARACTERS = 5
@@ -69,7 +69,8 @@ def main() -> None:
     torch.set_num_threads(1)
     loaded = load_model(wanted.model, device="cpu", layers=wanted.layers)
     text = wanted.text.read_text("utf-8")
-    ids = encode(loaded, text[: CHARACTERS * max(wanted.lengths)])
+    # not `encode`, which refuses a text that is longer than the model takes
+    ids = loaded.tokenizer(text[: CHARACTERS * max(wanted.lengths)])["input_ids"]
     if len(ids) < max(wanted.lengths):
         parser.error(f"the text has {len(ids)} tokens; give a longer one")
     texts = list(encode_texts(loaded, [each.text for each in corpus()]).token_ids.values())
