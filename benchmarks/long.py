@@ -7,7 +7,9 @@ TEXT is a file of text, of which each passage is the first so many tokens. Every
 `make site` writes it, and some of them by their cells, as all were before there were files of
 queries and keys (attention/3): their mean stands for all. Kilobytes are of files after gzip -6,
 which is what a server sends. A step of a slider within a group of heads fetches the file of a head;
-a step to another group also fetches the keys of that group. Prints Markdown.
+a step to another group also fetches the keys of that group. Seconds are of processors, of all
+processes together: other programs make them little longer. The model computes with one thread,
+which waits for no other. Prints Markdown.
 """
 
 import argparse
@@ -15,10 +17,10 @@ import gzip
 import math
 import resource
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
+import torch
 import transformers
 
 from report.datasets import store
@@ -27,7 +29,7 @@ from report.datasets.write.folder import Folder
 from report.inputs.passages import corpus
 from report.models.load.load import load_model
 from report.models.measure.passage import measure_corpus, measure_passage
-from report.models.text.tokens import encode, encode_texts
+from report.models.text.tokens import encode_texts
 
 LENGTHS = (182, 512, 1024, 2048)
 CHARACTERS = 5
@@ -64,16 +66,18 @@ def main() -> None:
     parser.add_argument("--by-cells", type=int, default=BY_CELLS, help="heads; 0: none")
     wanted = parser.parse_args()
     transformers.utils.logging.set_verbosity_error()
+    torch.set_num_threads(1)
     loaded = load_model(wanted.model, device="cpu", layers=wanted.layers)
     text = wanted.text.read_text("utf-8")
-    ids = encode(loaded, text[: CHARACTERS * max(wanted.lengths)])
+    # not `encode`, which refuses a text that is longer than the model takes
+    ids = loaded.tokenizer(text[: CHARACTERS * max(wanted.lengths)])["input_ids"]
     if len(ids) < max(wanted.lengths):
         parser.error(f"the text has {len(ids)} tokens; give a longer one")
     texts = list(encode_texts(loaded, [each.text for each in corpus()]).token_ids.values())
     measure_passage(loaded, ids[:32])  # what is found out once a model
-    start = time.perf_counter()
+    start = spent()
     measure_corpus(loaded, texts)
-    of_texts = time.perf_counter() - start
+    of_texts = spent() - start
     print("| " + " | ".join(COLUMNS) + " |\n|" + " --- |" * len(COLUMNS), flush=True)
     rows = []
     for length in sorted(wanted.lengths):
@@ -88,21 +92,21 @@ def main() -> None:
 
 def row(loaded, ids, of_texts, by_cells):
     """The numbers of one length, by the names of COLUMNS."""
-    start = time.perf_counter()
+    start = spent()
     measurement = measure_passage(loaded, ids)
-    measured = time.perf_counter()
+    measured = spent()
     layers, heads = measurement.largest_targets.shape[:2]
     with tempfile.TemporaryDirectory() as folder:
         files = Folder(Path(folder))
         write_attention(files, measurement)
-        written = time.perf_counter()
+        written = spent()
         sizes = {name: compressed((Path(folder) / name).read_bytes()) for name in files.files}
     of_heads = [size for name, size in sizes.items() if name.startswith("attention/")]
     of_keys = [size for name, size in sizes.items() if name.startswith("keys/")] or [0]
     sampled = [number * layers // max(by_cells, 1) for number in range(by_cells)]
-    begun = time.perf_counter()
+    begun = spent()
     old = [attention_shard(measurement, layer, layer % heads) for layer in sampled]
-    seconds = (time.perf_counter() - begun) / max(by_cells, 1)
+    seconds = (spent() - begun) / max(by_cells, 1)
     old = np.mean([compressed(store.dumps(shard).encode()) for shard in old]) if old else math.nan
     own, others = (resource.getrusage(who).ru_maxrss / 1000 for who in USERS)
     values = (
@@ -121,6 +125,11 @@ def row(loaded, ids, of_texts, by_cells):
         others,
     )
     return dict(zip(COLUMNS, values, strict=True))
+
+
+def spent() -> float:
+    """Seconds of processors so far, of this process and of those that it has ended."""
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, USERS))
 
 
 USERS = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)

@@ -112,8 +112,8 @@ def largest_error(site):
     ids = tokenize(loaded, site.passage.read_text("utf-8")).token_ids
     measured = measure_passage(loaded, ids)
     worst = 0.0
-    (folder,) = site.folder.glob(f"datasets/{ARTICLE}/*")
-    data = PassageData(folder)
+    (manifest,) = site.folder.glob(f"datasets/{ARTICLE}/*/manifest.json")
+    data = PassageData(manifest.parent)
     for path in site.shards:
         layer, head = int(path.parent.name), int(path.stem)
         shard, exact = data.attention(layer, head), measured.probability(layer, head)

@@ -19,7 +19,8 @@ class PassageMeasurement:
     largest_targets: int32 [L, H, T, 11], by descending probability, -1 where a row has fewer
     marker_count: int32 [L, H, T], fewest largest targets that reach half of the row's probability
     statistics: the same sums as over a corpus, for this passage
-    factors: per layer, what `terms` and `probability` are computed from, on the CPU
+    factors: per layer, what `terms` and `probability` are computed from, on the CPU;
+        once heads are written on another machine, what `report.datasets.write` has in their place
     magnitude: float32 [L, H, T], |u| / |x|, a ratio, of the updates as they reach the hidden state;
         None where updates cannot be measured
     alignment: float32 [L, H, T], cos(u, x), in [-1, 1]; or None likewise

@@ -4,6 +4,7 @@ import pytest
 from report.errors import ReportError
 from report.figures import bias_vs_position
 from report.figures.build.find import figure_named
+from report.figures.parts import term_lines
 
 TITLES = {
     "alibi_bias": "Bias vs ALiBi",
@@ -74,3 +75,13 @@ def test_an_encoder_has_distances_to_both_sides(study):
 def test_a_window_ends_the_distances(study):
     layers = [bias_vs_position.rows(study("window"), layer=n)["distances"] for n in (0, 1)]
     assert [rows[-1]["distance"] for rows in layers] == [6, 22]
+
+
+@pytest.mark.parametrize("kind", ["alibi_bias", "rotary_bias"])
+def test_points_are_left_out_where_they_would_hide_their_line(study, kind, monkeypatch):
+    def circles():
+        return str(bias_vs_position.chart(study(kind)).to_dict()).count("'type': 'circle'")
+
+    few = circles()
+    monkeypatch.setattr(term_lines, "DOTTED", study(kind).length - 1)
+    assert few > circles() == 0

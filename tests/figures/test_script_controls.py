@@ -180,6 +180,9 @@ def test_a_token_tells_its_index_and_id_to_the_keyboard(page, address, data):
     tip = page.locator(".passage__tip")
     assert tip.is_visible()
     assert tip.inner_text() == f"token 1, id {data.tokens[1].id}"
+    # in a box whose size and layout are its own: no line of the text is broken anew for a tip
+    contained = tip.evaluate("each => getComputedStyle(each.parentElement).contain")
+    assert {"size", "layout"} <= set(contained.split())
     token = page.locator(".token:focus")
     assert token.get_attribute("aria-describedby").split()[0] == tip.get_attribute("id")
     assert token.get_attribute("title") is None  # it would show twice

@@ -24,7 +24,6 @@ from report.datasets.damaged import damaged, require_number
 from report.datasets.formats import keys, ranking, rice, rounding
 from report.datasets.formats.attention_terms import DecodedTerm, decode_term
 from report.datasets.formats.decoded import RANKS, DecodedAttention, Softmax, cap
-from report.datasets.formats.rotation import turns
 from report.datasets.formats.sides import Side
 from report.datasets.formats.visible import Visible
 from report.errors import ReportError
@@ -35,15 +34,13 @@ SCHEMA = "attention/4"
 class Products:
     """The products of a head's queries and keys, from which its scores follow.
 
-    first, last: rows of queries that are multiplied at a time, all of them by default
+    rows: the tokens whose queries these are
     """
 
-    def __init__(self, queries: Side, of_keys: keys.Keys):
-        turning = turns(of_keys.frequencies, of_keys.length)
-        self.queries, self.keys = queries.plain, of_keys.side.plain
-        self.rotated = queries.rotated(turning), of_keys.side.rotated(turning)
-        ones = np.zeros(of_keys.length)
-        self.of_target, self.of_current = ones, ones
+    def __init__(self, queries: Side, of_keys: keys.Keys, rows: slice = slice(None)):
+        self.queries, self.keys = queries.plain, of_keys.plain
+        self.rotated = queries.rotated(of_keys.turns[rows]), of_keys.rotated
+        self.of_target, self.of_current = np.zeros(len(self.keys)), np.zeros(len(self.queries))
         """float64 [token], what the biases of queries, and of keys, add to the plain product."""
         if queries.bias is not None:
             self.of_target = self.keys @ queries.bias
@@ -59,7 +56,9 @@ class Products:
         """Content and position together, before anything missing is added, float64 [query, key]."""
         queries, of_keys = self.rotated
         turned = queries[rows] @ of_keys[columns].T
-        return turned - self.of_target[columns] - self.of_current[rows, None]
+        turned -= self.of_target[columns]
+        turned -= self.of_current[rows, None]
+        return turned
 
 
 def of_tokens(terms: dict[str, DecodedTerm], length: int) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ on some rows, and the one that seems to take the fewest bytes is used. Rows are 
 memory grows with T.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,10 +13,10 @@ import numpy as np
 
 from report.datasets.formats import keys, missing, rice, rounding
 from report.datasets.formats.factored import SCHEMA, Products
-from report.datasets.formats.group import Exact, Group, Head, exact, head_of
+from report.datasets.formats.group import Group, Head, exact, head_of
 from report.datasets.formats.sides import Side
 
-ROWS = 256
+ROWS = 128
 """Queries whose scores are in memory at a time."""
 
 SAMPLE = 64
@@ -46,10 +47,10 @@ class _Scaled:
     key_bias: np.ndarray | None
     frequencies: np.ndarray
 
-    def side(self, place: int, step: float) -> Side:
+    def side(self, place: int, step: float, rows: slice = slice(None)) -> Side:
         """The queries of one head as integers."""
         bias = None if self.query_bias is None else self.query_bias[place]
-        return Side(step, rounding.rounded(self.queries[place].T, step), bias)
+        return Side(step, rounding.rounded(self.queries[place, rows].T, step), bias)
 
 
 def encode(group: Group) -> tuple[dict, list[dict]]:
@@ -59,18 +60,23 @@ def encode(group: Group) -> tuple[dict, list[dict]]:
         within PROBABILITY_ERROR
     """
     heads, scaled = [head_of(group, place) for place in range(len(group.heads))], _scaled(group)
-    known = [next(exact(head, [_some_rows(len(group.keys))])) for head in heads]
+    some = _some_rows(len(group.keys))
+    samples = [missing.Sample(head, next(exact(head, [some]))) for head in heads]
+    some_keys = functools.cache(functools.partial(_keys, group, scaled))
 
     def cost(head, of_keys, step):
-        return _size(head, known[head.place], scaled.side(head.place, step), of_keys)
+        """About how many bytes the file of a head takes, from what is known of some rows."""
+        queries = scaled.side(head.place, step, some)
+        sample = samples[head.place].size(Products(queries, of_keys, some)) + _bytes(queries)
+        return sample * of_keys.length / queries.integers.shape[1]
 
     def cost_of_all(step):
-        of_keys = _keys(group, scaled, step)
+        of_keys = some_keys(step)
         own = KEY_WEIGHT * _bytes(of_keys.side)
         return own + sum(cost(head, of_keys, step) for head in heads)
 
     unit = _cheapest(cost_of_all, UNITS, FIRST)
-    of_keys, place = _keys(group, scaled, unit), UNITS.index(unit)
+    of_keys, place = some_keys(unit), UNITS.index(unit)
     near = UNITS[max(place - 2, 0) : place + 3]
     shards = []
     for head in heads:
@@ -133,12 +139,6 @@ def _some_rows(length):
     """Rows spread over the passage, the last one included."""
     stride = max(1, length // SAMPLE)
     return slice((length - 1) % stride, length, stride)
-
-
-def _size(head, known: Exact, queries, of_keys):
-    """About how many bytes the file of a head takes, from what is known of some rows."""
-    rest = missing.size(head, Products(queries, of_keys), known)
-    return _bytes(queries) + rest * len(head.keys) / len(known.mask)
 
 
 def _shard(head: Head, queries: Side, of_keys: keys.Keys) -> dict:

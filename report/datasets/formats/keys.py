@@ -1,10 +1,12 @@
 """The keys of one key head, which the heads of its group share, as a file (schema keys/1)."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 
 from report.datasets.damaged import damaged
+from report.datasets.formats.rotation import turns
 from report.datasets.formats.sides import Side
 
 SCHEMA = "keys/1"
@@ -21,6 +23,21 @@ class Keys:
     frequencies: np.ndarray
     """float64 [pair], radians a token by which the pairs of components turn; none: no rotation."""
     side: Side
+
+    @functools.cached_property
+    def turns(self) -> np.ndarray:
+        """What pairs are multiplied by, complex [token, pair]."""
+        return turns(self.frequencies, self.length)
+
+    @functools.cached_property
+    def plain(self) -> np.ndarray:
+        """float64 [token, component], as `Side.plain`."""
+        return self.side.plain
+
+    @functools.cached_property
+    def rotated(self) -> np.ndarray:
+        """float64 [token, component], as `Side.rotated`."""
+        return self.side.rotated(self.turns)
 
 
 def name(layer: int, key_head: int) -> str:

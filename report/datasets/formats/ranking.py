@@ -68,7 +68,7 @@ def first_targets(score: np.ndarray) -> np.ndarray:
     found = np.full((len(score), DEPTH), -1)
     one = np.flatnonzero(~several)
     if len(one):
-        columns = np.nonzero(candidates[one])[1].reshape(len(one), depth)
+        columns = (np.flatnonzero(candidates[one]) % length).reshape(len(one), depth)
         order = np.argsort(-score[one[:, None], columns], axis=1, kind="stable")
         found[one, :depth] = np.take_along_axis(columns, order, 1)
     for row in np.flatnonzero(several):

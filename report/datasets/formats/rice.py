@@ -23,7 +23,8 @@ def write(numbers: np.ndarray) -> str:
     codes = np.asarray(numbers, np.int64)
     codes = np.where(codes < 0, -2 * codes - 1, 2 * codes)
     size = codes.shape[1]
-    sizes = [(codes >> k).sum(1) + k * size for k in range(LARGEST_K)]
+    most = int(codes.max(initial=0)).bit_length()  # from here on a larger k is a longer text
+    sizes = [(codes >> k).sum(1) + k * size for k in range(min(most + 1, LARGEST_K))]
     k = np.argmin(sizes, axis=0)
     low = [(group[:, None] >> np.arange(n)[::-1]) & 1 for group, n in zip(codes, k, strict=True)]
     bits = np.concatenate([np.zeros(0, np.int64), *(part.ravel() for part in low)])
@@ -60,15 +61,16 @@ def read(text: str, groups: int, size: int) -> np.ndarray:
     return np.where(codes % 2, -(codes + 1) // 2, codes // 2)
 
 
-def write_few(numbers: np.ndarray) -> dict:
-    """Integers that are mostly 0: how many are not, how many 0s precede each of these, and they."""
-    numbers = np.asarray(numbers, np.int64)
-    others = np.flatnonzero(numbers)
-    skipped = np.diff(others, prepend=-1) - 1
+def write_few(places: np.ndarray, numbers: np.ndarray) -> dict:
+    """Integers that are mostly 0: how many are not, how many 0s precede each of these, and they.
+
+    places, numbers: int [any number], where they are, in order, and which
+    """
+    skipped = np.diff(places, prepend=-1) - 1
     return {
-        "number": len(others),
+        "number": len(numbers),
         "skipped": write(skipped[None]),
-        "missing": write(numbers[others][None]),
+        "missing": write(np.asarray(numbers)[None]),
     }
 
 

@@ -70,6 +70,12 @@ class Visible:
         return int((self.last - self.first + 1).sum())
 
     @property
+    def starts(self) -> np.ndarray:
+        """int [T]: `starts[i] + j` is the place of cell i, j among all that files hold."""
+        counts = self.last - self.first + 1
+        return np.cumsum(counts) - counts - self.first
+
+    @property
     def is_causal(self) -> bool:
         """Whether every token sees exactly itself and all tokens before it."""
         return self.backward and bool((self.first == 0).all() and (self.last == self._own).all())

@@ -16,6 +16,9 @@ from report.datasets.read.model import ModelData
 from report.errors import ReportError
 from report.text import isolated, slug, told_apart
 
+CELLS = 64 * 512**2
+"""Of heads that are kept decoded, at most: of 2,048 tokens four, which take half a gigabyte."""
+
 
 def opened(
     paths: Iterable[Path], labels: Sequence[str | None] = ()
@@ -104,7 +107,7 @@ class PassageData(ModelData):
         """
         terms = {}
         for layer in range(self.layers):  # some models have layers without positions
-            terms |= {name: term.per for name, term in self.attention(layer, 0).terms.items()}
+            terms |= {name: term["per"] for name, term in self._shard(layer, 0)["terms"].items()}
         if "score" in terms:
             return {"score": terms["score"]}
         return {name: terms[name] for name in attention.TERMS if name in terms}
@@ -121,16 +124,24 @@ class PassageData(ModelData):
 
     def visible(self, layer: int, head: int) -> Visible:
         """The targets that each current token may attend to in one head."""
-        return self.attention(layer, head).visible
+        stated = self._shard(layer, head).get("visible")
+        return Visible.of(stated and Visible(stated["first"], stated["last"]), self.length)
 
-    @functools.lru_cache(maxsize=64)  # noqa: B019 (one PassageData an article, as long as the build)
     def attention(self, layer: int, head: int) -> DecodedAttention:
         """The attention of one head.
 
         raises: ReportError if the dataset is missing or broken
         """
+        return self._decoded(layer, head)
+
+    @functools.cached_property
+    def _decoded(self):
+        """`_decode`, which keeps some heads: each is four arrays of all its cells."""
+        return functools.lru_cache(max(2, CELLS // self.length**2))(self._decode)
+
+    def _decode(self, layer, head):
         name = f"attention/{layer}/{head}.json"
-        shard = self._read(name)
+        shard = self._shard(layer, head)
         if "keys" in shard:
             shard = shard | {"keys": self._keys(shard["keys"])}
         decoded = attention.decode(shard)
@@ -141,6 +152,10 @@ class PassageData(ModelData):
                 f"tokens, in a passage of {self.length}"
             )
         return decoded
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019 (one PassageData an article, as long as the build)
+    def _shard(self, layer: int, head: int) -> dict:
+        return self._read(f"attention/{layer}/{head}.json")
 
     @functools.lru_cache(maxsize=4)  # noqa: B019
     def _keys(self, name: str) -> dict:

@@ -1,5 +1,6 @@
 """Writes the attention of heads, one shard a head: for articles about a passage or a table."""
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -37,23 +38,50 @@ class _Job:
     rotation: Rotation | None = None
 
 
+@dataclass(frozen=True)
+class Written:
+    """The shards of all heads, written elsewhere, in place of a measurement's factors."""
+
+    files: dict[str, bytes]
+    fields: list[Fields]
+    """Of each layer."""
+
+
+def written(measurement: PassageMeasurement, most: int) -> Written:
+    """What `write_attention` writes, to be sent to another machine: a tenth of the factors.
+
+    most: processes
+    raises: ReportError as `write_attention`
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Folder(Path(name))
+        fields = write_attention(folder, measurement, most=most)
+        return Written({name: (folder.path / name).read_bytes() for name in folder.files}, fields)
+
+
 def write_attention(
     files: Folder,
     measurement: PassageMeasurement,
     progress: Callable[[int, int], object] | None = None,
+    most: int | None = None,
 ) -> list[Fields]:
     """Write the shards of all heads, in as many processes as there are processors.
 
     progress: called with (done, total) after each layer
+    most: processes; None: no limit
     returns: the fields of each layer's shards, as the heads of a layer have the same
     raises: ReportError as `Folder.write`
     """
+    if isinstance(measurement.factors, Written):
+        for name, content in measurement.factors.files.items():
+            files.write_bytes(name, content)
+        return measurement.factors.fields
     layers, heads, length = measurement.largest_targets.shape[:3]
     planned = list(_planned(measurement))
     by_cells = any(job.key_head is None for job in planned)
     memory = BYTES_OF_A_CELL * length**2 if by_cells else BYTES_OF_A_ROW * length
     enough = layers * heads * length**2 >= CELLS_OF_A_START
-    number = processes.number(memory) if enough else 1
+    number = min(processes.number(memory), most or len(planned)) if enough else 1
     jobs = (partial(_arguments, files.path, measurement, job) for job in planned)
     of_layers, written = [], {}
     with processes.calls(write_heads, jobs, min(number, len(planned))) as done:

@@ -27,6 +27,11 @@ class Folder:
         """Write one dataset under a name such as "effects.json"; ReportError as `store.write`."""
         self.files[name] = write_dataset(self.path / name, data)
 
+    def write_bytes(self, name: str, content: bytes) -> None:
+        """Write a dataset that was written elsewhere; ReportError as `files.write_bytes`."""
+        files.write_bytes(self.path / name, content)
+        self.files[name] = {"bytes": len(content), "sha256": files.sha256(self.path / name)}
+
     def write_manifest(self, facts: dict) -> None:
         """Write the manifest/1 dataset, after all other files.
 

@@ -52,13 +52,16 @@ def shorter(cells: int, length: int, components: int) -> bool:
 
 
 def rotation(factors) -> Rotation | None:
-    """How a layer rotates, or None if it is no rotation of pairs that grows with the place."""
+    """How a layer rotates, or None if it is no rotation of pairs that grows with the place.
+
+    It is found from one head's queries and one head's keys: all heads of a layer have one rotation.
+    """
     if factors.unrotated_query is None:
         return NONE
     if factors.position is not None:
         return None  # no model is known that does both
     names = ("unrotated_query", "unrotated_key"), ("query", "key")
-    return found(*(np.concatenate([_array(getattr(factors, n)) for n in side]) for side in names))
+    return found(*(np.stack([_array(getattr(factors, n)[0]) for n in side]) for side in names))
 
 
 def group_of(

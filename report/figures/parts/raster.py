@@ -9,8 +9,12 @@ from PIL import Image
 
 from report.figures.parts import theme
 
-MOST = 480
-"""Pixels of a picture along an edge, at most."""
+WHOLE = 480
+"""Cells along an edge of which each has a pixel of its own, at most."""
+
+MOST = 352
+"""Pixels of a picture of more cells along an edge: it is among the first files that a page fetches,
+and of a long passage it has little else than noise, which no file format makes small."""
 
 SIDE = 3 / 600
 """Of a marker that is drawn in pixels, as a part of the picture: the script draws none smaller."""
@@ -27,16 +31,18 @@ def raster(score: np.ndarray, low: float, high: float, ramp: list[str]) -> np.nd
     return np.concatenate([theme.shades(ramp, part), opaque], -1) * seen[..., None]
 
 
-def pooled(values: np.ndarray, probability: np.ndarray, most: int = MOST) -> np.ndarray:
+def pooled(values: np.ndarray, probability: np.ndarray, most: int | None = None) -> np.ndarray:
     """One value for the cells that share a pixel: that of the cell with the largest probability.
 
     So no cell that gets much is lost, however many there are.
 
     values: float [query, key], -inf where nothing is visible
     probability: float [query, key]
+    most: pixels along an edge; None: as many as cells, or MOST of more than WHOLE
     returns: `values` where there are no more cells than pixels, else float [most, most]
     """
     size = len(values)
+    most = most or (MOST if size > WHOLE else size)
     if size <= most:
         return values
     # the first cell of each pixel; the script places cells by the same rule

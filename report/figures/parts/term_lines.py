@@ -17,6 +17,10 @@ NAMED = 14
 """Signs of a token's name that stand at a point at most."""
 
 
+DOTTED = 600
+"""Tokens of a passage whose points are drawn, at most: more lie on each other and hide the line."""
+
+
 def params(data: PassageData, field: str) -> list[altair.Parameter]:
     """The params of `layers`; field: as there."""
     ends = altair.param(name="ends", expr=ENDS)
@@ -43,7 +47,7 @@ def layers(
         named = table.transform_calculate(line=json.dumps(f"{name} term"))
         if term == "content" and field == "token" and data.causal:
             named = named.transform_filter(f"datum.token <= {data.length - fewest}")
-        marks += _drawn(named, x, field, term, _colour(lines))
+        marks += _drawn(named, x, field, term, _colour(lines), data.length <= DOTTED)
         if term != "position" and field == "token":
             marks += _standing_out(data, named, x, term)
     return altair.layer(*marks, _ends(table, field, lines), _hover(data, table, x, field, lines))
@@ -163,33 +167,34 @@ def _standing_out(data, table, x, term):
 def _zero():
     return altair.Chart(altair.InlineData([{}])).mark_rule(
         strokeWidth=1, opacity=0.5, aria=False
-    ).encode(**theme.at(y=0))  # fmt: skip
+    ).encode(**theme.at(y=0), **theme.place(x=0, x2="width - ends"))  # fmt: skip
 
 
 def _marked_token():
     return marking.guides("marked_token", line=lambda at: theme.at(x=at))
 
 
-def _drawn(table, x, field, term, colour):
-    """A term: ALiBi as a line, others as a line with points.
+def _drawn(table, x, field, term, colour, dotted):
+    """A term: ALiBi as a line, others as a line with points, or a thin one without.
 
     By target these have the straight line that fits best, too.
     """
     channels = {"x": x, "y": _y(term), "color": colour}
     plain = term == "position" and field == "token"
-    line = table.mark_line(
-        strokeWidth=2.2 if plain else 1.1, opacity=1 if plain else 0.7, aria=False
-    ).encode(**channels)
+    width = 2.2 if plain else 1.1 if dotted else 0.6
+    line = table.mark_line(strokeWidth=width, opacity=1 if plain else 0.7, aria=False)
+    line = line.encode(**channels)
     if plain:
         return [line]
     size = altair.ExprRef("width > 500 ? 16 : 9")
     points = table.mark_circle(size=size, opacity=0.9, aria=False).encode(**channels)
+    marks = [line, points] if dotted else [line]
     if field == "distance":
-        return [line, points]
+        return marks
     trend = table.transform_regression(field, term, groupby=["line"]).mark_line(
         strokeDash=[6, 4], strokeWidth=2, aria=False
     )
-    return [trend.encode(**channels), line, points]
+    return [trend.encode(**channels), *marks]
 
 
 def _hover(data, table, x, field, lines):

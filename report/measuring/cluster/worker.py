@@ -62,14 +62,13 @@ class Worker:
             answer.seconds["load"] = time.perf_counter() - began
             answer.device, answer.unfit = self.loaded.identity["device"], False
             began = time.perf_counter()
-            answer.result = measure_piece(
-                self.loaded,
-                kinds.kind(self.task.kind),
-                self.task.inputs,
-                piece,
-                lambda *_: None,
-                answer.said.append,
+            kind, said = kinds.kind(self.task.kind), answer.said.append
+            result = measure_piece(
+                self.loaded, kind, self.task.inputs, piece, lambda *_: None, said
             )
+            if result.per_model is not None and hasattr(kind, "sent"):
+                result.per_model = kind.sent(result.per_model, self.threads)
+            answer.result = result
             answer.seconds["forward"] = time.perf_counter() - began
         except ReportError as error:
             answer.error, answer.broken = str(error), str(error).startswith("out of memory")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from report.datasets.write.attention import attention_datasets
+from report.datasets.write.attention import attention_datasets, written
 from report.datasets.write.passage import layer_updates, write_passage
 from report.errors import ReportError
 from report.inputs import corpora, rows
@@ -215,6 +215,12 @@ def tally_of(dataset: dict) -> Tally:
     from report.measurements.tally import Tally
 
     return Tally.of_json(dataset)
+
+
+def sent(own: OfPassage, most: int) -> OfPassage:
+    """The per-model part as it is sent: `attention.written` in place of factors."""
+    measurement = replace(own.measurement, factors=written(own.measurement, most))
+    return replace(own, measurement=measurement)
 
 
 def joined(inputs: Inputs, own: OfPassage, tally: Tally) -> tuple[Measured, dict]:

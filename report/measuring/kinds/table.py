@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
-from report.datasets.write.attention import attention_datasets
+from report.datasets.write.attention import attention_datasets, written
 from report.datasets.write.table import write_table
 from report.errors import ReportError
 from report.inputs import tables
@@ -141,3 +141,10 @@ def measure(
             "tokens": {text.name: len(text.token_ids) for text in texts},
         },
     }
+
+
+def sent(own: tuple[Measured, dict], most: int) -> tuple[Measured, dict]:
+    """The per-model part as it is sent: `attention.written` in place of factors."""
+    measured, facts = own
+    factors = written(measured.measurement, most)
+    return replace(measured, measurement=replace(measured.measurement, factors=factors)), facts

@@ -3,6 +3,7 @@
 
 import { loadStyles } from "../data/loading.js";
 import { marked, onMark, point, unpoint } from "./marks.js";
+import { elementOf } from "./passage.js";
 
 const STYLES = new URL("long_passage.css", import.meta.url);
 
@@ -106,7 +107,7 @@ const say = (text) => (bar.querySelector("output").textContent = text);
 onMark(() => {
   if (!passage?.isConnected || passage.matches(":hover")) return;
   if (passage.scrollHeight <= passage.clientHeight + 1) return;
-  const token = passage.querySelector(`.token[data-token="${marked().token}"]`);
+  const token = elementOf(marked().token);
   if (!token) return;
   const [place, seen] = [token, passage].map((each) => each.getBoundingClientRect());
   if (place.top >= seen.top && place.bottom <= seen.bottom) return;

@@ -48,7 +48,10 @@ function pointAtFocused(passage) {
   else unpoint();
 }
 
-const elementOf = (token) => document.querySelector(`.passage .token[data-token="${token}"]`);
+let tokens = []; // of the passage of this page: to look for one among thousands takes milliseconds
+
+// The element of a token, undefined where there is none.
+export const elementOf = (token) => (tokens[token]?.isConnected ? tokens[token] : undefined);
 
 // The part of a character that an event is on. All parts are as wide as the character and lie in
 // each other, so the place decides: the first is where the character begins.
@@ -81,9 +84,11 @@ onMark(() => {
 
 // Gives a class to one token (-1: to none), touching no others: a slider's step waits for it.
 function classify(name, index) {
-  const token = `.token[data-token="${index}"]`;
-  for (const other of document.querySelectorAll(`.${name}:not(${token})`)) other.classList.remove(name);
-  for (const one of document.querySelectorAll(token)) one.classList.add(name);
+  const one = elementOf(index);
+  for (const other of document.querySelectorAll(`.${name}`)) {
+    if (other !== one) other.classList.remove(name);
+  }
+  one?.classList.add(name);
 }
 
 const placeTips = () => document.querySelectorAll(".passage").forEach(placeTip);
@@ -91,7 +96,8 @@ addEventListener("resize", placeTips);
 
 // Tokens come with their ids alone, in a title, which would show beside our own.
 function number(passage) {
-  passage.querySelectorAll(".token").forEach((token, index) => {
+  tokens = [...passage.querySelectorAll(".token")];
+  tokens.forEach((token, index) => {
     token.dataset.token = index;
     token.dataset.about = `token ${index}, ${partOf(token)}${token.title}`;
     token.removeAttribute("title");
@@ -110,11 +116,15 @@ function partOf(token) {
   return `part ${number} of ${parts.length} of “\u2068${text}\u2069”, `; // an isolate
 }
 
-// Told to keys and fingers too: beside the marked token.
+// Told to keys and fingers too: beside the marked token. It lies in a box of no size, or a browser
+// would break the lines of the whole text anew for every other tip, and for each that goes.
 function addTip(passage) {
+  const box = Object.assign(document.createElement("div"), { className: "passage__over" });
   const tip = Object.assign(document.createElement("div"), { className: "passage__tip" });
-  Object.assign(tip, { id: "token-tip", role: "tooltip", hidden: true });
-  passage.append(tip);
+  Object.assign(tip, { id: "token-tip", role: "tooltip" });
+  tip.style.visibility = "hidden";
+  box.append(tip);
+  passage.append(box);
 }
 
 function placeTip(passage) {
@@ -122,7 +132,7 @@ function placeTip(passage) {
   if (!tip) return;
   const token = passage.querySelector(".token--marked");
   passage.querySelector("[aria-describedby]")?.removeAttribute("aria-describedby");
-  tip.hidden = !token;
+  tip.style.visibility = token ? "visible" : "hidden";
   if (!token) return;
   const says = document.getElementById("passage-says"); // see shading.js
   token.setAttribute("aria-describedby", says ? `${tip.id} ${says.id}` : tip.id);
@@ -143,7 +153,6 @@ function press(passage, token, event) {
     pin({ token });
     return;
   }
-  const tokens = [...passage.querySelectorAll(".token[data-token]")];
   const on = passage.dir === "rtl" ? -1 : 1;
   const next = {
     ArrowLeft: tokens[token - on],

@@ -20,6 +20,12 @@ def test_a_window_cuts_off_what_is_long_past():
     assert not visible.is_causal
 
 
+def test_the_place_of_a_cell_follows_from_the_start_of_its_row():
+    visible = Visible.causal(5, window=3)
+    rows, targets = np.nonzero(visible.mask())
+    assert (visible.starts[rows] + targets).tolist() == list(range(visible.count))
+
+
 def test_causal_and_full_attention():
     causal, full = Visible.causal(3), Visible.full(3)
     assert causal.mask().tolist() == np.tril(np.ones((3, 3), bool)).tolist()

@@ -4,6 +4,7 @@ import pytest
 
 from report.datasets import store
 from report.datasets.formats import attention, packing
+from report.datasets.read import passage
 from report.datasets.read.passage import PassageData
 from report.errors import ReportError
 from tests.figures import hand_made
@@ -30,6 +31,24 @@ def test_windows_are_told_layer_by_layer(study):
     assert data.causal
     assert data.visible(0, 3).window == 7
     assert data.visible(1, 0).is_causal
+
+
+def test_what_a_file_states_is_read_without_working_out_its_cells(study, monkeypatch):
+    data = study("window")
+    monkeypatch.setattr(attention, "decode", None)
+    assert data.terms
+    assert data.causal
+    assert data.windows == [7, None, 7]
+
+
+def test_of_a_long_passage_few_heads_stay_in_memory(study, monkeypatch):
+    short, long = study("window"), PassageData(study("window").path)
+    heads = [short.attention(0, head) for head in range(4)]
+    assert short.attention(0, 0) is heads[0]
+    monkeypatch.setattr(passage, "CELLS", 3 * long.length**2)
+    heads = [long.attention(0, head) for head in range(4)]
+    assert long.attention(0, 3) is heads[3]
+    assert long.attention(0, 0) is not heads[0]
 
 
 def test_a_term_counts_even_if_the_first_layers_lack_it(study):

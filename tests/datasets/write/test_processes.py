@@ -1,10 +1,12 @@
 """Datasets written in several processes: equal files, errors as in one, nothing left running."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from report.errors import ReportError
 from report.files import sha256
 from report.models.measure.passage import measure_passage
 from tests import factored
+from tests.commands import contents
 
 ROOT = Path(__file__).parents[3]
 
@@ -57,6 +60,14 @@ def test_two_processes_write_what_one_writes(measurement, tmp_path, monkeypatch)
         content = (tmp_path / "together" / name).read_bytes()
         assert content == (tmp_path / "alone" / name).read_bytes()
         assert facts == {"bytes": len(content), "sha256": sha256(tmp_path / "alone" / name)}
+
+
+def test_what_another_machine_writes_is_what_this_one_writes(measurement, tmp_path):
+    files, fields, _ = written(tmp_path / "here", measurement)
+    sent = replace(measurement, factors=attention.written(measurement, 1))
+    sent = pickle.loads(pickle.dumps(sent))
+    assert written(tmp_path / "sent", sent)[:2] == (files, fields)
+    assert contents(tmp_path / "sent") == contents(tmp_path / "here")
 
 
 def test_queries_and_keys_are_written_alike_too(tmp_path, monkeypatch):

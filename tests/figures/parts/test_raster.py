@@ -34,3 +34,15 @@ def test_data_url_holds_the_same_pixels():
     with Image.open(io.BytesIO(base64.b64decode(content))) as picture:
         shown = np.asarray(picture.convert("RGBA")).astype(int)
     assert np.abs(shown - pixels).max() <= 10  # 64 shades
+
+
+def test_of_many_cells_several_share_a_pixel_and_the_surest_gives_its_value(monkeypatch):
+    monkeypatch.setattr(raster, "WHOLE", 6)
+    monkeypatch.setattr(raster, "MOST", 4)
+    rng = np.random.default_rng(0)
+    few, many = (rng.random((size, size)) for size in (6, 8))
+    assert raster.pooled(few, few) is few
+    values = -many  # the surest cell has the smallest value
+    assert raster.pooled(values, many).tolist() == [
+        [-many[i : i + 2, j : j + 2].max() for j in range(0, 8, 2)] for i in range(0, 8, 2)
+    ]
