@@ -23,6 +23,9 @@ from report.study.front_matter import FIGURE
 from report.study.study import Study, publication_of
 from report.text import split_sentences
 
+BYLINE_HERE = "<!-- byline -->"
+"""Stands below the finding, where the page has its byline; see `_article.md.j2`."""
+
 ROOT = "../../"
 """From an article's address, `articles/<name>/`, to the root of the site."""
 
@@ -156,12 +159,13 @@ class ArticleFigures:
         """
         return self.citations.cite(keys, shown)
 
-    def finding(self, caller: Callable[[], str]) -> str:
-        """`{% call finding() %}…{% endcall %}`: what the article found, in a sentence or two.
+    def finding(self, picture: Markup | str = "", *, caller: Callable[[], str]) -> str:
+        """`{% call finding(figure("attention_map")) %}…{% endcall %}`: what the article found, in a
+        sentence or two, and the figure that shows it.
 
-        The first sentence answers the article's question, and stands in bold.
-
-        It stands above the article, and on the home page to say why one should read it. Plain text.
+        The first sentence answers the article's question. It stands in bold above the figure, and
+        the others below. All of them, as plain text, say on the home page why one should read the
+        article.
 
         raises: ReportError if it is called twice
         """
@@ -169,8 +173,13 @@ class ArticleFigures:
             raise ReportError("finding() is called twice; an article says once what it found.")
         self.found = re.sub("[ \\n]+", " ", caller()).strip()
         answer, *others = split_sentences(self.found) or [""]
-        said = " ".join([f"<strong>{answer}</strong>", *others])
-        return f'<p class="finding">{said}</p>\n'
+        said, more = f"<strong>{answer}</strong>", " ".join(others)
+        if not picture:
+            parts = [f'<p class="finding">{" ".join(filter(None, [said, more]))}</p>']
+        else:
+            below = [f'<p class="finding finding--more">{more}</p>'] if more else []
+            parts = [f'<p class="finding">{said}</p>', str(picture), *below]
+        return "\n\n".join([*parts, BYLINE_HERE]) + "\n"
 
     def cover(self, name: str) -> str:
         """`{{ cover("attention_map") }}`: the figure that stands for the article.

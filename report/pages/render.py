@@ -23,7 +23,7 @@ from report.figures.build.still import (
     write_pictures,
 )
 from report.pages import filters, sentences
-from report.pages.article import ArticleFigures, figure_for, partial
+from report.pages.article import BYLINE_HERE, ArticleFigures, figure_for, partial
 from report.pages.embed import write_embed_pages
 from report.pages.kept import Kept, stamps
 from report.pages.page import Page
@@ -72,6 +72,7 @@ def render_article(
     origin = provenance(study, data, frozen, url)
     store.write(files.inside(site_src, f"datasets/{study.name}/{NAME}"), origin)
     context |= {"data": data, "content": content, "page": page, "provenance": origin}
+    context["BYLINE_HERE"] = BYLINE_HERE
     context["references"] = _references(study, article)
     markdown = wrapper.render(study=study, **context)
     # An index of a folder: its links in HTML are then right for builders that leave them alone

@@ -18,6 +18,8 @@ def test_a_row_begins_where_the_last_one_is_full():
     assert grid.row_starts([two, one, one], 2) == [True, True, False]
     assert grid.row_starts([one, two, one], 2) == [True, True, True]
     assert grid.row_starts([one], 1) == [True]
+    tall = grid.Box(1, 1, tall=True)
+    assert grid.row_starts([tall, one, one], 2) == [True, True, False]  # one legend for both
 
 
 @pytest.mark.parametrize("name", [name for name in ORDER if name not in TWO_LOOKS])
