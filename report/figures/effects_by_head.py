@@ -70,13 +70,10 @@ def panels(data: PredictionData) -> list[str]:
 def boxes(data: PredictionData) -> list[grid.Box]:
     """The map, as high as its heads need, and the sums beside it."""
     rows = data.heads + len(BELOW)
-    high = 130 + 24 * rows
-    both = [(grid.GRID_WIDTH * span // COLUMNS, span) for span in (3, 2)]
+    widths = [grid.GRID_WIDTH * span // COLUMNS for span in (3, 2)]
+    aspects = [width / (130 + 24 * rows) for width in widths]
     phone = grid.PHONE_WIDTH / (100 + 17 * rows), 1.5
-    return [
-        grid.Box(width / high, narrow, width, span)
-        for (width, span), narrow in zip(both, phone, strict=True)
-    ]
+    return [grid.Box(*each) for each in zip(aspects, phone, widths, (3, 2), strict=True)]
 
 
 def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerChart:

@@ -15,6 +15,7 @@ from report.figures.parts import choices, score_terms
 from report.figures.parts.figure import Data
 from report.pages import sentences
 from report.pages.citations import Citations
+from report.pages.finding import opening
 from report.pages.glossary import term
 from report.pages.kept import Kept
 from report.pages.placed import PlacedFigure, controls_for, drawn, has_several, with_rows
@@ -22,9 +23,6 @@ from report.pages.templates import environment
 from report.study.front_matter import FIGURE
 from report.study.study import Study, publication_of
 from report.text import split_sentences
-
-BYLINE_HERE = "<!-- byline -->"
-"""Stands below the finding, where the page has its byline; see `_article.md.j2`."""
 
 ROOT = "../../"
 """From an article's address, `articles/<name>/`, to the root of the site."""
@@ -164,22 +162,14 @@ class ArticleFigures:
         sentence or two, and the figure that shows it.
 
         The first sentence answers the article's question. It stands in bold above the figure, and
-        the others below. All of them, as plain text, say on the home page why one should read the
-        article.
+        on the home page; the others stand below. They are plain text.
 
         raises: ReportError if it is called twice
         """
         if self.found:
             raise ReportError("finding() is called twice; an article says once what it found.")
         self.found = re.sub("[ \\n]+", " ", caller()).strip()
-        answer, *others = split_sentences(self.found) or [""]
-        said, more = f"<strong>{answer}</strong>", " ".join(others)
-        if not picture:
-            parts = [f'<p class="finding">{" ".join(filter(None, [said, more]))}</p>']
-        else:
-            below = [f'<p class="finding finding--more">{more}</p>'] if more else []
-            parts = [f'<p class="finding">{said}</p>', str(picture), *below]
-        return "\n\n".join([*parts, BYLINE_HERE]) + "\n"
+        return opening(self.found, str(picture))
 
     def cover(self, name: str) -> str:
         """`{{ cover("attention_map") }}`: the figure that stands for the article.

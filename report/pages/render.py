@@ -23,8 +23,9 @@ from report.figures.build.still import (
     write_pictures,
 )
 from report.pages import filters, sentences
-from report.pages.article import BYLINE_HERE, ArticleFigures, figure_for, partial
+from report.pages.article import ArticleFigures, figure_for, partial
 from report.pages.embed import write_embed_pages
+from report.pages.finding import BYLINE_HERE
 from report.pages.kept import Kept, stamps
 from report.pages.page import Page
 from report.pages.provenance import NAME, provenance
@@ -32,6 +33,7 @@ from report.pages.share_card import card_path
 from report.pages.sidenotes import with_sidenotes
 from report.pages.templates import environment
 from report.study.study import Study, publication_of
+from report.text import split_sentences
 
 
 def render_article(
@@ -185,7 +187,7 @@ def _page(study, article, cover, minutes):
         cover=f"figures/{study.name}/{cover_base(cover.panels[0])}",
         cover_size=still.COVER,
         cover_alt=cover.panels[0].alt,
-        finding=article.found,
+        answer=next(iter(split_sentences(article.found)), ""),
         figures={
             placed.name: (placed.number, placed.figure.title(placed.data))
             for placed in article.placed
