@@ -105,9 +105,9 @@ def boxes(data: Panels) -> list[grid.Box]:
     layers = data.places[0].model.layers
     wide, narrow = grid.GRID_WIDTH // 2, 360
     high = max(440, 120 + 48 * layers)
-    heat_map = grid.Box(wide / high, narrow / (120 + 28 * layers), wide, tall=True)
+    heat_map = grid.Box(wide / high, narrow / (120 + 22 * layers), wide, tall=True)
     beside = wide / ((high - 100) / 2)
-    panels = [grid.Box(beside, 2.1, wide, wide=wide_only) for wide_only in (False, True)]
+    panels = [grid.Box(beside, 2.4, wide, wide=wide_only) for wide_only in (False, True)]
     return [heat_map, *panels]
 
 

@@ -176,7 +176,7 @@ def seen(data: SweepData, **state: int | str) -> str:
     (first, line), (then, next_line) = (_drawn(data, "induction", model) for model in (low, high))
     layer, head = first
     named = f"L{layer}H{head} (head {head} of layer {layer}; both count from 0), {line},"
-    other = "still" if then == first else "L{}H{}, {}".format(*then, next_line)
+    other = "still" if then == first else "L{}H{}, {},".format(*then, next_line)
     return (
         f"The highest induction score rises most between step {low.step:,} and step "
         f"{high.step:,}. In the first panel, {named} has it before, and {other} after."
