@@ -20,17 +20,25 @@ FIGURE = 420_000
 
 WINDOW = {"width": 1280, "height": 800}
 
+LOW = {"width": 1280, "height": 400}
+"""Shows so little of the first figure that it waits for an act of the reader."""
+
 
 @pytest.fixture
-def opened(visit, built):
-    """The article, opened and left alone; and the paths of all requests so far, by a function."""
-    asked = []
-    page = visit("about/", viewport=WINDOW)
-    page.context.on("request", lambda request: asked.append(request.url))
-    page.goto(built.address + ARTICLE)
-    page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(1000)
-    return page, lambda: [url.removeprefix(built.address) for url in asked]
+def opened_in(visit, built):
+    """A function from a window to the article, opened in it and left alone, and to a function that
+    gives the paths of all requests so far."""
+
+    def opened(window):
+        asked = []
+        page = visit("about/", viewport=window)
+        page.context.on("request", lambda request: asked.append(request.url))
+        page.goto(built.address + ARTICLE)
+        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(1000)
+        return page, lambda: [url.removeprefix(built.address) for url in asked]
+
+    return opened
 
 
 def size(built, path):
@@ -39,8 +47,8 @@ def size(built, path):
     return len(gzip.compress(file.read_bytes(), 6)) if file.is_file() else 0
 
 
-def test_an_article_opens_with_its_text_and_the_figure_that_the_window_shows(opened, built):
-    page, asked = opened
+def test_an_article_opens_with_its_text_and_the_figure_that_the_window_shows(opened_in, built):
+    page, asked = opened_in(WINDOW)
     until(page, "document.querySelector('#fig-1.live-figure--live') !== null")
     weights = {path: size(built, path) for path in set(asked()) | {"assets/page/start.js"}}
     for path in ("assets/stylesheets", "assets/javascripts"):  # as for a first visit
@@ -56,21 +64,17 @@ def test_an_article_opens_with_its_text_and_the_figure_that_the_window_shows(ope
     assert page.locator(".live-figure--live").count() == 1
 
 
-def test_a_small_window_has_the_charts_with_the_first_scroll(visit, built):
-    asked = []
-    page = visit("about/", viewport={"width": 390, "height": 600})
-    page.context.on("request", lambda request: asked.append(request.url))
-    page.goto(built.address + ARTICLE)
-    page.wait_for_load_state("networkidle")
-    assert not [path for path in asked if "vega.js" in path or "/attention/" in path]
-    page.mouse.move(195, 300)
+def test_a_low_window_has_the_charts_with_the_first_scroll(opened_in):
+    page, asked = opened_in(LOW)
+    assert not [path for path in asked() if "vega.js" in path or "/attention/" in path]
+    page.mouse.move(640, 300)
     page.mouse.wheel(0, 60)
     until(page, "document.querySelector('#fig-1.live-figure--live') !== null")
-    assert [path for path in asked if "/attention/" in path]
+    assert [path for path in asked() if "/attention/" in path]
 
 
-def test_a_picture_comes_where_a_reader_waits_for_the_chart_and_nowhere_else(opened):
-    page, asked = opened
+def test_a_picture_comes_where_a_reader_waits_for_the_chart_and_nowhere_else(opened_in):
+    page, asked = opened_in(LOW)
     held = Held(page, "**/assets/vega.js")
     page.locator("#fig-3").scroll_into_view_if_needed()
     until(page, "document.querySelector('#fig-3 img').naturalWidth > 0")
@@ -83,8 +87,8 @@ def test_a_picture_comes_where_a_reader_waits_for_the_chart_and_nowhere_else(ope
     assert not page.locator("#fig-3 .live-figure__picture").first.is_visible()
 
 
-def test_search_comes_with_its_first_use(opened):
-    page, asked = opened
+def test_search_comes_with_its_first_use(opened_in):
+    page, asked = opened_in(LOW)
     assert not [path for path in asked() if "search" in path]
     page.locator(".md-search__input").click()
     page.locator(".md-search__input").press_sequentially("softmax")
