@@ -88,8 +88,9 @@ def begins_with_a_digit(text):
 
 
 def body(text):
-    """An article between its byline and what stands below all articles."""
-    found = re.split("## (?:Notes|References|How this was measured)", text)[0].partition(
-        " min read"
-    )[2]
+    """An article below its title and question, without its byline, down to what stands below all
+    articles."""
+    found = re.split("## (?:Notes|References|How this was measured)", text)[0]
+    found = found.partition("every value can be read.")[2]
+    found = re.sub(r"\n.* min read.*\n", "\n", found)
     return re.sub(r"\[([^]]*)\]\(\.\./[^)]*\)", r"\1", found)  # links to other pages as words

@@ -111,7 +111,7 @@ def _named_even():
     )
     style = {"align": "right", "baseline": "bottom", "aria": False}
     return [
-        rule.encode(**theme.place(x="width - 118", x2="width - 94", y=-29)),
+        rule.encode(**theme.place(x="width - 142", x2="width - 118", y=-29)),
         theme.written("'uniform attention'", "width", -24, **style),
     ]
 

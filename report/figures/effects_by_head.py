@@ -15,6 +15,7 @@ from report.text import number
 
 ROWS = "rows/{sentence}-{back}.json"
 FORWARD, BIASES = "feed-forward", "biases"
+COLUMNS = 5
 BELOW = (FORWARD, BIASES)
 """Rows of the map below those of the heads."""
 
@@ -42,11 +43,12 @@ def title(data: PredictionData) -> str:
 
 def caption(data: PredictionData) -> str:
     return (
-        "A cell is a head of a layer; its mark is what the head adds to the prediction by itself, "
-        f"its direct effect. {predicted.explained(data)} A triangle that points up speaks for the "
-        "answer, one that points down against it; the larger its area, the more. The rows below "
-        "are the feed-forward layers and the biases of the attention. The bars add all up, from "
-        "the embedding to the last layer."
+        "A cell is a head, named by its place: L3H5 is head 5 of layer 3, both counted from 0. Its "
+        "mark is what it adds to the prediction by itself, its direct effect. "
+        f"{predicted.explained(data)} A triangle that points up speaks for the answer, one that "
+        "points down against it; the larger its area, the more. The rows below are the "
+        "feed-forward layers and the biases of the attention. The bars add all up, from the "
+        "embedding to the last layer."
     )
 
 
@@ -66,9 +68,12 @@ def panels(data: PredictionData) -> list[str]:
 
 
 def boxes(data: PredictionData) -> list[grid.Box]:
+    """The map, as high as its heads need, and the sums beside it."""
     rows = data.heads + len(BELOW)
-    wide = grid.WIDTH / (100 + 20 * rows), grid.PHONE_WIDTH / (100 + 17 * rows)
-    return [grid.Box(*wide), grid.Box(2.6, 1.5)]
+    widths = [grid.GRID_WIDTH * span // COLUMNS for span in (3, 2)]
+    aspects = [width / (130 + 24 * rows) for width in widths]
+    phone = grid.PHONE_WIDTH / (100 + 17 * rows), 1.5
+    return [grid.Box(*each) for each in zip(aspects, phone, widths, (3, 2), strict=True)]
 
 
 def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerChart:

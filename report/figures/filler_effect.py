@@ -1,6 +1,6 @@
 """Which heads an addition to the prompt changes: all heads of all layers, panels of one.
 
-The map and the panels below it stand in one file because they are one figure, with one state.
+The map and the panels beside it stand in one file because they are one figure, with one state.
 """
 
 import altair
@@ -69,7 +69,7 @@ def caption(data: Panels) -> str:
         "A cell is a head. λ is the share of probability that stays with the tokens of the prompt "
         f"without {received.named(data)}, so 1\u00a0−\u00a0λ is what {take}. Total variation "
         "is how much of the pattern on the other tokens moves once each pattern sums to 1. Both "
-        f"are means over the current tokens after what was added{over}. Below the map is the "
+        f"are means over the current tokens after what was added{over}. The lines are the "
         f"{shown} of each position in one head: the mean over the current tokens that see it. "
         f"Layers and heads count from 1.{bands}"
     )
@@ -77,8 +77,8 @@ def caption(data: Panels) -> str:
 
 def use(data: Panels) -> str:
     return (
-        "Click on a cell, or choose it with the arrow keys and Enter, to see its head below. The "
-        "switch “Current tokens” shows what the last one alone does."
+        "Click on a cell, or choose it with the arrow keys and Enter, to see the lines of its "
+        "head. The switch “Current tokens” shows what the last one alone does."
     )
 
 
@@ -95,28 +95,30 @@ def controls(data: Panels) -> list[Control | Switch]:
 
 
 def columns(data: Panels) -> int:
-    """Panels side by side, below the map."""
+    """The map, and both panels beside it."""
     return 2
 
 
 def boxes(data: Panels) -> list[grid.Box]:
-    """The map over the whole width, as high as its layers need; two panels below, one on a phone:
+    """The map, as high as its layers need, beside two panels. A phone has one panel, below the map:
     the first figure of an article is seen there in little more than one screen."""
     layers = data.places[0].model.layers
-    wide, narrow = grid.GRID_WIDTH, 360
-    heat_map = grid.Box(wide / (120 + 42 * layers), narrow / (120 + 33 * layers), wide, 2)
-    panels = [grid.Box(1.75, 1.9, wide // 2, wide=wide_only) for wide_only in (False, True)]
+    wide, narrow = grid.GRID_WIDTH // 2, 360
+    high = max(440, 120 + 48 * layers)
+    heat_map = grid.Box(wide / high, narrow / (120 + 22 * layers), wide, tall=True)
+    beside = wide / ((high - 100) / 2)
+    panels = [grid.Box(beside, 2.4, wide, wide=wide_only) for wide_only in (False, True)]
     return [heat_map, *panels]
 
 
 def panels(data: Panels) -> list[str]:
-    """Titles: of the map the model, of both panels below the head that is chosen."""
+    """Titles: of the map the model, of both panels the head that is chosen."""
     model = data.places[0].model
     return [f"{model.name}, all heads", *[received_chart.followed(model)] * 2]
 
 
 def legends(data: Panels) -> list[list[dict[str, str]]]:
-    """Both panels below share a legend; that of the map is in the chart."""
+    """Both panels share a legend; that of the map is in the chart."""
     without, with_it, span = received.legend(_lines(data), data.label)
     *switched, difference = received_difference.legend(_lines(data), [without])
     of_both = [{**entry, "wide": True} for entry in (with_it, span)]
@@ -128,7 +130,7 @@ def _lines(data):
 
 
 def _panel(data, number, at):
-    """Keywords of `received_numbers.rows` for a panel below the map; at: layer and head, from 0."""
+    """Keywords of `received_numbers.rows` for a panel beside the map; at: layer, head from 0."""
     both, cut = _lines(data), number == 1
     place = received.Place(data.places[0].model, at["layer"], at["head"])
     return {"place": place, "lines": both if cut else both[1:], "cut": cut}
@@ -282,7 +284,7 @@ def alt(data: Panels, panel: int = 0, **state: int | str) -> str:
         f"Heat map of {what}: {colour}, {which}. It goes from "
         f"{min(values):.2f} to {max(values):.2f}, the largest in layer "
         f"{top['layer'] + received.COUNTED_FROM}, head {top['head'] + received.COUNTED_FROM}; "
-        f"the median is {np.median(values):.2f}. The head that is shown below: layer "
+        f"the median is {np.median(values):.2f}. The head whose lines are shown: layer "
         f"{at['layer'] + received.COUNTED_FROM}, head {at['head'] + received.COUNTED_FROM}."
     )
 

@@ -8,7 +8,7 @@ from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.text import percent
 
-ASPECT, PHONE_ASPECT = 1.35, 1.2
+ASPECT, PHONE_ASPECT = 1.35, 1.9
 COLUMNS = 2
 PANELS = ("induction", "previous_random", "previous_token", "first_token")
 TITLES = {
@@ -170,29 +170,28 @@ def rows(data: SweepData, panel: int = 0, **state: int | str) -> Rows:
 
 
 def seen(data: SweepData, **state: int | str) -> str:
-    scores = [model.habit("induction").max() for model in data.training]
+    """Which heads are highest where the induction score rises most, and which lines they are."""
     at = over_models.steepest(data)
     low, high = data.training[at : at + 2]
-    means = [float(model.habit("first_token").mean()) for model in data.training]
-    before, after = (_drawn(data, "induction", model) for model in (low, high))
+    (first, line), (then, next_line) = (_drawn(data, "induction", model) for model in (low, high))
+    layer, head = first
+    named = f"L{layer}H{head} (head {head} of layer {layer}; both count from 0), {line},"
+    other = "still" if then == first else "L{}H{}, {},".format(*then, next_line)
     return (
-        f"In the first panel, the highest induction score is {percent(scores[at])} at step "
-        f"{low.step:,} ({before}) and {percent(scores[at + 1])} at step {high.step:,} ({after}). "
-        "In the last, the first token is the average head’s top target for "
-        f"{percent(means[at + 1])} of the tokens then, and for {percent(means[-1])} at step "
-        f"{data.training[-1].step:,}."
+        f"The highest induction score rises most between step {low.step:,} and step "
+        f"{high.step:,}. In the first panel, {named} has it before, and {other} after."
     )
 
 
 def _drawn(data, habit, model):
-    """The best head of a checkpoint, and which of the lines it is."""
+    """The best head of a checkpoint, as layer and head, and which of the lines it is."""
     place = over_models.strongest(model, habit)
     line = "one of the pale lines"
     if place == over_models.strongest(data.training[-1], habit):
         line = "the coloured line"
     elif place == over_models.early(data, habit)[0]:
         line = "the thinner line with a name"
-    return "L{}H{}, {}".format(*place, line)
+    return place, line
 
 
 def alt(data: SweepData, panel: int = 0, **state: int | str) -> str:

@@ -91,10 +91,6 @@ class PredictedFindings:
         """What a head adds by itself."""
         return float(self.direct[head.layer, head.head])
 
-    def lost_without(self, head: Head) -> float:
-        """How much the loss rises without it."""
-        return float(self.lost[head.layer, head.head])
-
 
 def _counts(head):
     """Of one head, over the rows after the first, whose only target is itself: attention on the

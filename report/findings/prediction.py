@@ -196,12 +196,6 @@ class PredictionFindings(SentenceFindings):
             found.append(HeadMean(Head(int(layer), int(head), value), own))
         return found
 
-    @functools.cached_property
-    def correlation(self) -> float:
-        """Of mean direct effects with what is lost without each head, over all heads, -1 to 1."""
-        both = self.mean("direct").ravel(), self.mean("zero").ravel()
-        return float(np.corrcoef(*both)[0, 1]) if all(np.ptp(one) for one in both) else 0.0
-
     @property
     def strongest(self) -> Head:
         """The head with the largest mean direct effect."""

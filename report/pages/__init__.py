@@ -3,6 +3,7 @@
 render.py        an article becomes a page: its template is filled in
 article.py       the figures of an article, placed.py a figure at its place
 prose.py         checks an article before a model runs, by its templates as parsed.py reads them
+finding.py       what an article found, around the figure that shows it
 states.py        where controls can stand, as far as it is known before
 sentences.py     what there is to see at each state of a figure, in files beside the page
 templates.py     the language of templates, filters.py its filters, glossary.py its words

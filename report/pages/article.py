@@ -16,6 +16,7 @@ from report.figures.parts.figure import Data
 from report.pages import sentences
 from report.pages.citations import Citations
 from report.pages.drawn import Drawn
+from report.pages.finding import opening
 from report.pages.glossary import term
 from report.pages.placed import PlacedFigure, controls_for, drawn, has_several, with_rows
 from report.pages.templates import environment
@@ -156,21 +157,19 @@ class ArticleFigures:
         """
         return self.citations.cite(keys, shown)
 
-    def finding(self, caller: Callable[[], str]) -> str:
-        """`{% call finding() %}…{% endcall %}`: what the article found, in a sentence or two.
+    def finding(self, picture: Markup | str = "", *, caller: Callable[[], str]) -> str:
+        """`{% call finding(figure("attention_map")) %}…{% endcall %}`: what the article found, in a
+        sentence or two, and the figure that shows it.
 
-        The first sentence answers the article's question, and stands in bold.
-
-        It stands above the article, and on the home page to say why one should read it. Plain text.
+        The first sentence answers the article's question. It stands in bold above the figure, and
+        on the home page; the others stand below. They are plain text.
 
         raises: ReportError if it is called twice
         """
         if self.found:
             raise ReportError("finding() is called twice; an article says once what it found.")
         self.found = re.sub("[ \\n]+", " ", caller()).strip()
-        answer, *others = split_sentences(self.found) or [""]
-        said = " ".join([f"<strong>{answer}</strong>", *others])
-        return f'<p class="finding">{said}</p>\n'
+        return opening(self.found, str(picture))
 
     def cover(self, name: str) -> str:
         """`{{ cover("attention_map") }}`: the figure that stands for the article.

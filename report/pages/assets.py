@@ -33,6 +33,7 @@ OF_FIGURES = (
 TOGETHER = {
     "page/site.css": (
         "page/article.css",
+        "page/opening.css",
         "page/sidenotes.css",
         "page/lists.css",
         "page/hover_cards.css",

@@ -23,8 +23,8 @@ class Page:
     cover_size: tuple[int, int]
     cover_alt: str
     """What the cover shows, in words."""
-    finding: str
-    """What the article found, for the home page; "" if it does not say."""
+    answer: str
+    """The first sentence of what the article found, for the home page; "" if it does not say."""
     figures: dict[str, tuple[int, str]]
     """Name of a figure -> its number and its title."""
     article: ArticleFigures

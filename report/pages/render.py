@@ -26,11 +26,13 @@ from report.pages import filters, sentences
 from report.pages.article import ArticleFigures, figure_for, partial
 from report.pages.drawn import Drawn, stamps
 from report.pages.embed import write_embed_pages
+from report.pages.finding import BYLINE_HERE
 from report.pages.page import Page
 from report.pages.provenance import NAME, provenance
 from report.pages.sidenotes import with_sidenotes
 from report.pages.templates import environment
 from report.study.study import Study, publication_of
+from report.text import split_sentences
 
 
 def render_article(
@@ -71,6 +73,7 @@ def render_article(
     origin = provenance(study, data, frozen, url)
     store.write(files.inside(site_src, f"datasets/{study.name}/{NAME}"), origin)
     context |= {"data": data, "content": content, "page": page, "provenance": origin}
+    context["BYLINE_HERE"] = BYLINE_HERE
     context["references"] = _references(study, article)
     markdown = wrapper.render(study=study, **context)
     # An index of a folder: its links in HTML are then right for builders that leave them alone
@@ -212,7 +215,7 @@ def _page(study, article, cover, minutes):
         cover=f"figures/{study.name}/{cover_base(cover.panels[0])}",
         cover_size=still.COVER,
         cover_alt=cover.panels[0].alt,
-        finding=article.found,
+        answer=next(iter(split_sentences(article.found)), ""),
         figures={
             placed.name: (placed.number, placed.figure.title(placed.data))
             for placed in article.placed

@@ -88,7 +88,7 @@ def test_numbers_are_those_of_the_datasets(written, tmp_path):
             value = scale * model.difference(measure, cell.name, cell.tokens).value
             assert float(said.replace("−", "-")) == pytest.approx(value, rel=0.06, abs=1e-4)
     right = 100 * model.mean("right").value
-    assert f"right in {right:.1f}\u00a0% of the questions" in section
+    assert f"answers {right:.1f}\u00a0% of the questions right" in section
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_what_happens_is_told_with_its_steps_and_heads(written):
     assert "At step 0, a random token costs 8.00 nats, said before or not" in said
     assert "Having been said before is worth 1.2 nats by step 100, and 6.5 by step 200" in said
     assert "The best head finds" not in said
-    assert "at step 200 (L2H1, the coloured line)" in said
+    assert "L2H1 (head 1 of layer 2; both count from 0), the coloured line, has it before" in said
     assert "As it opens:" not in said
     assert "In the control, at step 200, tokens that were *not* said before cost 9.5 nats" in said
     assert "L1H0 gives the token before 5\u00a0% of its attention at step 0" in said

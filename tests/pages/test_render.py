@@ -154,20 +154,37 @@ def test_a_model_s_name_in_what_was_found_breaks_at_no_hyphen(tmp_path, data, mo
     monkeypatch.setitem(data.manifest["model"], "name", "a-1x2")
     said = "{% call finding() %}\nOf {{ model.name | text }}.\n{% endcall %}\n\nText.\n"
     page, _ = render(tmp_path, data, f'{said}\n{{{{ figure("update_magnitude") }}}}\n')
-    assert page.finding == 'Of <span class="name">a&#45;1x2</span>.'
+    assert page.answer == 'Of <span class="name">a&#45;1x2</span>.'
 
 
 def test_what_was_found_stands_in_the_article_and_on_the_home_page(tmp_path, data):
     said = "{% call finding() %}\nOf {{ data.heads }}\n\u00a0% one. More.\n{% endcall %}\n\nText.\n"
     page, text = render(tmp_path, data, f'{said}\n{{{{ figure("update_magnitude") }}}}\n')
     answer = f"Of {data.heads} \u00a0% one."
-    assert page.finding == f"{answer} More."
+    assert page.answer == answer
     assert f'\n<p class="finding"><strong>{answer}</strong> More.</p>\n\n' in text
     question = text.index('<p class="standfirst"')
     assert text.index("\n# ") < question < text.index('<p class="finding">')
     assert page.figures == {"update_magnitude": (1, "Effect of Attention Head on Hidden State")}
     with pytest.raises(ReportError, match="finding\\(\\) is called twice"):
         render(tmp_path, data, f'{said}{said}{{{{ figure("update_magnitude") }}}}\n')
+
+
+def test_the_figure_of_a_finding_stands_below_its_answer(tmp_path, data):
+    shown = 'figure("update_magnitude")'
+    _, text = render(
+        tmp_path, data, f"{{% call finding({shown}) %}}One. Two.{{% endcall %}}\n\nText.\n"
+    )
+    said = ['<p class="finding"><strong>One.</strong></p>', "<figure", "finding--more", "byline"]
+    places = [text.index(each) for each in [*said, "\nText."]]
+    assert places == sorted(places)
+    assert '\n<p class="finding finding--more">Two.</p>\n\n<div class="byline"' in text
+
+
+def test_without_a_finding_the_byline_stands_below_the_question(tmp_path, data):
+    _, text = render(tmp_path, data, 'Text.\n\n{{ figure("update_magnitude") }}\n')
+    assert text.index("standfirst") < text.index('class="byline"') < text.index("\nText.")
+    assert text.count(" min read") == 1
 
 
 def test_front_matter_of_the_page_is_yaml_and_keeps_hostile_titles(tmp_path, data):

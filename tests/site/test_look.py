@@ -48,6 +48,19 @@ def test_a_page_opens_in_the_palette_of_the_system(visit, scheme, name):
     assert (sum(map(int, paper[4:-1].split(","))) > 3 * 127) == (scheme == "light")
 
 
+@pytest.mark.parametrize("name", ["attention-focus-plots", "filler-tokens", "how-heads-form",
+                                  "reading-a-table", "who-gets-the-drink"])  # fmt: skip
+def test_an_article_s_first_window_shows_its_figure_in_whole_and_live(visit, name):
+    page = visit(f"articles/{name}/", viewport={"width": 1280, "height": 800})
+    until(page, "document.querySelector('#fig-1.live-figure--live') !== null")
+    assert page.evaluate("scrollY") == 0
+    boxes = [box.bounding_box() for box in page.locator("#fig-1 .live-figure__box").all()]
+    assert max(box["y"] + box["height"] for box in boxes) <= 800
+    assert min(box["height"] for box in boxes) >= 120
+    answer = page.locator(".finding strong").bounding_box()
+    assert answer["y"] + answer["height"] <= min(box["y"] for box in boxes)
+
+
 @pytest.mark.parametrize("width", [1280, 800, 390])
 def test_choices_of_a_switch_that_wrap_stand_below_each_other(visit, width):
     page = visit("articles/how-heads-form/", viewport={"width": width, "height": 900})

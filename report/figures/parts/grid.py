@@ -30,6 +30,8 @@ class Box:
     the same; a wide page shows all of them."""
     wide: bool = False
     """True if a phone has no room for it."""
+    tall: bool = False
+    """True if it is as high as all others together, which stand below each other beside it."""
 
     @property
     def size(self) -> tuple[int, int]:
@@ -59,4 +61,6 @@ def row_starts(boxes: list[Box], columns: int) -> list[bool]:
     for box in boxes:
         starts.append(taken + box.span > columns)
         taken = box.span if starts[-1] else taken + box.span
+        if box.tall:  # what stands beside it has rows of its own
+            taken = columns
     return starts

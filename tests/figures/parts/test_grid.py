@@ -18,6 +18,8 @@ def test_a_row_begins_where_the_last_one_is_full():
     assert grid.row_starts([two, one, one], 2) == [True, True, False]
     assert grid.row_starts([one, two, one], 2) == [True, True, True]
     assert grid.row_starts([one], 1) == [True]
+    tall = grid.Box(1, 1, tall=True)
+    assert grid.row_starts([tall, one, one], 2) == [True, True, False]  # one legend for both
 
 
 @pytest.mark.parametrize("name", [name for name in ORDER if name not in TWO_LOOKS])
@@ -103,7 +105,7 @@ def test_every_panel_has_a_title_data_and_a_specification_of_its_own(article):
     for number, address in enumerate(addresses, 1):
         assert f'data-spec="../../figures/hand/filler_effect-{number}.json"' in html
         assert f'href="../../datasets/hand/{address}" data-link-data' in html
-    assert re.search(r'<div class="live-figure__panel"[^>]* style="--span: 2">', html)
+    assert html.count('<div class="live-figure__panel" data-tall ') == 1
 
 
 def test_sliders_show_what_readers_count_and_hold_indices(article):
