@@ -9,6 +9,7 @@ from report import files
 from report.datasets import store
 from report.datasets.formats import keys
 from report.datasets.read.study import open_study
+from report.measurements.effect_rows import EffectRows
 from report.measurements.head_statistics import HeadStatistics
 from report.measurements.tally import Tally
 from report.pages.provenance import provenance
@@ -62,6 +63,9 @@ def every_dataset(where, prediction):
     sums = ("itself_rows", "first_token_rows", "difference_units", "previous_token_rows")
     tally = Tally(HeadStatistics(**dict.fromkeys(sums, values), rows=40, texts=3), 43, 1)
     found["batch/1"] = store.check(tally.as_json(), "made")
+    effects = {"heads": values / 7, "feed_forward": values[:, 0] / 3, "attention_bias": np.zeros(3)}
+    rows = EffectRows({0: effects | {"logit": np.float64(1 / 3), "first": np.float64(1)}}, tokens=14)
+    found["effect-rows/1"] = store.check(rows.as_json(), "made")
     return found
 
 

@@ -60,8 +60,8 @@ def tooltip_of_cell(page, current, target):
         x, y = box["x"] + x * box["width"], box["y"] + y * box["height"]
         return x, y, *point(x, y)[1]
 
-    x, y, row, column = probe(0.15, 0.85)
-    right, below = probe(0.75, 0.85), probe(0.15, 0.3)
+    x, y, row, column = probe(0.22, 0.7)
+    right, below = probe(0.55, 0.7), probe(0.22, 0.3)
     width = (right[0] - x) / (right[3] - column)
     height = (below[1] - y) / (below[2] - row)
     for _ in range(12):

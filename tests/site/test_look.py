@@ -12,6 +12,7 @@ SCHEME = "document.body.dataset.mdColorScheme"
 
 def still_picture(page, number):
     """Address of the still picture of a figure that a reader sees."""
+    until(page, f"[...document.querySelectorAll('#fig-{number} img')].some(i => i.clientHeight)")
     seen = [i for i in page.locator(f"#fig-{number} img").all() if i.is_visible()]
     assert len(seen) == 1
     return seen[0].get_attribute("src")
@@ -95,5 +96,6 @@ def test_names_of_models_break_at_hyphens_only(visit, path):
     page = visit(path, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     assert page.locator('.name, a[href*="models/#"]').count() > 3
     assert page.evaluate(BROKEN) == []
-    page.add_style_tag(content='.md-typeset a[href*="models/#"] { overflow-wrap: anywhere }')
+    narrow = "display: inline-block; width: 4ch; white-space: normal; overflow-wrap: anywhere"
+    page.add_style_tag(content=f'.md-typeset a[href*="models/#"] {{ {narrow} }}')
     assert path != "models/" or page.evaluate(BROKEN)  # the test finds what it looks for

@@ -133,6 +133,7 @@ export class MapDrawing {
   zooming() {
     this.toZoom ??= import("./zoom.js").then(async ({ Zoom }) => {
       if (this.chart.map === this) this.zoom = await Zoom.of(this.chart);
+      if (!this.zoom) this.toZoom = null; // there was no chart meanwhile
       return this.zoom;
     });
     this.toZoom.catch(() => (this.toZoom = null)); // it may be tried again

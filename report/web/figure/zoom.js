@@ -20,9 +20,10 @@ const RIGHT = 182; // pixels that it needs there, with legends below it
 const BELOW = 190; // and below the plot, with legends at its right
 
 export class Zoom {
+  // null: the chart has gone meanwhile, with its page or for another one
   static async of(chart) {
     await loadStyles(new URL("zoom.css", import.meta.url));
-    return new Zoom(chart);
+    return chart.view ? new Zoom(chart) : null;
   }
 
   constructor(chart) {

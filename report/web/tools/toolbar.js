@@ -56,7 +56,7 @@ function zoomButtons({ charts: [chart] }, trying) {
   const acts = { in: "zoomIn", out: "zoomOut", all: "all" };
   return Object.entries(labels).map(([name, label]) => {
     const button = iconButton(name, label);
-    const act = async () => (await chart.map.zooming())[acts[name]]();
+    const act = async () => (await chart.map.zooming())?.[acts[name]]();
     button.addEventListener("click", trying(act));
     return button;
   });
