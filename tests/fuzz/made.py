@@ -64,7 +64,9 @@ def every_dataset(where, prediction):
     tally = Tally(HeadStatistics(**dict.fromkeys(sums, values), rows=40, texts=3), 43, 1)
     found["batch/1"] = store.check(tally.as_json(), "made")
     effects = {"heads": values / 7, "feed_forward": values[:, 0] / 3, "attention_bias": np.zeros(3)}
-    rows = EffectRows({0: effects | {"logit": np.float64(1 / 3), "first": np.float64(1)}}, tokens=14)
+    rows = EffectRows(
+        {0: effects | {"logit": np.float64(1 / 3), "first": np.float64(1)}}, tokens=14
+    )
     found["effect-rows/1"] = store.check(rows.as_json(), "made")
     return found
 

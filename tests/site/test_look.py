@@ -37,7 +37,7 @@ def test_charts_follow_the_switch_in_the_page(visit):
 
 @pytest.mark.parametrize(("scheme", "name"), [("light", "default"), ("dark", "slate")])
 def test_a_page_opens_in_the_palette_of_the_system(visit, scheme, name):
-    page = visit(color_scheme=scheme, viewport={"width": 1280, "height": 600})  # of figure 1 little
+    page = visit(color_scheme=scheme, viewport={"width": 1280, "height": 400})  # of figure 1 little
     assert page.evaluate(SCHEME) == name
     held = Held(page, "**/assets/vega.js")
     page.locator("#fig-9").scroll_into_view_if_needed()
