@@ -32,7 +32,8 @@ def test_they_sum_to_the_direct_effects(name, double, most):
     assert np.count_nonzero(found.effects[0]) > 12
     rows = found.probability.sum(-1)
     if name == "gpt_oss":  # a sink takes its share
-        assert rows.max() < 1
+        assert rows.max() <= 1 + 1e-5  # of some heads it takes less than float32 tells from 1
+        assert rows.min() < 0.9
     else:
         np.testing.assert_allclose(rows, 1, atol=1e-5)
 
