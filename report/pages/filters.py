@@ -37,6 +37,7 @@ UPDATES = {
 
 NOT_READ = re.compile(
     r"<details.*?</details>|<fieldset.*?</fieldset>|<label.*?</label>|<button.*?</button>"
+    r"|<span class=\"live-figure__opens\">.*?</span>"  # not to be seen beside controls
     r"|^\?\?\? [^\n]*\n(?:(?: {4}[^\n]*)?\n)*",
     re.DOTALL | re.MULTILINE,
 )

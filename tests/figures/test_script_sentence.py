@@ -14,15 +14,19 @@ BREAKDOWN = ORDER.index("attention_breakdown") + 1
 def test_the_sentence_below_a_figure_follows_its_controls(page, address, data):
     figure = figure_named("update_magnitude")
     page.goto(address)
-    opened = page.inner_text(SEEN)
+    opened = page.text_content(SEEN)
     state = {control.param: control.value for control in figure.controls(data)}
     assert opened == f"As it opens (layer {state['layer']}): {figure.seen(data, **state)}"
     for layer in (0, 2):
         set_to(page, NUMBER, layer=layer)
         said = f"As shown (layer {layer}): {figure.seen(data, layer=layer)}"
-        until(page, f"document.querySelector('{SEEN}').innerText === {said!r}")
+        until(page, f"document.querySelector('{SEEN}').textContent === {said!r}")
     set_to(page, NUMBER, **state)
-    until(page, f"document.querySelector('{SEEN}').innerText === {opened!r}")
+    until(page, f"document.querySelector('{SEEN}').textContent === {opened!r}")
+    # the controls say at which layer; where they are not to be seen, the sentence does
+    assert page.inner_text(SEEN) == figure.seen(data, **state)
+    page.emulate_media(media="print")
+    assert page.inner_text(SEEN) == opened
 
 
 def test_an_address_that_names_a_state_brings_its_sentence(page, address, data):
@@ -30,7 +34,7 @@ def test_an_address_that_names_a_state_brings_its_sentence(page, address, data):
     page.goto(f"{address}#fig-{NUMBER}:layer=2")
     go_live(page, NUMBER)
     said = f"As shown (layer 2): {figure.seen(data, layer=2)}"
-    until(page, f"document.querySelector('{SEEN}').innerText === {said!r}")
+    until(page, f"document.querySelector('{SEEN}').textContent === {said!r}")
 
 
 def test_of_many_states_the_file_of_the_one_shown_is_fetched(page, address):
@@ -50,7 +54,8 @@ def test_of_many_states_the_file_of_the_one_shown_is_fetched(page, address):
     )
     set_to(page, NUMBER, layer=2)
     until(
-        page, f"document.querySelector('{SEEN}').innerText === 'As shown (layer 2): There it is.'"
+        page,
+        f"document.querySelector('{SEEN}').textContent === 'As shown (layer 2): There it is.'",
     )
     assert fetched == ["update_magnitude.seen.2.json"]
 
