@@ -95,8 +95,9 @@ DRAWN = {
         ".getContext('2d').getImageData(each.width / 2, each.height / 2, 1, 1).data[3]).length"
     ),
     "Inspectus": "document.querySelectorAll('svg.matrix rect.cell').length > 0",
-    "ten Altair charts, inline, one head": (
-        "document.querySelectorAll('.chart canvas, .chart svg.marks').length === 10"
+    "Altair charts, inline, one head": (
+        "[...document.querySelectorAll('.chart')].every("
+        "each => each.querySelector('canvas, svg.marks'))"
     ),
 }
 """What is true of a page once it shows something."""
@@ -154,22 +155,23 @@ def opened(tool, page_file):
 
 
 def altair_page(site, target):
-    """The ten figures as a page of specifications with data in them, as Altair writes it."""
+    """The article's figures as a page of specifications with data in them, as Altair writes it;
+    of a figure of several panels, the first."""
     import altair
     import vl_convert
 
     from report.datasets.read.study import open_study
     from report.figures.build import still
-    from report.figures.build.find import figure_named
+    from report.figures.build.find import figure_named, figure_names
 
     (manifest,) = site.folder.glob("datasets/*/*/manifest.json")
     data = open_study([manifest.parent])
-    pages = sorted(site.folder.glob("figures/attention-focus-plots/*.json"))
-    names = [path.stem for path in pages if not path.stem.endswith(".vega")]
+    drawn = site.folder / "figures" / "attention-focus-plots"
+    names = [name for name in figure_names() if any(drawn.glob(f"{name}[.-]*json"))]
     specs = []
     for name in names:
         figure = figure_named(name)
-        spec = still.specification(figure, data)
+        spec = still.specification(figure, data, **({"panel": 0} if figure.panels else {}))
         if name == "attention_map":
             spec = _plain_map(data)
         specs.append(spec)
@@ -207,11 +209,7 @@ def _plain_map(data):
 
 def compare(python, say, small=False):
     """Build, write and open; prints a table in Markdown."""
-    import numpy as np
     import page_sites as sites
-
-    from report.datasets import store
-    from report.datasets.formats import attention
 
     with tempfile.TemporaryDirectory(prefix="peers-") as name:
         folder = Path(name)
@@ -220,31 +218,49 @@ def compare(python, say, small=False):
         else:
             say("building a site of 24 layers x 32 heads")
             site = sites.build(folder / "site", 170, str(sites.stand_in(folder / "stand-in")))
-        maps = np.zeros((site.layers, site.heads, site.tokens, site.tokens), np.float32)
-        for path in site.shards:
-            shard = attention.decode(store.read(path))
-            maps[shard.layer, shard.head] = shard.probability
-        np.save(folder / "attention.npy", maps)
-        read = json.loads(next(site.folder.glob("datasets/*/*/passage.json")).read_text("utf-8"))
-        tokens = [token.get("label", token["text"]) for token in read["tokens"]]
-        (folder / "tokens.json").write_text(json.dumps(tokens), "utf-8")
-        print(
-            "| | file | opens, no network | switches to another head |\n"
-            "| --- | ---: | ---: | ---: |"
-        )
-        print(f"| ours: the whole site | {site.bytes() / 1e6:.0f} MB | {_ours(site)} |", flush=True)
-        say("ten Altair charts")
-        altair_page(site, folder / "page.html")
-        _row("ten Altair charts, inline, one head", folder / "page.html")
-        for tool in TOOLS:
-            say(tool)
-            (folder / "page.html").unlink(missing_ok=True)
-            reason = _written(python, folder, tool)
-            if reason:
-                say(f"{tool}: left out, {reason}")
-                print(f"| {tool} | {reason} | | |", flush=True)
-                continue
-            _row(tool, folder / "page.html")
+        _table(python, say, folder, site)
+
+
+def compare_long(python, say, model, lengths):
+    """The same of the first layer of a model on long passages, a table each: nobody could open all
+    layers."""
+    import page_sites as sites
+
+    for length in lengths:
+        with tempfile.TemporaryDirectory(prefix="peers-") as name:
+            say(f"building a site of {length} tokens and the first layer of {model}")
+            site = sites.build(Path(name) / "site", length, model, "1")
+            print(f"\n{length} tokens, {site.heads} heads\n")
+            _table(python, say, Path(name), site)
+
+
+def _table(python, say, folder, site):
+    import numpy as np
+
+    from report.datasets.read.passage import PassageData
+
+    (manifest,) = site.folder.glob("datasets/*/*/manifest.json")
+    data = PassageData(manifest.parent)
+    maps = np.zeros((site.layers, site.heads, site.tokens, site.tokens), np.float32)
+    for layer, head in np.ndindex(*maps.shape[:2]):
+        maps[layer, head] = data.attention(layer, head).probability
+    np.save(folder / "attention.npy", maps)
+    tokens = [token.label for token in data.tokens]
+    (folder / "tokens.json").write_text(json.dumps(tokens), "utf-8")
+    print("| | file | opens, no network | switches to another head |\n| --- | ---: | ---: | ---: |")
+    print(f"| ours: the whole site | {site.bytes() / 1e6:.0f} MB | {_ours(site)} |", flush=True)
+    say("Altair charts")
+    altair_page(site, folder / "page.html")
+    _row("Altair charts, inline, one head", folder / "page.html")
+    for tool in TOOLS:
+        say(tool)
+        (folder / "page.html").unlink(missing_ok=True)
+        reason = _written(python, folder, tool)
+        if reason:
+            say(f"{tool}: left out, {reason}")
+            print(f"| {tool} | {reason} | | |", flush=True)
+            continue
+        _row(tool, folder / "page.html")
 
 
 def _ours(site):

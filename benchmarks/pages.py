@@ -4,6 +4,7 @@
     python benchmarks/pages.py --quick     170 tokens only, 3 minutes
     python benchmarks/pages.py --real      SmolLM2-135M and passages of 182, 512 and 2,048 tokens
     python benchmarks/pages.py --peers     other tools on the same heads, 8 minutes; see README.md
+    python benchmarks/pages.py --real --peers    and on the first layer of SmolLM2-135M
 
 The first article is built for passages of 64, 170 and 512 tokens of the embedded model and for 170
 tokens of a random one with 24 layers x 32 heads, in a temporary folder. It is served compressed,
@@ -214,7 +215,9 @@ def main():
     parser.add_argument("--layers", default="all", help="of the real model; sizes are scaled")
     options = parser.parse_args()
     reading.require_browser()
-    if options.real:
+    if options.real and options.peers:
+        page_peers.compare_long(options.peers, say, page_real.MODEL, options.lengths)
+    elif options.real:
         repeats, number = (1, 5) if options.quick else (3, 17)
         print(table(page_real.columns(say, options.lengths, options.layers, repeats, number)))
     elif options.peers:

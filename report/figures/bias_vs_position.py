@@ -19,6 +19,9 @@ straight line from end to end."""
 LEVEL = 0.05
 """A line is said to rise or fall if it changes by this many units of score from end to end."""
 
+LINE = "A line is what one term adds to the score of a target."
+"""The first sentence of every caption: it holds for all models that the figure shows."""
+
 
 def left_out(data: PassageData) -> str:
     if reason := of_other(data, "passage", "table"):
@@ -65,15 +68,15 @@ def caption(data: PassageData) -> str:
     if by_distance(data):
         sides = "" if data.causal else " (right: before the current token, left: after it)"
         return (
-            f"What each term adds to the score of a target at a distance{sides}, on average over "
-            f"all pairs of tokens that far apart. {_common()} The first token is left out as a "
+            f"{LINE} It is shown at each distance{sides}, on average over all pairs of tokens that "
+            f"far apart. {_common()} The first token is left out as a "
             "target, which many heads treat in a way of their own, and the farthest distances, "
             f"where pairs are few. Each line has its mean removed. {unit}"
         )
     if "position" in lines and "bias" in lines:
         return (
-            "A line is what one term adds to the score of each target, whoever looks: ALiBi up to "
-            "a constant for each current token, which changes nothing after softmax. Each line has "
+            f"{LINE} It does not depend on who looks: ALiBi up to a constant for each current "
+            "token, which changes nothing after softmax. Each line has "
             "its mean removed, since only differences count. The dashed line is the straight one "
             "that fits the bias best: where it falls while ALiBi rises, the head works against "
             f"ALiBi’s pull to the recent past. {unit}"
@@ -85,9 +88,8 @@ def caption(data: PassageData) -> str:
     if data.causal and _fewest(data) > 1:
         fits = f"Of the last targets, which few tokens see, the content is left out. {fits}"
     return (
-        "A line is what one term adds to the score of each target. "
-        f"The {other} term depends on the target alone, the content term on both tokens: its line "
-        "is an average over the current tokens. "
+        f"{LINE} The {other} term depends on the target alone, the content term on both tokens: "
+        "its line is an average over the current tokens. "
         f"{_common()} Each line has its mean removed, since only differences count. {fits} {unit}"
     )
 

@@ -36,22 +36,26 @@ def title(data: PredictionData) -> str:
 
 
 def caption(data: PredictionData) -> str:
+    if _one_unit(data):
+        return (
+            "A point is a head; on the dashed line, as much is lost without it as it adds. To the "
+            "right: its direct effect, what it adds to the prediction by itself. Upwards: how far "
+            "the prediction at the last token falls when what the head hands on is replaced. Above "
+            "the line, a head matters through later layers too; below it, they make up for some of "
+            "what is gone. Heads far from the line, or with the largest effects, are named."
+        )
     return (
-        "A point is a head. To the right: its direct effect, what it adds to the prediction by "
-        f"itself. Upwards: {_fallen(data)} when what the head hands on is replaced. On the dashed "
-        "line both are equal. Above it, a head matters through later layers too; below it, they "
-        "make up for some of what is gone. Heads far from the line, or with the largest effects, "
-        "are named."
+        "A point is a head. To the right: its direct effect on the logit of the next token, the "
+        "mean over all tokens. Upwards: how far that token's log probability falls, in the mean, "
+        "when what the head hands on is replaced. The two have different units, so only their "
+        "order can be compared. Heads with the largest effects are named."
     )
 
 
-def _fallen(data):
-    if any(sentence.asks for sentence in data.sentences):
-        return "how far the prediction at the last token falls"
-    return (
-        "how far the log probability of the next token falls, a mean over all tokens, to the "
-        "right the mean of direct effects on its logit"
-    )
+def _one_unit(data):
+    """Whether both effects are on one difference of logits; of a passage's next tokens, one is on
+    a logit and the other on a log probability."""
+    return any(sentence.asks for sentence in data.sentences)
 
 
 def use(data: PredictionData) -> str:
@@ -99,7 +103,7 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
     return theme.frame(
         altair.layer(
             *_zeros(),
-            _diagonal(table).encode(**_ends()),
+            *([_diagonal(table).encode(**_ends())] if _one_unit(data) else []),
             points,
             *_names(table, axes),
             marking.ring(table, here, 150, 1.8).encode(**axes),
@@ -120,8 +124,7 @@ def _axes(data):
     x = altair.X("direct:Q", title=f"{predicted.EFFECT} (logits)").axis(
         tickCount=theme.ticks_across(), labelExpr=SIGNED
     )
-    asks = any(sentence.asks for sentence in data.sentences)
-    unit = "logits" if asks else "nats a token"
+    unit = "logits" if _one_unit(data) else "nats a token"
     y = altair.Y("drop:Q", title=f"lost without the head ({unit})").axis(
         tickCount=6, labelExpr=SIGNED
     )
@@ -171,7 +174,7 @@ def rows(data: PredictionData, **state: int | str) -> dict[str, Rows]:
     at = _at(data, state)
     direct, drop = _values(data, at)
     errors = _errors(data, at)
-    named = _named(direct, drop)
+    named = _named(data, direct, drop)
     late = float(direct.min() + 0.8 * np.ptp(direct))
     return {
         "heads": [
@@ -225,10 +228,13 @@ def _where(data, at):
     return f"for {predicted.which(at)}"
 
 
-def _named(direct, drop):
+def _named(data, direct, drop):
     """Heads whose names fit: {(layer, head)}, those that stand out most first."""
-    stands_out = np.maximum(np.abs(drop - direct), np.maximum(np.abs(direct), np.abs(drop)) / 2)
     spread = [max(float(np.ptp(values)), 1e-9) for values in (direct, drop)]
+    if _one_unit(data):
+        stands_out = np.maximum(np.abs(drop - direct), np.maximum(np.abs(direct), np.abs(drop)) / 2)
+    else:
+        stands_out = np.maximum(np.abs(direct) / spread[0], np.abs(drop) / spread[1])
     found = []
     for place in np.argsort(-stands_out, axis=None, kind="stable"):
         at = np.unravel_index(place, direct.shape)
@@ -245,14 +251,14 @@ def seen(data: PredictionData, **state: int | str) -> str:
     at = _at(data, state)
     direct, drop = _values(data, at)
     said = [
-        _largest(direct, drop),
-        _off_the_line(direct, drop),
+        _largest(data, direct, drop),
+        _off_the_line(direct, drop) if _one_unit(data) else "",
         f"Over all heads the two correlate by {number(_correlation(direct, drop))}.",
     ]
     return " ".join(filter(None, said))
 
 
-def _largest(direct, drop):
+def _largest(data, direct, drop):
     adds, lost = predicted.strongest(direct, 1), predicted.strongest(drop, 1)
     if not adds or not lost:
         return ""
@@ -260,22 +266,30 @@ def _largest(direct, drop):
     loss = predicted.signed(lost[0].value)
     if adds[0].label == lost[0].label:
         return f"{first}, and most is lost without it ({loss})."
+    second = f"{first}. Most is lost without {lost[0].label} ({loss})"
+    if not _one_unit(data):
+        return f"{second}."
     itself = predicted.signed(direct[lost[0].layer, lost[0].head])
-    return f"{first}. Most is lost without {lost[0].label} ({loss}); by itself it adds {itself}."
+    return f"{second}; by itself it adds {itself}."
 
 
 def _off_the_line(direct, drop):
+    """The heads farthest above and below the line."""
     said = []
-    for sign, what in ((1, "matters most through others"), (-1, "is made up for most")):
+    for sign, what in ((1, "matters most through others"), (-1, "is missed least for its effect")):
         found = predicted.strongest(sign * (drop - direct), 1)
         if found:
             (head,) = found
             adds, lost = (values[head.layer, head.head] for values in (direct, drop))
             little = abs(adds) < NOTHING * np.abs(direct).max()
-            itself = "next to nothing" if little else predicted.signed(adds)
-            lost = predicted.signed(lost)
-            said.append(f"{head.label} {what}: {itself} by itself, {lost} lost without it")
-    return f"{'; '.join(said)}." if said else ""
+            adds = "adds next to nothing" if little else _verb("adds", "takes away", adds)
+            lost = "is lost" if lost >= 0 else "is gained", number(abs(lost))
+            said.append(f"{head.label} {what}: it {adds}, and {lost[1]} {lost[0]} without it.")
+    return " ".join(said)
+
+
+def _verb(more, less, value):
+    return f"{more if value >= 0 else less} {number(abs(value))}"
 
 
 def _correlation(direct, drop):
@@ -287,7 +301,7 @@ def _correlation(direct, drop):
 def alt(data: PredictionData, **state: int | str) -> str:
     at = _at(data, state)
     direct, drop = _values(data, at)
-    named = sorted(_named(direct, drop), key=lambda head: -abs(drop[head]))
+    named = sorted(_named(data, direct, drop), key=lambda head: -abs(drop[head]))
     listed = "; ".join(
         f"{head_label(*head)} {predicted.signed(direct[head])} and {predicted.signed(drop[head])}"
         for head in named

@@ -31,19 +31,16 @@ def caption(data: SweepData) -> str:
     manifest = data.training[-1].manifest
     sweep, corpus = manifest["sweep"], manifest["corpus"]
     early = data.training[over_models.steepest(data)].step
-    more = ""
-    if over_models.changes_at(data) is not None:
-        more = (
-            " The thin upright rule is where the training begins to drill other repetitions, too."
-        )
+    ruled = over_models.changes_at(data) is not None
+    rule = "; at the upright rule, other kinds of drill begin" if ruled else ""
     return (
-        "A line is one head, followed from checkpoint to checkpoint. The coloured one ends "
+        f"A line is one head, followed from checkpoint to checkpoint{rule}. The coloured one ends "
         f"highest; the thinner one with a name was highest up to step {early:,}; the broken one is "
         "the mean of all heads. The first two panels are mean "
         f"probabilities over {sweep['sequences']} sequences of {sweep['length']} random tokens "
         "said twice, the others count the top targets of the tokens of "
-        f"{corpus['texts']} short texts; the first token of a text is left out.{more} Steps are "
-        "drawn closer together the later they are. All panels have one scale."
+        f"{corpus['texts']} short texts; the first token of a text is left out. All panels have "
+        "one scale."
     )
 
 
@@ -175,11 +172,12 @@ def seen(data: SweepData, **state: int | str) -> str:
     low, high = data.training[at : at + 2]
     (first, line), (then, next_line) = (_drawn(data, "induction", model) for model in (low, high))
     layer, head = first
-    named = f"L{layer}H{head} (head {head} of layer {layer}; both count from 0), {line},"
-    other = "still" if then == first else "L{}H{}, {},".format(*then, next_line)
+    named = f"L{layer}H{head} (head {head} of layer {layer}; both count from 0), {line}"
+    after = "before and after" if then == first else "before"
+    other = "" if then == first else "; after, that of L{}H{}, {}".format(*then, next_line)
     return (
         f"The highest induction score rises most between step {low.step:,} and step "
-        f"{high.step:,}. In the first panel, {named} has it before, and {other} after."
+        f"{high.step:,}. In the first panel, it is that of {named}, {after}{other}."
     )
 
 

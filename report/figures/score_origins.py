@@ -18,7 +18,7 @@ SHOWN = 12
 RANKS = 11
 """Targets that the slider leads to, the one with most attention first."""
 
-SIDES = {"key": "What the token is found by", "query": "What is looked for"}
+SIDES = {"key": "What the token is found by (key)", "query": "What is looked for (query)"}
 """Side of the product -> title of its panel."""
 
 
@@ -180,8 +180,8 @@ def seen(data: PredictionData, **state: int) -> str:
     return (
         f"L{head.layer}H{head.head} gives {percent(share)} of its attention to "
         f"{predicted.quoted(sentence.tokens[target].label)}, whose score is {number(abs(total))} "
-        f"{way} the mean. Of single parts, {found['key']} adds most to what it is found by, and "
-        f"{found['query']} to what is looked for."
+        f"{way} the mean. Of single parts, {found['key']} adds most in the key, and "
+        f"{found['query']} in the query."
     )
 
 

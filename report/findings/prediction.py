@@ -149,8 +149,8 @@ class PredictionFindings(SentenceFindings):
 
     @functools.cached_property
     def losses(self) -> list[HeadMean]:
-        """The heads without which most is lost, when zeros stand in their place."""
-        return self._ranked(self.mean("zero"), "zero")
+        """The heads without which most is lost, with their means over texts in their place."""
+        return self._ranked(self.mean("mean"), "mean")
 
     @functools.cached_property
     def through(self) -> list[HeadMean]:
@@ -158,15 +158,31 @@ class PredictionFindings(SentenceFindings):
         direct = self.mean("direct")
         return [
             one
-            for one in self._ranked(self.mean("zero"), "zero", most=None)
+            for one in self._ranked(self.mean("mean"), "mean", most=None)
             if abs(direct[one.head.layer, one.head.head]) <= ALONE * one.head.value
         ][:MOST]
+
+    def alike(self, heads: list[HeadMean]) -> list[HeadMean]:
+        """Those of some heads without which little is lost where they write what they write in a
+        like sentence with other names; none where that was not measured."""
+        if self.generated is None or "resample" not in self.generated.ablations:
+            return []
+        lost = self.mean("resample")
+        return [one for one in heads if lost[one.head.layer, one.head.head] <= ALONE * one.value]
+
+    @functools.cached_property
+    def constant(self) -> Head | None:
+        """The head without which most is lost with zeros in its place and not with its mean: it
+        writes the same in every text. None if that is never notable."""
+        zero, mean = self.mean("zero"), self.mean("mean")
+        head = largest(np.where(mean <= ALONE * zero, zero, -np.inf))
+        return head if head.value >= NOTABLE * abs(self.logit) else None
 
     @functools.cached_property
     def repaired(self) -> list[HeadMean]:
         """Heads without which less is lost than they add, by a notable amount: others make up for
         them. Values are what they add less what is lost."""
-        return self._ranked(self.mean("direct") - self.mean("zero"), None, positive="direct")
+        return self._ranked(self.mean("direct") - self.mean("mean"), None, positive="direct")
 
     def _ranked(
         self,
@@ -209,9 +225,25 @@ class PredictionFindings(SentenceFindings):
         """The largest size of another mean of some heads."""
         return max(abs(self.beside(one.head, measure)) for one in heads)
 
+    def sum(self, heads: list[HeadMean]) -> float:
+        """What heads add by themselves, together."""
+        return sum(one.value for one in heads)
+
     def share(self, heads: list[HeadMean]) -> float:
-        """Part of the mean logit difference that heads add by themselves, together."""
-        return sum(one.head.value for one in heads) / self.logit if self.logit else 0.0
+        """Their part of all that heads add for the answer, those against it left out."""
+        direct = self.mean("direct")
+        added = float(direct[direct > 0].sum())
+        return self.sum(heads) / added if added else 0.0
+
+    @property
+    def all_heads(self) -> float:
+        """What all heads add, those for and those against the answer."""
+        return float(self.mean("direct").sum())
+
+    @property
+    def all_feed_forward(self) -> float | None:
+        """What all feed-forward layers add over the generated sentences; None without these."""
+        return None if self.generated is None else float(self.generated.feed_forward.sum())
 
     def label(self, layer: int, head: int) -> str:
         """ "L5H1"."""

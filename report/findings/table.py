@@ -14,9 +14,6 @@ from report.findings.repetition import RepetitionFindings
 BEYOND = 1.5
 """A head that gives a class this many times what uniform attention would give prefers it."""
 
-FAR_APART = 2
-"""A rendering is far apart if it gives this many times as much as any other."""
-
 LEAST, TIMES_EVEN = 0.2, 3
 """A head looks for repetitions if it gives them at least this much of its attention, and this many
 times what uniform attention would."""
@@ -51,6 +48,11 @@ class Column:
     share: float
     even: float
 
+    @property
+    def less(self) -> bool:
+        """Whether that is less than uniform attention would give."""
+        return self.share < self.even
+
 
 @dataclass(frozen=True)
 class Reader:
@@ -71,23 +73,6 @@ class Reader:
     def explained(self) -> bool:
         """Whether the habit makes up most of the value, and not by chance."""
         return self.part > 0.5 and self.part >= BEYOND * self.even_part
-
-
-@dataclass(frozen=True)
-class Apart:
-    """A layer that gives far more to a class in one rendering than in the others."""
-
-    target: str
-    layer: int
-    rendering: str
-    times: dict[str, float]
-    """Rendering -> what the layer gives, as a multiple of uniform attention."""
-    head: Head
-    """The head of the layer that gives most in this rendering."""
-    even: float
-    """What uniform attention would give."""
-    most: bool
-    """Whether that head gives more than all others of the layer together."""
 
 
 class TableFindings(RepetitionFindings):
@@ -139,26 +124,6 @@ class TableFindings(RepetitionFindings):
         multiple of uniform attention."""
         others = [name for name in self.data.renderings if name != self.data.first.name]
         return min(self.times(target, name, head) for name in others for head in heads)
-
-    def apart(self) -> Apart | None:
-        """The case in which a rendering differs most from the others; None if all give about the
-        same."""
-        found = []
-        for target in self.data.targets:
-            table = {name: self.times_by_layer(target, name) for name in self.data.renderings}
-            for layer in range(self.data.layers):
-                times = {name: float(values[layer]) for name, values in table.items()}
-                *_, second, highest = sorted(times.values())
-                if highest >= BEYOND and highest >= FAR_APART * second > 0:
-                    found.append((highest / second, target, layer, times))
-        if not found:
-            return None
-        _, target, layer, times = max(found, key=lambda each: each[0])
-        name = max(times, key=times.get)
-        shares = self.shares(target, name)[layer]
-        head = Head(layer, int(shares.argmax()), float(shares.max()))
-        even = float(np.asarray(self.data.even(target, name), float)[layer])
-        return Apart(target, layer, name, times, head, even, bool(head.value > shares.sum() / 2))
 
     def strongest(self, target: str, rendering: str | None = None) -> Head:
         """The `Head` that gives most to a class."""

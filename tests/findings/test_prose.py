@@ -275,14 +275,14 @@ ALIKE = MagnitudeRatio(0, 0.1, 0.1, 0)
 @pytest.mark.parametrize(
     ("of_heads", "said"),
     [
-        ([SHORTER, SHORTER, ALIKE], "as a place to rest: a head that looks there changes less"),
-        ([SHORTER, SHORTER, LONGER], "a way to do little in most heads, but not in all."),
+        ([SHORTER, SHORTER, ALIKE], "as a place to rest: a head that looks there writes less"),
+        ([SHORTER, SHORTER, LONGER], "goes with writing less in most heads, but not in all."),
         (
             [SHORTER, LONGER, LONGER, ALIKE],
             "in some heads only; in more of them, updates towards it are longer.",
         ),
-        ([SHORTER, ALIKE, ALIKE], "a way to do little in some heads only."),
-        ([ALIKE, LONGER], "looking at the first token is not a way to do little."),
+        ([SHORTER, ALIKE, ALIKE], "goes with writing less in some heads only."),
+        ([ALIKE, LONGER], "looking at the first token does not go with writing less."),
         ([ALIKE, ALIKE], "it makes little difference."),
         ([LONGER], "Only L1H2 has enough updates of both kinds: their median magnitude is 0.20"),
         ([], "No head has enough updates of both kinds to tell."),

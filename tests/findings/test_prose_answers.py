@@ -54,7 +54,7 @@ CASES = {
     "helps": ({"signs": (1, 1)}, "make the right answer of this model more probable, as the study"),
     "harms": ({"signs": (-1, -1)}, "which is the opposite of what the study says"),
     "nothing": ({"gain": 0, "hits": 0}, "no filler clearly helps or harms this model"),
-    "both": ({}, "then, it depends on the filler and on its length."),
+    "both": ({}, "right answer is depends on the filler and on its length."),
 }
 
 

@@ -118,4 +118,5 @@ def test_what_captions_of_two_models_share_is_said_once(tmp_path):
     for name in ("rotary 0", "alibi_bias 1"):
         assert f"Of {name}: Its place says" in said
     apart = figure_for("bias_vs_position", data).caption(data)
-    assert apart.startswith("Of rotary 0: ")
+    assert apart.startswith("A line is what one term adds to the score of a target. ")
+    assert "Of rotary 0: It is shown at each distance" in apart

@@ -182,7 +182,7 @@ def test_shares_of_a_column_are_said_to_be_of_the_column(written):
     text, _, data = written()
     said = plain(text)
     assert TableFindings(data).reading
-    assert "| Of the same column, mostly |" in text
+    assert "| Of that, copies or followers |" in text
     assert re.search("gives? to the cells above, .* how much of that goes to .?copies.? or", said)
     assert re.search(r"(no token has|one token has|\d+ tokens have) characters of two parts", said)
 
@@ -296,24 +296,6 @@ def test_what_all_ways_to_write_the_table_share_is_said_of_each_alone(written):
     assert f"at least {number(least)} times uniform attention." in plain(text)
     said = "".join(t.text for t in data.renderings["sentences"].tokens if t.role == "delimiter")
     assert ("commas stand in all three, and may still help" in plain(text)) == ("," in said)
-
-
-def test_a_point_far_from_the_other_lines_is_named(data):
-    table = dict(data.class_shares)
-    table["probability"] = 0.5 * table["even"]  # in every layer, of every head
-    chosen = (table["target"] == "first_token") & (table["layer"] == 1)
-    chosen &= (table["rendering"] == "json") & (table["head"] == 2)
-    table["probability"] = np.where(chosen, 0.9, table["probability"])
-    data.__dict__["class_shares"] = table | {"probability": 0.5 * table["even"]}
-    assert TableFindings(data).apart() is None
-    data.__dict__["class_shares"] = table
-    apart = TableFindings(data).apart()
-    assert (apart.target, apart.layer, apart.rendering) == ("first_token", 1, "json")
-    assert (apart.head.label, apart.head.value, apart.most) == ("L1H2", 0.9, True)
-    assert apart.times["csv"] == pytest.approx(0.5)
-    even, others = apart.even, data.heads - 1
-    mean = (0.9 + others * 0.5 * even) / data.heads
-    assert apart.times["json"] == pytest.approx(mean / even)
 
 
 def test_numbers_of_the_page_are_those_of_the_files(written):

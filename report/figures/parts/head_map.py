@@ -91,23 +91,30 @@ def _heads(data):
 def _extremes(data, shown, value, number):
     """The highest and the lowest value, written into their cells.
 
-    Where these are narrow, one is written higher and the other lower, as they may be neighbours.
+    Where these are narrow, only the highest is, as both may be neighbours.
     """
     narrow = f"width / {data.layers} < {NARROW}"
     drawn = []
-    for order, up in (("descending", -7), ("ascending", 7)):
+    for order in ("descending", "ascending"):
         first = shown.transform_window(
             order="row_number()", sort=[altair.SortField(value, order=order)]
         ).transform_filter("datum.order === 1")
         style = {"fontSize": theme.TICK, "baseline": "middle"}
+        if order == "ascending":
+            style["opacity"] = altair.ExprRef(f"{narrow} ? 0 : 1")
         drawn += [
             mark.encode(
                 x=altair.X("layer:Q"),
                 y=altair.Y("head:Q"),
                 text=altair.Text(f"{value}:Q", format=".0%" if "%" in number else ".2f"),
             )
-            for mark in theme.halo(
-                first.mark_text, **style, dy=altair.ExprRef(f"{narrow} ? {up} : 0")
-            )
+            for mark in theme.halo(first.mark_text, **style, align=_within(data, narrow))
         ]
     return drawn
+
+
+def _within(data, narrow):
+    """The side of a number's cell from which it is written, so that it does not leave the map."""
+    left, right = data.layers / 10, 0.9 * data.layers
+    side = f"datum.layer < {left} ? 'left' : datum.layer > {right} ? 'right' : 'center'"
+    return altair.ExprRef(f"{narrow} ? ({side}) : 'center'")

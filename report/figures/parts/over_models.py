@@ -50,7 +50,7 @@ def step_axis(steps: Sequence[int]) -> altair.X:
     middle = max(1, sorted(steps)[len(steps) // 2])
     scale = {"type": "symlog", "constant": middle, "nice": False, "padding": 6}
     axis = {"format": ",d", "grid": False, "values": _ticks(steps), "labelOverlap": "greedy"}
-    channel = altair.X("step:Q", title="training step").axis(**axis)
+    channel = altair.X("step:Q", title="training step (later ones closer together)").axis(**axis)
     return channel.scale(domain=[min(steps), max(steps)], **scale)
 
 
