@@ -262,8 +262,10 @@ def _largest(data, direct, drop):
     adds, lost = predicted.strongest(direct, 1), predicted.strongest(drop, 1)
     if not adds or not lost:
         return ""
-    first = f"{adds[0].label} has the largest direct effect ({predicted.signed(adds[0].value)})"
-    loss = predicted.signed(lost[0].value)
+    units = ("", "") if _one_unit(data) else (" logits", " nats a token")
+    effect, loss = (predicted.signed(one[0].value) for one in (adds, lost))
+    effect, loss = effect + units[0], loss + units[1]
+    first = f"{adds[0].label} has the largest direct effect ({effect})"
     if adds[0].label == lost[0].label:
         return f"{first}, and most is lost without it ({loss})."
     second = f"{first}. Most is lost without {lost[0].label} ({loss})"

@@ -34,6 +34,11 @@ LAYER_ROW = 17
 """Pixels of a layer in the map."""
 
 
+NATS = [0, -1, -2, -5, -10, -20, -50, -100, -200]
+"""Ticks of log probabilities, closer together the lower they are: what is nearly sure differs by
+little, and an early state may be a hundred nats off."""
+
+
 def title(data: PredictionData) -> str:
     return "What the model would say after each layer"
 
@@ -157,7 +162,7 @@ def _rise(data):
     )
     x = x.axis(values=list(range(0, data.layers, max(1, -(-data.layers // 16)))), format="d")
     y = altair.Y("log_probability:Q", title="log probability (nats)")
-    y = y.scale(zero=False, nice=True).axis(tickCount=5)
+    y = y.scale(type="symlog", constant=1, zero=False).axis(values=NATS, labelOverlap="greedy")
     legend = altair.Legend(title=None, orient="top", symbolType="stroke", offset=theme.ABOVE)
     kinds = list(STYLES)
     colour = altair.Color("kind:N", legend=legend).scale(

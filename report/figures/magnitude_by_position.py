@@ -21,8 +21,9 @@ def title(data: PassageData) -> str:
 
 def caption(data: PassageData) -> str:
     return (
-        "A point is one token in one head: the passage runs from top to bottom, magnitude to the "
-        f"right.\n{updates.explained(data)}\nPoints whose top target is the first token have a "
+        "A point is one token in one head, with its magnitude to the right; a line is a median, "
+        f"the outline the middle of the points of its colour.\n{updates.explained(data)}\n"
+        "The passage runs from top to bottom. Points whose top target is the first token have a "
         "colour of their own; the outline holds the middle 80 % of them at each height. Updates "
         "differ with their place too, so each line is the median of its kind over "
         f"{count(_tokens_a_part(data), 'token')} at a time.\n"

@@ -1,5 +1,5 @@
-"""A map whose cells have a sign: a mark that points up speaks for the answer, one that points down
-against it, and its area says how much.
+"""A map whose cells have a sign: a mark that points up speaks for what is asked, one that points
+down against it, and its area says how much.
 
 What is small stays small, so that the few cells that matter are seen among hundreds.
 """
@@ -11,7 +11,7 @@ import altair
 
 from report.figures.parts import marking, theme
 
-FOR, AGAINST = "for the answer", "against it"
+FOR, AGAINST = "for", "against"
 
 SIGNS = {
     FOR: ("triangle-up", *theme.TERMS["content"]),
