@@ -229,7 +229,7 @@ def compare_long(python, say, model, lengths):
     for length in lengths:
         with tempfile.TemporaryDirectory(prefix="peers-") as name:
             say(f"building a site of {length} tokens and the first layer of {model}")
-            site = sites.build(Path(name) / "site", length, model, "1")
+            site = sites.build(Path(name) / "site", length, model, "1", predict=False)
             print(f"\n{length} tokens, {site.heads} heads\n")
             _table(python, say, Path(name), site)
 

@@ -34,7 +34,9 @@ def columns(say, lengths, layers, repeats, number):
         built = {}
         for length in lengths:
             say(f"building the article about {length} tokens of {MODEL}")
-            built[length] = sites.build(Path(folder) / str(length), length, MODEL, layers)
+            # its last section is far below what is read here, and takes minutes to measure
+            place = Path(folder) / str(length)
+            built[length] = sites.build(place, length, MODEL, layers, predict=False)
         with reading.browser() as chromium:
             for length, site in built.items():
                 say(f"{length} tokens: reading")

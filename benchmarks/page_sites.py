@@ -74,12 +74,17 @@ def tokenizer_of(model):
     return load_model(model, layers=1, device="cpu").tokenizer.backend_tokenizer
 
 
-def build(folder, length, model=FALCON, layers="all"):
+def build(folder, length, model=FALCON, layers="all", predict=True):
     """Write the first article about `length` tokens as a project in `folder`: its `Site`.
 
-    layers: as of the command, the first ones that are measured
+    layers: as of the command, the first ones that are measured; predict: whether it has its last
+    section, for which a pass is made without every head
     """
     _project(folder)
+    if not predict:
+        template = folder / "templates" / "articles" / f"{ARTICLE}.md.j2"
+        text = template.read_text("utf-8")
+        template.write_text(text.replace("\npredict: true", "\npredict: false"), "utf-8")
     passage = folder / f"passage-{length}.txt"
     passage.write_text(text_of(length, tokenizer_of(model)), "utf-8")
     options = ["--project", folder, "--study", ARTICLE, "--model", model]

@@ -27,7 +27,7 @@ NOTHING = 0.01
 NAMED = 10
 """Heads that are named."""
 
-NEAR = 0.3, 0.06
+NEAR = 0.36, 0.06
 """Names closer than these parts of both axes would lie on each other, on a phone."""
 
 
