@@ -37,6 +37,8 @@ wanted = FrontMatter(**front)
 kind = kind(wanted.kind)
 kind.corpus = lambda: CORPUS
 Path("passage.md").write_text(SENTENCE)
+header = "title: Few\\nsystem: Be brief.\\nsource: us\\nlicence: CC0\\nlanguage: en"
+Path("few.md").write_text(f"---\\n{header}\\n---\\nHow many are 2?\\n\\nHow many are 3?\\n")
 inputs = kind.inputs(wanted)
 loaded = load.load_model("falcon-8x8")
 self_check.checked(loaded)
@@ -60,11 +62,12 @@ CHANGES = {
     "passage": {"passage": "passage.md"},
     "table": {"table": "seattle-weather", "columns": ["date", "weather"], "rows": 3},
     "conditions": {
+        "prompts": "few.md",  # two questions run the same code as the 25 that ship
         "conditions": [
             {"name": "none"},
             {"name": "new", "before": "question", "text": "/", "times": 12},
             {"name": "words", "before": "question", "kind": "sentence", "like": "new"},
-        ]
+        ],
     },
 }
 
