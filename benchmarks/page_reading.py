@@ -98,7 +98,8 @@ window.measure = {
         return await frame() - from;
     },
     hover() {
-        return new Promise(done => {
+        return new Promise((done, fail) => {
+            setTimeout(() => fail(new Error('no tooltip came')), 10_000);
             addEventListener('pointermove', () => {
                 const from = performance.now();
                 const watch = new MutationObserver(async () => {
@@ -249,9 +250,10 @@ def hovers(chromium, address, number, slowed=1):
         box = page.locator("#fig-1 canvas").bounding_box()
         times = []
         for n in range(number):
-            # over the lower left half, which every causal model fills
-            x = box["x"] + box["width"] * (0.15 + 0.3 * n / number)
-            y = box["y"] + box["height"] * (0.55 + 0.3 * ((7 * n) % number) / number)
+            # over the lower left half, which every causal model fills, right of the labels and
+            # above those of the other axis
+            x = box["x"] + box["width"] * (0.22 + 0.25 * n / number)
+            y = box["y"] + box["height"] * (0.5 + 0.27 * ((7 * n) % number) / number)
             page.evaluate("void (window.hovered = measure.hover())")
             page.mouse.move(x, y)
             times.append(page.evaluate("hovered"))
