@@ -11,6 +11,7 @@ score_terms.py    the terms of a score: scatter.py, ternary.py, profiles.py, ter
 updates.py        what heads add: histogram.py
 received.py       attention received under conditions: received_chart.py, received_numbers.py,
                   received_difference.py; one_row.py and answered.py of the same articles
-predicted.py      effects on a prediction: signed_map.py, effect_map.py, lens_rows.py
+predicted.py      effects on a prediction: signed_map.py, effect_map.py, lens_rows.py; what is
+                  said of two of them, two_effects.py
 over_models.py    many models; target_classes.py classes of a table; grounds.py of a passage
 """
