@@ -83,14 +83,6 @@ class PredictedFindings:
         both = self.direct.ravel(), self.lost.ravel()
         return float(np.corrcoef(*both)[0, 1]) if all(np.ptp(one) for one in both) else 0.0
 
-    def rank(self, head: Head) -> int:
-        """The place of a head by its direct effect, 1 for the largest."""
-        return 1 + int((self.direct > self.direct[head.layer, head.head]).sum())
-
-    def added(self, head: Head) -> float:
-        """What a head adds by itself."""
-        return float(self.direct[head.layer, head.head])
-
 
 def _counts(head):
     """Of one head, over the rows after the first, whose only target is itself: attention on the
