@@ -26,7 +26,7 @@ from tests.figures.live_page import (
     until,
 )
 from tests.figures.test_script_tables import assert_tables
-from tests.figures.tools import menu, saved, state_of, tables, without_fragment
+from tests.figures.tools import href, menu, saved, state_of, tables, without_fragment
 
 pytestmark = pytest.mark.browser
 
@@ -58,7 +58,8 @@ def assert_files(page, number, name, expected):
     assert file.endswith(".json")
     assert file.startswith(name.replace("_", "-"))
     assert found["state"].items() >= state_of(name).items()
-    own = page.url if state_of(name) else f"{without_fragment(page)}#fig-{number}"  # nothing to set
+    nothing_set = f"{without_fragment(page)}#fig-{number}"
+    own = href(page) if state_of(name) else nothing_set
     assert found["source"] == own
     assert found["title"].startswith(f"Figure {number}. ")
     assert [table["name"] for table in found["tables"]] == [dataset for _, dataset, _ in expected]

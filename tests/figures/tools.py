@@ -51,7 +51,12 @@ def state_of(name):
 
 def without_fragment(page):
     """The address of a page, whatever state of its figures stands behind it."""
-    return page.url.partition("#")[0]
+    return href(page).partition("#")[0]
+
+
+def href(page):
+    """The address of a page now: `page.url` learns of a new fragment only later."""
+    return page.evaluate("location.href")
 
 
 def tool(page, number, label):
@@ -94,8 +99,10 @@ def set_to(page, number, **values):
             input.dispatchEvent(new Event('input', { bubbles: true })); } }""",
         [f"fig-{number}", values],
     )
-    for name, value in values.items():
-        until(page, f"location.hash.includes('{name}={value}')")
+    # the figure is named too: the address before this may be another one's, with the same values
+    said = [f"#fig-{number}", *(f"{name}={value}" for name, value in values.items())]
+    if values:
+        until(page, f"{said}.every((part) => location.hash.split(/[:,]/).includes(part))")
 
 
 def tables(name, data, state):

@@ -1,7 +1,7 @@
 """A reader's way through a site within one page load: every kind of interaction."""
 
 from tests.figures.live_page import go_live, until
-from tests.figures.tools import FULL, LINK, TABLE, menu, saved, tool
+from tests.figures.tools import FULL, LINK, TABLE, href, menu, saved, tool
 
 ARTICLE = "articles/attention-focus-plots/"
 SHADE = "document.body.getAttribute('data-md-color-scheme')"
@@ -30,7 +30,7 @@ def travel(page, search):
     page.pdf()  # as "Print" does
     follow(page, "a.term", "glossary/")
     follow(page, "a.figure-ref", "articles/")
-    go_live(page, int(page.url.partition("#fig-")[2].partition(":")[0]))
+    go_live(page, int(href(page).partition("#fig-")[2].partition(":")[0]))
     page.go_back()
     page.wait_for_url("**/glossary/**")
     until(page, "document.querySelector('article h1').textContent.startsWith('Glossary')")
