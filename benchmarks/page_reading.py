@@ -21,6 +21,9 @@ LOW = {"width": 1280, "height": 400}
 REST = 1500
 """Milliseconds for what a theme does when it has nothing else to do."""
 
+TURN = 150
+"""Milliseconds between two turns of the wheel."""
+
 WATCH = """
 window.seen = {shift: 0, shifted: [], tasks: [], drawn: 0, live: null};
 new PerformanceObserver(list => { for (const entry of list.getEntries())
@@ -269,7 +272,7 @@ def read_whole(chromium, address, slowed=1, window=WINDOW):
         bottom = "scrollY + innerHeight >= document.documentElement.scrollHeight - 2"
         while not page.evaluate(bottom):
             page.mouse.wheel(0, 300)
-            page.wait_for_timeout(150 * min(slowed, 2))
+            page.wait_for_timeout(TURN * min(slowed, 2))
         page.wait_for_timeout(1000 * slowed)
         live = page.locator(".live-figure--live").count()
         tasks, shift, shifted = page.evaluate("[seen.tasks, seen.shift, seen.shifted]")

@@ -53,6 +53,8 @@ def left(tab):
     tab.set_viewport_size(tab.viewport)
     tab.emulate_media(media="null", **tab.media)
     tab.mouse.move(0, 0)
+    for key in ("Alt", "Control", "Shift"):  # a test that failed may have held one
+        tab.keyboard.up(key)
     said = tab.problems[:], tab.asked[:]
     tab.problems.clear()
     tab.asked.clear()

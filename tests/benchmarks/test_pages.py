@@ -44,6 +44,7 @@ def test_a_passage_has_exactly_the_tokens_asked_for(benchmark, length):
 def test_a_page_is_read_as_a_reader_reads_it(benchmark, tmp_path, browser, monkeypatch):
     reading, sites = benchmark.reading, benchmark.sites
     monkeypatch.setattr(reading, "REST", 100)  # this page has no theme
+    monkeypatch.setattr(reading, "TURN", 30)  # nor does anybody read it
     quick = {"latency": 0, "downloadThroughput": 1e9, "uploadThroughput": 1e9}
     monkeypatch.setattr(reading, "LINE", quick)  # nobody asks here how long a line takes
     folder = tmp_path / "site"

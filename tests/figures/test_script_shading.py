@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.figures.live_page import go_live, until
+from tests.figures.live_page import go_live, resting_box, until
 from tests.figures.tools import set_to
 from tests.held import Held
 
@@ -75,9 +75,10 @@ def test_the_shades_are_of_the_head_of_the_figure_that_was_used_last(page, addre
 
 
 def test_the_switch_and_alt_turn_the_shades_round(page, address, data):
-    page.goto(f"{address}#fig-1:layer=1&head=0".replace("&", ","))
+    page.goto(f"{address}#fig-1:layer=1,head=0")
+    resting_box(page, 1)  # the address scrolls there, away from a pointer that was at the text
     token(page, 3).hover()
-    until(page, f"{SAYS}.includes('attends to')")
+    until(page, f"{SAYS}.startsWith('Token 3 ')")  # what stands there at first has the words too
     page.keyboard.down("Alt")
     until(page, f"{SAYS}.includes('gets attention from')")
     assert_shaded(page, head_of(data, 1, 0)[:, 3])
