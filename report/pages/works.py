@@ -4,8 +4,9 @@ bibtexparser has read the entry; pylatexenc, which comes with it, reads what is 
 Nothing in an entry is trusted: addresses lead to web pages, or nowhere.
 """
 
+import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,7 @@ class _Entry:
     def plain(self, name, value):
         """What LaTeX would show of a value, in one line."""
         try:
-            shown = _to_text()(re.sub(r"(?<!\\)%", r"\\%", value))
+            shown = _to_text(re.sub(r"(?<!\\)%", r"\\%", value))
         except Exception as error:  # of a parser that is given anything
             raise self.wrong(name, "cannot be read as LaTeX; write plain text") from error
         return isolated(xml_text(" ".join(shown.split())))
@@ -235,7 +236,19 @@ class _Entry:
         return value
 
 
-def _to_text() -> Callable[[str], str]:
+def _to_text(value: str) -> str:
     from pylatexenc.latex2text import LatexNodes2Text
+    from pylatexenc.latexwalker import LatexWalker
 
-    return LatexNodes2Text(math_mode="text").latex_to_text
+    known, meanings = _latex()
+    nodes, *_ = LatexWalker(value, latex_context=known).get_latex_nodes()
+    # a new one each time, as it remembers what a value says of titles and authors
+    return LatexNodes2Text(latex_context=meanings, math_mode="text").nodelist_to_text(nodes)
+
+
+@functools.cache  # to collect them for every value takes as long as to read it
+def _latex() -> tuple[Any, Any]:
+    """The macros that LaTeX has, for its parser, and what they become as text."""
+    from pylatexenc import latex2text, latexwalker
+
+    return latexwalker.get_default_latex_context_db(), latex2text.get_default_latex_context_db()
