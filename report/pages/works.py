@@ -246,7 +246,7 @@ def _to_text(value: str) -> str:
     return LatexNodes2Text(latex_context=meanings, math_mode="text").nodelist_to_text(nodes)
 
 
-@functools.cache  # to collect them for every value takes as long as to read it
+@functools.cache  # to collect them for every value takes nearly as long as to read it
 def _latex() -> tuple[Any, Any]:
     """The macros that LaTeX has, for its parser, and what they become as text."""
     from pylatexenc import latex2text, latexwalker
