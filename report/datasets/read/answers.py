@@ -150,8 +150,8 @@ class ModelAnswers(ModelData):
         cell = self.attended
         share = self.values("share", cell.name, cell.tokens)
         more = self.differences("log_probability", cell.name, cell.tokens)
-        drawn = [rank_correlation(share[pick], more[pick]) for pick in _picks(len(share))]
-        return Interval(rank_correlation(share, more), *_ends(np.array(drawn)))
+        drawn = rank_correlations(share, more, _picks(len(share)))
+        return Interval(rank_correlation(share, more), *_ends(drawn))
 
 
 def interval(values: np.ndarray) -> Interval:
@@ -180,12 +180,27 @@ def _ends(means):
 
 def rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
     """Spearman's rank correlation, -1 to 1; ties share a rank; 0 where all values are equal."""
-    ranks = [_ranks(values) for values in (one, other)]
-    spread = [rank - rank.mean() for rank in ranks]
-    length = float(np.linalg.norm(spread[0]) * np.linalg.norm(spread[1]))
-    return float(spread[0] @ spread[1]) / length if length else 0.0
+    return float(rank_correlations(one, other, np.arange(len(one))[None])[0])
 
 
-def _ranks(values):
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[place]
+def rank_correlations(one: np.ndarray, other: np.ndarray, picks: np.ndarray) -> np.ndarray:
+    """The `rank_correlation` of what each row of indices picks of both, float [rows].
+
+    picks: int [rows, n]
+    """
+    ranks = [_ranks(values, picks) for values in (one, other)]
+    spread = [rank - rank.mean(1, keepdims=True) for rank in ranks]
+    lengths = np.prod([np.linalg.norm(each, axis=1) for each in spread], axis=0)
+    products = (spread[0] * spread[1]).sum(1)
+    return np.divide(products, lengths, out=np.zeros(len(picks)), where=lengths > 0)
+
+
+def _ranks(values, picks):
+    """Ranks among what each row picks, counted for all rows at once, float [rows, n]."""
+    _, place = np.unique(values, return_inverse=True)
+    place = place[picks]
+    rows, different = len(picks), place.max() + 1
+    counts = np.bincount(
+        (place + different * np.arange(rows)[:, None]).ravel(), minlength=rows * different
+    ).reshape(rows, different)
+    return np.take_along_axis(counts.cumsum(1) - (counts - 1) / 2, place, 1)

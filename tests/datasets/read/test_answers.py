@@ -13,6 +13,7 @@ from report.datasets.read.answers import (
     ModelAnswers,
     interval,
     rank_correlation,
+    rank_correlations,
 )
 from report.errors import ReportError
 from tests import made_answers
@@ -71,6 +72,18 @@ def test_rank_correlation_shares_ranks_among_ties():
     assert rank_correlation(one, other) == pytest.approx(np.corrcoef(*ranks)[0, 1])
     assert rank_correlation(one, -one) == pytest.approx(-1)
     assert rank_correlation(one, np.ones(4)) == 0
+
+
+def test_rank_correlations_of_many_picks_are_those_of_each():
+    rng = np.random.default_rng(5)
+    one, other = rng.integers(6, size=40) / 4, rng.normal(size=40)
+    other[:10] = other[10]
+    picks = rng.integers(40, size=(300, 40))
+    each = [rank_correlation(one[pick], other[pick]) for pick in picks]
+    ranks = [[(v[:, None] > v).sum(1) + (v[:, None] == v).sum(1) / 2 for v in (one[p], other[p])]
+             for p in picks]  # fmt: skip
+    assert rank_correlations(one, other, picks) == pytest.approx(each, abs=1e-12)
+    assert each == pytest.approx([np.corrcoef(*pair)[0, 1] for pair in ranks], abs=1e-12)
 
 
 def test_what_the_filler_takes_is_read_with_what_it_changes(model):
