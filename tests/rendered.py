@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 
-from report import files
 from report.figures.build.find import figure_named
 from report.pages import article, render, sentences
 
@@ -43,7 +42,6 @@ def words_only(monkeypatch):
     monkeypatch.setattr(render.vega, "vega", lambda specification: {})
     monkeypatch.setattr(render, "with_sidenotes", lambda text: text)  # copies of what is there
     monkeypatch.setattr(sentences, "MOST", 0)  # of every state of every figure
-    monkeypatch.setattr(files.os, "fsync", lambda file: None)  # of many small files
     monkeypatch.setattr(
         article,
         "figure_named",
