@@ -13,6 +13,8 @@ pytestmark = pytest.mark.browser
 
 CARD = "document.querySelector('.hover-card:not([hidden])')"
 TERM = "a.term[href$='#score']"
+LIVE = "figure.live-figure--live"
+"""The one in the first window comes alive by itself: then the page's scripts are at work."""
 
 
 def card(page):
@@ -34,7 +36,7 @@ def center(page, element):
 
 def test_a_term_is_explained_where_the_mouse_is(visit):
     page = visit()
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(LIVE)
     height = page.evaluate("document.documentElement.scrollHeight")
     term = page.locator(TERM).first
     page.mouse.move(*center(page, term))
@@ -55,7 +57,7 @@ def test_a_term_is_explained_where_the_mouse_is(visit):
 
 def test_a_term_is_explained_where_the_focus_is_and_esc_takes_it_away(visit):
     page = visit()
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(LIVE)
     term = page.locator(TERM).first
     term.evaluate("""each => { const links = [...document.querySelectorAll('a, [tabindex="0"]')];
         links[links.indexOf(each) - 1].focus({preventScroll: true}); }""")
@@ -74,7 +76,7 @@ def test_a_term_is_explained_where_the_focus_is_and_esc_takes_it_away(visit):
 def test_a_tap_explains_a_second_one_follows(visit):
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     page = visit(**phone)
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(LIVE)
     term = page.locator(TERM).first
     before = href(page)
     page.touchscreen.tap(*center(page, term))
@@ -95,7 +97,7 @@ def test_a_tap_explains_a_second_one_follows(visit):
 def test_a_tap_shows_the_work_that_is_cited_a_second_one_leads_to_the_list(visit):
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     page = visit("articles/how-heads-form/", **phone)
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(LIVE)
     cited = page.locator("a.cite[href$='#ref:xiao2023']:visible").first
     page.touchscreen.tap(*center(page, cited))
     assert "Guangxuan Xiao" in card(page).inner_text()
@@ -117,7 +119,7 @@ def test_without_javascript_a_term_leads_to_the_glossary(visit):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_reference_shows_the_figure_it_leads_to(visit, scheme):
     page = visit(color_scheme=scheme)
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(LIVE)
     link = page.locator("a.figure-ref[href$='#fig-9']").first
     page.mouse.move(*center(page, link))
     shown = card(page)
@@ -134,7 +136,7 @@ def test_a_reference_shows_the_figure_it_leads_to(visit, scheme):
 def test_a_card_has_its_size_before_its_picture_is_there(visit):
     """Figure 4 has a short title: the card would grow with the picture, under the pointer."""
     page = visit()
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(LIVE)
     held = Held(page, "**/attending_to_itself*.svg")
     link = page.locator("a.figure-ref[href$='#fig-4']").first
     page.mouse.move(*center(page, link))
@@ -173,7 +175,7 @@ def test_nothing_is_fetched_for_cards_before_a_reader_asks(visit):
 def test_a_finger_gets_no_preview(visit):
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     page = visit(**phone)
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(LIVE)
     link = page.locator("a.figure-ref[href$='#fig-1']").first
     page.touchscreen.tap(*center(page, link))
     until(page, "location.hash.startsWith('#fig-1')")

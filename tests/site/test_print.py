@@ -27,6 +27,10 @@ MARK = """() => document.querySelectorAll('figure.live-figure').forEach((figure,
 PICTURES = "[...document.images].filter(each => each.src.endsWith('-light.svg#only-light'))"
 
 
+LIVE = "figure.live-figure--live"
+"""The one in the first window comes alive by itself: then the page's scripts are at work."""
+
+
 def printed(page, paper="a4"):
     """The pages of a PDF as uint8 [height, width, 3], and what each says."""
     width, height = PAPER[paper]
@@ -66,7 +70,7 @@ def bars(sheets, figures):
 )
 def test_no_figure_is_cut_in_two(visit, article, scheme, paper):
     page = visit(f"articles/{article}/", color_scheme=scheme)
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(LIVE)
     figures = page.locator("figure.live-figure").count()
     page.evaluate(MARK)
     sheets, texts = printed(page, paper)
@@ -85,7 +89,7 @@ def test_no_figure_is_cut_in_two(visit, article, scheme, paper):
 
 def test_little_of_the_paper_is_empty(visit):
     page = visit()
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(LIVE)
     sheets, _ = printed(page)
     assert len(sheets) <= page.locator("figure.live-figure").count()
     margin = 40  # points
@@ -100,7 +104,7 @@ def test_the_words_of_a_single_chart_stand_beside_it(visit):
     page = visit()
     page.set_viewport_size({"width": 695, "height": 1017})  # the paper without its margins
     page.emulate_media(media="print")
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(LIVE)
     chart, other, words = page.locator("#fig-4").evaluate("""each =>
         ['[data-view=lines]', '[data-view=map]', 'figcaption'].map(
             (part) => each.querySelector(part).getBoundingClientRect().toJSON()
@@ -115,7 +119,6 @@ def test_the_words_of_a_map_stand_below_it_so_that_its_ticks_can_be_read(visit, 
     page = visit(f"articles/{article}/", java_script_enabled=False)
     page.set_viewport_size({"width": 695, "height": 1017})  # the paper without its margins
     page.emulate_media(media="print")
-    page.wait_for_load_state("networkidle")
     whole = page.locator("#fig-1[data-figure$=attention_map]")
     chart, words = whole.evaluate("""each => ['.live-figure__panel', 'figcaption'].map(
         (part) => each.querySelector(part).getBoundingClientRect().toJSON()
@@ -146,7 +149,7 @@ def test_a_long_line_of_code_goes_on_in_the_next(visit):
 
 def test_a_figure_that_may_be_cut_is_found_out(visit):
     page = visit()
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(LIVE)
     page.evaluate(MARK)
     page.add_style_tag(
         content="@media print { figure.live-figure { break-inside: auto !important } }"
@@ -183,7 +186,7 @@ def test_the_state_that_was_chosen_is_printed_in_light_colours(visit):
 
 def test_figures_that_nobody_came_near_are_printed_too(visit):
     page = visit()
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(LIVE)
     figures = page.locator("figure.live-figure")
     assert page.locator("figure.live-figure--live").count() < figures.count()
     last = figures.last.get_attribute("id")
@@ -199,7 +202,7 @@ def test_figures_that_nobody_came_near_are_printed_too(visit):
 
 def test_footnotes_and_addresses_of_other_sites_are_on_paper(visit):
     page = visit("articles/filler-tokens/")
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(LIVE)
     _, texts = printed(page)
     said = " ".join(" ".join(texts).split())
     assert "RoFormer" in said  # in the list of references
@@ -208,7 +211,6 @@ def test_footnotes_and_addresses_of_other_sites_are_on_paper(visit):
 
 def test_without_javascript_still_pictures_are_printed(visit):
     page = visit(java_script_enabled=False)
-    page.wait_for_load_state("networkidle")
     sheets, texts = printed(page)  # without JavaScript no picture is lazy
     assert "Figure 10." in " ".join(texts)
     coloured = [(sheet.max(2).astype(int) - sheet.min(2) > 60).mean() > 0.002 for sheet in sheets]
