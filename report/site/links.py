@@ -32,10 +32,10 @@ def leads_to(address: str, page: Path, folder: Path, root: str = "/") -> Path | 
         path = unquote(urlsplit(urljoin(here, alone)).path)
         if not path.startswith(root):
             return None
-        target = (folder / path.removeprefix(root)).resolve()
-        if not target.is_relative_to(folder.resolve()):
+        target, whole = (folder / path.removeprefix(root)).resolve(), folder.resolve()
+        if not target.is_relative_to(whole):
             return None
-        target = folder / target.relative_to(folder.resolve())
+        target = folder / target.relative_to(whole)
         target = target / "index.html" if target.is_dir() else target
         return target if target.is_file() else None
     except (OSError, ValueError):  # no path has a NUL in it, or names of any length

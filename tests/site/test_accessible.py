@@ -48,46 +48,17 @@ def at(width, scheme):
     return {"viewport": {"width": width, "height": 1000}, "color_scheme": scheme, **touch}
 
 
-OF_LOOKS = ("color-contrast", "link-in-text-block", "scrollable-region-focusable")
-"""Rules that a palette or a width has a say in; the others are about what a page is made of."""
-
-ALIKE = """() => {
-    const style = each => each.getAttributeNames().join() + each.className
-        + each.getAttribute('style');
-    const looks = new Map(), counts = {};
-    return [...document.body.querySelectorAll('*')].filter(each => {  // parents come first
-        const look = `${looks.get(each.parentElement)}>${each.tagName} ${style(each)}`;
-        looks.set(each, look);
-        counts[look] = (counts[look] ?? 0) + 1;
-        return counts[look] > 8;
-    });
-}"""
-"""All but eight of the elements with the same look: same tags, classes and styles from the page
-down."""
-
-
 def worst(page, *parts):
     """What axe-core finds, of the worst two kinds: list of texts.
 
     parts: selectors of the only ones that are looked at; none: the whole page
     """
-    return _worst(page, "parts.length ? { include: parts.map(each => [each]) } : document", parts)
-
-
-def worst_looking(page):
-    """The same of the looks of a page that is asked everything in the other palette and width:
-    axe-core takes milliseconds for the contrast of every text."""
-    what = f"{{ include: [document], exclude: ({ALIKE})() }}"
-    return _worst(page, what, rules=OF_LOOKS)
-
-
-def _worst(page, what, parts=(), rules=()):
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     found = page.evaluate(
-        f"""([parts, rules]) => axe.run({what}, {{ resultTypes: ['violations'],
-            ...(rules.length && {{ runOnly: rules }}) }}).then(all => all.violations)""",
-        [parts, rules],
+        """parts => axe.run(parts.length ? { include: parts.map(each => [each]) } : document,
+            { resultTypes: ['violations'] }).then(all => all.violations)""",
+        parts,
     )
     return [
         f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
@@ -127,8 +98,7 @@ def test_lists_and_other_pages(visit, scheme, width):
     for path in (*PAGES, *DOCS):
         page.goto(root + path)
         page.evaluate("document.fonts.ready.then(() => new Promise(requestIdleCallback))")
-        # the header and the menus of a narrow page are the same on all
-        assert (worst if width == 1280 or not path else worst_looking)(page) == [], path
+        assert worst(page) == [], path
         fits(page, width)
         if width == 1280:
             fits_in_a_narrow_window(page)
@@ -150,7 +120,7 @@ def test_articles_with_all_figures_alive(visit, article, scheme, width):
     assert_headings_go_down_one_step_at_a_time(page)
     for number in range(1, page.locator("figure.live-figure").count() + 1):
         go_live(page, number)
-    assert (worst if width == 1280 or article == ARTICLES[0] else worst_looking)(page) == []
+    assert worst(page) == []
     fits(page, width)
     if width == 1280:
         fits_in_a_narrow_window(page)
@@ -177,7 +147,7 @@ def test_pages_of_single_figures_alive(visit, built, scheme, width):
     for path in alone:
         page.goto(f"{built.address}embed/{path}")
         page.wait_for_selector(".live-figure--live")
-        assert (worst if width == 1280 or path == alone[0] else worst_looking)(page) == [], path
+        assert worst(page) == [], path
         fits(page, width)
 
 

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from tests.figures.live_page import until
 from tests.site.conftest import ARTICLE
 
 
@@ -107,20 +108,12 @@ def asked(page, words):
     """What search finds: a list of dict, "missing": whether it says that a word is missing."""
     box = page.locator("[data-md-component=search-query]")
     box.click()
+    box.evaluate("() => new Promise(done => setTimeout(done, 1))")  # so late it hears of the focus
     box.fill(words[:-1])
-    box.press_sequentially(words[-1])  # it listens to keys
-    page.wait_for_function(
-        """(words) => {
-          const meta = document.querySelector(".md-search-result__meta").innerText;
-          const kept = (window.metas ??= {});
-          const same = kept.words === words && kept.meta === meta && /\\d|No matching/.test(meta);
-          Object.assign(kept, { words, meta });
-          return same;
-        }""",
-        arg=words,
-        polling=400,
-        timeout=60_000,
-    )
+    meta = "document.querySelector('.md-search-result__meta')"
+    page.evaluate(f"{meta}.textContent = ''")
+    box.press_sequentially(words[-1])  # it listens to keys, so this is what it is asked
+    until(page, rf"/\d|No matching/.test({meta}.innerText)")
     return page.evaluate(RESULTS)
 
 
