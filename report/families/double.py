@@ -28,7 +28,7 @@ def in_float64() -> Iterator[None]:
 
 class _Double(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        kwargs = {name: _double(value) for name, value in (kwargs or {}).items()}
+        kwargs = {name: _double(value) for name, value in kwargs.items()} if kwargs else {}
         if function is torch.Tensor.float:
             return args[0].double()
         if getattr(function, "__name__", "") in GROUPED:

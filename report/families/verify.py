@@ -79,8 +79,9 @@ def _differences(name, seed):
     with attached(loaded.model, recorder):
         logits = plain_logits(loaded.model, token_ids)
     worst = _Worst()
-    _compare_effects(worst, name, seed, token_ids)
-    worst.note("output", logits, plain_logits(families.tiny(name, seed), token_ids))
+    plain = plain_logits(families.tiny(name, seed), token_ids)
+    worst.note("output", logits, plain)
+    _compare_effects(worst, families.loaded(name, seed), token_ids, plain)
     for pair in split_pairs(name, seed, token_ids, passage.factors[0], twice):
         worst.note("split", *pair)
     for index, layer in enumerate(truth):
@@ -93,14 +94,14 @@ def _differences(name, seed):
     return worst.differences
 
 
-def _compare_effects(worst, name, seed, token_ids):
+def _compare_effects(worst, loaded, token_ids, plain):
     """The direct effects on the logits of a token, wherever it is predicted, and their sums."""
     asked = [Asked(position, token_ids[0]) for position in range(TOKENS)]
     try:
-        found = direct_effects(families.loaded(name, seed), token_ids, asked)
+        found = direct_effects(loaded, token_ids, asked)
     except ReportError:  # tests/effects names the families that are refused, and why
         return
-    logits = plain_logits(families.tiny(name, seed), token_ids)[:, token_ids[0]]
+    logits = plain[:, token_ids[0]]
     total = torch.as_tensor(found.total)
     worst.note("effects", total if found.cap is None else _tanh(total, found.cap), logits)
 

@@ -98,15 +98,17 @@ def _understood(text):
     return _hashed(_shape(tree)), followed, [*_schemas(tree)]
 
 
-def _running(node: ast.AST) -> Iterator[ast.AST]:
-    """A piece of code and everything in it, except for what only type checkers read."""
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING":
-            for statement in child.orelse:
-                yield from _running(statement)
-        else:
-            yield from _running(child)
+def _running(tree: ast.AST) -> Iterator[ast.AST]:
+    """A piece of code and all statements in it, except for what only type checkers read."""
+    nodes = [tree]
+    while nodes:
+        node = nodes.pop()
+        yield node
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and getattr(child.test, "id", "") == "TYPE_CHECKING":
+                nodes += child.orelse
+            elif not isinstance(child, ast.expr):  # those hold no statements
+                nodes.append(child)
 
 
 def _schemas(tree):
@@ -144,8 +146,12 @@ def _shape(node):
         return [_shape(item) for item in node if not _is_docstring(item)]
     if not isinstance(node, ast.AST):
         return repr(node)
-    fields = ((name, value) for name, value in ast.iter_fields(node) if value not in (None, []))
-    return [type(node).__name__, *([name, _shape(value)] for name, value in fields)]
+    shape = [type(node).__name__]
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if value is not None and value != []:
+            shape.append([name, _shape(value)])
+    return shape
 
 
 def _is_docstring(node):

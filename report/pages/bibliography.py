@@ -1,6 +1,7 @@
 """Literature that articles may cite: `references.bib` beside them, in BibTeX; works.py has what an
 entry says."""
 
+import functools
 import logging
 import re
 from collections.abc import Iterable, Mapping
@@ -81,6 +82,11 @@ def read_bibliography(folder: Path) -> Bibliography:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ReportError(f"{path}: cannot be read as UTF-8 text: {error}.") from error
+    return _of_text(path, text)
+
+
+@functools.lru_cache(maxsize=2)  # of all articles; works are read once as well
+def _of_text(path, text):
     library = _parsed(text)
     for block in library.failed_blocks:
         raise ReportError(f"{path}, line {block.start_line + 1}: {_what_failed(block)}")

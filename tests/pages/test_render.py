@@ -1,6 +1,7 @@
 """Articles: figures number themselves, references resolve, mistakes are named with their line."""
 
 import re
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -19,6 +20,7 @@ from tests.commands import ROOT
 from tests.figures import hand_made
 from tests.figures.live_page import HAND
 from tests.rendered import NEEDS_A_LIVE_FIGURE
+from tests.unpainted import unpainted
 
 HEADER = """---
 title: "On *heads* & <b>tails</b>"
@@ -34,6 +36,18 @@ cover: update_magnitude
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     return hand_made.study(tmp_path_factory.mktemp("pages") / "datasets" / "a" / "0123456789ab")
+
+
+@pytest.fixture
+def painted():
+    """Pictures are drawn in tests that ask for this, which look at them."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_else_drawn(request):
+    """In all others an empty picture stands for every one."""
+    with nullcontext() if "painted" in request.fixturenames else unpainted():
+        yield
 
 
 def article(tmp_path, body, header=HEADER):
@@ -199,7 +213,7 @@ def test_front_matter_of_the_page_is_yaml_and_keeps_hostile_titles(tmp_path, dat
 
 
 def test_pictures_are_drawn_for_light_dark_and_phones_and_only_when_something_changed(
-    tmp_path, data, monkeypatch
+    tmp_path, data, monkeypatch, painted
 ):
     render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
     folder = tmp_path / "site_src" / "figures" / "a"

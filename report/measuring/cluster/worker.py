@@ -1,5 +1,6 @@
 """What runs on a machine of the cluster: it holds one model and measures pieces with it."""
 
+import gc
 import os
 import socket
 import time
@@ -43,6 +44,7 @@ class Worker:
     def __init__(self, threads: int, gpus: float):
         """threads: for torch; gpus: how many Ray gives it"""
         self.threads, self.gpus = threads, gpus
+        gc.set_threshold(10_000)  # as in report/__main__.py
         self.number = self.loaded = self.task = None
 
     def about(self) -> dict:
@@ -79,6 +81,7 @@ class Worker:
     def _take(self, number: int, task: Task, announce: Announce):
         """Load the model of a task in place of the present one."""
         self.number = self.loaded = self.task = None
+        source = _here(task.source)
         try:
             from report.models.load import load, placement
         except ModuleNotFoundError as error:
@@ -87,7 +90,6 @@ class Worker:
                 "same there as here, see CLUSTER.md"
             ) from error
         placement.use_threads(self.threads)
-        source = _here(task.source)
         _require_same(source, task)
         options = task.options | {"device": self._device(task.options["device"], placement)}
         self.loaded = load.load_model(source, announce=announce, **options)

@@ -27,7 +27,9 @@ def cluster():
     import ray  # installed with the tools; without it these tests fail and are never skipped
     from ray.cluster_utils import Cluster
 
-    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    found = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False}
+    )
     for _ in range(2):
         found.add_node(num_cpus=1)
     yield found

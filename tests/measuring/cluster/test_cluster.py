@@ -59,7 +59,6 @@ def test_workers_and_nodes_may_die_in_the_middle(
     capfd.readouterr()
     with on_cluster(cluster.address) as run:
         found = measured(study(), run)
-    cluster.add_node(num_cpus=1)
     assert accidents == []
     assert datasets(found.folders) == alone
     for folder in found.folders:
@@ -162,11 +161,15 @@ model: falcon-8x8
 prompts:
   - {text: "Mary and John went to the store. John gave a drink to", target: " Mary", other: " John"}
 generated: {set: givers, number: 20, ablated: 2}
+cluster: {workers: 1}
 ---
 """
 
 
 def test_predictions_and_their_sets_are_as_alone(cluster, measured, project):
+    """With one worker, as every worker takes long to start: that the order in which sentences come
+    changes nothing is tested in kinds/test_generated.py.
+    """
     path = project.articles / "who.md.j2"
     path.write_text(PREDICTION)
     article = read_study(path)

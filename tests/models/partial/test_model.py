@@ -106,9 +106,10 @@ def test_a_variant_left_out_below_differs_from_its_family_in_numbers_only(name):
 def test_every_family_in_part_is_the_whole_bit_for_bit(name, tmp_path):
     model = saved(name, tmp_path)
     expected = measured(model)
-    for layer_by_layer in (False, True):
-        partial = part_of(model, tmp_path, layers=2, layer_by_layer=layer_by_layer)
-        require_equal(measured(partial.model, partial), expected)
+    partial = part_of(model, tmp_path, layers=2, layer_by_layer=True)
+    require_equal(measured(partial.model, partial), expected)
+    partial.layer_by_layer = False  # which it is opened with in the next test
+    require_equal(measured(partial.model, partial), expected)
     # What is fetched from the hub for these layers, by names alone, is enough.
     needed = [partial.stored.get(name) for name in (partial.table, *partial.names)]
     fetched = first_layers(partial.checkpoint.files, 2)
