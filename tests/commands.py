@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -50,20 +50,6 @@ def _here(command, variables):
         with pytest.raises(SystemExit) as end:
             main()
     return subprocess.CompletedProcess(command, end.value.code or 0, out.getvalue(), err.getvalue())
-
-
-@contextmanager
-def one_thread():
-    """Meanwhile, models have one thread: beside other processes, each of the many small steps of a
-    tiny one else waits until a second thread has its turn."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def copy_project(folder, articles=True, docs=False):

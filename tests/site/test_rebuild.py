@@ -3,14 +3,13 @@ tests/cli/test_one_study.py, and in processes of their own tests/measuring/test_
 
 import re
 
-from tests.commands import contents, copy_project, one_thread, report, without_date
+from tests.commands import contents, copy_project, report, without_date
 
 
 def test_two_fresh_measurements_are_equal_byte_for_byte(built, tmp_path):
     project = copy_project(tmp_path / "other")
     options = ["--no-real", "--force", "--study", "attention-focus-plots", "--project", project]
-    with one_thread():  # as the other was: the order of sums depends on their number
-        done = report("measure", *options)
+    done = report("measure", *options)
     assert done.returncode == 0, done.stderr
     (folder,) = project.glob("site_src/datasets/attention-focus-plots/*")
     assert folder.name == built.datasets.name
