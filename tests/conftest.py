@@ -50,7 +50,13 @@ def pytest_configure(config):
     A command that measures has one thread where there are as many processes as cores. Its threads
     sleep while they wait for each other: they would else turn in place, and beside another process
     on the same cores need up to four times as long.
+
+    Nothing that tests write need outlast a loss of power: to wait until the disk has each of many
+    small files takes longer than to write them.
     """
+    patch = pytest.MonkeyPatch()
+    patch.setattr(os, "fsync", lambda file: None)
+    config.add_cleanup(patch.undo)
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
     stack = ExitStack()

@@ -128,8 +128,10 @@ def _source(name: str) -> str:
 
 def _told(script: str) -> str:
     """A script with its empty list MODULES filled in, so that all scripts are asked for at once."""
-    listed = f"const MODULES = {json.dumps(sorted(modules(FIGURES)))};"
-    return script.replace("const MODULES = [];", listed)
+    empty = "const MODULES = [];"
+    if empty not in script:
+        return script
+    return script.replace(empty, f"const MODULES = {json.dumps(sorted(modules(FIGURES)))};")
 
 
 def without_comments(suffix: str, text: str) -> str:

@@ -3,13 +3,14 @@
 Its still pictures are empty: they are drawn and looked at elsewhere.
 """
 
+import json
 import re
-from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from playwright.sync_api import TimeoutError as NotYet
+from playwright.sync_api import Error as Left
+from playwright.sync_api import TimeoutError as NotYet  # noqa: F401 (for tests/site)
 
 from report import files
 from report.datasets import store
@@ -158,14 +159,28 @@ def _write(site, article, body):
             files.write_text(path.parent / picture, "<svg xmlns='http://www.w3.org/2000/svg'/>")
 
 
+IN_SIGHT = """async id => { const figure = document.getElementById(id);
+    if (!figure) return false;
+    const {top, bottom} = figure.getBoundingClientRect();
+    const block = bottom <= 0 || top >= innerHeight ? 'center' : 'nearest';
+    const before = scrollY, frame = () => new Promise(requestAnimationFrame);
+    figure.scrollIntoView({block, behavior: 'instant'});
+    if (scrollY !== before) for (let n = 0; n < 2; n++) await frame(); // the page learns of it
+    return figure.classList.contains('live-figure--live'); }"""
+"""Scrolls as far as is needed, and says whether the figure is live. Playwright's own scrolling
+waits for frames in any case."""
+
+
 def go_live(page, number):
     """A figure, scrolled to until it is live: an address may scroll away from it meanwhile."""
-    figure = page.locator(f"#fig-{number}")
-    for _ in range(30):
-        figure.scroll_into_view_if_needed()
-        with suppress(NotYet):
-            page.wait_for_selector(f"#fig-{number}.live-figure--live", timeout=1500)
-            return figure
+    for _ in range(1800):
+        try:
+            if page.evaluate(IN_SIGHT, f"fig-{number}"):
+                return page.locator(f"#fig-{number}")
+        except Left as error:
+            if "navigation" not in str(error):
+                raise
+        page.wait_for_timeout(25)
     pytest.fail(f"figure {number} never comes alive")
     return None
 
@@ -258,6 +273,37 @@ def until(page, condition):
     pytest.fail(f"never came true: {condition}")
 
 
+PAINTED = """async () => {
+    const start = document.querySelector('script[src$="page/start.js"]').src;
+    const { figures } = await import(new URL('../figure/figure.js', start));
+    await document.fonts.ready;
+    const frame = () => new Promise((next) => requestAnimationFrame(() => setTimeout(next)));
+    const charts = () => [...figures.values()].flatMap((figure) => figure.charts);
+    const shown = ({ started, state, shows, element }) =>
+        !started || element.matches('.live-figure--failed')
+        || JSON.stringify(state) === JSON.stringify(shows);
+    do {
+        for (let n = 0; n < 2; n++) await frame();
+        for (const { view } of charts()) await view?.runAsync();
+    } while (![...figures.values()].every(shown)); }"""
+
+
+def painted(page):
+    """Wait until the charts have drawn all that they were asked to: what their controls say, and
+    what is marked, of which others than the chart with the pointer learn two frames later."""
+    page.evaluate(PAINTED)
+
+
+CALLED = """async text => JSON.stringify(await (%s)(JSON.parse(text)), (_, value) =>
+    Number.isFinite(value) || typeof value !== 'number' ? value ?? null : String(value))"""
+
+
+def called(page, script, argument=None):
+    """What a function of the page returns of an argument, both sent as JSON: thousands of numbers
+    take a tenth of the time that they take one by one. What is not finite is a text."""
+    return json.loads(page.evaluate(CALLED % script, json.dumps(argument)))
+
+
 def ink(page, number):
     """How many pixels of a chart are drawn, and a sum that changes with the picture."""
     return page.evaluate(
@@ -278,9 +324,5 @@ def ink(page, number):
 def ink_at_rest(page, number):
     """`ink` once all has been loaded and nothing is painted any more."""
     go_live(page, number)
-    page.wait_for_load_state("networkidle")
-    before, now = None, ink(page, number)
-    while now != before:
-        page.wait_for_timeout(150)
-        before, now = now, ink(page, number)
-    return now
+    painted(page)
+    return at_rest(lambda: ink(page, number), page.wait_for_timeout)

@@ -11,6 +11,8 @@ from report.figures.build.find import figure_named
 from report.figures.parts import raster, shading
 from tests import factored
 from tests.figures import hand_conditions, hand_made, live_page
+from tests.figures.live_page import called
+from tests.figures.pictures import specification
 
 pytestmark = pytest.mark.browser
 
@@ -24,10 +26,10 @@ every_kind = pytest.mark.parametrize("kind", hand_made.KINDS)
 
 def decoded(page, data, figure, state):
     """What the script makes of the file that the figure names at a state."""
-    report = figure.chart(data, **state).usermeta["report"]
+    report = specification(figure, data, **state)["usermeta"]["report"]
     file = json.loads((data.path / report["data"]["url"].format(**state)).read_text("utf-8"))
     labels = [token.label for token in data.tokens]
-    return page.evaluate(DECODE, [report["data"]["decode"], file, labels, state, report])
+    return called(page, DECODE, [report["data"]["decode"], file, labels, state, report])
 
 
 def read(folder, address):
@@ -63,11 +65,11 @@ def test_decoders_give_the_rows_of_panels(scripts, tmp_path, name, reduction, pr
     state = {control.param: control.value for control in figure.controls(data)}
     state |= {"reduction": reduction}
     for panel in range(len(figure.panels(data))):
-        report = figure.chart(data, **state, panel=panel).usermeta["report"]
+        report = specification(figure, data, **state, panel=panel)["usermeta"]["report"]
         file = read(folder, report["data"]["url"].format(**state))
         texts = read(folder, report["data"]["tokens"])
         call = [report["data"]["decode"], file, texts, state, report]
-        found = scripts.evaluate(DECODE, call)["datasets"]
+        found = called(scripts, DECODE, call)["datasets"]
         expected = figure.rows(data, **state, panel=panel)
         assert found.keys() == expected.keys()
         for dataset in expected:
@@ -93,7 +95,8 @@ def test_every_cell_has_the_numbers_that_python_gives(scripts, study, kind):
         file = json.loads((data.path / f"attention/{layer}/{head}.json").read_text("utf-8"))
         told = any("product" in term for term in file["terms"].values())
         assert told == (head == 2) or (kind, layer) == ("window", 0)
-        cells = scripts.evaluate(
+        cells = called(
+            scripts,
             """async file => {
             const { decoders } = await import('/assets/data/decoders.js');
             const { map, cell } = decoders.attention_map(file, Array(file.tokens).fill(''));
@@ -121,7 +124,8 @@ def test_queries_and_keys_give_the_numbers_that_python_gives(scripts, family):
     measurement = factored.measured(family)
     for shard in factored.datasets(measurement, len(measurement.factors) - 1):
         back = attention.decode(shard)
-        found = scripts.evaluate(
+        found = called(
+            scripts,
             """async file => {
             const { attention } = await import('/assets/data/shard.js');
             const map = attention(file);
@@ -201,7 +205,8 @@ def test_the_picture_of_the_map_has_the_colours_that_python_gives(scripts, study
     attention = data.attention(2, 2)
     values, (low, high) = shading.shaded(attention, shade)
     ramp = ["#101010", "#ff0000", "#00ff80"]
-    pixels, signals = scripts.evaluate(
+    pixels, signals = called(
+        scripts,
         """async ([file, shade, ramp]) => {
         const { decoders } = await import('/assets/data/decoders.js');
         const { coloured, wholeOf } = await import('/assets/data/raster.js');

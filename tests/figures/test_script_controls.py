@@ -2,7 +2,15 @@
 
 import pytest
 
-from tests.figures.live_page import TOOLTIP, first_tooltip, go_live, ink, resting_box, until
+from tests.figures.live_page import (
+    TOOLTIP,
+    first_tooltip,
+    go_live,
+    ink,
+    painted,
+    resting_box,
+    until,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -16,7 +24,7 @@ def test_a_slider_step_changes_picture_tooltip_value_and_address(page, address):
     until(page, "location.hash === '#fig-1:layer=1,head=3'")
     assert page.inner_text("#fig-1 label:has(input[name=head]) output") == "3"
     assert page.get_attribute("#fig-1 input[name=head]", "aria-valuetext") == "Head 3"
-    page.wait_for_load_state("networkidle")
+    painted(page)
     after = ink(page, 1), first_tooltip(page, 1)
     assert before[0] != after[0]
     assert before[1] != after[1]
@@ -28,7 +36,7 @@ def test_the_shade_of_a_map_is_a_look_that_links_and_steps_back_keep(page, addre
     before = ink(page, 1)
     page.locator("#fig-1 label:has(input[value=score])").click()
     until(page, "location.hash === '#fig-1:layer=1,head=0,shade=score'")
-    page.wait_for_load_state("networkidle")
+    painted(page)
     assert ink(page, 1) != before
     page.locator("#fig-1 input[name=head]").focus()
     page.keyboard.press("End")
@@ -91,10 +99,10 @@ def test_a_head_is_ringed_in_the_other_figures(page, address):
     for number in (4, 5, 6):
         go_live(page, number)
     page.set_viewport_size({"width": 1280, "height": 9000})  # marks are drawn where they are seen
-    page.wait_for_timeout(200)
+    painted(page)
     before = [ink(page, number) for number in (5, 6)]
     assert "head" in first_tooltip(page, 4)["real head"]
-    page.wait_for_timeout(100)
+    painted(page)
     after = [ink(page, number) for number in (5, 6)]
     assert all(one != other for one, other in zip(before, after, strict=True))
 
@@ -128,12 +136,12 @@ def test_a_token_is_marked_by_pointer_and_focus_and_pinned_by_enter_until_escape
     assert page.get_attribute(".token--pinned", "data-token") == "1"
     go_live(page, 3)
     page.locator(".token:focus").evaluate("token => token.blur()")
-    page.wait_for_timeout(100)
+    painted(page)
     with_guide = ink(page, 3)[0]
     page.mouse.move(1, 1)
     page.keyboard.press("Escape")
     assert page.locator(".token--marked, .token--pinned").count() == 0
-    page.wait_for_timeout(100)
+    painted(page)
     # redrawing a part moves the antialiasing of some pixels; the guide has hundreds
     assert abs(ink(page, 3)[0] - still) < 60 < with_guide - still
 
@@ -143,13 +151,13 @@ def test_between_two_layers_no_head_is_ringed(page, address):
     for number in (4, 5):
         go_live(page, number)
     page.set_viewport_size({"width": 1280, "height": 9000})
-    page.wait_for_timeout(200)
+    painted(page)
     still = ink(page, 5)
     box = resting_box(page, 4)
     for y in range(5, 85):  # crosses every line of the figure
         page.mouse.move(box["x"] + 0.36 * box["width"], box["y"] + y * box["height"] / 100)
         assert page.evaluate(TOOLTIP) == {}
-    page.wait_for_timeout(100)
+    painted(page)
     assert ink(page, 5) == still
 
 
@@ -197,10 +205,10 @@ def test_heads_are_singled_out_by_click_and_return_with_escape(page, address):
     first_tooltip(page, 7)  # leaves the pointer on a bar
     page.mouse.down()
     page.mouse.up()
-    page.wait_for_timeout(150)
+    painted(page)
     one = ink(page, 7)
     page.keyboard.press("Escape")
-    page.wait_for_timeout(150)
+    painted(page)
     all_heads = ink(page, 7)
     assert one != all_heads
     assert one[0] == pytest.approx(all_heads[0], rel=0.02)  # the total stays, in grey

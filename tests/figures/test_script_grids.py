@@ -7,7 +7,7 @@ import pytest
 from report.figures.parts import theme
 from tests.figures import hand_conditions
 from tests.figures.hand_conditions import FILLER, MERGED, SYSTEM
-from tests.figures.live_page import TOOLTIP, go_live, resting, told_at, until
+from tests.figures.live_page import TOOLTIP, go_live, painted, resting, told_at, until
 
 pytestmark = pytest.mark.browser
 
@@ -29,7 +29,7 @@ DRAWN = """number => [...document.querySelectorAll(`#fig-${number} canvas`)].map
 
 def drawn(page, number):
     """For each panel of a figure, how many pixels there are of each colour."""
-    page.wait_for_timeout(120)
+    painted(page)
     return page.evaluate(DRAWN, number)
 
 
@@ -273,7 +273,7 @@ def test_the_switch_changes_all_panels_their_tooltips_and_the_address(page, grid
     before = point_at(page, LINES, 3, SYSTEM)
     page.check(f"#fig-{LINES} input[value=last]")
     until(page, f"location.hash === '#fig-{LINES}:reduction=last'")
-    page.wait_for_load_state("networkidle")
+    painted(page)
     values, _ = measured(conditions, 0, 0, 1)
     after = point_at(page, LINES, 3, SYSTEM)
     assert after["w/ Meaningless tokens"] == said(values["filler"]["last"], SYSTEM)
@@ -327,7 +327,7 @@ def test_a_click_on_a_cell_shows_its_panels_counted_from_1(page, grids, conditio
     page.mouse.down()
     page.mouse.up()
     until(page, "location.hash.startsWith('#fig-4:layer=2,head=1,')")
-    page.wait_for_load_state("networkidle")
+    painted(page)
     titles = f"[...document.querySelectorAll('#fig-{EFFECT} .live-figure__title')].slice(1)"
     until(page, f"{titles}.every(title => title.innerText === 'one-model Layer 3 Head 2')")
     outputs = page.locator(f"#fig-{EFFECT} label output").all_inner_texts()
@@ -448,17 +448,17 @@ def test_a_tap_marks_and_tells_until_a_tap_there_or_elsewhere(phone, grids):
     box = plot(page, LAYERS, 0)
     place = box["x"] + 0.7 * box["width"], box["y"] + box["height"] / 2
     page.touchscreen.tap(*place)
-    page.wait_for_timeout(150)
+    painted(page)
     assert "Mless" in page.evaluate(TOOLTIP)
     assert all(one != other for one, other in zip(still, drawn(page, LAYERS), strict=True))
     page.touchscreen.tap(*place)
-    page.wait_for_timeout(150)
+    painted(page)
     assert page.evaluate(TOOLTIP) == {}
     assert drawn(page, LAYERS) == still
     page.touchscreen.tap(*place)
     assert "Mless" in page.evaluate(TOOLTIP)
     page.tap(f"#fig-{LAYERS} figcaption strong")
-    page.wait_for_timeout(150)
+    painted(page)
     assert page.evaluate(TOOLTIP) == {}
     assert drawn(page, LAYERS) == still
 

@@ -1,8 +1,9 @@
-"""A passage of 2,048 tokens in a browser: looking closer at its map, finding one's way in its text.
+"""A passage of 1,280 tokens in a browser: looking closer at its map, finding one's way in its text.
 
 The page is opened once for nearly all of it, so each test leaves the whole map shown.
 """
 
+import base64
 import math
 
 import numpy as np
@@ -14,17 +15,21 @@ from report.figures.parts import raster
 from tests.figures import hand_long, live_page
 from tests.figures.conftest import DESK, PHONE, quiet_page
 from tests.figures.hand_long import LENGTH, RARE
-from tests.figures.live_page import TOOLTIP, go_live, resting, until
+from tests.figures.live_page import TOOLTIP, called, go_live, resting, until
 from tests.figures.tools import menu
 from tests.serving import served
 
 pytestmark = pytest.mark.browser
 
 CHART = "[...(await import('/assets/figure/figure.js')).figures.values()][0].charts[0]"
+PACKED = """shades => { let text = '';
+    for (const shade of shades) text += String.fromCharCode(shade);
+    return btoa(text); }"""
+"""The shades of a picture as one text: as a list of numbers, they would take seconds to a test."""
 PICTURE = f"""async () => {{
     const found = ({CHART}).map.beside?.places.map.found;
     const {{ down, across, shades }} = found?.picture ?? {{}};
-    return found?.done ? [down, across, [...shades]] : null;
+    return found?.done ? [down, across, ({PACKED})(shades)] : null;
 }}"""
 SHOWN = f"async () => ({CHART}).map.part(({CHART}).shown.map)"
 WHOLE = {"top": 0, "left": 0, "rows": LENGTH, "columns": LENGTH}
@@ -74,12 +79,16 @@ def ready(page):
 
 
 def finished(page):
-    """The picture of the worker, [down, across, shades], once it has all."""
+    """The picture of the worker, uint8 [down, across], once it has all."""
     for _ in range(2400):
         if found := page.evaluate(PICTURE):
-            return found
+            return unpacked(*found)
         page.wait_for_timeout(25)
     return pytest.fail("the picture is never finished")
+
+
+def unpacked(down, across, shades):
+    return np.frombuffer(base64.b64decode(shades), np.uint8).reshape(down, across).astype(int)
 
 
 def press(page, *keys):
@@ -124,12 +133,10 @@ def pooled(down, across, given):
 
 
 def assert_whole_picture(page):
-    down, across, shades = finished(page)
+    found = finished(page)
+    down, across = found.shape
     assert across < LENGTH
-    found, expected = (
-        np.reshape(shades, (down, across)),
-        pooled(down, across, hand_long.probability(0)),
-    )
+    expected = pooled(down, across, hand_long.probability(0))
     assert ((found == 0) == (expected == 0)).all()
     # a file's probabilities are within 0.0005 of the measured ones: 0.4 of the faintest
     off = 254 * math.log(1 + 0.0005 / 1e-3) / math.log(1000) + 1
@@ -163,10 +170,9 @@ def test_the_worker_has_the_keys_that_rotary_heads_share(browser, rotary):
         assert not page.locator(".live-figure__note").count()
 
 
-def assert_shades(picture, given):
+def assert_shades(found, given):
     """A picture of a worker, of probabilities that are known as its file has them."""
-    down, across, shades = picture
-    found, expected = np.reshape(shades, (down, across)), pooled(down, across, given)
+    expected = pooled(*found.shape, given)
     assert ((found == 0) == (expected == 0)).all()
     assert np.abs(found - expected).max() <= 1
     assert len(np.unique(found)) > 100
@@ -182,32 +188,33 @@ def test_a_coarse_picture_comes_first_and_a_part_is_worked_out_alone(page):
         const chart = {CHART}, {{ shard }} = chart.shown.map, {{ look }} = chart.shown;
         const asked = new Set(), map = attention(shard), row = map.row;
         map.row = i => {{ asked.add(i); return row(i); }};
-        const part = {{ top: 1000, left: 500, rows: 600, columns: 700 }};
+        const part = {{ top: 640, left: 320, rows: 600, columns: 700 }};
         const found = [];
         for await (const {{ picture, targets, done }} of
                 inBands(map, {{ look, part, pixels: [300, 300] }}, () => false)) {{
             const told = Array.from({{ length: part.rows }}, (_, n) => n)
                 .filter(n => targets[n * RANKS] >= 0);
-            found.push([picture.down, picture.across, [...picture.shades], told, done, asked.size]);
+            const shades = ({PACKED})(picture.shades);
+            found.push([picture.down, picture.across, shades, told, done, asked.size]);
         }}
         return [found, Math.min(...asked), Math.max(...asked)]; }}"""
     )
     pictures, lowest, highest = found
-    assert (lowest, highest) == (1000, 1599)
+    assert (lowest, highest) == (640, 1239)
     down, across, shades, told, done, asked = pictures[0]
     assert not done
-    assert asked == len(told) < 600 / 8
+    assert asked == len(told) == 600 / 8
     assert np.diff(told).min() == np.diff(told).max()  # spread over the part
-    whole = np.reshape(pictures[-1][2], (300, 300))
+    whole = unpacked(*pictures[-1][:3])
     assert pictures[-1][4:] == [True, 600]
     assert pictures[-1][3] == list(range(600))
-    coarse = np.reshape(shades, (300, 300))
-    assert (down, across) == (300, 300)
+    coarse = unpacked(down, across, shades)
+    assert coarse.shape == whole.shape == (300, 300)
     assert len(np.unique(coarse)) > 20
     at = np.array(told) * 300 // 600
     assert (coarse[at] <= whole[at]).all()  # of each pixel, some of its cells
-    given = hand_long.probability(0)[1000:1600, 500:1200]
-    rows, columns = np.nonzero(np.tri(LENGTH, dtype=bool)[1000:1600, 500:1200])
+    given = hand_long.probability(0)[640:1240, 320:1020]
+    rows, columns = np.nonzero(np.tri(LENGTH, dtype=bool)[640:1240, 320:1020])
     largest = np.full((300, 300), -1.0)
     np.maximum.at(largest, (rows * 300 // 600, columns * 300 // 700), given[rows, columns])
     expected = 1 + 254 * np.log(np.clip(largest, 1e-3, None) / 1e-3) / math.log(1000)
@@ -223,7 +230,8 @@ def test_figures_of_many_points_take_some_of_the_tokens(page, rotary, name):
     report = figure.chart(data, **state).usermeta["report"]
     file = store.read(data.path / "attention/0/0.json")
     file["keys"] = store.read(data.path / file["keys"])
-    found = page.evaluate(
+    found = called(
+        page,
         """async ([file, tokens, state, report]) => {
         const { decoders } = await import('/assets/data/decoders.js');
         return decoders[report.data.decode](file, tokens, state, report).datasets; }""",
@@ -247,7 +255,7 @@ def test_the_pointer_finds_a_cell_that_shares_its_pixel_with_others(page):
 
 
 def test_the_wheel_looks_closer_with_a_key_and_scrolls_without(page):
-    at = place(page, 1500, 400)
+    at = place(page, 940, 250)
     page.mouse.move(*at)
     page.keyboard.down("Control")
     for _ in range(9):
@@ -256,13 +264,13 @@ def test_the_wheel_looks_closer_with_a_key_and_scrolls_without(page):
     page.keyboard.up("Control")
     part = shown(page)
     assert part["rows"] < 100
-    assert part["top"] <= 1500 < part["top"] + part["rows"]
-    assert part["left"] <= 400 < part["left"] + part["columns"]
-    _, y = place(page, 1500, 400)
-    # a pixel of the whole map, to which the pointer is rounded, is 3.5 rows
+    assert part["top"] <= 940 < part["top"] + part["rows"]
+    assert part["left"] <= 250 < part["left"] + part["columns"]
+    _, y = place(page, 940, 250)
+    # a pixel of the whole map, to which the pointer is rounded, is 2.2 rows
     assert abs(y - at[1]) < 5 * 720 / part["rows"]
     cells = hand_long.scores(0)
-    for current, target in ((1500, 400), (1503, 396)):
+    for current, target in ((940, 250), (943, 246)):
         page.mouse.move(*place(page, current, target))
         told = page.evaluate(TOOLTIP)
         assert told["current token"].startswith(f"{current} ")
@@ -468,7 +476,7 @@ def test_fingers_look_closer_on_a_phone_and_the_overview_is_below(browser, site)
         page.goto(site)
         ready(page)
         page.wait_for_timeout(300)
-        x, y = place(page, 1600, 700)
+        x, y = place(page, 700, 300)
         touch = page.context.new_cdp_session(page)
 
         def fingers(kind, *spots):
@@ -482,7 +490,7 @@ def test_fingers_look_closer_on_a_phone_and_the_overview_is_below(browser, site)
         fingers("touchEnd")
         part = shown(page)
         assert part["rows"] < LENGTH / 2
-        assert part["top"] <= 1600 < part["top"] + part["rows"]
+        assert part["top"] <= 700 < part["top"] + part["rows"]
         overview = page.locator(".live-figure__overview").bounding_box()
         chart = page.locator("#fig-1 .live-figure__chart").bounding_box()
         assert overview["y"] > chart["y"] + chart["height"] / 2

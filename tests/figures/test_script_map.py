@@ -5,7 +5,7 @@ import pytest
 from report.figures.build.find import figure_named
 from tests.figures import live_page
 from tests.figures.conftest import quiet_page
-from tests.figures.live_page import TOOLTIP, go_live, resting_box
+from tests.figures.live_page import TOOLTIP, go_live, painted, resting_box
 from tests.serving import served
 
 pytestmark = pytest.mark.browser
@@ -37,8 +37,7 @@ def at_layer(page, layer):
         slider.value = layer; slider.dispatchEvent(new Event('input')); }""",
         layer,
     )
-    page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(100)
+    painted(page)
 
 
 def pressed(page, *keys):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.figures import live_page
-from tests.figures.live_page import first_tooltip, go_live, ink, until
+from tests.figures.live_page import first_tooltip, go_live, ink, painted, until
 
 pytestmark = pytest.mark.browser
 
@@ -30,12 +30,12 @@ def seen_together(page, *numbers):
     for number in numbers:
         go_live(page, number)
     page.set_viewport_size({"width": 1280, "height": 12000})
-    page.wait_for_timeout(300)
+    painted(page)
 
 
 def redrawn(page, before):
     """Which of some figures {number: ink} have another picture now."""
-    page.wait_for_timeout(250)
+    painted(page)
     return {number for number, picture in before.items() if ink(page, number) != picture}
 
 
@@ -165,11 +165,11 @@ def test_a_cell_is_pinned_restored_and_clamped(page, address):
     until(page, "location.hash === '#fig-1:layer=1,head=0,cell=21+1,pinned_token=21'")
     page.keyboard.press("Tab")
     page.mouse.move(1, 1)
-    page.wait_for_timeout(200)
+    painted(page)
     pinned = ink(page, 1)
     page.keyboard.press("Escape")
     until(page, "location.hash === '#fig-1:layer=1,head=0'")
-    page.wait_for_timeout(200)
+    painted(page)
     assert ink(page, 1) != pinned
     page.goto("about:blank")
     page.goto(f"{address}#fig-1:layer=1,head=0,cell=21+999")
@@ -208,7 +208,7 @@ def test_a_head_that_is_pinned_among_many_is_shown_by_figures_of_one_head(page, 
     page.goto(address)
     go_live(page, 5)
     page.locator(f"#fig-5 input[value={view}]").check(force=True)
-    page.wait_for_timeout(200)
+    painted(page)
     focus(page, 5, panel=("lines", "map").index(view))
     for key in ("ArrowRight", "ArrowRight", "ArrowUp", "Enter"):
         page.keyboard.press(key)
@@ -235,7 +235,7 @@ def test_heads_singled_out_are_in_the_address(page, address):
     until(page, "location.hash.startsWith('#fig-7:layer=1,singled=')")
     (head,) = page.evaluate("location.hash.split('singled=')[1]")
     assert f"head {head}," in page.evaluate(SAID.format(7))
-    page.wait_for_timeout(200)
+    painted(page)
     assert ink(page, 7) != still
     page.keyboard.press("Escape")
     until(page, "location.hash === '#fig-7:layer=1'")
@@ -343,7 +343,7 @@ def test_a_head_of_the_map_is_marked_in_the_titles_of_its_panels(page, grids):
     for number in (1, 4):
         go_live(page, number)
     page.set_viewport_size({"width": 1280, "height": 6000})
-    page.wait_for_timeout(300)
+    painted(page)
     walk(page, 4, *["Home", "PageUp", "ArrowRight"])  # layer 1, head 2, counted from 1
     marked = page.locator("#fig-1 .live-figure__title--marked").all_inner_texts()
     assert marked == ["one-model Layer 1 Head 2"] * 2

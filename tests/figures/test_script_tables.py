@@ -5,7 +5,7 @@ That they are the right ones is tested beside those of files, see test_script_do
 
 import pytest
 
-from tests.figures.live_page import GRIDS, go_live, until
+from tests.figures.live_page import GRIDS, called, go_live, until
 from tests.figures.tools import TABLE, set_to, tables, tool
 
 pytestmark = pytest.mark.browser
@@ -21,7 +21,7 @@ def shown(page, number):
     """The tables that a figure shows."""
     tool(page, number, TABLE).click()
     page.wait_for_selector(f"#fig-{number} .live-figure__tables table")
-    return page.evaluate(READ, number)
+    return called(page, READ, number)
 
 
 def close(text, value):

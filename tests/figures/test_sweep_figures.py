@@ -11,18 +11,17 @@ import pytest
 from report.figures import habits_by_model, repeated_loss
 from report.figures.parts import over_models
 from tests.figures import hand_sweep
-from tests.figures.live_page import OF_SWEEPS, TOOLTIP, first_tooltip, go_live, ink_at_rest, until
+from tests.figures.live_page import (
+    OF_SWEEPS,
+    TOOLTIP,
+    first_tooltip,
+    go_live,
+    ink_at_rest,
+    painted,
+    until,
+)
 
 NUMBERS = {name: number for number, name in enumerate(OF_SWEEPS, 1)}
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("name", OF_SWEEPS)
-def test_a_figure_comes_alive_without_a_passage(page, sweep_address, name):
-    """The page of these tests fails on any file that is asked for and not there."""
-    page.goto(sweep_address)
-    go_live(page, NUMBERS[name])
-    page.wait_for_load_state("networkidle")
 
 
 @pytest.mark.browser
@@ -60,19 +59,20 @@ def test_a_head_is_told_with_its_step(page, sweep_address):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", OF_SWEEPS)
-def test_keys_lead_through_every_figure(page, sweep_address, name):
-    number = NUMBERS[name]
+def test_figures_come_alive_without_a_passage_and_keys_lead_through_them(page, sweep_address):
+    """The page of these tests fails on any file that is asked for and not there."""
     page.goto(sweep_address)
-    go_live(page, number)
-    page.locator(f"#fig-{number} .live-figure__chart").first.focus()
-    told = []
-    for key in ("ArrowRight", "ArrowRight", "ArrowUp"):
-        page.keyboard.press(key)
-        page.wait_for_timeout(150)
-        told.append(page.evaluate(TOOLTIP))
-    assert all(told)
-    assert page.inner_text(f"#fig-{number} .live-figure__live")
+    for number in NUMBERS.values():
+        go_live(page, number)
+        page.locator(f"#fig-{number} .live-figure__chart").first.focus()
+        told = []
+        for key in ("ArrowRight", "ArrowRight", "ArrowUp"):
+            page.keyboard.press(key)
+            told.append(page.evaluate(TOOLTIP))
+        assert all(told)
+        assert page.inner_text(f"#fig-{number} .live-figure__live")
+        page.keyboard.press("Escape")
+    page.wait_for_load_state("networkidle")
 
 
 @pytest.mark.browser
@@ -82,7 +82,7 @@ def test_a_head_that_is_pinned_is_drawn_in_every_panel(page, sweep_address):
     go_live(page, number)
     other = page.locator(f"#fig-{number} canvas").nth(3)
     data = "canvas => canvas.toDataURL()"
-    page.wait_for_load_state("networkidle")
+    painted(page)
     before = other.evaluate(data)
     page.locator(f"#fig-{number} .live-figure__chart").first.focus()
     for key in ("ArrowRight", "Enter"):

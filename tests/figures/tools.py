@@ -1,5 +1,6 @@
 """What a reader does with the toolbar of a figure, and what its files should have."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -87,18 +88,27 @@ def saved(page, number, name):
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()
 
 
+SET = """async ([id, values]) => { const figure = document.getElementById(id);
+    for (const [name, value] of Object.entries(values)) {
+        const radio = figure.querySelector(`[data-param="${name}"][value="${value}"]`);
+        const input = radio ?? figure.querySelector(`[name="${name}"]`);
+        if (radio) radio.checked = true; else input.value = value;
+        input.dispatchEvent(new Event('input', { bubbles: true })); }
+    (await import('/assets/reader/address.js')).settle(); }"""
+"""Sets controls of a figure; the address says so at once, as it does when a reader pauses."""
+
+SHOWS = """(async () => { const { figures } = await import('/assets/figure/figure.js');
+    const { shows } = figures.get(document.getElementById('%s'));
+    return Object.entries(%s).every(([name, value]) => String(shows?.[name]) === String(value));
+})()"""
+"""Whether a figure has drawn what its controls were set to."""
+
+
 def set_to(page, number, **values):
-    """Set the controls of a live figure, and wait until it shows them."""
+    """Set the controls of a live figure, and wait until it shows them, and the address says so."""
     go_live(page, number)
-    page.evaluate(
-        """([id, values]) => { const figure = document.getElementById(id);
-        for (const [name, value] of Object.entries(values)) {
-            const radio = figure.querySelector(`[data-param="${name}"][value="${value}"]`);
-            const input = radio ?? figure.querySelector(`[name="${name}"]`);
-            if (radio) radio.checked = true; else input.value = value;
-            input.dispatchEvent(new Event('input', { bubbles: true })); } }""",
-        [f"fig-{number}", values],
-    )
+    page.evaluate(SET, [f"fig-{number}", values])
+    until(page, SHOWS % (f"fig-{number}", json.dumps(values)))
     # the figure is named too: the address before this may be another one's, with the same values
     said = [f"#fig-{number}", *(f"{name}={value}" for name, value in values.items())]
     if values:
