@@ -93,15 +93,6 @@ def _place(path, shared):
     return next((n for n, start in enumerate(ORDER) if name.startswith(start)), len(ORDER))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def unsynced():
-    """No file that is written in this process waits for the disk: a site is thousands of small
-    ones, and some disks take milliseconds for each. No test switches the power off."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda number: None)
-        yield
-
-
 @pytest.fixture(scope="session")
 def falcon_folder(tmp_path_factory):
     """A folder with the tiny Falcon and its tokenizer, as save_pretrained writes it (read only)."""

@@ -1,4 +1,4 @@
-"""A passage of 1,280 tokens in a browser: looking closer at its map, finding one's way in its text.
+"""A passage of 2,048 tokens in a browser: looking closer at its map, finding one's way in its text.
 
 The page is opened once for nearly all of it, so each test leaves the whole map shown.
 """
@@ -188,7 +188,7 @@ def test_a_coarse_picture_comes_first_and_a_part_is_worked_out_alone(page):
         const chart = {CHART}, {{ shard }} = chart.shown.map, {{ look }} = chart.shown;
         const asked = new Set(), map = attention(shard), row = map.row;
         map.row = i => {{ asked.add(i); return row(i); }};
-        const part = {{ top: 640, left: 320, rows: 600, columns: 700 }};
+        const part = {{ top: 1000, left: 500, rows: 600, columns: 700 }};
         const found = [];
         for await (const {{ picture, targets, done }} of
                 inBands(map, {{ look, part, pixels: [300, 300] }}, () => false)) {{
@@ -200,10 +200,10 @@ def test_a_coarse_picture_comes_first_and_a_part_is_worked_out_alone(page):
         return [found, Math.min(...asked), Math.max(...asked)]; }}"""
     )
     pictures, lowest, highest = found
-    assert (lowest, highest) == (640, 1239)
+    assert (lowest, highest) == (1000, 1599)
     down, across, shades, told, done, asked = pictures[0]
     assert not done
-    assert asked == len(told) == 600 / 8
+    assert asked == len(told) < 600 / 8
     assert np.diff(told).min() == np.diff(told).max()  # spread over the part
     whole = unpacked(*pictures[-1][:3])
     assert pictures[-1][4:] == [True, 600]
@@ -213,8 +213,8 @@ def test_a_coarse_picture_comes_first_and_a_part_is_worked_out_alone(page):
     assert len(np.unique(coarse)) > 20
     at = np.array(told) * 300 // 600
     assert (coarse[at] <= whole[at]).all()  # of each pixel, some of its cells
-    given = hand_long.probability(0)[640:1240, 320:1020]
-    rows, columns = np.nonzero(np.tri(LENGTH, dtype=bool)[640:1240, 320:1020])
+    given = hand_long.probability(0)[1000:1600, 500:1200]
+    rows, columns = np.nonzero(np.tri(LENGTH, dtype=bool)[1000:1600, 500:1200])
     largest = np.full((300, 300), -1.0)
     np.maximum.at(largest, (rows * 300 // 600, columns * 300 // 700), given[rows, columns])
     expected = 1 + 254 * np.log(np.clip(largest, 1e-3, None) / 1e-3) / math.log(1000)
@@ -255,7 +255,7 @@ def test_the_pointer_finds_a_cell_that_shares_its_pixel_with_others(page):
 
 
 def test_the_wheel_looks_closer_with_a_key_and_scrolls_without(page):
-    at = place(page, 940, 250)
+    at = place(page, 1500, 400)
     page.mouse.move(*at)
     page.keyboard.down("Control")
     for _ in range(9):
@@ -264,13 +264,13 @@ def test_the_wheel_looks_closer_with_a_key_and_scrolls_without(page):
     page.keyboard.up("Control")
     part = shown(page)
     assert part["rows"] < 100
-    assert part["top"] <= 940 < part["top"] + part["rows"]
-    assert part["left"] <= 250 < part["left"] + part["columns"]
-    _, y = place(page, 940, 250)
-    # a pixel of the whole map, to which the pointer is rounded, is 2.2 rows
+    assert part["top"] <= 1500 < part["top"] + part["rows"]
+    assert part["left"] <= 400 < part["left"] + part["columns"]
+    _, y = place(page, 1500, 400)
+    # a pixel of the whole map, to which the pointer is rounded, is 3.5 rows
     assert abs(y - at[1]) < 5 * 720 / part["rows"]
     cells = hand_long.scores(0)
-    for current, target in ((940, 250), (943, 246)):
+    for current, target in ((1500, 400), (1503, 396)):
         page.mouse.move(*place(page, current, target))
         told = page.evaluate(TOOLTIP)
         assert told["current token"].startswith(f"{current} ")
@@ -476,7 +476,7 @@ def test_fingers_look_closer_on_a_phone_and_the_overview_is_below(browser, site)
         page.goto(site)
         ready(page)
         page.wait_for_timeout(300)
-        x, y = place(page, 700, 300)
+        x, y = place(page, 1600, 700)
         touch = page.context.new_cdp_session(page)
 
         def fingers(kind, *spots):
@@ -490,7 +490,7 @@ def test_fingers_look_closer_on_a_phone_and_the_overview_is_below(browser, site)
         fingers("touchEnd")
         part = shown(page)
         assert part["rows"] < LENGTH / 2
-        assert part["top"] <= 700 < part["top"] + part["rows"]
+        assert part["top"] <= 1600 < part["top"] + part["rows"]
         overview = page.locator(".live-figure__overview").bounding_box()
         chart = page.locator("#fig-1 .live-figure__chart").bounding_box()
         assert overview["y"] > chart["y"] + chart["height"] / 2
