@@ -471,6 +471,29 @@ TWICE = """([clientX, clientY]) => { for (let n = 0; n < 2; n++) document.queryS
 """Two clicks at once: a busy machine may be too slow for two taps in a row."""
 
 
+SETTLED = f"""async lefts => {{ const chart = {CHART}, zoom = chart.map.zoom;
+    const fit = zoom.fit.bind(zoom), found = [];
+    for (const left of lefts) for (const rows of [200, 431]) {{
+        let fits = 0, before = -1;
+        zoom.fit = () => {{ if (++fits < 30) fit(); }}; // else the page would never come back
+        zoom.to({{ top: 1300, left, rows }});
+        for (; before !== fits; await new Promise(done => setTimeout(done, 60))) before = fits;
+        const part = zoom.partOf(zoom.map), axis = chart.view.signal('part_columns');
+        found.push([fits, part.columns, axis]);
+    }}
+    return found; }}"""
+
+
+def test_labels_that_change_the_plot_they_stand_beside_do_not_swing_for_ever(browser, site):
+    """On a phone, the label of token 1,000 may fit a plot only if it is not there."""
+    with quiet_page(browser, **PHONE) as page:
+        page.goto(site)
+        ready(page)
+        found = page.evaluate(SETTLED, [*range(340, 370, 2), 349, 361])
+        assert max(fits for fits, *_ in found) < 12
+        assert all(columns == axis for _, columns, axis in found)  # of the picture, of the axis
+
+
 def test_fingers_look_closer_on_a_phone_and_the_overview_is_below(browser, site):
     with quiet_page(browser, **PHONE) as page:
         page.goto(site)

@@ -16,6 +16,10 @@ import { loadSpec } from "./models.js";
 import { hasSingles, headsOf, Singles, singlesStore } from "./singles.js";
 import { keepTooltipInside } from "./tooltip.js";
 
+// Longer labels make a narrower plot, which shows fewer columns, whose labels may be shorter again: a
+// map whose size never stays keeps the part that it was fitted to last.
+const MOST_FITS = 3;
+
 export class Chart {
   constructor(figure, box, dataLink) {
     this.figure = figure;
@@ -209,11 +213,15 @@ export class Chart {
   // A map is drawn anew when its plot has got another size.
   watchSize() {
     const { view } = this;
+    const size = () => `${view.width()} ${view.height()}`;
+    let fits = 0; // since the size last stayed
     const sized = latest(async () => {
       await view.runAsync();
       if (this.view !== view || !this.shown) return;
-      this.map?.zoom?.fit();
+      const before = size();
+      if (++fits <= MOST_FITS) this.map?.zoom?.fit();
       await this.repainted().runAsync();
+      if (size() === before) fits = 0;
     });
     for (const name of ["width", "height"]) view.addSignalListener(name, sized);
   }

@@ -30,6 +30,7 @@ export class Zoom {
     this.chart = chart;
     this.wanted = null; // {top, left, rows}, not rounded; null: all is shown
     this.padding = chart.view.padding();
+    this.measure();
     this.overview = new Overview(this);
     this.draw = latest(async () => {
       if (!chart.view || !chart.shown) return;
@@ -70,8 +71,7 @@ export class Zoom {
   // The same without rounding, so that many small steps are as one.
   exact(size, wished = this.wanted?.rows) {
     if (!wished) return wholeOf({ size });
-    const { view } = this.chart;
-    const [width, height] = [view.width(), view.height()].map((length) => Math.max(1, length));
+    const [width, height] = this.plot;
     const { top, left, rows } = { top: 0, left: 0, ...this.wanted, rows: wished };
     return { top, left, rows, columns: Math.min(size, (rows * width) / height) };
   }
@@ -84,10 +84,17 @@ export class Zoom {
     return this.partOf(this.map) ?? wholeOf(this.map);
   }
 
+  // The size of the plot that columns follow from: the picture has them as the axes do.
+  measure() {
+    const { view } = this.chart;
+    this.plot = [view.width(), view.height()].map((length) => Math.max(1, length));
+  }
+
   // Makes axes, legends and overview fit what is shown.
   fit() {
     const { chart, padding, wanted } = this;
     const { view, element } = chart;
+    this.measure();
     const part = this.partOf(this.map);
     const roomy = element.clientWidth > ROOMY;
     const aside = !part ? "" : roomy ? "right" : "below";
