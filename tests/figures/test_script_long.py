@@ -170,6 +170,26 @@ def test_the_worker_has_the_keys_that_rotary_heads_share(browser, rotary):
         assert not page.locator(".live-figure__note").count()
 
 
+def test_a_head_that_is_cut_off_is_told_although_the_page_leaves_it_to_the_worker(browser, rotary):
+    data, _ = rotary
+    folder = data.path.parents[2]
+    live_page.write(folder, data, ["attention_map"])
+
+    def cut(route):
+        file = route.fetch().json()
+        file["queries"]["integers"] = file["queries"]["integers"][:400]
+        route.fulfill(json=file)
+
+    with served(folder) as root, quiet_page(browser, **DESK) as page:
+        page.expected = ("Error: a file of a head is cut off",)
+        page.route("**/attention/*/*.json", cut)
+        page.goto(f"{root}articles/hand/")
+        page.locator("#fig-1").scroll_into_view_if_needed()
+        page.wait_for_selector("#fig-1.live-figure--failed")
+        said = page.inner_text("#fig-1 .live-figure__live")
+        assert "(a file of a head is cut off). The still picture stays." in said
+
+
 def assert_shades(found, given):
     """A picture of a worker, of probabilities that are known as its file has them."""
     expected = pooled(*found.shape, given)

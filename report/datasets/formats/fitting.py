@@ -14,7 +14,7 @@ import numpy as np
 from report.datasets.formats import keys, missing, rice, rounding
 from report.datasets.formats.factored import SCHEMA, Products
 from report.datasets.formats.group import Group, Head, exact, head_of
-from report.datasets.formats.sides import Side
+from report.datasets.formats.sides import Side, rotated
 
 ROWS = 128
 """Queries whose scores are in memory at a time."""
@@ -22,11 +22,14 @@ ROWS = 128
 SAMPLE = 64
 """Rows that units are tried on."""
 
-UNITS = tuple(float(f"{0.012 * 1.5**n:.3g}") for n in range(9))
+UNITS = tuple(float(f"{0.012 * 1.225**n:.3g}") for n in range(17))
 """Units of the integers of queries and keys that are tried. Their product is a score."""
 
-FIRST = 3
-"""The unit that is tried first; mostly it is the best or next to it."""
+FIRST = 6
+"""The unit that is tried first; mostly it is the best or near it."""
+
+NEAR = 3
+"""How far from the unit of the keys that of queries is looked for."""
 
 KEY_WEIGHT = 1.2
 """What a byte of keys counts beside one of the queries of a head: a step to another group fetches
@@ -77,7 +80,7 @@ def encode(group: Group) -> tuple[dict, list[dict]]:
 
     unit = _cheapest(cost_of_all, UNITS, FIRST)
     of_keys, place = some_keys(unit), UNITS.index(unit)
-    near = UNITS[max(place - 2, 0) : place + 3]
+    near = UNITS[max(place - NEAR, 0) : place + NEAR + 1]
     shards = []
     for head in heads:
         own = _cheapest(lambda step, head=head: cost(head, of_keys, step), near, near.index(unit))
@@ -100,7 +103,8 @@ def _cheapest(cost: Callable[[float], float], units: Sequence[float], start: int
 
 def _scaled(group):
     """A scale for every component: keys are multiplied by it and queries divided, so that both are
-    equally large. A rotation mixes the two of a pair, which have one scale."""
+    equally large. A rotation mixes the two of a pair, which have one scale, and is turned so that
+    they are told in the fewest bytes."""
     own = np.sqrt((group.queries.astype(float) ** 2).mean((0, 1)))
     other = np.sqrt((group.keys.astype(float) ** 2).mean(0))
     pairs = group.rotation.pairs
@@ -113,13 +117,35 @@ def _scaled(group):
     def put(values, factor):
         return None if values is None else (values.astype(float) * factor)[..., order]
 
-    return _Scaled(
+    sides = (
         put(group.queries, 1 / scale),
         put(group.keys, scale),
         put(group.query_bias, 1 / scale),
         put(group.key_bias, scale),
-        group.rotation.frequencies,
     )
+    turns = np.exp(1j * angles(*sides[:2], len(pairs)))
+    turned = (None if side is None else rotated(side, turns) for side in sides)
+    return _Scaled(*turned, group.rotation.frequencies)
+
+
+def angles(queries: np.ndarray, keys: np.ndarray, pairs: int) -> np.ndarray:
+    """By how much to turn each pair, float64 [pair]: so that the logarithms of how far components
+    spread, with which their bits grow, have the least sum. Queries and keys that are turned alike
+    have the same products, before a rotation and after it.
+
+    queries: float64 [head, token, component]; keys: float64 [token, component], pairs first
+    """
+    tried = np.linspace(0, np.pi / 2, 30, endpoint=False)
+    bits = np.zeros((len(tried), pairs))
+    for weight, side in [(KEY_WEIGHT, keys), *((1, head) for head in queries)]:
+        off = side[:, : 2 * pairs] - np.median(side[:, : 2 * pairs], axis=0)
+        (one, other), both = (off[:, 0::2], off[:, 1::2]), (off[:, 0::2] * off[:, 1::2]).mean(0)
+        squares = (one**2).mean(0), (other**2).mean(0)
+        mean, apart = (squares[0] + squares[1]) / 2, (squares[0] - squares[1]) / 2
+        # turned, the squares of the two are the mean and this, more and less
+        more = np.outer(np.cos(2 * tried), apart) - np.outer(np.sin(2 * tried), both)
+        bits += weight * np.log(np.maximum(mean**2 - more**2, np.finfo(np.float32).tiny))
+    return tried[bits.argmin(0)]
 
 
 def _keys(group, scaled, step):

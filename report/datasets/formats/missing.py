@@ -23,7 +23,7 @@ PARTS = (0.5, 0.5, 0.3, 0.3, 0.1, 0, 0, 0, 0, 0)
 """Parts of the bound by which a corrected probability may be off; the next for rows in which one
 is wrong. At 0 all cells of such a row count that have a hundredth of the bound."""
 
-BYTES_OF_A_CELL = 2.1
+BYTES_OF_A_CELL = 2.5
 """What a corrected cell takes: how far it is from the one before, and by how much it is off."""
 
 

@@ -76,9 +76,12 @@ class Side:
 
 
 def rotated(side: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """Queries or keys, float64 [token, component], with their pairs turned."""
-    number = 2 * turns.shape[1]
-    turning = (side[:, 0:number:2] + 1j * side[:, 1:number:2]) * turns
+    """Queries or keys, float64 [..., component], with their pairs turned.
+
+    turns: complex [..., pair]
+    """
+    number = 2 * turns.shape[-1]
+    turning = (side[..., 0:number:2] + 1j * side[..., 1:number:2]) * turns
     result = side.copy()
-    result[:, 0:number:2], result[:, 1:number:2] = turning.real, turning.imag
+    result[..., 0:number:2], result[..., 1:number:2] = turning.real, turning.imag
     return result

@@ -18,7 +18,7 @@ from report.datasets.formats.visible import Visible
 from report.datasets.write.softmax import softmax_of
 
 LONG = 200_000
-"""Cells of a head from which on a browser works out a map in a worker (FEW in decoders.js)."""
+"""Cells of a head from which on a browser works out a map in a worker (FEW in raster.js)."""
 
 
 @dataclass(frozen=True)

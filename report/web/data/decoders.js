@@ -27,12 +27,10 @@
 import * as conditions from "./conditions.js";
 import { effectsByTarget } from "./prediction.js";
 import { byDistance, byTarget, spread } from "./profiles.js";
-import { drawn, ENDS, wholeOf } from "./raster.js";
+import { drawn, ENDS, FEW, wholeOf, withEnds } from "./raster.js";
 import { labelled, rows } from "./records.js";
 import { attention } from "./shard.js";
 import { targetClass } from "./token_classes.js";
-
-export const FEW = 200_000; // cells of which a picture is made at once, by the page itself
 
 const MOST_POINTS = 1024; // of a figure that has a point a token
 
@@ -40,13 +38,16 @@ export const decoders = {
   attention_map: (shard, tokens, { shade: told = "score" } = {}) => {
     const map = attention(shard);
     const count = map.cell(map.size - 1, map.last[map.size - 1]) + 1;
-    const [low, high] = ENDS[told] ?? scoreRange(map, count);
-    const look = { of: told, low, high };
+    const look = { of: told };
     const markers = (part, target = map.target) => markersOf(shard.marker_count, part, target);
     return {
       // of many cells, markers are asked for where they are drawn
       datasets: { markers: count <= FEW ? markers(wholeOf(map)) : [], edge: edge(map), cursor: [] },
-      signals: { shade_low: low, shade_high: high },
+      // of many cells, to be asked for once a worker has told them
+      signals: {
+        get shade_low() { return withEnds(map, look).low; },
+        get shade_high() { return withEnds(map, look).high; },
+      },
       markers,
       // of a part, in at most so many pixels, [across, down]; see raster.js
       picture: (part, pixels) => drawn(map, look, part, pixels),
@@ -187,19 +188,4 @@ function cell(map, tokens, i, j) {
     distance: i - j, backward, score: capped(i, j), probability: probability(i, j), terms: values,
     uncapped: map.shard.softcap ? score(i, j) : undefined,
   };
-}
-
-// The scores of the first and the last colour: two quantiles of at most 2048 cells, for speed; of many
-// cells nearly, as else all of them had to be worked out first.
-function scoreRange(map, count) {
-  const stride = Math.ceil(count / 2048);
-  const sample = new Float64Array(Math.ceil(count / stride));
-  const score = count <= FEW ? map.capped : map.nearly;
-  for (let n = 0, i = 0; n < sample.length; n++) {
-    while (map.cell(i, map.last[i]) < n * stride) i++;
-    sample[n] = score(i, n * stride - map.cell(i, 0));
-  }
-  sample.sort();
-  const [low, high] = [0.02, 0.98].map((part) => sample[Math.trunc(part * (sample.length - 1))]);
-  return [low, Math.max(high, low + 1e-6)];
 }

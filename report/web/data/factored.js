@@ -7,6 +7,7 @@
 import { largestTargets, RANKS } from "./ranking.js";
 import { readFew, readRice } from "./rice.js";
 import { dot, fourRows, sidesOf } from "./sides.js";
+import { normalizerOf } from "./softmax.js";
 import { startOfRows, visibleOf } from "./visible.js";
 
 const KEPT = 1_500_000; // numbers of rows that are kept, at most; beyond that all are forgotten
@@ -29,12 +30,12 @@ export function factored(shard) {
     else terms[name] = (i, j) => score(i, j) - others(i, j) - content(i, j);
   }
   const capped = (i, j) => cap(score(i, j));
-  const normalizer = (i) =>
-    (rows.of(i).normalizer ??= normalizerOf(rows.of(i).scores, cap, sink));
+  const row = (i) => (softcap ? rows.of(i).scores.map(cap) : rows.of(i).scores);
+  const normalizer = (i) => (rows.of(i).normalizer ??= normalizerOf(row(i), sink));
   return {
     shard, size, first, last, terms, score, capped, normalizer,
     nearly: (i, j) => cap(rows.nearly(i, j)), // `capped` but for largest targets, without the row
-    row: (i) => (softcap ? rows.of(i).scores.map(cap) : rows.of(i).scores),
+    row, // only until so many other rows are asked for that there is no room for it
     termRow: (name, i) => rows.term(name, i) ?? rowOf(terms[name], first[i], last[i], i),
     // works out four rows that will be asked for, and the content of each if terms are
     ahead: (some, terms = false) => rows.ahead(some, terms),
@@ -59,20 +60,12 @@ function termOf({ per, step, values }) {
   return (i, j) => values[j] * step - values[i] * step;
 }
 
-// The logarithm of the sum that the softmax of a row divides by.
-function normalizerOf(scores, cap, sink) {
-  let largest = sink ?? -Infinity;
-  for (const score of scores) largest = Math.max(largest, cap(score));
-  let sum = sink === undefined ? 0 : Math.exp(sink - largest);
-  for (const score of scores) sum += Math.exp(cap(score) - largest);
-  return largest + Math.log(sum);
-}
-
 class Rows {
   constructor(shard, { first, last, start }) {
     Object.assign(this, { shard, first, last, start });
     this.ofTokens = tokenTerms(shard);
     this.rows = new Map(); // row -> {scores, targets, normalizer}
+    this.filled = 0; // of the room for their scores
     this.contents = new Map(); // row -> content of its cells
   }
 
@@ -124,35 +117,60 @@ class Rows {
     return [0, 1, 2, 3].map((n) => Math.min(from + n, this.first.length - 1));
   }
 
+  // What the terms and the biases of a target add to the products of its key.
+  get offsets() {
+    const { ofTarget } = this.sides;
+    return this.own("offsets", this.ofTokens.target.map((value, j) => value - ofTarget[j]));
+  }
+
   // Keeps what four rows are, some of which may be the same.
   make(some) {
-    if (this.rows.size * this.first.length > KEPT) this.rows.clear();
-    const { query, key, ofTarget, ofCurrent } = this.sides;
-    const { target, current } = this.ofTokens;
-    this.products(query.turned, key.turned, some, (i, scores) => {
-      const from = this.first[i];
+    const { query, key, ofCurrent } = this.sides;
+    const fresh = this.placesFor(some);
+    this.products(query.turned, key.turned, some, (i, products, at) => {
+      const scores = fresh.get(i);
+      if (!scores) return; // it is kept already
+      const [from, offsets] = [this.first[i], this.offsets];
       for (let n = 0; n < scores.length; n++) {
-        scores[n] += target[from + n] - ofTarget[from + n] - ofCurrent[i];
+        scores[n] = products[at + n] + (offsets[from + n] - ofCurrent[i]);
       }
       const numbers = this.numbers.subarray(this.begins[i], this.begins[i + 1]);
       const targets = largestTargets(numbers, scores, from);
       this.add(this.missing.score, i, targets, scores);
-      const row = this.missing.score.rows[i] * this.missing.score.step + current[i];
+      const { rows, step } = this.missing.score;
+      const row = rows[i] * step + this.ofTokens.current[i];
       for (let n = 0; n < scores.length; n++) scores[n] += row;
       this.rows.set(i, { scores, targets });
     });
   }
 
-  // The visible products of four queries with keys, row by row.
+  // Room for the scores of those rows that are not kept: row -> list. Where there is none any more, all
+  // others are forgotten. A list of its own for each row would cost an eighth of the time of a map.
+  placesFor(some) {
+    const length = (i) => this.last[i] - this.first[i] + 1;
+    let fresh = [...new Set(some)].filter((i) => !this.rows.has(i));
+    if (fresh.reduce((sum, i) => sum + length(i), this.filled) > this.room.length) {
+      this.rows.clear();
+      this.filled = 0;
+      fresh = [...new Set(some)];
+    }
+    return new Map(
+      fresh.map((i) => [i, this.room.subarray(this.filled, (this.filled += length(i)))]),
+    );
+  }
+
+  get room() {
+    const size = this.first.length;
+    return this.own("room", new Float64Array(Math.min(this.start[size], Math.max(KEPT, 4 * size))));
+  }
+
+  // The products of four queries with keys, row by row: a list, and where in it the first visible is.
   products(queries, keys, some, take) {
     const { components } = this.sides;
     const from = Math.min(...some.map((i) => this.first[i]));
     const to = Math.max(...some.map((i) => this.last[i]));
     const { begin, found } = fourRows(queries, keys, components, some, from, to);
-    some.forEach((i, n) => {
-      if (n > 0 && i === some[n - 1]) return;
-      take(i, found[n].subarray(this.first[i] - begin, this.last[i] - begin + 1));
-    });
+    some.forEach((i, n) => take(i, found[n], this.first[i] - begin));
   }
 
   // Adds what is missing at the cells of a row.
@@ -178,12 +196,14 @@ class Rows {
 
   makeContents(some) {
     if (this.contents.size * this.first.length > KEPT) this.contents.clear();
+    if (some.some((i) => !this.rows.has(i))) this.make(some); // now: products hold until others come
     const { query, key } = this.sides;
     const { rows, step } = this.missing.content;
-    this.products(query.plain, key.plain, some, (row, values) => {
-      this.add(this.missing.content, row, this.of(row).targets, values);
-      if (rows[row]) for (let n = 0; n < values.length; n++) values[n] += rows[row] * step;
-      this.contents.set(row, values);
+    this.products(query.plain, key.plain, some, (i, products, at) => {
+      const values = products.slice(at, at + this.last[i] - this.first[i] + 1);
+      this.add(this.missing.content, i, this.of(i).targets, values);
+      if (rows[i]) for (let n = 0; n < values.length; n++) values[n] += rows[i] * step;
+      this.contents.set(i, values);
     });
   }
 

@@ -15,10 +15,11 @@ export function largestTargets(numbers, scores, first) {
 
 // The targets of the highest scores of a row; of equal scores the first target comes first.
 function highest(scores, first, depth) {
-  const [best, targets] = [new Float64Array(depth), []];
+  const targets = [];
+  let least = -Infinity; // of those found, once they are as many as that
   for (let n = 0; n < scores.length; n++) {
     const score = scores[n];
-    if (targets.length === depth && !(score > best[depth - 1])) continue;
+    if (score <= least) continue;
     let at = targets.length < depth ? targets.push(0) - 1 : depth - 1;
     for (; at > 0 && best[at - 1] < score; at--) {
       best[at] = best[at - 1];
@@ -26,6 +27,9 @@ function highest(scores, first, depth) {
     }
     best[at] = score;
     targets[at] = first + n;
+    if (targets.length === depth) least = best[depth - 1];
   }
   return targets;
 }
+
+const best = new Float64Array(DEPTH); // scores, used again for every row

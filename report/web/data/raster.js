@@ -6,7 +6,9 @@
 //
 // A part of a map is {top, left, rows, columns}, cells. A look is what the shades tell:
 //   of         a name of OF_ROWS
-//   low, high  values of the first and the last colour, in nats
+//   low, high  values of the first and the last colour, in nats; where it has none, a picture adds them
+
+export const FEW = 200_000; // cells of which a picture is made at once, by the page itself
 
 export const wholeOf = ({ size }) => ({ top: 0, left: 0, rows: size, columns: size });
 
@@ -19,10 +21,33 @@ const OF_ROWS = {
 };
 export const ENDS = { probability: [Math.log(0.001), 0], below: [-8, 0] };
 
+// A look, with the ends of its colours.
+export function withEnds(map, look) {
+  if (look.low === undefined) [look.low, look.high] = ENDS[look.of] ?? scoreRange(map);
+  return look;
+}
+
+// The scores of the first and the last colour: two quantiles of at most 2048 cells, for speed; of many
+// cells nearly, as else all of them had to be worked out first.
+function scoreRange(map) {
+  const count = map.cell(map.size - 1, map.last[map.size - 1]) + 1;
+  const stride = Math.ceil(count / 2048);
+  const sample = new Float64Array(Math.ceil(count / stride));
+  const score = count <= FEW ? map.capped : map.nearly;
+  for (let n = 0, i = 0; n < sample.length; n++) {
+    while (map.cell(i, map.last[i]) < n * stride) i++;
+    sample[n] = score(i, n * stride - map.cell(i, 0));
+  }
+  sample.sort();
+  const [low, high] = [0.02, 0.98].map((part) => sample[Math.trunc(part * (sample.length - 1))]);
+  return [low, Math.max(high, low + 1e-6)];
+}
+
 // A picture to be, `across` x `down` pixels of a part; of few cells it has fewer pixels. Cells are
 // added to it in any order.
 export class Raster {
-  constructor(map, { of, low, high }, part, across, down) {
+  constructor(map, look, part, across, down) {
+    const { of, low, high } = withEnds(map, look);
     this.map = map;
     this.part = part;
     this.across = Math.min(across, part.columns);
@@ -30,6 +55,7 @@ export class Raster {
     this.shades = new Uint8Array(this.across * this.down);
     this.largest = new Float64Array(this.shades.length).fill(-Infinity);
     this.column = places(part.columns, this.across);
+    this.end = ends(this.column, this.across);
     this.row = places(part.rows, this.down);
     this.filled = new Uint8Array(this.down); // rows of pixels that have cells
     this.zeroOf = (i) => OF_ROWS[of](map, i) + low;
@@ -38,21 +64,23 @@ export class Raster {
 
   // Adds the cells of row i that are visible and in the part.
   add(i) {
-    const { map, part, column, shades, largest, unit } = this;
+    const { map, part, column, end, shades, largest, unit } = this;
     const pixels = this.row[i - part.top];
-    const start = pixels * this.across;
     const last = Math.min(map.last[i], part.left + part.columns - 1);
     const first = Math.max(map.first[i], part.left);
     this.filled[pixels] = 1;
     if (first > last) return;
     const [scores, normalizer, zero] = [map.row(i), map.normalizer(i), this.zeroOf(i)];
-    for (let j = first; j <= last; j++) {
-      const score = scores[j - map.first[i]];
-      const pixel = start + column[j - part.left];
-      if (score - normalizer <= largest[pixel]) continue;
-      largest[pixel] = score - normalizer;
+    const before = map.first[i] - part.left; // columns of the part before the first score
+    const start = pixels * this.across;
+    for (let x = column[first - part.left], n = first - map.first[i]; n <= last - map.first[i]; x++) {
+      const stop = Math.min(end[x] - before, last - map.first[i] + 1);
+      let score = scores[n++];
+      for (; n < stop; n++) if (scores[n] > score) score = scores[n];
+      if (score - normalizer <= largest[start + x]) continue;
+      largest[start + x] = score - normalizer;
       const shade = (score - zero) * unit + 1.5;
-      shades[pixel] = shade < 1 ? 1 : shade > 255 ? 255 : shade;
+      shades[start + x] = shade < 1 ? 1 : shade > 255 ? 255 : shade;
     }
   }
 
@@ -70,6 +98,13 @@ export class Raster {
 // The pixel of each of some cells in a row.
 function places(cells, pixels) {
   return Int32Array.from({ length: cells }, (_, n) => Math.floor((n * pixels) / cells));
+}
+
+// Where the cells of each pixel end.
+function ends(places, pixels) {
+  const found = new Int32Array(pixels);
+  places.forEach((pixel, n) => (found[pixel] = n + 1));
+  return found;
 }
 
 // The picture of a part, {across, down, shades, part}.
@@ -101,11 +136,18 @@ export function moved({ across, down, shades, part: from }, part, [width, height
 
 // The colours of a picture's shades, RGBA: four bytes each, written at once.
 export function coloured({ shades }, ramp) {
-  const list = Array.from({ length: 256 }, (_, n) => (n ? colour(ramp, (n - 1) / 254) : [0, 0, 0, 0]));
-  const colours = new Uint32Array(Uint8ClampedArray.from(list.flat()).buffer);
+  if (last.ramp !== ramp) last = { ramp, colours: coloursOf(ramp) };
+  const { colours } = last;
   const pixels = new Uint32Array(shades.length);
   for (let n = 0; n < shades.length; n++) pixels[n] = colours[shades[n]];
   return new Uint8ClampedArray(pixels.buffer);
+}
+
+let last = {}; // colours of a ramp that were needed last
+
+function coloursOf(ramp) {
+  const list = Array.from({ length: 256 }, (_, n) => (n ? colour(ramp, (n - 1) / 254) : [0, 0, 0, 0]));
+  return new Uint32Array(Uint8ClampedArray.from(list.flat()).buffer);
 }
 
 function colour(ramp, part) {

@@ -1,26 +1,30 @@
 // Queries and keys of an attention/4 file: as they were before rotation, and rotated. The twin of
 // report/datasets/formats/sides.py and of Products in factored.py.
+//
+// Four tokens are a block, in which the four of each component lie side by side: what is multiplied
+// together is then read one after the other, in half the time. The last block is filled up with zeros.
 
 import { readRice } from "./rice.js";
 
-// The components of a token lie side by side; behind the last token are zeros, up to a multiple of
-// four. keys: those of a keys/1 file, which are read once for all heads that share them.
+// Where the first component of a token is; the others follow, each BLOCK further on.
+const BLOCK = 4;
+const placeOf = (token, components) => (token & -BLOCK) * components + (token & (BLOCK - 1));
+
+// keys: those of a keys/1 file, which are read once for all heads that share them.
 export function sidesOf({ queries, keys, tokens }) {
-  if (!known.has(keys)) known.set(keys, keysOf(keys, tokens));
-  const { turns, side } = known.get(keys);
-  const query = sideOf(queries, tokens, turns);
-  return { components: query.components, query, key: side, ...offsetsOf(tokens, query, side) };
-}
-
-const known = new WeakMap(); // keys/1 file -> its keys, and how pairs turn
-
-function keysOf(keys, tokens) {
   const turns = turnsOf(keys.frequencies, tokens);
-  return { turns, side: sideOf(keys, tokens, turns) };
+  if (!known.has(keys)) known.set(keys, sideOf(keys, tokens, turns));
+  const [query, key] = [sideOf(queries, tokens, turns), known.get(keys)];
+  return { components: query.components, query, key, ...offsetsOf(tokens, query, key) };
 }
+
+const known = new WeakMap(); // keys/1 file -> its keys
+let last = {}; // what was found last of how pairs turn: one for all layers of most models
 
 // What each pair of each token is turned by: the cosine and the sine of its angle, side by side.
 function turnsOf(frequencies, tokens) {
+  const of = JSON.stringify([frequencies, tokens]);
+  if (last.of === of) return last;
   const pairs = frequencies.length;
   const turns = new Float64Array(2 * pairs * tokens);
   for (let i = 0, n = 0; i < tokens; i++) {
@@ -29,14 +33,17 @@ function turnsOf(frequencies, tokens) {
       turns[n++] = Math.sin(i * frequencies[pair]);
     }
   }
-  return { pairs, turns };
+  return (last = { of, pairs, turns });
 }
 
 function sideOf({ components, middles, integers, step, bias }, tokens, turns) {
   const numbers = readRice(integers, components, tokens);
-  const plain = new Float64Array(components * 4 * Math.ceil(tokens / 4));
+  const plain = new Float64Array(components * BLOCK * Math.ceil(tokens / BLOCK));
   for (let c = 0, n = 0; c < components; c++) {
-    for (let i = 0; i < tokens; i++, n++) plain[i * components + c] = (numbers[n] + middles[c]) * step;
+    const middle = middles[c];
+    for (let i = 0; i < tokens; i++, n++) {
+      plain[placeOf(i, components) + BLOCK * c] = (numbers[n] + middle) * step;
+    }
   }
   return { components, bias, plain, turned: turnedOf(plain, components, bias, turns, tokens) };
 }
@@ -44,12 +51,12 @@ function sideOf({ components, middles, integers, step, bias }, tokens, turns) {
 function turnedOf(plain, components, bias, { pairs, turns }, tokens) {
   const turned = plain.slice();
   for (let i = 0, n = 0; i < tokens; i++) {
-    const at = i * components;
-    if (bias) for (let c = 0; c < components; c++) turned[at + c] += bias[c];
-    for (let c = at; c < at + 2 * pairs; c += 2, n += 2) {
-      const [a, b] = [turned[c], turned[c + 1]];
+    const at = placeOf(i, components);
+    if (bias) for (let c = 0; c < components; c++) turned[at + BLOCK * c] += bias[c];
+    for (let pair = 0, c = at; pair < pairs; pair++, c += 2 * BLOCK, n += 2) {
+      const [a, b] = [turned[c], turned[c + BLOCK]];
       turned[c] = a * turns[n] - b * turns[n + 1];
-      turned[c + 1] = b * turns[n] + a * turns[n + 1];
+      turned[c + BLOCK] = b * turns[n] + a * turns[n + 1];
     }
   }
   return turned;
@@ -59,10 +66,11 @@ function turnedOf(plain, components, bias, { pairs, turns }, tokens) {
 // token.
 function offsetsOf(tokens, query, key) {
   const [ofTarget, ofCurrent] = [new Float64Array(tokens), new Float64Array(tokens)];
-  const add = (sums, side, weights, plus) => {
+  const add = (sums, { plain, components }, weights, plus) => {
     for (let i = 0; i < tokens; i++) {
-      for (let c = 0; c < side.components; c++) {
-        sums[i] += (side.plain[i * side.components + c] + (plus?.[c] ?? 0)) * weights[c];
+      const at = placeOf(i, components);
+      for (let c = 0; c < components; c++) {
+        sums[i] += (plain[at + BLOCK * c] + (plus?.[c] ?? 0)) * weights[c];
       }
     }
   };
@@ -72,27 +80,31 @@ function offsetsOf(tokens, query, key) {
 }
 
 // The product of one query and one key.
-export function dot(queries, keys, size, i, j) {
+export function dot(queries, keys, components, i, j) {
   let sum = 0;
-  for (let c = 0, q = i * size, k = j * size; c < size; c++) sum += queries[q + c] * keys[k + c];
+  let [q, k] = [placeOf(i, components), placeOf(j, components)];
+  for (let c = 0; c < components; c++, q += BLOCK, k += BLOCK) sum += queries[q] * keys[k];
   return sum;
 }
 
 // The products of four queries and all keys from one to another: four lists, which begin at the
-// first key that is a multiple of four. Four keys at a time too, since reading a number takes as
-// long as multiplying it.
-export function fourRows(queries, keys, size, rows, from, to) {
-  const begin = from - (from % 4);
-  const found = rows.map(() => new Float64Array(4 * Math.ceil((to + 1 - begin) / 4)));
+// first key of a block and hold until the next call. Four keys at a time too, since reading a number
+// takes as long as multiplying it.
+export function fourRows(queries, keys, components, rows, from, to) {
+  const begin = from & -BLOCK;
+  const length = BLOCK * components;
+  makeRoom(to + BLOCK - begin, length);
+  rows.forEach((row, n) => {
+    const at = placeOf(row, components);
+    for (let c = 0; c < length; c += BLOCK) four[c + n] = queries[at + c];
+  });
   const [f0, f1, f2, f3] = found;
-  const [q0, q1, q2, q3] = rows.map((row) => row * size);
-  for (let j = begin, n = 0; j <= to; j += 4, n += 4) {
-    const k0 = j * size, k1 = k0 + size, k2 = k1 + size, k3 = k2 + size;
+  for (let j = begin, n = 0, k = begin * components; j <= to; j += 4, n += 4) {
     let a0 = 0, a1 = 0, a2 = 0, a3 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0;
     let c0 = 0, c1 = 0, c2 = 0, c3 = 0, d0 = 0, d1 = 0, d2 = 0, d3 = 0;
-    for (let c = 0; c < size; c++) {
-      const x0 = keys[k0 + c], x1 = keys[k1 + c], x2 = keys[k2 + c], x3 = keys[k3 + c];
-      const a = queries[q0 + c], b = queries[q1 + c], e = queries[q2 + c], d = queries[q3 + c];
+    for (let c = 0; c < length; c += 4, k += 4) {
+      const x0 = keys[k], x1 = keys[k + 1], x2 = keys[k + 2], x3 = keys[k + 3];
+      const a = four[c], b = four[c + 1], e = four[c + 2], d = four[c + 3];
       a0 += a * x0; a1 += a * x1; a2 += a * x2; a3 += a * x3;
       b0 += b * x0; b1 += b * x1; b2 += b * x2; b3 += b * x3;
       c0 += e * x0; c1 += e * x1; c2 += e * x2; c3 += e * x3;
@@ -104,4 +116,12 @@ export function fourRows(queries, keys, size, rows, from, to) {
     f3[n] = d0; f3[n + 1] = d1; f3[n + 2] = d2; f3[n + 3] = d3;
   }
   return { begin, found };
+}
+
+let found = []; // lists of products, used again and again: new ones would keep a collector busy
+let four = []; // the queries of a call, as a block
+
+function makeRoom(keys, numbers) {
+  if (!(found[0]?.length >= keys)) found = [0, 1, 2, 3].map(() => new Float64Array(keys));
+  if (four.length !== numbers) four = new Float64Array(numbers);
 }

@@ -10,13 +10,13 @@ const TURN = 8; // ms after which others have their turn
 const SHOWN = 120; // ms between two later pictures
 
 // task: {look, part, pixels}, see raster.js; isOver: whether nobody waits for it any more
-// yields {picture, targets, done}, the last one done; targets: RANKS a row of the part, -1 where
-// there are no more or none is known yet
+// yields {picture, targets, look, done}, the last one done; targets: RANKS a row of the part, -1 where
+// there are no more or none is known yet; look: with the ends of its colours
 export async function* inBands(map, { look, part, pixels }, isOver) {
   const raster = new Raster(map, look, part, ...pixels);
   const targets = new Int32Array(part.rows * RANKS).fill(-1);
   let stride = firstStride(map, part);
-  const found = () => ({ picture: raster.picture, targets: targets.slice() });
+  const found = () => ({ picture: raster.picture, targets: targets.slice(), look });
   let [turn, shown, first] = [performance.now(), 0, true];
   for (const rows of inFours(part, stride)) {
     if (first && rows.stride < stride) {

@@ -13,7 +13,7 @@ export class Beside {
     this.ready = ready;
     this.say = say;
     this.number = 0; // of the task that was asked for last
-    this.places = {}; // by name: {asked, task, map, found, waiting}
+    this.places = {}; // by name: {asked, task, map, found, waiting: [{done, fail}]}
     this.ids = new WeakMap(); // file -> what the worker knows it by
     this.files = 0; // how many there were
   }
@@ -23,7 +23,7 @@ export class Beside {
   // pixels: [across, down]; place: a name
   picture({ map, look }, part, pixels, place = "map") {
     const id = this.idOf(map.shard);
-    const asked = JSON.stringify([id, look, part, pixels]);
+    const asked = JSON.stringify([id, look.of, part, pixels]);
     const here = (this.places[place] ??= { waiting: [] });
     if (asked !== here.asked) {
       const task = { id, number: (this.number += 1), place, look, part, pixels };
@@ -43,7 +43,8 @@ export class Beside {
     for (;;) {
       const found = this.picture(...asked);
       if (found) return found;
-      await new Promise((done) => this.places.map.waiting.push(done)); // or what another asked for
+      // or what another asked for
+      await new Promise((done, fail) => this.places.map.waiting.push({ done, fail }));
     }
   }
 
@@ -85,20 +86,33 @@ export class Beside {
 
   async here(map, task) {
     const isOver = () => task.number !== this.places[task.place].task.number;
-    for await (const found of inBands(map, task, isOver)) this.take({ ...task, ...found });
+    try {
+      for await (const found of inBands(map, task, isOver)) this.take({ ...task, ...found });
+    } catch (failed) {
+      this.take({ ...task, failed });
+    }
   }
 
-  take({ number, place, picture, targets, done }) {
+  take({ number, place, picture, targets, look, done, failed }) {
     const here = this.places[place];
     if (number !== here.task.number) return; // of what was shown before
+    if (failed) return this.fail(here, failed);
+    Object.assign(here.task.look, look); // the page has not worked out the ends of its colours
     const { top, rows } = here.task.part;
     const target = (i, k) => (i < top || i >= top + rows ? -1 : targets[(i - top) * RANKS + k]);
     here.found = { picture, target, done };
     if (done) setTimeout(() => here.map.row(0)); // what a pointer will ask for is then at hand
     const { waiting } = here;
     here.waiting = [];
-    if (waiting.length) for (const tell of waiting) tell();
+    if (waiting.length) for (const each of waiting) each.done();
     else this.ready(place);
+  }
+
+  // A file is damaged: whoever waits for its picture tells the reader.
+  fail(here, error) {
+    console.warn(error);
+    for (const each of here.waiting.splice(0)) each.fail(error);
+    here.asked = null; // it may be tried again
   }
 
   end() {

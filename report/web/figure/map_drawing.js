@@ -1,9 +1,8 @@
 // How a chart draws its attention map: all of it or a part, at once or, of many cells, as a worker
 // gets on with it. What only some readers need comes when they do: zoom.js, map_beside.js.
 
-import { FEW } from "../data/decoders.js";
 import { latest } from "../data/loading.js";
-import { moved, wholeOf } from "../data/raster.js";
+import { FEW, moved, wholeOf } from "../data/raster.js";
 import { isIn, mapPicture, pixelsOf } from "./map_picture.js";
 
 const FIRST = [300, 300]; // pixels of a picture before its plot has a size

@@ -16,8 +16,13 @@ addEventListener("message", async ({ data: { id, shard, keyId, keys: sent, ...ta
   if (sent) keys = sent;
   if (kept.id !== id) kept = { id, map: attention(keyId ? { ...shard, keys } : shard) };
   const isOver = () => task.number !== newest[task.place];
-  for await (const found of inBands(kept.map, task, isOver)) {
-    if (isOver()) return;
-    postMessage({ number: task.number, place: task.place, ...found });
+  const tell = (found) => postMessage({ number: task.number, place: task.place, ...found });
+  try {
+    for await (const found of inBands(kept.map, task, isOver)) {
+      if (isOver()) return;
+      tell(found);
+    }
+  } catch (failed) {
+    tell({ failed }); // of a damaged file, which the page has not looked into
   }
 });

@@ -35,5 +35,5 @@ def test_rotary_heads_are_written_as_queries_and_keys_where_these_are_fewer(monk
 
 
 def test_a_browser_works_out_as_many_cells_at_once_as_are_written_by_their_cells():
-    script = (ROOT / "report" / "web" / "data" / "decoders.js").read_text("utf-8")
+    script = (ROOT / "report" / "web" / "data" / "raster.js").read_text("utf-8")
     assert int(re.search(r"FEW = ([\d_]+);", script)[1]) == groups.LONG
