@@ -69,6 +69,14 @@ def pytest_configure(config):
         os.environ |= {"OMP_NUM_THREADS": "1"}
 
 
+def pytest_xdist_auto_num_workers(config):
+    """One process more than cores: of two that each wait for a page, neither needs a core for an
+    eighth of the time."""
+    from xdist.plugin import pytest_xdist_auto_num_workers as cores
+
+    return cores(config) + 1
+
+
 def pytest_collection_modifyitems(items):
     """The slow folders first; files stay as they are."""
     shared = {item.path for item in items if "built" in item.fixturenames}

@@ -1,6 +1,7 @@
 """SECURITY.md names tests that there are."""
 
 import ast
+import functools
 import re
 
 import pytest
@@ -17,6 +18,12 @@ def test_every_promise_names_a_test():
     assert [promise for promise, tests in promises if not re.search("`tests/", tests)] == []
 
 
+@functools.cache
+def functions_of(path):
+    tree = ast.parse((ROOT / path).read_text("utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
 @pytest.mark.parametrize("name", NAMED)
 def test_what_is_named_is_a_test(name):
     path, _, function = name.partition("::")
@@ -24,8 +31,7 @@ def test_what_is_named_is_a_test(name):
     if (ROOT / path).is_dir():
         assert list((ROOT / path).glob("test_*.py"))
         return
-    tree = ast.parse((ROOT / path).read_text("utf-8"))
-    functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    functions = functions_of(path)
     assert not function or function in functions
     if (ROOT / path).name.startswith("test_"):
         assert any(each.startswith("test_") for each in functions)
