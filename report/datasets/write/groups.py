@@ -18,7 +18,8 @@ from report.datasets.formats.visible import Visible
 from report.datasets.write.softmax import softmax_of
 
 LONG = 200_000
-"""Cells of a head from which on a browser works out a map in a worker (FEW in raster.js)."""
+"""Cells up to which a head that does not rotate is written by its cells: a browser then draws its
+map at once, without a worker (isMany in raster.js)."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@
 import * as conditions from "./conditions.js";
 import { effectsByTarget } from "./prediction.js";
 import { byDistance, byTarget, spread } from "./profiles.js";
-import { drawn, ENDS, FEW, wholeOf, withEnds } from "./raster.js";
+import { drawn, ENDS, isMany, wholeOf, withEnds } from "./raster.js";
 import { labelled, rows } from "./records.js";
 import { attention } from "./shard.js";
 import { targetClass } from "./token_classes.js";
@@ -42,7 +42,7 @@ export const decoders = {
     const markers = (part, target = map.target) => markersOf(shard.marker_count, part, target);
     return {
       // of many cells, markers are asked for where they are drawn
-      datasets: { markers: count <= FEW ? markers(wholeOf(map)) : [], edge: edge(map), cursor: [] },
+      datasets: { markers: isMany(map, count) ? [] : markers(wholeOf(map)), edge: edge(map), cursor: [] },
       // of many cells, to be asked for once a worker has told them
       signals: {
         get shade_low() { return withEnds(map, look).low; },

@@ -8,7 +8,9 @@
 //   of         a name of OF_ROWS
 //   low, high  values of the first and the last colour, in nats; where it has none, a picture adds them
 
-export const FEW = 200_000; // cells of which a picture is made at once, by the page itself
+// Whether so many cells of a map are too many for a picture at once, by the page itself: a worker then
+// makes it. It is worth its messages sooner where cells are products of queries and keys.
+export const isMany = (map, cells) => cells > (map.ahead ? 100_000 : 200_000);
 
 export const wholeOf = ({ size }) => ({ top: 0, left: 0, rows: size, columns: size });
 
@@ -33,7 +35,7 @@ function scoreRange(map) {
   const count = map.cell(map.size - 1, map.last[map.size - 1]) + 1;
   const stride = Math.ceil(count / 2048);
   const sample = new Float64Array(Math.ceil(count / stride));
-  const score = count <= FEW ? map.capped : map.nearly;
+  const score = isMany(map, count) ? map.nearly : map.capped;
   for (let n = 0, i = 0; n < sample.length; n++) {
     while (map.cell(i, map.last[i]) < n * stride) i++;
     sample[n] = score(i, n * stride - map.cell(i, 0));

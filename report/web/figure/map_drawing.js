@@ -2,7 +2,7 @@
 // gets on with it. What only some readers need comes when they do: zoom.js, map_beside.js.
 
 import { latest } from "../data/loading.js";
-import { FEW, moved, wholeOf } from "../data/raster.js";
+import { isMany, moved, wholeOf } from "../data/raster.js";
 import { isIn, mapPicture, pixelsOf } from "./map_picture.js";
 
 const FIRST = [300, 300]; // pixels of a picture before its plot has a size
@@ -90,10 +90,11 @@ export class MapDrawing {
 
   // Whether a worker is to draw a part, whose rows have to be worked out as a whole. Paper does not
   // wait for it.
-  isLong({ map: { first, last } }, { top, rows }) {
+  isLong({ map }, { top, rows }) {
+    const { first, last } = map;
     let cells = 0;
     for (let i = top; i < top + rows; i++) cells += last[i] - first[i] + 1;
-    return !this.zoom?.onPaper && cells > FEW;
+    return !this.zoom?.onPaper && isMany(map, cells);
   }
 
   // Waits until a map can be drawn.

@@ -36,4 +36,4 @@ def test_rotary_heads_are_written_as_queries_and_keys_where_these_are_fewer(monk
 
 def test_a_browser_works_out_as_many_cells_at_once_as_are_written_by_their_cells():
     script = (ROOT / "report" / "web" / "data" / "raster.js").read_text("utf-8")
-    assert int(re.search(r"FEW = ([\d_]+);", script)[1]) == groups.LONG
+    assert int(re.search(r"map\.ahead \? [\d_]+ : ([\d_]+)\);", script)[1]) == groups.LONG
