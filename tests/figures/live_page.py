@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 from playwright.sync_api import Error as Left
-from playwright.sync_api import TimeoutError as NotYet  # noqa: F401 (for tests/site)
 
 from report import files
 from report.datasets import store
@@ -158,6 +157,10 @@ def _write(site, article, body):
         for picture in re.findall(r"[\w./-]+\.svg", path.read_text("utf-8")):
             files.write_text(path.parent / picture, "<svg xmlns='http://www.w3.org/2000/svg'/>")
 
+
+LIVE = "figure.live-figure--live"
+"""On an article's page, the one in the first window comes alive by itself: then the page's scripts
+are at work."""
 
 IN_SIGHT = """async id => { const figure = document.getElementById(id);
     if (!figure) return false;

@@ -8,9 +8,10 @@ from contextlib import suppress
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import TimeoutError as NotYet
 
 from tests.documents import ADDRESSES, FIGURES
-from tests.figures.live_page import NotYet, go_live, until
+from tests.figures.live_page import go_live, until
 from tests.figures.tools import CHART, FULL, TABLE, menu, tool
 
 pytestmark = pytest.mark.browser

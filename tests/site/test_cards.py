@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from report.pages import glossary
-from tests.figures.live_page import at_rest, until
+from tests.figures.live_page import LIVE, at_rest, until
 from tests.figures.tools import href
 from tests.held import Held
 
@@ -13,8 +13,6 @@ pytestmark = pytest.mark.browser
 
 CARD = "document.querySelector('.hover-card:not([hidden])')"
 TERM = "a.term[href$='#score']"
-LIVE = "figure.live-figure--live"
-"""The one in the first window comes alive by itself: then the page's scripts are at work."""
 
 
 def card(page):

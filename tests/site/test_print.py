@@ -7,7 +7,7 @@ import numpy as np
 import pypdfium2
 import pytest
 
-from tests.figures.live_page import go_live, until
+from tests.figures.live_page import LIVE, go_live, until
 from tests.site.reader import wait_for_state
 
 pytestmark = pytest.mark.browser
@@ -25,10 +25,6 @@ MARK = """() => document.querySelectorAll('figure.live-figure').forEach((figure,
 
 
 PICTURES = "[...document.images].filter(each => each.src.endsWith('-light.svg#only-light'))"
-
-
-LIVE = "figure.live-figure--live"
-"""The one in the first window comes alive by itself: then the page's scripts are at work."""
 
 
 def printed(page, paper="a4"):

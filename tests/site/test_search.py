@@ -108,7 +108,8 @@ def asked(page, words):
     """What search finds: a list of dict, "missing": whether it says that a word is missing."""
     box = page.locator("[data-md-component=search-query]")
     box.click()
-    box.evaluate("() => new Promise(done => setTimeout(done, 1))")  # so late it hears of the focus
+    # the theme hears of the focus by a timer of 1 ms; one that is set after it ends after it
+    box.evaluate("() => new Promise(done => setTimeout(done, 1))")
     box.fill(words[:-1])
     meta = "document.querySelector('.md-search-result__meta')"
     page.evaluate(f"{meta}.textContent = ''")
