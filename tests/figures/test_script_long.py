@@ -79,7 +79,7 @@ def ready(page):
 
 
 def finished(page):
-    """The picture of the worker, uint8 [down, across], once it has all."""
+    """The picture of the workers, uint8 [down, across], once it has all."""
     for _ in range(2400):
         if found := page.evaluate(PICTURE):
             return unpacked(*found)
@@ -155,7 +155,7 @@ def test_every_pixel_shows_the_largest_probability_of_its_cells(page):
     assert (most == largest).all()
 
 
-def test_the_worker_has_the_keys_that_rotary_heads_share(browser, rotary):
+def test_workers_have_the_keys_that_rotary_heads_share(browser, rotary):
     """Keys lie in a file of their own; what is drawn beside the page is of queries and of keys."""
     data, given = rotary
     folder = data.path.parents[2]
@@ -170,7 +170,7 @@ def test_the_worker_has_the_keys_that_rotary_heads_share(browser, rotary):
         assert not page.locator(".live-figure__note").count()
 
 
-def test_a_head_that_is_cut_off_is_told_although_the_page_leaves_it_to_the_worker(browser, rotary):
+def test_a_head_that_is_cut_off_is_told_although_the_page_leaves_it_to_workers(browser, rotary):
     data, _ = rotary
     folder = data.path.parents[2]
     live_page.write(folder, data, ["attention_map"])
@@ -191,7 +191,7 @@ def test_a_head_that_is_cut_off_is_told_although_the_page_leaves_it_to_the_worke
 
 
 def assert_shades(found, given):
-    """A picture of a worker, of probabilities that are known as its file has them."""
+    """A picture of workers, of probabilities that are known as its file has them."""
     expected = pooled(*found.shape, given)
     assert ((found == 0) == (expected == 0)).all()
     assert np.abs(found - expected).max() <= 1
@@ -203,30 +203,29 @@ def test_a_coarse_picture_comes_first_and_a_part_is_worked_out_alone(page):
     found = page.evaluate(
         f"""async () => {{
         const {{ attention }} = await import('/assets/data/shard.js');
-        const {{ inBands }} = await import('/assets/figure/map_bands.js');
+        const {{ inBand }} = await import('/assets/figure/map_bands.js');
         const {{ RANKS }} = await import('/assets/data/ranking.js');
         const chart = {CHART}, {{ shard }} = chart.shown.map, {{ look }} = chart.shown;
         const asked = new Set(), map = attention(shard), row = map.row;
         map.row = i => {{ asked.add(i); return row(i); }};
         const part = {{ top: 1000, left: 500, rows: 600, columns: 700 }};
         const found = [];
-        for await (const {{ picture, targets, done }} of
-                inBands(map, {{ look, part, pixels: [300, 300] }}, () => false)) {{
+        for await (const {{ picture: {{ across, down, from, shades }}, targets, done }} of
+                inBand(map, {{ look, part, band: part, pixels: [300, 300] }}, () => false)) {{
             const told = Array.from({{ length: part.rows }}, (_, n) => n)
                 .filter(n => targets[n * RANKS] >= 0);
-            const shades = ({PACKED})(picture.shades);
-            found.push([picture.down, picture.across, shades, told, done, asked.size]);
+            found.push([down, across, ({PACKED})(shades), told, done, asked.size, from]);
         }}
         return [found, Math.min(...asked), Math.max(...asked)]; }}"""
     )
     pictures, lowest, highest = found
     assert (lowest, highest) == (1000, 1599)
-    down, across, shades, told, done, asked = pictures[0]
-    assert not done
+    down, across, shades, told, done, asked, from_ = pictures[0]
+    assert not done and not from_
     assert asked == len(told) < 600 / 8
     assert np.diff(told).min() == np.diff(told).max()  # spread over the part
     whole = unpacked(*pictures[-1][:3])
-    assert pictures[-1][4:] == [True, 600]
+    assert pictures[-1][4:6] == [True, 600]
     assert pictures[-1][3] == list(range(600))
     coarse = unpacked(down, across, shades)
     assert coarse.shape == whole.shape == (300, 300)
@@ -240,6 +239,45 @@ def test_a_coarse_picture_comes_first_and_a_part_is_worked_out_alone(page):
     expected = 1 + 254 * np.log(np.clip(largest, 1e-3, None) / 1e-3) / math.log(1000)
     off = 254 * math.log(1 + 0.0005 / 1e-3) / math.log(1000) + 1
     assert np.abs(whole - np.where(largest < 0, 0, expected)).max() <= off
+
+
+BANDS = f"""async ([part, pixels, count]) => {{
+    const {{ bandsOf, inBand }} = await import('/assets/figure/map_bands.js');
+    const {{ cellsOf }} = await import('/assets/data/raster.js');
+    const {{ map, look }} = {CHART}.shown;
+    const drawn = async band => {{
+        let last;
+        for await (last of inBand(map, {{ look, part, pixels, band }}, () => false));
+        const {{ picture: {{ from, shades }}, targets }} = last;
+        return [from, ({PACKED})(shades), [...targets]];
+    }};
+    const bands = bandsOf(map, part, pixels, count);
+    const cells = bands.map(band => cellsOf(map, band));
+    const found = [];
+    for (const band of bands) found.push(await drawn(band));
+    return [bands.map(({{ top, rows }}) => [top, rows]), cells, found, await drawn(part)];
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "pixels", "count"),
+    [(2048, [600, 600], 2), (431, [300, 97], 2), (431, [300, 97], 3), (50, [90, 90], 2)],
+)
+def test_bands_of_a_picture_have_as_many_cells_and_are_joined_without_a_seam(
+    page, rows, pixels, count
+):
+    part = {"top": 2048 - rows, "left": 0, "rows": rows, "columns": LENGTH}
+    bands, cells, found, (_, whole, targets) = page.evaluate(BANDS, [part, pixels, count])
+    assert len(bands) == count
+    assert [top for top, _ in bands[1:]] == [top + rows for top, rows in bands[:-1]]
+    assert sum(rows for _, rows in bands) == rows
+    row_of_pixels = -(-rows // min(rows, pixels[1])) * LENGTH
+    assert max(cells) - min(cells) <= 2 * row_of_pixels
+    parts = [base64.b64decode(shades) for _, shades, _ in found]
+    assert b"".join(parts) == base64.b64decode(whole)
+    starts = [start for start, *_ in found]
+    assert starts == [sum(map(len, parts[:n])) // pixels[0] for n in range(count)]
+    assert [target for *_, some in found for target in some] == targets
 
 
 @pytest.mark.parametrize("name", ["attention_breakdown", "bias_vs_position"])

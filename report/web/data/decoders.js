@@ -37,12 +37,11 @@ const MOST_POINTS = 1024; // of a figure that has a point a token
 export const decoders = {
   attention_map: (shard, tokens, { shade: told = "score" } = {}) => {
     const map = attention(shard);
-    const count = map.cell(map.size - 1, map.last[map.size - 1]) + 1;
     const look = { of: told };
     const markers = (part, target = map.target) => markersOf(shard.marker_count, part, target);
     return {
       // of many cells, markers are asked for where they are drawn
-      datasets: { markers: isMany(map, count) ? [] : markers(wholeOf(map)), edge: edge(map), cursor: [] },
+      datasets: { markers: isMany(map, wholeOf(map)) ? [] : markers(wholeOf(map)), edge: edge(map), cursor: [] },
       // of many cells, to be asked for once a worker has told them
       signals: {
         get shade_low() { return withEnds(map, look).low; },

@@ -12,6 +12,10 @@ import { startOfRows, visibleOf } from "./visible.js";
 
 const KEPT = 1_500_000; // numbers of rows that are kept, at most; beyond that all are forgotten
 
+// Where the scores of rows are kept, of one map at a time. Lists that are made anew for each map, or
+// for each row, would keep a collector busy.
+const room = { owner: null, list: new Float64Array(0), filled: 0 };
+
 export function factored(shard) {
   const size = shard.tokens;
   const { first, last } = visibleOf(shard);
@@ -65,7 +69,6 @@ class Rows {
     Object.assign(this, { shard, first, last, start });
     this.ofTokens = tokenTerms(shard);
     this.rows = new Map(); // row -> {scores, targets, normalizer}
-    this.filled = 0; // of the room for their scores
     this.contents = new Map(); // row -> content of its cells
   }
 
@@ -84,12 +87,14 @@ class Rows {
     return this.own("numbers", readRice(this.shard.targets, 1, this.begins.at(-1)));
   }
 
-  // What is missing to scores, and to the content.
+  // What is missing to scores: to the positional term, which has all the rest, or to the content.
   get missing() {
-    const { position, content } = this.shard.terms;
-    const turned = position?.per === "cell"; // else what is missing to scores is to the content
-    const found = [turned ? position : content, content].map((term) => this.missingOf(term));
-    return this.own("missing", { score: found[0], content: found[1] });
+    const { position } = this.shard.terms;
+    return this.own("missing", position?.per === "cell" ? this.missingOf(position) : this.missingContent);
+  }
+
+  get missingContent() {
+    return this.own("missingContent", this.missingOf(this.shard.terms.content));
   }
 
   own(name, value) {
@@ -107,8 +112,12 @@ class Rows {
   }
 
   of(i) {
-    if (!this.rows.has(i)) this.make(this.around(i));
+    if (!this.has(i)) this.make(this.around(i));
     return this.rows.get(i);
+  }
+
+  has(i) {
+    return room.owner === this && this.rows.has(i);
   }
 
   // The four rows of which one is.
@@ -136,8 +145,8 @@ class Rows {
       }
       const numbers = this.numbers.subarray(this.begins[i], this.begins[i + 1]);
       const targets = largestTargets(numbers, scores, from);
-      this.add(this.missing.score, i, targets, scores);
-      const { rows, step } = this.missing.score;
+      this.add(this.missing, i, targets, scores);
+      const { rows, step } = this.missing;
       const row = rows[i] * step + this.ofTokens.current[i];
       for (let n = 0; n < scores.length; n++) scores[n] += row;
       this.rows.set(i, { scores, targets });
@@ -145,23 +154,26 @@ class Rows {
   }
 
   // Room for the scores of those rows that are not kept: row -> list. Where there is none any more, all
-  // others are forgotten. A list of its own for each row would cost an eighth of the time of a map.
+  // others are forgotten.
   placesFor(some) {
     const length = (i) => this.last[i] - this.first[i] + 1;
-    let fresh = [...new Set(some)].filter((i) => !this.rows.has(i));
-    if (fresh.reduce((sum, i) => sum + length(i), this.filled) > this.room.length) {
-      this.rows.clear();
-      this.filled = 0;
+    let fresh = [...new Set(some)].filter((i) => !this.has(i));
+    const needed = fresh.reduce((sum, i) => sum + length(i), 0);
+    if (room.owner !== this || room.filled + needed > room.list.length) {
+      this.forget();
       fresh = [...new Set(some)];
     }
     return new Map(
-      fresh.map((i) => [i, this.room.subarray(this.filled, (this.filled += length(i)))]),
+      fresh.map((i) => [i, room.list.subarray(room.filled, (room.filled += length(i)))]),
     );
   }
 
-  get room() {
+  forget() {
+    this.rows.clear();
     const size = this.first.length;
-    return this.own("room", new Float64Array(Math.min(this.start[size], Math.max(KEPT, 4 * size))));
+    const needed = Math.min(this.start[size], Math.max(KEPT, 4 * size));
+    const list = room.list.length < needed ? new Float64Array(needed) : room.list;
+    Object.assign(room, { owner: this, list, filled: 0 });
   }
 
   // The products of four queries with keys, row by row: a list, and where in it the first visible is.
@@ -184,7 +196,7 @@ class Rows {
   }
 
   ahead(some, terms) {
-    if (some.some((i) => !this.rows.has(i))) this.make(some);
+    if (some.some((i) => !this.has(i))) this.make(some);
     if (terms && some.some((i) => !this.contents.has(i))) this.makeContents(some);
   }
 
@@ -196,13 +208,14 @@ class Rows {
 
   makeContents(some) {
     if (this.contents.size * this.first.length > KEPT) this.contents.clear();
-    if (some.some((i) => !this.rows.has(i))) this.make(some); // now: products hold until others come
+    if (some.some((i) => !this.has(i))) this.make(some); // now: products hold until others come
     const { query, key } = this.sides;
-    const { rows, step } = this.missing.content;
+    const missing = this.missingContent;
     this.products(query.plain, key.plain, some, (i, products, at) => {
       const values = products.slice(at, at + this.last[i] - this.first[i] + 1);
-      this.add(this.missing.content, i, this.of(i).targets, values);
-      if (rows[i]) for (let n = 0; n < values.length; n++) values[n] += rows[i] * step;
+      this.add(missing, i, this.of(i).targets, values);
+      const row = missing.rows[i] * missing.step;
+      if (row) for (let n = 0; n < values.length; n++) values[n] += row;
       this.contents.set(i, values);
     });
   }
@@ -211,7 +224,7 @@ class Rows {
     const known = this.contents.get(i);
     if (known) return known[j - this.first[i]];
     const { query, key, components } = this.sides;
-    const { step, tops, cells, rows } = this.missing.content;
+    const { step, tops, cells, rows } = this.missingContent;
     const rank = this.of(i).targets.indexOf(j);
     const top = rank < 0 ? 0 : tops[this.begins[i] + rank];
     const few = integerAt(cells, this.start[i] + j);
@@ -230,7 +243,7 @@ class Rows {
   nearly(i, j) {
     const { query, key, components, ofTarget, ofCurrent } = this.sides;
     const { target, current } = this.ofTokens;
-    const { rows, cells, step } = this.missing.score;
+    const { rows, cells, step } = this.missing;
     const turned = dot(query.turned, key.turned, components, i, j);
     const missing = (rows[i] + integerAt(cells, this.start[i] + j)) * step;
     return turned - ofTarget[j] - ofCurrent[i] + missing + target[j] + current[i];

@@ -8,11 +8,18 @@
 //   of         a name of OF_ROWS
 //   low, high  values of the first and the last colour, in nats; where it has none, a picture adds them
 
-// Whether so many cells of a map are too many for a picture at once, by the page itself: a worker then
-// makes it. It is worth its messages sooner where cells are products of queries and keys.
-export const isMany = (map, cells) => cells > (map.ahead ? 100_000 : 200_000);
+// Whether a part of a map has too many cells for a picture at once, by the page itself: workers then
+// make it. They are worth their messages sooner where cells are products of queries and keys.
+export const isMany = (map, part) => cellsOf(map, part) > (map.ahead ? 100_000 : 200_000);
 
 export const wholeOf = ({ size }) => ({ top: 0, left: 0, rows: size, columns: size });
+
+// How many cells of some rows are visible.
+export function cellsOf({ first, last }, { top, rows }) {
+  let cells = 0;
+  for (let i = top; i < top + rows; i++) cells += last[i] - first[i] + 1;
+  return cells;
+}
 
 // What the shade of a cell tells, in nats: its score less this of its row. Twin of `shaded` in
 // report/figures/parts/shading.py, as are the ends of the colours.
@@ -32,10 +39,10 @@ export function withEnds(map, look) {
 // The scores of the first and the last colour: two quantiles of at most 2048 cells, for speed; of many
 // cells nearly, as else all of them had to be worked out first.
 function scoreRange(map) {
-  const count = map.cell(map.size - 1, map.last[map.size - 1]) + 1;
+  const count = cellsOf(map, wholeOf(map));
   const stride = Math.ceil(count / 2048);
   const sample = new Float64Array(Math.ceil(count / stride));
-  const score = isMany(map, count) ? map.nearly : map.capped;
+  const score = isMany(map, wholeOf(map)) ? map.nearly : map.capped;
   for (let n = 0, i = 0; n < sample.length; n++) {
     while (map.cell(i, map.last[i]) < n * stride) i++;
     sample[n] = score(i, n * stride - map.cell(i, 0));
@@ -45,21 +52,22 @@ function scoreRange(map) {
   return [low, Math.max(high, low + 1e-6)];
 }
 
-// A picture to be, `across` x `down` pixels of a part; of few cells it has fewer pixels. Cells are
-// added to it in any order.
+// A picture to be, in pixels, [across, down], of a part, or a band of it; of few cells it has fewer
+// pixels. Cells are added to it in any order.
 export class Raster {
-  constructor(map, look, part, across, down) {
+  constructor(map, look, part, [across, down], band = part) {
     const { of, low, high } = withEnds(map, look);
-    this.map = map;
-    this.part = part;
+    Object.assign(this, { map, part });
     this.across = Math.min(across, part.columns);
-    this.down = Math.min(down, part.rows);
-    this.shades = new Uint8Array(this.across * this.down);
+    this.row = rowsOfPixels(part, down);
+    this.down = this.row.at(-1) + 1; // of the whole part
+    this.from = this.row[band.top - part.top]; // the first row of pixels of the band
+    const rows = this.row[band.top - part.top + band.rows - 1] + 1 - this.from;
+    this.shades = new Uint8Array(this.across * rows);
     this.largest = new Float64Array(this.shades.length).fill(-Infinity);
+    this.filled = new Uint8Array(rows); // rows of pixels that have cells
     this.column = places(part.columns, this.across);
     this.end = ends(this.column, this.across);
-    this.row = places(part.rows, this.down);
-    this.filled = new Uint8Array(this.down); // rows of pixels that have cells
     this.zeroOf = (i) => OF_ROWS[of](map, i) + low;
     this.unit = 254 / (high - low);
   }
@@ -67,7 +75,7 @@ export class Raster {
   // Adds the cells of row i that are visible and in the part.
   add(i) {
     const { map, part, column, end, shades, largest, unit } = this;
-    const pixels = this.row[i - part.top];
+    const pixels = this.row[i - part.top] - this.from;
     const last = Math.min(map.last[i], part.left + part.columns - 1);
     const first = Math.max(map.first[i], part.left);
     this.filled[pixels] = 1;
@@ -86,16 +94,19 @@ export class Raster {
     }
   }
 
-  // Rows of pixels that have no cells yet are as the one above.
+  // Of the part, or of its band. Rows of pixels that have no cells yet are as the one above.
   get picture() {
-    const { across, down, filled, part } = this;
+    const { across, down, from, filled, part } = this;
     const shades = this.shades.slice();
-    for (let y = 1; y < down; y++) {
+    for (let y = 1; y < filled.length; y++) {
       if (!filled[y]) shades.copyWithin(y * across, (y - 1) * across, y * across);
     }
-    return { across, down, shades, part };
+    return { across, down, from, shades, part };
   }
 }
+
+// The row of pixels of each row of a part.
+export const rowsOfPixels = ({ rows }, down) => places(rows, Math.min(down, rows));
 
 // The pixel of each of some cells in a row.
 function places(cells, pixels) {
@@ -111,7 +122,7 @@ function ends(places, pixels) {
 
 // The picture of a part, {across, down, shades, part}.
 export function drawn(map, look, part, pixels) {
-  const raster = new Raster(map, look, part, ...pixels);
+  const raster = new Raster(map, look, part, pixels);
   for (let i = part.top; i < part.top + part.rows; i++) raster.add(i);
   return raster.picture;
 }

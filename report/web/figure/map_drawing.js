@@ -90,11 +90,8 @@ export class MapDrawing {
 
   // Whether a worker is to draw a part, whose rows have to be worked out as a whole. Paper does not
   // wait for it.
-  isLong({ map }, { top, rows }) {
-    const { first, last } = map;
-    let cells = 0;
-    for (let i = top; i < top + rows; i++) cells += last[i] - first[i] + 1;
-    return !this.zoom?.onPaper && isMany(map, cells);
+  isLong({ map }, part) {
+    return !this.zoom?.onPaper && isMany(map, part);
   }
 
   // Waits until a map can be drawn.
