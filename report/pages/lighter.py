@@ -15,29 +15,34 @@ SHEETS = "assets/stylesheets"
 """The folder of the theme's style sheets, below it and below what replaces it."""
 
 UNLESS_NAMED = {
-    r"\.tabbed-": ["tabbed"],
+    r"(?:\.|--md-)tabbed-": ["tabbed"],
     r"\.keys\b": ["keys"],
     r"\.critic\b": ["critic"],
-    r"\.task-list": ["tasklist"],
+    r"\.task-list|--md-tasklist-": ["tasklist"],
     r"\.arithmatex": ["arithmatex"],
-    r"\.md-annotation": ["annotate", "md_in_html"],
-    r"\.md-source(?:__|(?![\w-]))": ["repo_url"],
-    r"\.md-version(?:__|(?![\w-]))": ["provider"],
+    r"(?:\.|--)md-annotation": ["annotate", "md_in_html"],
+    r"\.md-source(?:__|(?![\w-]))|--md-source-": ["repo_url"],
+    r"\.md-version(?:__|(?![\w-]))|--md-version-": ["provider"],
     r"\.md-select": ["alternate"],
     r"\.md-feedback": ["feedback"],
     r"\.md-consent": ["consent"],
-    r"\.md-path": ["navigation.path"],
+    r"(?:\.|--)md-path": ["navigation.path"],
     r"\.md-nav--integrated": ["toc.integrate"],
-    r"\.md-(?:post|author|profile|pin)\b|\.md-content--post": ["blog"],
+    r"\.md-(?:post|author|profile|pin)\b|\.md-content--post|--md-post-": ["blog"],
+    r"--md-mermaid-": ["mermaid"],
 }
-"""Selectors of a part of the theme -> the settings that bring it into pages, one of which is named
-where a page can have it."""
+"""Selectors and properties of a part of the theme -> the settings that bring it into pages, one of
+which is named where a page can have it."""
 
 BACKWARDS = re.compile(r"language: *[\"']?(?:ar|fa|he|ur)\b")
 """Settings of a site that is written from right to left."""
 
 SIGNS = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|/\*.*?\*/|[{};]""", re.DOTALL)
 """What a style sheet is split at; signs in texts and comments do not count."""
+
+TEXT = r""""[^"]*"|'[^']*'"""
+PROPERTY = re.compile(rf"{TEXT}|(--[\w-]+):(?:{TEXT}|[^;])*;?")
+"""What a rule declares under a name of its own, such as an icon. A text is not looked into."""
 
 COMMA = re.compile(r",(?![^()]*\))")
 WITHIN = re.compile(r":(?:not|is|where|has)\([^()]*\)")
@@ -65,9 +70,9 @@ def lighter(settings: str) -> dict[str, str]:
 
 
 def without(sheet: str, needed: Callable[[str], bool]) -> str:
-    """A style sheet without the rules none of whose selectors is needed.
+    """A style sheet without the rules none of whose selectors is needed, and such properties.
 
-    sheet: minified; needed: whether one selector is
+    sheet: minified; needed: whether one selector, or the name of a property (`--icon`), is
     """
     kept = []
     for head, body in _rules(sheet):
@@ -80,6 +85,7 @@ def without(sheet: str, needed: Callable[[str], bool]) -> str:
             kept.append(f"{head}{{{body}}}")
         else:
             selectors = ",".join(filter(needed, COMMA.split(head)))
+            body = PROPERTY.sub(lambda it: it[0] if not it[1] or needed(it[1]) else "", body)
             kept.append(f"{selectors}{{{body}}}" if selectors else "")
     return "".join(kept)
 

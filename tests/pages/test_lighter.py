@@ -9,17 +9,19 @@ SHEET = (
     "@media print{.tabbed-set{z:1}.d:not(.keys){w:1}}@media screen{.tabbed-set{z:1}}"
     "@keyframes k{0%{o:0}to{o:1}}[dir=rtl] .a{r:1}[dir=ltr] .a{l:1}.md-source-file{f:1}"
     ".md-source__icon{i:1}[data-md-color-primary=red]{p:1}[data-md-color-primary=custom]{p:2}"
+    """:root{--md-source-a-icon:url("d:;--md-tabbed-x:1");--md-b:1;--md-tabbed-c:url('";')}"""
+    ".e{--md-post-d:1}.f{content:var(--md-tabbed-c)}"
     "/*# sourceMappingURL=x */"
 )
 KEPT = (
     '@charset "UTF-8";.a{color:red}.a{y:1}@media print{.d:not(.keys){w:1}}'
     "@keyframes k{0%{o:0}to{o:1}}[dir=ltr] .a{l:1}.md-source-file{f:1}"
-    "[data-md-color-primary=custom]{p:2}"
+    "[data-md-color-primary=custom]{p:2}:root{--md-b:1;}.e{}.f{content:var(--md-tabbed-c)}"
 )
 OWN = "palette:\n  primary: custom\n"
 ALL = (
     "primary: custom\naccent: red\nlanguage: ar\nrepo_url: x\n"
-    "markdown_extensions: [pymdownx.keys, pymdownx.tabbed]\n"
+    "markdown_extensions: [pymdownx.keys, pymdownx.tabbed]\nplugins: [blog]\n"
 )
 
 

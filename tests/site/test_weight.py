@@ -1,6 +1,7 @@
 """What opening an article fetches, and what only a reader who goes on does."""
 
 import gzip
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -113,15 +114,25 @@ MATCHED = """(selectors) => selectors.filter((each) =>
         .replace(/:(?:hover|focus|checked|target|active|empty)(?![-\\w(])/g, ":is(*)") || "*"))"""
 
 
+DECLARED = re.compile(r"(--md-[\w-]+):")
+
+
 def test_no_page_has_what_the_theme_was_relieved_of(visit, built):
     """As the browser reads both style sheets, and finds their selectors in pages."""
     (theme,) = find_spec("material").submodule_search_locations
     folder = Path(theme) / "templates" / "assets" / "stylesheets"
     page = visit(ARTICLE)
-    lost = []
-    for path in folder.glob("*.min.css"):
-        light = (built.folder / "assets" / "stylesheets" / path.name).read_text("utf-8")
-        lost += page.evaluate(LOST, [path.read_text("utf-8"), light])
+    paths = sorted(folder.glob("*.min.css"))
+    whole = [path.read_text("utf-8") for path in paths]
+    light = [
+        (built.folder / "assets" / "stylesheets" / path.name).read_text("utf-8") for path in paths
+    ]
+    lost = [
+        each for both in zip(whole, light, strict=True) for each in page.evaluate(LOST, list(both))
+    ]
+    names = set(DECLARED.findall("".join(whole))) - set(DECLARED.findall("".join(light)))
+    assert "--md-source-stars-icon" in names
+    assert not [name for name in names if f"var({name}" in "".join(light)]
     assert len(lost) > 200
     assert any("tabbed" in each for each in lost)
     for address in (ARTICLE, "", "glossary/", "docs/how-to/figures/", "docs/reference/prose/"):
