@@ -104,7 +104,8 @@ class Rows {
 
   missingOf({ step, tens, top, top_cells, cells, rows }) {
     const listed = this.begins.at(-1);
-    const tops = Float64Array.from(readRice(top, 1, listed), (number) => number * tens);
+    const tops = new Float64Array(readRice(top, 1, listed)); // `from` would take ten times as long
+    for (let n = 0; n < listed; n++) tops[n] *= tens;
     const [places, few] = readFew(top_cells);
     places.forEach((place, n) => (tops[place] += few[n]));
     const ofRows = rows ? readRice(rows, 1, this.first.length) : new Int32Array(this.first.length);

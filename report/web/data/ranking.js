@@ -10,7 +10,12 @@ export function largestTargets(numbers, scores, first) {
   let furthest = 0;
   for (const number of numbers) if (number < DEPTH) furthest = Math.max(furthest, number);
   const left = highest(scores, first, Math.min(DEPTH, furthest + RANKS));
-  return Array.from(numbers, (number) => (number < DEPTH ? left.splice(number, 1)[0] : number - DEPTH));
+  const targets = [];
+  for (const number of numbers) {
+    if (number < DEPTH) targets.push(left.splice(number, 1)[0]);
+    else targets.push(number - DEPTH);
+  }
+  return targets;
 }
 
 // The targets of the highest scores of a row; of equal scores the first target comes first.

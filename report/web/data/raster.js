@@ -110,7 +110,9 @@ export const rowsOfPixels = ({ rows }, down) => places(rows, Math.min(down, rows
 
 // The pixel of each of some cells in a row.
 function places(cells, pixels) {
-  return Int32Array.from({ length: cells }, (_, n) => Math.floor((n * pixels) / cells));
+  const found = new Int32Array(cells);
+  for (let n = 0; n < cells; n++) found[n] = Math.floor((n * pixels) / cells);
+  return found;
 }
 
 // Where the cells of each pixel end.
