@@ -1,6 +1,6 @@
-"""What measuring costs: time and memory beside a plain forward pass, for three shapes of model.
+"""What measuring costs: time and memory beside a plain forward pass, for four shapes of model.
 
-    python benchmarks/measure.py            all of it, about 20 minutes on 2 cores
+    python benchmarks/measure.py            all of it, about 25 minutes on 2 cores
     python benchmarks/measure.py --quick    short texts only, 3 minutes
 
 Each shape is a random model in float32. Every way to run a text of T tokens is timed in turns with

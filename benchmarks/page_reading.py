@@ -128,8 +128,8 @@ class Read:
     """Cumulative layout shift, all of it and not the worst window."""
     shifted: list
     """The elements that moved."""
-    live: int
-    """Figures that came to life."""
+    still: int
+    """Figures that did not come to life."""
 
 
 @contextmanager
@@ -274,10 +274,10 @@ def read_whole(chromium, address, slowed=1, window=WINDOW):
             page.mouse.wheel(0, 300)
             page.wait_for_timeout(TURN * min(slowed, 2))
         page.wait_for_timeout(1000 * slowed)
-        live = page.locator(".live-figure--live").count()
+        still = page.locator(".live-figure:not(.live-figure--live)").count()
         tasks, shift, shifted = page.evaluate("[seen.tasks, seen.shift, seen.shifted]")
         blocked = sum(max(0, task - 50) for task in tasks)
-        return Read(blocked, max(tasks, default=0), shift, shifted, live)
+        return Read(blocked, max(tasks, default=0), shift, shifted, still)
 
 
 def dragged(chromium, address, counter, heads):

@@ -100,8 +100,8 @@ def reads(chromium, site, repeats):
         slow = [reading.read_whole(chromium, address, SLOWED) for _ in range(repeats)]
         hand = [reading.read_whole(chromium, address, window=phone)]
     for read in desk + slow + hand:
-        if read.live != 10:
-            say(f"only {read.live} of 10 figures came to life")
+        if read.still:
+            say(f"figures that did not come to life: {read.still}")
         if read.shifted:
             say(f"moved: {', '.join(read.shifted)}")
     return {

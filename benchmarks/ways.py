@@ -34,22 +34,23 @@ def falcon(hidden_size, layers):
     )
 
 
-def llama():
-    """Two layers of Llama-3.1-8B: rotary positions, 8 key heads for 32 heads."""
+def llama(hidden_size, intermediate_size, layers, heads, key_heads):
+    """A model like Llama: rotary positions, keys that heads share."""
     return LlamaForCausalLM, LlamaConfig(
         vocab_size=VOCABULARY,
-        hidden_size=4096,
-        intermediate_size=14336,
-        num_hidden_layers=2,
-        num_attention_heads=32,
-        num_key_value_heads=8,
+        hidden_size=hidden_size,
+        intermediate_size=intermediate_size,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=key_heads,
         max_position_embeddings=4096,
     )
 
 
 SHAPES = {
     "Falcon-RW-1B, 4 layers": lambda: falcon(2048, 4),
-    "Llama-3.1-8B, 2 layers": llama,
+    "Llama-3.1-8B, 2 layers": lambda: llama(4096, 14336, 2, heads=32, key_heads=8),
+    "SmolLM2-135M": lambda: llama(576, 1536, 30, heads=9, key_heads=3),
     "narrow Falcon, hidden 512, 24 layers": lambda: falcon(512, 24),
 }
 

@@ -68,5 +68,5 @@ def test_a_page_is_read_as_a_reader_reads_it(benchmark, tmp_path, browser, monke
         assert 1 <= asked < data.heads
         assert after > 0
         read = reading.read_whole(browser, address)
-        assert read.live == 10
+        assert read.still == 0
         assert read.shift == 0
