@@ -242,14 +242,21 @@ def main():
         return
     if options.quick:
         options.lengths, options.seconds = LENGTHS[:2], SECONDS / 2
+    shapes = [
+        shape
+        for shape in SHAPES
+        if not options.shape or any(part in shape for part in options.shape)
+    ]
+    if not shapes:
+        said = " ".join(options.shape)
+        parser.error(f"--shape {said}: give a part of one of: {'; '.join(SHAPES)}")
     clock = time.perf_counter if options.clock == "wall" else time.process_time
     print(
         f"{options.threads} threads, {options.clock} time; Python {platform.python_version()}, "
         f"torch {torch.__version__}, transformers {transformers.__version__}"
     )
-    for shape in SHAPES:
-        if options.shape is None or any(part in shape for part in options.shape):
-            print_shape(shape, options, clock)
+    for shape in shapes:
+        print_shape(shape, options, clock)
     if not options.no_memory:
         print("\n### Statistics over a corpus, narrow Falcon\n\n| texts | MB |\n| --- | --- |")
         for number, memory in child("--corpus").items():

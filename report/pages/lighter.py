@@ -70,9 +70,9 @@ def lighter(settings: str) -> dict[str, str]:
 
 
 def without(sheet: str, needed: Callable[[str], bool]) -> str:
-    """A style sheet without the rules none of whose selectors is needed, and such properties.
+    """A style sheet without rules that no page needs, and without properties that none needs.
 
-    sheet: minified; needed: whether one selector, or the name of a property (`--icon`), is
+    sheet: minified; needed: whether a page needs a selector, or a property such as `--icon`
     """
     kept = []
     for head, body in _rules(sheet):
