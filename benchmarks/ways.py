@@ -8,8 +8,11 @@ import torch
 from transformers import FalconConfig, FalconForCausalLM, LlamaConfig, LlamaForCausalLM
 from transformers.initialization import no_init_weights
 
+from report.measurements.factors import Factors
 from report.models.attention.capture import attached
+from report.models.attention.kernel import streaming_attention
 from report.models.attention.modes import implementation, run_base
+from report.models.attention.recorder import Recorder
 from report.models.attention.structure import structure
 from report.models.measure.passage import PassageRecorder, TextRecorder
 
@@ -76,6 +79,28 @@ def some_tokens(length, seed=1):
     """Random token ids, a list."""
     generator = torch.Generator().manual_seed(seed)
     return torch.randint(0, VOCABULARY, (length,), generator=generator).tolist()
+
+
+class Least(Recorder):
+    """What no way of measuring everything can leave out; nothing is looked at, nothing is kept.
+
+    Every score is computed in blocks, as probabilities are seen in none of sdpa's. The direction of
+    an update against the hidden state needs the product of the hidden state and the output
+    projection.
+    """
+
+    wants_factors = False
+
+    def __init__(self, facts: SimpleNamespace, _token_ids: list[int]):
+        self.weights = [part.output_weight() for part in facts.structure]
+
+    def attention(self, layer: int, factors: Factors, value: torch.Tensor) -> torch.Tensor:
+        """The context of a layer."""
+        return streaming_attention(factors, value, None, layer)
+
+    def updates(self, layer: int, hidden_state: torch.Tensor, *_: torch.Tensor) -> None:
+        """The product that every alignment needs."""
+        hidden_state @ self.weights[layer]
 
 
 class WithoutUpdates(PassageRecorder):
@@ -147,6 +172,7 @@ WAYS = {
     "everything": measured(PassageRecorder),
     "everything but updates": measured(WithoutUpdates),
     "statistics only": measured(lambda facts, ids: TextRecorder(facts, ids)),
+    "the least: blocks and one product": measured(Least),
     EAGER: eager,
     TRANSFORMER_LENS: transformer_lens,
 }

@@ -1,4 +1,4 @@
-"""Factors kept in a file, so that a passage takes no more memory the more layers are measured."""
+"""Factors kept in a file, so that a long passage takes no more memory the more layers it has."""
 
 import tempfile
 from dataclasses import fields, replace
@@ -8,20 +8,26 @@ import torch
 from report.errors import ReportError
 from report.measurements.factors import Factors, Scores
 
+IN_MEMORY = 2**25
+"""Bytes of a passage that stay in memory. To write them to a file takes ten times as long."""
 
-def stored(factors: Factors | Scores) -> Factors | Scores:
+
+def stored(factors: Factors | Scores, layers: int = 1) -> Factors | Scores:
     """The same Factors (or Scores) on the CPU, sharing no memory with the model.
 
-    Tensors of three axes lie in a temporary file, so that only what is looked at is in memory. The
-    file has no name and goes when they go. The other tensors are copied.
+    layers: how many such layers there will be. If all of them together have more than `IN_MEMORY`
+        bytes, tensors of three axes lie in a temporary file, so that only what is looked at is in
+        memory. The file has no name and goes when they go. All other tensors are copied.
     raises: ReportError if there is no room for the file
     """
     values = {field.name: getattr(factors, field.name) for field in fields(factors)}
     tensors = {name: one.detach().cpu() for name, one in values.items() if torch.is_tensor(one)}
     large = {name: tensor for name, tensor in tensors.items() if tensor.dim() == 3}
-    small = {name: tensor.clone() for name, tensor in tensors.items() if tensor.dim() < 3}
-    visible = factors.visible and factors.visible.cpu()
-    return replace(factors, **small, **in_file(large), visible=visible)
+    filed = layers * sum(tensor.nbytes for tensor in large.values()) > IN_MEMORY
+    found = in_file(large) if filed else {}
+    for name in tensors.keys() - found.keys():
+        found[name] = tensors[name].clone(memory_format=torch.contiguous_format)
+    return replace(factors, **found, visible=factors.visible and factors.visible.cpu())
 
 
 def in_file(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

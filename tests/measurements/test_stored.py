@@ -1,4 +1,4 @@
-"""Factors in a file are what they were, and nothing of them stays behind."""
+"""Stored factors are what they were, in memory or in a file, and no file stays behind."""
 
 import gc
 import resource
@@ -13,15 +13,19 @@ import torch
 from report.errors import ReportError
 from report.measurements import decomposition
 from report.measurements.decomposition import Factors, Scores
-from report.measurements.stored import in_file, stored
+from report.measurements.stored import IN_MEMORY, in_file, stored
 from report.measurements.visible import Visible
 from tests.measurements import plain
 
+MANY = IN_MEMORY
+"""Layers, so many that even a byte of each is too much to keep in memory."""
 
+
+@pytest.mark.parametrize("layers", [1, MANY])
 @pytest.mark.parametrize("name", plain.CASES)
-def test_every_kind_of_layer_is_what_it_was(name):
+def test_every_kind_of_layer_is_what_it_was(name, layers):
     factors = plain.CASES[name]
-    copy = stored(factors)
+    copy = stored(factors, layers)
     for field in fields(factors):
         value, other = getattr(factors, field.name), getattr(copy, field.name)
         if torch.is_tensor(value):
@@ -35,38 +39,54 @@ def test_every_kind_of_layer_is_what_it_was(name):
     assert torch.equal(probability, decomposition.probability(factors.head(1)))
 
 
-def test_scores_are_what_they_were():
+@pytest.mark.parametrize("layers", [1, MANY])
+def test_scores_are_what_they_were(layers):
     scores = Scores(torch.randn(2, 3, 3), Visible.full(3))
-    copy = stored(scores)
+    copy = stored(scores, layers)
     assert torch.equal(copy.score, scores.score)
     scores.score.zero_()
     assert copy.score.all()
 
 
-def test_changing_what_was_stored_changes_nothing_else():
+@pytest.mark.parametrize("layers", [1, MANY])
+def test_changing_what_was_stored_changes_nothing_else(layers):
     factors = plain.biased()
-    kept, copy = factors.query.clone(), stored(factors)
+    kept, copy = factors.query.clone(), stored(factors, layers)
     factors.query.zero_()
     factors.query_bias.zero_()
     assert torch.equal(copy.query, kept)
     assert copy.query_bias.all()
     copy.query.zero_()
-    assert torch.equal(stored(replace(factors, query=kept)).query, kept)
+    assert torch.equal(stored(replace(factors, query=kept), layers).query, kept)
 
 
-def test_views_of_any_precision_are_stored_without_what_they_are_views_of():
+@pytest.mark.parametrize(("layers", "files"), [(1, False), (8, False), (9, True)])
+def test_what_all_layers_together_hold_decides_between_memory_and_a_file(layers, files):
+    rows = IN_MEMORY // 8 // 4 // 2
+    query, key = torch.ones(2, 1, rows, 1)
+    gc.collect()
+    before = mapped()
+    copy = stored(Factors(query, key, None, None, None, 1.0), layers)
+    assert (mapped() > before) == files
+    assert torch.equal(copy.query, query)
+
+
+@pytest.mark.parametrize("layers", [1, MANY])
+def test_views_of_any_precision_are_stored_without_what_they_are_views_of(layers):
     fused = torch.randn(5, 4, 3, 6).to(torch.bfloat16)
     query, key, value = fused.permute(2, 1, 0, 3)
-    copy = stored(Factors(query, key.double(), None, None, value[0].float(), 1.0))
+    copy = stored(Factors(query, key.double(), None, None, value[0].float(), 1.0), layers)
     assert torch.equal(copy.query, query)
     assert torch.equal(copy.key, key.double())
     assert torch.equal(copy.position, value[0].float())
-    assert copy.query.untyped_storage().nbytes() == query.nbytes + key.double().nbytes
+    own, shared = query.nbytes, query.nbytes + key.double().nbytes  # a file holds both
+    assert copy.query.untyped_storage().nbytes() == (shared if layers == MANY else own)
 
 
-def test_gradients_are_left_behind():
+@pytest.mark.parametrize("layers", [1, MANY])
+def test_gradients_are_left_behind(layers):
     query = torch.randn(1, 2, 2, requires_grad=True)
-    copy = stored(Factors(query, 2 * query, None, None, None, 1.0))
+    copy = stored(Factors(query, 2 * query, None, None, None, 1.0), layers)
     assert not copy.query.requires_grad
     assert not copy.key.requires_grad
 

@@ -155,7 +155,7 @@ class PassageRecorder(Recorder):
         self.largest_targets[layer] = targets.cpu()
         self.marker_count[layer] = marker_count(targets, probability).cpu()
         self.statistics.add_layer(layer, row_sums(targets, probability))
-        self.factors[layer] = stored(factors)
+        self.factors[layer] = stored(factors, len(self.structure))
         if self.progress:
             self.progress(layer + 1, len(self.structure))
         return context
