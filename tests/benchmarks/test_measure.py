@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from report.models.measure.passage import PassageRecorder
+from tests.close import require_close
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -43,6 +44,19 @@ def test_every_way_runs_every_layer(benchmark):
         assert all(factors is not None for factors in recorder.factors)
         assert (recorder.largest_targets[:, :, :, 0] >= 0).all()
     assert results["statistics only"].statistics.difference_sum.min() > 0
+
+
+def test_the_least_is_the_model_s_own_forward(benchmark):
+    """It leaves out what is measured, not a part of what the model computes."""
+    model = benchmark.random_model("tiny")
+    found = []
+    with model.base_model.ln_f.register_forward_hook(lambda *given: found.append(given[2])):
+        for way in (benchmark.FLOOR, "the least: blocks and one product"):
+            benchmark.WAYS[way](model)(list(range(1, 13)))
+    summed = 2 * (
+        3 * 64 + 2 + 12 + 256
+    )  # in two layers: hidden size, head, tokens, four times hidden
+    require_close(found[1], found[0], summed)
 
 
 def test_ratios_are_of_the_fastest_and_of_the_rounds(benchmark):
