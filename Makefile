@@ -116,8 +116,9 @@ publish: site ## Build the site and push it to a branch (SITE_URL=, REMOTE=, BRA
 
 MINUTES ?= 10
 
+# Tests start Python a hundred times: bytecode is kept, also where the environment says not to.
 test: $(READY) $(MODELS_READY) browser lint ## Run all tests, in a real browser too
-	$(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses logical --dist loadfile --no-loadscope-reorder
 
 release: $(READY) ## Make the wheel and the source distribution in dist/, and try the wheel
 	rm -rf dist

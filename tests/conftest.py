@@ -49,7 +49,8 @@ def pytest_configure(config):
 
     A command that measures has one thread where there are as many processes as cores. Its threads
     sleep while they wait for each other: they would else turn in place, and beside another process
-    on the same cores need up to four times as long.
+    on the same cores need up to four times as long. Ray's workers would give way to everything
+    else; beside two busy processes a test of them then takes two minutes instead of ten seconds.
 
     Nothing that tests write need outlast a loss of power: to wait until the disk has each of many
     small files takes longer than to write them.
@@ -64,7 +65,7 @@ def pytest_configure(config):
     folder = stack.enter_context(TemporaryDirectory(prefix="tests-"))
     host = stack.enter_context(served(Path(folder) / SITE, ProjectPages))
     os.environ |= {"SHARED_FOLDER": folder, "SHARED_ADDRESS": host + BELOW}
-    os.environ |= {"OMP_WAIT_POLICY": "passive"}
+    os.environ |= {"OMP_WAIT_POLICY": "passive", "RAY_worker_niceness": "0"}
     if config.getoption("numprocesses", None):
         os.environ |= {"OMP_NUM_THREADS": "1"}
 

@@ -361,4 +361,4 @@ def test_a_corpus_keeps_nothing_of_its_texts(loaded):
     before = tensors()
     measured = measure_corpus(loaded, iter(texts))
     assert measured.texts == 40
-    assert tensors() == before
+    assert tensors() <= before
