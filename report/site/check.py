@@ -9,7 +9,6 @@ must have the policy that stops foreign scripts.
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -19,10 +18,9 @@ from report.datasets.verify.published import check_datasets
 from report.errors import ReportError, command
 from report.files import unreplaced
 from report.pages.provenance import NAME as PROVENANCE
-from report.site import sums
+from report.site import protect, sums
 from report.site.address import built_for
 from report.site.links import in_script, in_styles, is_foreign, leads_to
-from report.site.protect import problems as policy_problems
 from report.site.services import check_services
 from report.site.specifications import check_figure
 
@@ -48,8 +46,8 @@ SHOWN = 12
 """Problems listed in the error message; the rest are counted."""
 
 
-class _Page(HTMLParser):
-    """What an HTML page links to, what it loads, and its anchors."""
+class _Page(protect.Page):
+    """What an HTML page links to, what it loads, and its anchors, beside its policy."""
 
     def __init__(self):
         super().__init__()
@@ -62,11 +60,10 @@ class _Page(HTMLParser):
         self.pictures_without_alt = 0
         self.styles = []
         """Style sheets in the page itself, and style attributes."""
-        self.problems = []
-        """What is wrong with its policy."""
         self._in_style = False
 
     def handle_starttag(self, tag, attributes):
+        super().handle_starttag(tag, attributes)
         at = dict(attributes)
         self.anchors |= {at[key] for key in ("id", "name") if at.get(key)}
         if tag == "img" and "alt" not in at:
@@ -93,9 +90,11 @@ class _Page(HTMLParser):
             self.links.append((at[key], fetched))
 
     def handle_endtag(self, tag):
+        super().handle_endtag(tag)
         self._in_style = False
 
     def handle_data(self, data):
+        super().handle_data(data)
         if self._in_style:
             self.styles.append(data)
 
@@ -129,7 +128,7 @@ def _check(folder):
         )
         if page.pictures_without_alt:
             found.append(f"pictures without alt text: {page.pictures_without_alt}")
-        found += page.problems
+        found += protect.problems_of(page)
         in_page = [link for text in page.styles for link in in_styles(text)]
         found += _check_loaded(path, in_page, folder, site)
         problems += [f"{where}: {problem}" for problem in found]
@@ -192,7 +191,7 @@ def _read_pages(folder, problems):
             html = path.read_bytes().decode("utf-8")
             page = _Page()
             page.feed(html)
-            page.problems = policy_problems(html)
+            page.close()
             pages[path] = page
     return pages
 

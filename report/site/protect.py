@@ -74,7 +74,11 @@ def _ahead(scripts):
 
 def problems(html: str) -> list[str]:
     """What is wrong with a page's policy, and what the policy would stop."""
-    page = parsed(html)
+    return problems_of(parsed(html))
+
+
+def problems_of(page: "Page") -> list[str]:
+    """The same of a page that is parsed already."""
     if not page.policies:
         return [f"has no {NAME}"]
     if len(page.policies) > 1:
@@ -111,7 +115,7 @@ def _begin(text):
     return " ".join(text.split())[:60]
 
 
-class _Page(HTMLParser):
+class Page(HTMLParser):
     """The policy of a page, and what it is about."""
 
     def __init__(self):
@@ -153,9 +157,9 @@ class _Page(HTMLParser):
             self._script = None
 
 
-def parsed(html: str) -> "_Page":
+def parsed(html: str) -> Page:
     """The `policies`, `scripts`, `attributes` and `late` of a page."""
-    page = _Page()
+    page = Page()
     page.feed(html)
     page.close()
     return page

@@ -31,13 +31,16 @@ def rotate(vector, place, theta):
     return np.concatenate([turned.real, turned.imag])
 
 
-def reference(model, token_ids):
-    """Logits, and per layer and head everything that is measured, from the weights alone."""
+def reference(model, token_ids, first_layers=None):
+    """Logits, and per layer and head everything that is measured, from the weights alone.
+
+    first_layers: how many layers; the logits are then what these lead to. None: all
+    """
     config = model.config
     weights = {name: tensor.double().numpy() for name, tensor in model.state_dict().items()}
     hidden = weights["transformer.word_embeddings.weight"][token_ids]
     layers = []
-    for layer in range(config.num_hidden_layers):
+    for layer in range(first_layers or config.num_hidden_layers):
         own = {
             name.removeprefix(f"transformer.h.{layer}."): tensor
             for name, tensor in weights.items()
