@@ -82,11 +82,10 @@ def some_tokens(length, seed=1):
 
 
 class Least(Recorder):
-    """What no way of measuring everything can leave out; nothing is looked at, nothing is kept.
+    """What measuring everything cannot leave out; nothing is looked at, and nothing is kept.
 
-    Every score is computed in blocks, as probabilities are seen in none of sdpa's. The direction of
-    an update against the hidden state needs the product of the hidden state and the output
-    projection.
+    sdpa shows no probabilities, so attention is computed in blocks. The direction of an update
+    needs the product of the hidden state and the output projection.
     """
 
     wants_factors = False

@@ -34,7 +34,8 @@ def names(page, title):
     return [entry.name for entry in section.entries]
 
 
-each_page = pytest.mark.parametrize("place", range(len(WRITERS)))
+NAMES = [writer.__name__.rpartition(".")[2] for writer in WRITERS]
+each_page = pytest.mark.parametrize("place", range(len(WRITERS)), ids=NAMES)
 
 
 @each_page

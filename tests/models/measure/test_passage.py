@@ -350,7 +350,7 @@ def test_changed_weights_are_measured_as_they_are(loaded, token_ids, measured, s
 
 
 def test_a_corpus_keeps_nothing_of_its_texts(loaded):
-    """What 40 texts leave behind is what 4 leave behind."""
+    """40 texts leave no more behind than 4."""
 
     def tensors():
         gc.collect()
