@@ -6,6 +6,7 @@ import numpy as np
 from report.datasets.read.passage import PassageData
 from report.figures import Figure
 from report.figures.parts import choices, score_terms, theme, token_names, updates
+from report.figures.parts.layers import layered
 from report.text import number, percent
 
 TENDENCY = 0.3
@@ -29,7 +30,7 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
     at = choices.at_state(updates.controls(data), state)
     points = altair.Chart(altair.NamedData("points")).transform_filter(updates.AFTER_FIRST)
     return theme.frame(
-        altair.layer(
+        layered(
             updates.zero_line(),
             _cloud(data, points),
             *(ring.encode(**_axes()) for ring in updates.marked(points, 110)),

@@ -7,6 +7,7 @@ from report.datasets.read.answers import Interval, ModelAnswers, interval
 from report.figures.parts import answered, choices, theme
 from report.figures.parts.choices import Control
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.text import percent, signed
 
 ASPECT, PHONE_ASPECT = 1.6, 1.05
@@ -66,7 +67,7 @@ def chart(data: ModelAnswers, **state: str) -> altair.LayerChart:
         strokeWidth=1, opacity=0.6, aria=False, color=theme.themed(*theme.SOFT.values())
     )
     return theme.frame(
-        altair.layer(
+        layered(
             points.mark_circle(size=26, opacity=0.55, color=soft, aria=False).encode(
                 x=x, y=y, tooltip=tooltip
             ),

@@ -6,6 +6,7 @@ from report.datasets.read.answers import Cell, Interval, ModelAnswers
 from report.figures.parts import answered, choices, theme
 from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.text import count
 
 ASPECT, PHONE_ASPECT = 1.5, 1.5
@@ -70,7 +71,7 @@ def chart(data: ModelAnswers, panel: int = 0, **state: str) -> altair.LayerChart
     ]
     points = table.mark_circle(size=64, opacity=1, aria=False, **colour)
     return theme.frame(
-        altair.layer(
+        layered(
             *reach,
             zero.encode(**theme.at(y=0)),
             table.mark_line(strokeWidth=1.6, aria=False, **colour).encode(x=x, y=y),

@@ -8,6 +8,7 @@ from report.datasets.read.passage import PassageData, Token
 from report.figures.parts import choices, marking, scatter, score_terms, ternary, theme, token_names
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
+from report.figures.parts.layers import layered
 from report.figures.parts.spread import spread, stride
 from report.text import percent
 
@@ -93,7 +94,7 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
     plane = scatter if len(axes) == 2 else ternary
     kind = "two score terms, a scatter plot" if len(axes) == 2 else "a ternary plot of three terms"
     return theme.frame(
-        altair.layer(*plane.layers(axes), _points(data, axes, plane), _marked(axes, plane)),
+        layered(*plane.layers(axes), _points(data, axes, plane), _marked(axes, plane)),
         theme.Source("attention/{layer}/{head}.json", "attention_breakdown", ["points"]),
         description=f"{title(data)}: {kind}",
         controls=choices.at_state(controls(data), state),

@@ -9,6 +9,7 @@ from report.figures.parts import choices, marking, rank_lines, target_classes, t
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import largest
+from report.figures.parts.layers import layered
 from report.text import number, percent
 
 
@@ -62,7 +63,7 @@ def chart(data: TableData, **state: str) -> altair.LayerChart:
     ]
     lines, *points = rank_lines.sorted_lines(data, told, x, y, "rank", tooltip)
     return theme.frame(
-        altair.layer(
+        layered(
             lines,
             _even(data, shown, x),
             *points,

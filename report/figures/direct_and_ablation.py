@@ -9,6 +9,7 @@ from report.figures.parts import choices, marking, predicted, theme, two_effects
 from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
+from report.figures.parts.layers import layered
 from report.text import number
 
 ASPECT, PHONE_ASPECT = 1.3, 0.95
@@ -98,7 +99,7 @@ def chart(data: PredictionData, **state: int | str) -> altair.LayerChart:
     ).encode(**axes, tooltip=tooltip)
     here = "datum.layer === marked_layer && datum.head === marked_head"
     return theme.frame(
-        altair.layer(
+        layered(
             *_zeros(),
             *([_diagonal(table).encode(**_ends())] if _one_unit(data) else []),
             points,

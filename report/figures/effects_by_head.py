@@ -9,6 +9,7 @@ from report.figures.parts import choices, grid, marking, predicted, signed_map, 
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
+from report.figures.parts.layers import layered
 from report.figures.parts.predicted import Shown
 from report.figures.parts.signed_map import Cells
 from report.text import number
@@ -101,7 +102,7 @@ def _map(data):
     layer = altair.Tooltip("layer:Q", title="layer")
     here = "datum.layer === marked_layer && datum.head === marked_head"
     late = f"datum.layer > {0.75 * data.layers}"
-    return altair.layer(
+    return layered(
         signed_map.ground(heads, cells, [layer, altair.Tooltip("head:Q", title="head"), effect]),
         signed_map.ground(others, cells, [layer, altair.Tooltip("part:N", title="part"), effect]),
         signed_map.marks(heads, cells, signed_map.legend()),
@@ -147,7 +148,7 @@ def _sums(data):
     zero = altair.Chart(altair.InlineData([{}])).mark_rule(
         strokeWidth=1, opacity=0.6, aria=False
     ).encode(**theme.at(y=0))  # fmt: skip
-    return altair.layer(zero, bars, *_total(table))
+    return layered(zero, bars, *_total(table))
 
 
 def _steps_axis(data):

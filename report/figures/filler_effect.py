@@ -19,6 +19,7 @@ from report.figures.parts import (
 )
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.figures.parts.received import Panels
 from report.text import number, percent
 
@@ -197,7 +198,7 @@ def _map(data, at):
     chosen = "datum.layer === layer && datum.head === head"
     pointed = "datum.layer === marked_layer && datum.head === marked_head"
     return theme.frame(
-        altair.layer(
+        layered(
             cell,
             *_outline(table, x, y, pointed, [3, 2]),
             *_outline(table, x, y, chosen, [1, 0]),

@@ -6,6 +6,7 @@ from report.datasets.read.conditions import ConditionsData, ModelConditions
 from report.figures.parts import choices, received, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.text import count, percent
 
 ASPECT, PHONE_ASPECT = 1.5, 2.1
@@ -83,7 +84,7 @@ def chart(data: ConditionsData, panel: int = 0, **state: int | str) -> altair.La
     bar = table.mark_rule(strokeWidth=2.4, aria=False, **colour)
     point = table.mark_circle(size=90, opacity=1, aria=False, **colour)
     return theme.frame(
-        altair.layer(
+        layered(
             reach,
             bar.encode(x=altair.X("low:Q"), x2="high:Q", y=y),
             point.encode(x=x, y=y, tooltip=tooltip),

@@ -8,6 +8,7 @@ from report.figures.parts import choices, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.head_sorted import SOURCES
+from report.figures.parts.layers import layered
 from report.text import percent
 
 OF_MODELS = True
@@ -71,7 +72,7 @@ def chart(data: PassageModels, panel: int = 0, **state: str) -> altair.LayerChar
         altair.Tooltip("first_token:Q", title="value", format=".1%"),
     ]
     return theme.frame(
-        altair.layer(
+        layered(
             heads.mark_line(strokeWidth=1.3, opacity=0.6, aria=False).encode(
                 **axes, detail=altair.Detail("rank_first_token:N")
             ),

@@ -8,6 +8,7 @@ from report.figures.parts import choices, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.head_sorted import SOURCES
+from report.figures.parts.layers import layered
 from report.text import percent
 
 OF_MODELS = True
@@ -81,7 +82,7 @@ def chart(data: PassageModels, **state: str) -> altair.LayerChart:
     named = means.mark_text(dy=-13, fontWeight=600, aria=False)
     joined = line if _steps(data) else named.encode(text=altair.Text("model:N"))
     at = {"x": x, "y": y}
-    return altair.layer(
+    return layered(
         points.encode(**at, tooltip=tooltip),
         joined.encode(**at),
         dots.encode(**at, tooltip=tooltip),

@@ -7,6 +7,7 @@ from report.datasets.read.sweep import SweepData
 from report.figures.parts import choices, marking, over_models, rank_lines, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.text import large, percent
 
 ASPECT, PHONE_ASPECT = 1.35, 1.2
@@ -65,7 +66,7 @@ def chart(data: SweepData, panel: int = 0, **state: str) -> altair.LayerChart:
         altair.Tooltip("named:N", title="real head"),
     ]
     return theme.frame(
-        altair.layer(
+        layered(
             *rank_lines.sorted_lines(model, table, x, y, "rank", tooltip, most_layers),
             *rank_lines.marked_head(table, x, y),
             theme.y_title(choices.chosen("habit", over_models.AXES)),

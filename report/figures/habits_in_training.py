@@ -6,6 +6,7 @@ from report.datasets.read.sweep import SweepData
 from report.figures.parts import choices, marking, over_models, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.text import percent
 
 ASPECT, PHONE_ASPECT = 1.35, 1.9
@@ -66,7 +67,7 @@ def chart(data: SweepData, panel: int = 0, **state: int | str) -> altair.LayerCh
     y = y.axis(format=".0%", tickCount=5)
     table, named = altair.Chart(altair.NamedData("rows")), altair.Text("named:N")
     return theme.frame(
-        altair.layer(
+        layered(
             *over_models.turn(data),
             *(mark.encode(x=x, y=y) for mark in _lines(table, habit)),
             *(mark.encode(x=x, y=y, text=named) for mark in _names(table, steps[-1])),

@@ -7,6 +7,7 @@ from report.datasets.read.sweep import SweepData
 from report.figures.parts import choices, grid, marking, over_models, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.text import percent
 
 EDGES = theme.PAPER["light"], theme.FAINT["dark"]
@@ -74,7 +75,7 @@ def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
     )
     x, y = _axes()
     return theme.frame(
-        altair.layer(
+        layered(
             _cells(table).encode(x=x, y=y),
             _values(table, model.heads).encode(x=x, y=y),
             _frame(table).encode(x=x, y=y),

@@ -11,6 +11,7 @@ from report.figures import heads_at_step
 from report.figures.parts import choices, grid, lens_rows, marking, predicted, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.text import number, percent
 
 GUESSES, RISE = "rows/{sentence}-{back}-{after}.json", "rows/{sentence}-{back}.json"
@@ -134,7 +135,7 @@ def _guesses(data):
         strokeWidth=altair.ExprRef(f"{marking.pinned(here)} ? 2.6 : 1.4"),
         aria=False,
     )
-    return altair.layer(
+    return layered(
         cell,
         right.encode(x=x, y=y),
         word.encode(x=x, y=y, text=altair.Text("guess:N")),
@@ -181,7 +182,7 @@ def _rise(data):
     line = table.mark_line(strokeWidth=2, aria=False)
     point = table.mark_circle(size=30, opacity=1, aria=False)
     around = table.mark_circle(size=160, color="transparent", aria=False)
-    return altair.layer(
+    return layered(
         line.encode(x=x, y=y, color=colour, strokeDash=dash),
         around.encode(x=x, y=y, tooltip=tooltip),
         point.encode(

@@ -7,6 +7,7 @@ from report.datasets.read.passage import PassageData
 from report.figures import Figure
 from report.figures.parts import choices, marking, theme, token_names, updates
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.text import count, number, percent
 
 COLOURS = {
@@ -35,7 +36,7 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
     at = choices.at_state(updates.controls(data), state)
     points = altair.Chart(altair.NamedData("points")).transform_filter(updates.AFTER_FIRST)
     return theme.frame(
-        altair.layer(
+        layered(
             *_guides(),
             _cloud(data, points),
             _region(),

@@ -8,6 +8,7 @@ from report.figures import Figure
 from report.figures.parts import choices, marking, rank_lines, score_terms, target_classes, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.text import number, percent
 
 COLUMNS = 3
@@ -119,7 +120,7 @@ def chart(data: TableData, panel: int = 0, **state: str) -> altair.LayerChart:
         altair.Tooltip("strongest:N", title="largest"),
     ]
     return theme.frame(
-        altair.layer(
+        layered(
             theme.y_title(choices.chosen("shown", MEASURES)),
             _no_preference(),
             bar.encode(x=x, y=altair.Y("shown_low:Q"), y2=altair.Y2("shown_high:Q"), color=colour),

@@ -9,6 +9,7 @@ from report.datasets.read.sweep import SweepData
 from report.figures.parts import choices, over_models, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.text import number
 
 ASPECT, PHONE_ASPECT = 1.6, 1.0
@@ -90,7 +91,7 @@ def chart(data: SweepData, **state: int | str) -> altair.LayerChart:
         )
     ]
     return theme.frame(
-        altair.layer(
+        layered(
             *over_models.turn(data, "more kinds of drill"),
             table.mark_line(strokeWidth=2, aria=False).encode(
                 x=x, y=y, color=colour, strokeDash=dash

@@ -7,6 +7,7 @@ from report.datasets.read.prediction import PredictionData
 from report.figures.parts import choices, grid, marking, predicted, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.figures.parts.signed_map import SIGNS
 from report.text import number, percent
 
@@ -95,7 +96,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
         aria=False,
     )
     return theme.frame(
-        altair.layer(
+        layered(
             _bar(bars).encode(x=x, y=y, color=colour, tooltip=tooltip),
             altair.Chart(altair.InlineData([{}])).mark_rule(aria=False).encode(**theme.at(x=0)),
             frame.encode(x=x, y=y),

@@ -20,6 +20,7 @@ from report.figures.parts import (
 )
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.text import percent
 
 STRIP = 7
@@ -52,7 +53,7 @@ def chart(data: TableData, **state: int) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     layer, head, shade = (control.value for control in at)
     return theme.frame(
-        altair.layer(
+        layered(
             map.layers(data, _kinds(data), offset=STRIP + 2 * GAP), *_strips(data)
         ).resolve_scale(color="independent", shape="independent"),
         theme.Source("attention/{layer}/{head}.json", "table_attention_map", map.DATASETS),

@@ -9,6 +9,7 @@ from report.figures import heads_at_step
 from report.figures.parts import choices, grid, marking, predicted, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.layers import layered
 from report.text import count, percent
 
 ROWS = "rows/{sentence}-{chosen}.json"
@@ -88,7 +89,7 @@ def chart(data: PredictionData, panel: int = 0, **state: int) -> altair.LayerCha
     )
     share = shares.mark_text(fontSize=theme.TICK, fontWeight=600, aria=False)
     return theme.frame(
-        altair.layer(
+        layered(
             *_cells(words, x, y),
             share.encode(x=x, y=y, text=altair.Text("share:Q", format=".0%")),
             marked.encode(x=x, y=y),

@@ -6,6 +6,7 @@ from typing import Any
 import altair
 
 from report.figures.parts import map_part, marking, theme, token_names
+from report.figures.parts.layers import layered
 
 Kinds = Mapping[str, tuple[str, str, str]]
 """Kinds of targets: name -> (shape, colour on light, colour on dark)."""
@@ -111,12 +112,12 @@ def guides(size: int | str, causal: bool) -> altair.LayerChart:
     def column(token):
         return theme.at(x=f"{token} + 0.5", y=token if causal else 0, y2=size)
 
-    return altair.layer(*marking.guides("marked_token", clip=True, row=row, column=column))
+    return layered(*marking.guides("marked_token", clip=True, row=row, column=column))
 
 
 def cursor() -> altair.LayerChart:
     """Outlines of the cell that is pointed at and of the pinned one, which is heavier."""
-    return altair.layer(
+    return layered(
         _outline("paper", "datum.pinned ? 6 : 0"), _outline("ink", "datum.pinned ? 3 : 1.6")
     )
 

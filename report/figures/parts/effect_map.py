@@ -6,6 +6,7 @@ from typing import Any
 import altair
 
 from report.figures.parts import cells, map_part, marking, shading, signed_map, theme
+from report.figures.parts.layers import layered
 
 EFFECT_RAMP = {
     "light": ["#8f2c06", "#e9926a", "#f4f2ee", "#8a93d6", "#1d2675"],
@@ -29,7 +30,7 @@ def layers(panel: int) -> altair.LayerChart:
     """A map without its frame; params: size, shade_low, shade_high, legend_width, and marks."""
     kinds = signed_map.SIGNS if panel else theme.KINDS
     marks = "most of the effect" if panel else "top targets"
-    return altair.layer(
+    return layered(
         cells.picture(),
         _legend(panel),
         theme.written(

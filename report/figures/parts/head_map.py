@@ -8,6 +8,7 @@ import altair
 
 from report.figures.parts import choices, grid, marking, rank_lines, theme
 from report.figures.parts.choices import Switch
+from report.figures.parts.layers import layered
 
 PARAM = "view"
 VIEWS = {"lines": "sorted lines", "map": "map of heads"}
@@ -77,7 +78,7 @@ def layers(
         strokeDash=altair.ExprRef(f"{marking.pinned(here)} ? [1, 0] : [3, 2]"),
         aria=False,
     )
-    return altair.layer(cell, around.encode(**edges), *_extremes(data, shown, value, number))
+    return layered(cell, around.encode(**edges), *_extremes(data, shown, value, number))
 
 
 def _heads(data):

@@ -10,6 +10,7 @@ from report.datasets.read.passage import PassageData
 from report.figures.parts import choices, head_map, marking, rank_lines, theme, updates
 from report.figures.parts.figure import Figure, of_other
 from report.figures.parts.heads import LEAD, largest
+from report.figures.parts.layers import layered
 from report.text import number, percent
 
 LEAST_BETWEEN_LAYERS = 0.01
@@ -124,7 +125,7 @@ def _chart(data, measure, panel, state):
 
 def _lines(data, measure, heads, rank, tooltip):
     x, y = rank_lines.layer_axis(data), _y(data, measure)
-    return altair.layer(
+    return layered(
         *rank_lines.sorted_lines(data, heads, x, y, rank, tooltip),
         *rank_lines.marked_head(heads, x, y),
     )

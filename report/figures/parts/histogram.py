@@ -12,6 +12,7 @@ import numpy as np
 
 from report.datasets.read.passage import PassageData
 from report.figures.parts import choices, grid, marking, theme, token_names, updates
+from report.figures.parts.layers import layered
 from report.text import number
 
 HEIGHT = 0.92
@@ -20,6 +21,8 @@ TICKS = "clamp(floor(width / 55), 5, 8)"
 """About how many ticks the axis of values has. Labels of four characters keep apart on a phone."""
 ROOM = 86
 """Pixels above and below the rows."""
+BARS = "bars"
+"""Name of the layer in which rows are singled out."""
 
 
 def boxes(data: PassageData) -> list[grid.Box]:
@@ -63,29 +66,32 @@ def chart(
     zero_rule: whether there is a line at 0; binning: for `altair.Bin`
     """
     at = choices.at_state(updates.controls(data), state)
-    singled = altair.selection_point(
-        name="singled",
-        fields=["head"],
-        on="click",
-        clear="window:keydown[event.key === 'Escape']",
-    )
     points = altair.Chart(altair.NamedData("points"))
     layers = [
         _rows(data),
-        _bars(points, data, measure, axis, binning).add_params(singled),
+        _bars(points, data, measure, axis, binning),
         _scale(points, measure, binning),
         _rug(points, measure),
     ]
     if zero_rule:
         layers.append(updates.zero_line())
+    drawn = layered(*layers)
+    drawn.params = [_singled()]
     return theme.frame(
-        altair.layer(*layers),
+        drawn,
         theme.Source("updates/{layer}.json", "tables", ["points"]),
         description=description,
         controls=at,
         params=updates.params(at),
         walk=["low", "head"],
     )
+
+
+def _singled():
+    """The selection of rows, by clicks on bars."""
+    clear = "window:keydown[event.key === 'Escape']"
+    select = {"type": "point", "fields": ["head"], "on": "click", "clear": clear}
+    return altair.TopLevelSelectionParameter(name="singled", select=select, views=[BARS])
 
 
 def _y(data, field):
@@ -138,7 +144,7 @@ def _bars(points, data, measure, axis, binning):
     )
     shown = theme.themed(theme.MASS["light"], theme.MASS["dark"])
     behind = theme.themed(theme.CONTEXT["light"], theme.CONTEXT["dark"])
-    return mark.encode(
+    return mark.properties(name=BARS).encode(
         x=altair.X("low:Q", bin="binned", title=axis)
         .axis(grid=True, tickCount=altair.ExprRef(TICKS))
         .scale(zero=True),
@@ -169,7 +175,7 @@ def _scale(points, measure, binning):
         .transform_calculate(said="datum.count + (datum.count === 1 ? ' token' : ' tokens')")
     )
     after = f"({right} && (datum.high > 0 || !({left})))"
-    return altair.layer(
+    return layered(
         *(
             text.encode(x=altair.X(f"{edge}:Q"), y=altair.Y("top:Q"), text=altair.Text("said:N"))
             for edge, here, align, aside in (

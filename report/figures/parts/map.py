@@ -18,6 +18,7 @@ from report.figures.parts import (
     token_names,
 )
 from report.figures.parts.choices import Control, Switch
+from report.figures.parts.layers import layered
 
 DATASETS = ["map", "markers", "edge", "cursor", "no_shade"]
 """Names of the datasets of a map, see `rows`."""
@@ -42,7 +43,7 @@ def layers(
     offset: pixels between the picture and its axes
     """
     size, causal = data.length, data.causal
-    return altair.layer(
+    return layered(
         cells.picture(),
         _shade_legend(causal),
         *([_shade_title()] if causal else []),

@@ -8,6 +8,7 @@ import altair
 
 from report.datasets.read.conditions import ModelConditions
 from report.figures.parts import choices, marking, received_difference, theme
+from report.figures.parts.layers import layered
 from report.figures.parts.received import SPAN, Y_TITLE, Line, Place
 
 LETTER = 7
@@ -48,7 +49,7 @@ def chart(
     layer, head = ("{layer}", "{head}") if follows else (place.layer, place.head)
     address = place.model.address
     return theme.frame(
-        altair.layer(*_layers(place, lines, back, f"marked_{mark}", at)),
+        layered(*_layers(place, lines, back, f"marked_{mark}", at)),
         theme.Source(
             f"{address}received/{layer}/{head}.json",
             "received",

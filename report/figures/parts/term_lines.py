@@ -6,6 +6,7 @@ import altair
 
 from report.datasets.read.passage import PassageData
 from report.figures.parts import marking, score_terms, theme, token_names
+from report.figures.parts.layers import layered
 
 ENDS = "width > 500 ? 88 : 74"
 """Width in pixels of the room on the right in which the lines are named."""
@@ -50,7 +51,7 @@ def layers(
         marks += _drawn(named, x, field, term, _colour(lines), data.length <= DOTTED)
         if term != "position" and field == "token":
             marks += _standing_out(data, named, x, term)
-    return altair.layer(*marks, _ends(table, field, lines), _hover(data, table, x, field, lines))
+    return layered(*marks, _ends(table, field, lines), _hover(data, table, x, field, lines))
 
 
 def _x(data, field):
