@@ -1,8 +1,14 @@
-"""Specifications and pictures of figures, each made once a session: several tests look at them."""
+"""Specifications and pictures of figures, each made once: several tests look at them, and to draw a
+picture takes a tenth of a second. Processes that share the tests share the pictures."""
 
 import copy
+import hashlib
+import json
+import os
+from pathlib import Path
 
 from report.figures.build import defaults, still
+from report.files import write_text
 
 _MADE = {}
 """(what, figure, id of the data, state) -> what was made. The data live as long as the session."""
@@ -27,6 +33,10 @@ def picture(figure, data, *, dark=False, phone=False, **state):
     def draw():
         empty = specification(figure, data, **state)
         filled = still.specification(figure, data, dark=dark, phone=phone, empty=empty, **state)
-        return still.drawn(filled)
+        name = hashlib.sha256(json.dumps(filled).encode()).hexdigest()
+        path = Path(os.environ["SHARED_FOLDER"]) / "pictures" / f"{name}.svg"
+        if not path.exists():
+            write_text(path, still.drawn(filled))
+        return path.read_text("utf-8")
 
     return _once(("svg", dark, phone), figure, data, state, draw)
