@@ -21,6 +21,7 @@ from report.files import finite, inside, strict_json, write_text
 SCHEMAS = Path(__file__).parent / "schemas"
 
 
+@functools.cache
 def schema_names() -> list[str]:
     """The names of all schemas, e.g. ["attention/3", "manifest/1"]."""
     return sorted("/".join(path.stem.rsplit("-", 1)) for path in SCHEMAS.glob("*.json"))

@@ -24,8 +24,10 @@ def verify_attention(shard: dict) -> None:
     wrong = ~(np.abs(decoded.probability.sum(1) - left) <= SUM_ERROR)
     if wrong.any():
         raise ReportError(f"{where}: probabilities of token {wrong.argmax()} do not add up")
-    for current, targets in enumerate(decoded.largest_targets.tolist()):
-        first, last = decoded.visible.first[current], decoded.visible.last[current]
+    visible = decoded.visible
+    ends = zip(visible.first.tolist(), visible.last.tolist(), strict=True)
+    for current, (first, last) in enumerate(ends):
+        targets = decoded.largest_targets[current].tolist()
         number = min(ranks, last - first + 1)
         listed = targets[:number]
         inside = all(first <= target <= last for target in listed)

@@ -44,14 +44,16 @@ def verify_table(data: TableData) -> None:
 
 
 def _verify_shares(data, name):
-    for target in data.targets[: -1 if "other" in data.targets else None]:
-        member = data.classes[data.current] == list(CLASSES).index(target)
-        given = data.shares(target, name)
-        for layer, head in np.ndindex(data.layers, data.heads):
-            probability = data.attention(layer, head).probability[data.current]
+    targets = data.targets[: -1 if "other" in data.targets else None]
+    given = {target: data.shares(target, name) for target in targets}
+    classes = data.classes[data.current]
+    for layer, head in np.ndindex(data.layers, data.heads):
+        probability = data.attention(layer, head).probability[data.current]
+        for target in targets:
+            member = classes == list(CLASSES).index(target)
             computed = (probability * member).sum(1).mean()
-            if abs(computed - given[layer, head]) > SHARE_ERROR:
+            if abs(computed - given[target][layer, head]) > SHARE_ERROR:
                 raise ReportError(
                     f"rendering {name!r}: layer {layer} head {head} gives {computed:.4f} to "
-                    f"{target}, but the dataset says {given[layer, head]:.4f}"
+                    f"{target}, but the dataset says {given[target][layer, head]:.4f}"
                 )
