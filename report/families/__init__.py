@@ -71,8 +71,8 @@ def tiny(name: str, seed: int = 0) -> "PreTrainedModel":
 
 @functools.cache
 def _built(described, seed, dtype):
-    """What `tiny` gives a copy of: to copy a model takes half the time, and to verify it takes
-    seven. All there are take 28 MB, and twice as much in float64.
+    """What `tiny` gives a copy of, which is made faster: to verify a model takes seven of them. All
+    that there are take some tens of MB.
 
     dtype: in which torch builds, see double.py; it only tells models apart
     """

@@ -1,5 +1,4 @@
-"""What every head and every feed-forward layer adds to the prediction by itself, and how that adds
-up."""
+"""What each head and each feed-forward layer adds to the prediction, one by one and in sum."""
 
 import altair
 import numpy as np

@@ -1,7 +1,7 @@
 """What several figures share: scales, controls, legends, the look.
 
 figure.py     a figure as a value; choices.py its sliders and switches, grid.py its panels
-theme.py      colours, type sizes and the frame of a chart
+theme.py      colours, type sizes and the frame of a chart; layers.py charts over each other
 marking.py    what a reader points at or pins; token_names.py how tokens are named
 map.py        attention maps: cells.py what they draw, raster.py the picture, shading.py its shades,
               map_part.py the part that is shown, map_words.py what they say; spread.py some tokens
