@@ -123,6 +123,20 @@ def test_is_valid_vega_lite_of_the_version_that_the_bundle_has(figure, drawn_of)
         altair.Root.validate(spec)  # the whole schema; no chart need be made again
 
 
+@every_figure
+def test_selections_are_params_of_the_whole(figure, drawn_of):
+    """One in a layer draws here, but is there twice when Altair reads it, as in a notebook."""
+
+    def within(part):
+        return [param for layer in part.get("layer", []) for param in params(layer)]
+
+    def params(part):
+        return [*part.get("params", []), *within(part)]
+
+    for panel in panels_of(figure, drawn_of):
+        assert within(specification(figure, drawn_of, **panel)) == []
+
+
 @each(OF_NO_PASSAGE)
 def test_figures_of_no_passage_have_words(figure, drawn_of):
     said_by(figure, drawn_of)
