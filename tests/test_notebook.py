@@ -102,6 +102,17 @@ def test_charts_have_their_data_and_can_be_saved(measured, name, tmp_path):
     assert (tmp_path / "chart.svg").stat().st_size > 5000
 
 
+def test_a_chart_is_what_altair_makes_of_its_specification_and_its_rows_stay_as_they_are(measured):
+    """Each row that Altair makes an object of takes a millisecond, and a passage has thousands."""
+    for name in measured.figures:
+        chart = figure(name, measured)
+        written = chart.to_dict()
+        whole = altair.Chart.from_dict(written)
+        assert type(chart) is type(whole), name
+        assert written == whole.to_dict(), name
+        assert {type(row) for rows in chart.datasets.values() for row in rows} == {dict}, name
+
+
 def test_a_figure_is_at_the_state_asked_for(measured):
     one, other = (figure("attention_map", measured, layer=1, head=n).to_dict() for n in (0, 3))
     assert one["datasets"]["map"] != other["datasets"]["map"]

@@ -49,7 +49,10 @@ def figure(
         raise ReportError(f"{said} {_others(measurements)}")
     spec = _specification(figure_named(name, own), data, state)
     spec.pop("usermeta", None)  # is for the script of a page
-    return altair.Chart.from_dict(spec)
+    rows = spec.pop("datasets", {})
+    chart = altair.Chart.from_dict(spec)
+    chart.datasets = rows  # as they are: Altair would look for a class of its own for each number
+    return chart
 
 
 def drawable(data: Any) -> list[str]:
