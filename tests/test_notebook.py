@@ -103,7 +103,7 @@ def test_charts_have_their_data_and_can_be_saved(measured, name, tmp_path):
 
 
 def test_a_chart_is_what_altair_makes_of_its_specification_and_its_rows_stay_as_they_are(measured):
-    """Each row that Altair makes an object of takes a millisecond, and a passage has thousands."""
+    """A long passage has thousands of rows; an object of each would take seconds."""
     for name in measured.figures:
         chart = figure(name, measured)
         written = chart.to_dict()
