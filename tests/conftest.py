@@ -40,6 +40,13 @@ ORDER = (
 others see to files that build sites of their own ("own"), and to figures; what takes a minute in
 one file is not among the last."""
 
+IN_FIREFOX = (
+    "tests/site/test_core.py",
+    "tests/site/test_policy.py",
+    "tests/figures/test_bundle.py",
+)
+"""Files with tests in Firefox, which takes seconds to start: one process has them all."""
+
 
 def pytest_configure(config):
     """A folder for what all processes of a run share, and a server of the site built in it.
@@ -76,6 +83,18 @@ def pytest_xdist_auto_num_workers(config):
     from xdist.plugin import pytest_xdist_auto_num_workers as cores
 
     return cores(config) + 1
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """The tests of a file go to one process, and those of `IN_FIREFOX` as if they were a file's."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return IN_FIREFOX[0] if file in IN_FIREFOX else file
+
+    return Together(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items):

@@ -9,6 +9,7 @@ import pytest
 
 from tests import browsers, firefox
 from tests.commands import ROOT
+from tests.conftest import IN_FIREFOX
 
 PROGRAMS = {
     "pages": ["pages.py", "--quick"],
@@ -86,3 +87,9 @@ def test_nothing_else_looks_for_a_browser_or_starts_one():
     assert len(others) == len(paths) - 2
     ways = ("chromium.launch", 'which("chromium', 'which("firefox', "chromium-headless-shell")
     assert [path for path in others if any(way in path.read_text("utf-8") for way in ways)] == []
+
+
+def test_all_tests_in_firefox_are_in_one_process():
+    paths = [path for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
+    found = [path for path in paths if "firefox" in path.read_text("utf-8")]
+    assert {path.relative_to(ROOT).as_posix() for path in found} == {*IN_FIREFOX}

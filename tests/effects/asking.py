@@ -22,9 +22,20 @@ REFUSED = {
 """The variants without direct effects, and what is said of each."""
 TOLD_APART = [name for name in EVERY_VARIANT if name not in REFUSED]
 PREDICTING = [name for name in EVERY_VARIANT if REFUSED.get(name) != BOTH_WAYS]
+ROUNDED = ("falcon/alibi", "gemma2", "gpt2/default", "llama/default")
+"""Variants that are tried in float32 too. What differs there is the rounding alone, and that of the
+direct effects of every variant is looked at by tests/families/test_parity.py."""
 TOKENS = 24
 
-SENTENCE = "When Mary and John went to the store, John gave a drink to"
+
+def in_both(names):
+    """A mark that tries variants in float64, and those of `ROUNDED` in float32: `name`, `double`.
+
+    names: of the variants, with those of `ROUNDED` among them
+    """
+    assert set(ROUNDED) <= set(names)
+    cases = [(name, True) for name in names] + [(name, False) for name in ROUNDED]
+    return pytest.mark.parametrize(("name", "double"), cases)
 
 
 def text(seed=1):
@@ -47,20 +58,6 @@ def entering(model, modules, token_ids):
         hook.remove()
     width = [found[module].reshape(len(token_ids), -1).double() for module in modules]
     return width, logits.double()
-
-
-@pytest.fixture(scope="session")
-def smollm2():
-    """SmolLM2 where it is installed, and the token ids of SENTENCE, " Mary" and " John"."""
-    from report.models.find.names import is_here
-    from report.models.load.load import load_model
-
-    if not is_here("smollm2-135m"):
-        # where a person left it out, nothing of it can be tried
-        pytest.skip("smollm2-135m is not installed (REAL=no)")
-    loaded = load_model("smollm2-135m", device="cpu")
-    ids = [loaded.tokenizer(one)["input_ids"] for one in (SENTENCE, " Mary", " John")]
-    return loaded, ids[0], ids[1][0], ids[2][0]
 
 
 def loaded(name):

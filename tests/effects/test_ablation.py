@@ -15,7 +15,7 @@ from report.errors import ReportError
 from report.families.double import in_float64
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.structure import structure
-from tests.effects.asking import BOTH_WAYS, PREDICTING, TOKENS, entering, loaded, text
+from tests.effects.asking import BOTH_WAYS, PREDICTING, TOKENS, entering, in_both, loaded, text
 
 ASKED = [Asked(-1, 5, 7), Asked(9, 4)]
 
@@ -63,8 +63,7 @@ def require_equal(found, model, token_ids, values_of, most):
             np.testing.assert_allclose(measured, drop, rtol=0, atol=most)
 
 
-@pytest.mark.parametrize("name", PREDICTING)
-@pytest.mark.parametrize("double", [True, False])
+@in_both(PREDICTING)
 def test_zeroed_heads_are_those_of_hooks_on_a_plain_model(name, double):
     """In float64 to ten digits; in float32 up to the rounding of a sum in another order, as a batch
     of texts adds up: by report/measurements/precision.py, some ten thousandths of a logit at most.

@@ -13,14 +13,14 @@ from report.effects.direct import direct_effects
 from report.errors import ReportError
 from report.families.double import in_float64
 from report.models.attention.structure import structure
-from tests.effects.asking import REFUSED, TOKENS, TOLD_APART, entering, loaded, text
+from tests.effects.asking import REFUSED, TOKENS, TOLD_APART, entering, in_both, loaded, text
 
 ASKED = [Asked(-1, 5, 7), Asked(9, 4)]
 
 
-@pytest.mark.parametrize("name", TOLD_APART)
-@pytest.mark.parametrize(("double", "most"), [(True, 1e-10), (False, 1e-4)])
-def test_they_sum_to_the_direct_effects(name, double, most):
+@in_both(TOLD_APART)
+def test_they_sum_to_the_direct_effects(name, double):
+    most = 1e-10 if double else 1e-4
     with in_float64() if double else nullcontext():
         model = loaded(name)
         found, direct = by_target(model, text(), ASKED), direct_effects(model, text(), ASKED)
@@ -97,13 +97,3 @@ def test_effects_that_do_not_sum_are_noticed(monkeypatch):
     monkeypatch.setattr(module, "_weighed", lambda *given: 1.01 * effects(*given))
     with pytest.raises(ReportError, match="do not sum to heads' direct effects"):
         by_target(loaded("llama"), text(), ASKED)
-
-
-def test_smollm2_does_not_name_john_because_it_was_said_twice(smollm2):
-    """What the strongest head adds to " Mary" over " John" comes of the second " John"."""
-    model, ids, mary, john = smollm2
-    found = by_target(model, ids, [Asked(-1, mary, john)])
-    second = max(place for place, token in enumerate(ids) if token == john)
-    assert second > ids.index(john)
-    assert int(found.effects[0, 23, 3].argmax()) == second
-    assert found.effects[0, 23, 3, second] > 0.9 * found.direct.heads[0, 23, 3]

@@ -15,7 +15,7 @@ from report.effects.direct import direct_effects
 from report.errors import ReportError
 from report.families.double import in_float64
 from report.models.attention.structure import structure
-from tests.effects.asking import REFUSED, TOLD_APART, entering, loaded, text
+from tests.effects.asking import REFUSED, TOLD_APART, entering, in_both, loaded, text
 
 ASKED = [Asked(-1, 5), Asked(-1, 7, 9), Asked(10, 4, "mean"), Asked(0, 4)]
 
@@ -26,9 +26,9 @@ def logits_asked(logits):
     return np.array([float(row) for row in [*rows, logits[0, 4]]])
 
 
-@pytest.mark.parametrize("name", TOLD_APART)
-@pytest.mark.parametrize(("double", "most"), [(True, 1e-10), (False, 1e-4)])
-def test_they_sum_to_the_models_own_logits(name, double, most):
+@in_both(TOLD_APART)
+def test_they_sum_to_the_models_own_logits(name, double):
+    most = 1e-10 if double else 1e-4
     with in_float64() if double else nullcontext():
         model = loaded(name)
         found = direct_effects(model, text(), ASKED)

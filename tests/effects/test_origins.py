@@ -11,7 +11,7 @@ from report.effects.parts import Part
 from report.errors import ReportError
 from report.families.double import in_float64
 from report.models.attention.structure import structure
-from tests.effects.asking import REFUSED, TOLD_APART, entering, loaded, text
+from tests.effects.asking import REFUSED, TOLD_APART, entering, in_both, loaded, text
 from tests.models.recording import DenseRecorder
 
 SCORES_ONLY = "show no more than their scores"
@@ -38,9 +38,9 @@ def scores_of(model, token_ids, layer):
     return score(recorder.factors[layer]).double().numpy()
 
 
-@pytest.mark.parametrize("name", TOLD)
-@pytest.mark.parametrize(("double", "most"), [(True, 1e-10), (False, 1e-3)])
-def test_pairs_sum_to_the_score(name, double, most):
+@in_both(TOLD)
+def test_pairs_sum_to_the_score(name, double):
+    most = 1e-10 if double else 1e-3
     with in_float64() if double else nullcontext():
         model = loaded(name)
         found = origins(model, text(), 2, 1)
@@ -140,13 +140,3 @@ def test_the_model_is_left_as_it_was():
     for one in model.model.modules():
         assert "forward" not in one.__dict__
         assert not one._forward_pre_hooks and not one._forward_hooks
-
-
-def test_a_score_of_smollm2_is_the_sum_of_its_320_origins(smollm2):
-    """In its last layer: large parts that cancel leave float32 fewer digits."""
-    model, ids, *_ = smollm2
-    found = origins(model, ids, 29, 1)
-    assert len(found.parts) == 2 + 29 * 11
-    total = found.by_key.sum(0) + found.position
-    np.testing.assert_allclose(total, found.score, rtol=0, atol=1e-4)
-    assert np.abs(found.by_key).max() > 0.1

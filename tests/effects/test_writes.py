@@ -67,13 +67,3 @@ def test_what_is_not_there_is_refused_by_name():
         writes(model, text(), 0, 0, 8, [9])
     with pytest.raises(ReportError, match=REFUSED["bert/decoder"]):
         writes(loaded("bert/decoder"), text(), 0, 0)
-
-
-def test_a_head_of_smollm2_suppresses_the_name_it_reads(smollm2):
-    """L23H3, which keeps the model from saying John once more."""
-    model, ids, mary, john = smollm2
-    found = writes(model, ids, 23, 3)
-    second = max(place for place, token in enumerate(ids) if token == john)
-    assert int(found.probability[1:].argmax()) + 1 == second
-    assert found.suppressed[second, 0] == john
-    assert found.suppressed[ids.index(mary), 0] == mary

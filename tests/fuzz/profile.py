@@ -9,7 +9,7 @@ LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 TIMES = 6
 """A long run tries so many times the inputs that a test asks for."""
 
-MOST = 30
+MOST = 12
 """Inputs of a test in the suite, at most."""
 
 _usual = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
