@@ -29,6 +29,7 @@ def opened(browser, **options):
     context.on("request", lambda request: tab.asked.append(request.url))
     tab.on("console", lambda said: said.type in ("error", "warning") and _say(tab, said.text))
     tab.on("pageerror", lambda error: tab.problems.append(str(error)))
+    tab.on("dialog", lambda dialog: (tab.problems.append(dialog.message), dialog.dismiss()))
     tab.on("websocket", lambda socket: tab.asked.append(socket.url))
     return tab
 
@@ -65,8 +66,8 @@ def left(tab):
 def visits(browser, root, shared, alone=False):
     """A function that opens an address of a site: of its path and of options of `opened`.
 
-    Whatever is done in these tabs, no console may complain, nothing may be tried that the page's
-    policy forbids, and no other host may be asked for anything.
+    Whatever is done in these tabs, no console may complain, no dialog open, nothing may be tried
+    that the page's policy forbids, and no other host may be asked for anything.
 
     root: address of the site
     shared: tabs by their options, which other tests have left, and which get more

@@ -61,11 +61,18 @@ class Chromium:
         return self.page.screenshot()
 
 
+@pytest.fixture(scope="module")
+def chromium(browser):
+    """Chromium, with one tab for all tests."""
+    reader = Chromium(browser)
+    yield reader
+    reader.context.close()
+
+
 @pytest.fixture(params=["chromium", "firefox"])
-def reader(request, browser, built):
+def reader(request, built):
     """A browser; its console may not complain, and it may ask no other host for anything."""
-    other = request.param == "firefox"
-    reader = request.getfixturevalue("firefox") if other else Chromium(browser)
+    reader = request.getfixturevalue(request.param)
     reader.problems.clear()
     reader.asked.clear()
     yield reader

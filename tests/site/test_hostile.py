@@ -19,7 +19,7 @@ from report.datasets import store
 from report.datasets.formats.passage import token_label
 from report.site.build import build
 from report.text import isolated, shortened, xml_text
-from tests import violations
+from tests import tabs
 from tests.commands import report
 from tests.figures.live_page import TOOLTIP, go_live, until
 from tests.figures.tools import TABLE, saved, tool
@@ -62,33 +62,18 @@ def built(tmp_path_factory):
 
 
 @pytest.fixture
-def visit(browser, built):
-    """A function that opens a page: no console may complain, the policy may not be needed, no other
-    host may be asked, and no text may have run."""
-    problems, pages = [], []
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    violations.watch(context, problems)
-    own = (built.address, "data:", "blob:")
-    context.on("request", lambda each: each.url.startswith(own) or problems.append(each.url))
+def visit(browser, built, shared_tabs):
+    """A function that opens a page: nothing may be wrong with it, see `tabs.visits`, and no text
+    may have run."""
+    pages = []
+    with tabs.visits(browser, built.address, shared_tabs) as opened:
 
-    def say(message):
-        if message.type in ("error", "warning"):
-            problems.append(message.text)
+        def visit(path=ARTICLE):
+            pages.append(opened(path))
+            return pages[-1]
 
-    def visit(path=ARTICLE):
-        page = context.new_page()
-        pages.append(page)
-        page.on("console", say)
-        page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.goto(built.address + path)
-        return page
-
-    yield visit
-    ran = [page.evaluate(hostile.RAN) for page in pages]
-    context.close()
-    assert problems == []
-    assert ran == [None] * len(ran)
+        yield visit
+        assert [page.evaluate(hostile.RAN) for page in pages] == [None] * len(pages)
 
 
 def clean(text):

@@ -13,7 +13,7 @@ import pytest
 
 from report.pages import assets
 from report.site.build import build
-from tests import violations
+from tests import tabs
 from tests.commands import contents, report
 from tests.figures.live_page import go_live, ink, until
 from tests.serving import BELOW, ProjectPages, served
@@ -103,27 +103,10 @@ def zensical(built, tmp_path_factory):
 
 
 @pytest.fixture
-def visit(browser, zensical):
-    """A function that opens an address of Zensical's site; no page may fail, leave the site, or try
-    what its policy forbids."""
-    address = zensical[1]
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    problems = []
-    violations.watch(context, problems)
-    context.on(
-        "request",
-        lambda a: a.url.startswith((address, "data:", "blob:")) or problems.append(a.url),
-    )
-
-    def visit(path=""):
-        page = context.new_page()
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.goto(address + path)
-        return page
-
-    yield visit
-    context.close()
-    assert problems == []
+def visit(browser, zensical, shared_tabs):
+    """A function that opens an address of Zensical's site, see `tabs.visits`."""
+    with tabs.visits(browser, zensical[1], shared_tabs) as visit:
+        yield visit
 
 
 def pages(folder):
@@ -242,3 +225,5 @@ def test_the_page_for_unknown_addresses_leads_on(visit):
     assert "Page not found" in page.inner_text("main h1")
     page.locator("main a", has_text="the archive").click()
     page.wait_for_selector(f"main a[href*='{ARTICLE}']")
+    assert len(page.problems) == 1  # itself alone: styles, scripts and pictures were there
+    assert "404" in page.problems.pop()
