@@ -1,17 +1,19 @@
 """Nothing that axe-core calls serious or critical: every page, wide and light, narrow and dark.
 
+A page is opened once for both, as to make its figures alive takes longer than to look at them.
+
 What can be clicked or tapped is at least 24 pixels wide and high on all of them.
 """
 
 import itertools
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import TimeoutError as NotYet
 
 from tests.documents import ADDRESSES, FIGURES
-from tests.figures.live_page import go_live, until
+from tests.figures.live_page import go_live, painted, until
 from tests.figures.tools import CHART, FULL, TABLE, menu, tool
 
 pytestmark = pytest.mark.browser
@@ -76,13 +78,6 @@ def fits(page, width):
     assert page.evaluate(SMALL) == []
 
 
-def fits_in_a_narrow_window(page):
-    """The same at a desk, where no finger makes targets larger."""
-    page.set_viewport_size({"width": 390, "height": 900})
-    until(page, "document.documentElement.scrollWidth <= innerWidth")  # charts follow the window
-    fits(page, 390)
-
-
 def test_no_page_is_forgotten(built):
     paths = {path.relative_to(built.folder).as_posix() for path in built.folder.rglob("*.html")}
     others = {path for path in paths if not path.startswith("embed/")}
@@ -90,18 +85,45 @@ def test_no_page_is_forgotten(built):
     assert others == {f"{name}index.html" if name[-1:] in ("", "/") else name for name in named}
 
 
-@sizes
-def test_lists_and_other_pages(visit, scheme, width):
-    page = visit(**at(width, scheme))
+SWITCH = "document.querySelector('[data-md-component=palette] label:not([hidden])').click()"
+"""To the other palette."""
+
+
+@contextmanager
+def with_a_finger_in_the_dark(page):
+    """Meanwhile the reader of a page has a touch screen and the dark palette."""
+    session = page.context.new_cdp_session(page)
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    page.evaluate(SWITCH)
+    until(page, "document.body.dataset.mdColorScheme === 'slate'")
+    until(page, "matchMedia('(pointer: coarse)').matches")
+    painted(page)
+    yield
+    session.detach()
+    page.evaluate(SWITCH)
+
+
+def accessible(page):
+    """What a page has to be, in whole: at a desk, in a narrow window there, and on a phone."""
+    desk = page.viewport_size
+    assert worst(page) == []
+    fits(page, desk["width"])
+    page.set_viewport_size({"width": 390, "height": 1000})
+    until(page, "document.documentElement.scrollWidth <= innerWidth")  # charts follow the window
+    fits(page, 390)  # no finger makes targets larger
+    with with_a_finger_in_the_dark(page):
+        assert worst(page) == []
+        fits(page, 390)
+    page.set_viewport_size(desk)
+
+
+def test_lists_and_other_pages(visit):
+    page = visit()
     root = page.url.split("articles/")[0]
     for path in (*PAGES, *DOCS):
         page.goto(root + path)
         page.evaluate("document.fonts.ready.then(() => new Promise(requestIdleCallback))")
-        assert worst(page) == [], path
-        fits(page, width)
-        if width == 1280:
-            fits_in_a_narrow_window(page)
-            page.set_viewport_size({"width": width, "height": 1000})
+        accessible(page)
 
 
 def assert_headings_go_down_one_step_at_a_time(page):
@@ -113,17 +135,13 @@ def assert_headings_go_down_one_step_at_a_time(page):
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
 
 
-@sizes
 @pytest.mark.parametrize("article", ARTICLES)
-def test_articles_with_all_figures_alive(visit, article, scheme, width):
-    page = visit(f"articles/{article}/", **at(width, scheme))
+def test_articles_with_all_figures_alive(visit, article):
+    page = visit(f"articles/{article}/")
     assert_headings_go_down_one_step_at_a_time(page)
     for number in range(1, page.locator("figure.live-figure").count() + 1):
         go_live(page, number)
-    assert worst(page) == []
-    fits(page, width)
-    if width == 1280:
-        fits_in_a_narrow_window(page)
+    accessible(page)
 
 
 def test_on_a_phone_a_slider_has_the_whole_width_and_a_large_thumb(visit):
