@@ -135,7 +135,7 @@ def test_a_part_of_the_frozen_answers_repeated_by_a_plain_loop_gives_the_same(fr
                     assert rights[place] == (lead > 0)
 
 
-REPEATED = 8
+REPEATED = 16
 """Sentences that are measured again."""
 
 

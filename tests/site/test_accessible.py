@@ -1,6 +1,6 @@
 """Nothing that axe-core calls serious or critical: every page, wide and light, narrow and dark.
 
-A page is opened once for both, as to make its figures alive takes longer than to look at them.
+Articles and lists are opened once for both: figures take longer to come alive than to be looked at.
 
 What can be clicked or tapped is at least 24 pixels wide and high on all of them.
 """
@@ -95,24 +95,26 @@ def with_a_finger_in_the_dark(page):
     session = page.context.new_cdp_session(page)
     session.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
     page.evaluate(SWITCH)
-    until(page, "document.body.dataset.mdColorScheme === 'slate'")
-    until(page, "matchMedia('(pointer: coarse)').matches")
-    painted(page)
-    yield
-    session.detach()
+    try:
+        until(page, "document.body.dataset.mdColorScheme === 'slate'")
+        until(page, "matchMedia('(pointer: coarse)').matches")
+        painted(page)
+        yield
+    finally:  # other tests have this tab
+        session.detach()
     page.evaluate(SWITCH)
 
 
 def accessible(page):
     """What a page has to be, in whole: at a desk, in a narrow window there, and on a phone."""
     desk = page.viewport_size
-    assert worst(page) == []
+    assert worst(page) == [], page.url
     fits(page, desk["width"])
     page.set_viewport_size({"width": 390, "height": 1000})
     until(page, "document.documentElement.scrollWidth <= innerWidth")  # charts follow the window
     fits(page, 390)  # no finger makes targets larger
     with with_a_finger_in_the_dark(page):
-        assert worst(page) == []
+        assert worst(page) == [], page.url
         fits(page, 390)
     page.set_viewport_size(desk)
 

@@ -40,9 +40,6 @@ FIGURE_3 = {
     "gemma3": "Content vs rotary position",
     "bert": "Bias vs content",
 }
-DIFFERENT = ("qwen2", "bert")
-"""The kinds with most terms and with fewest figures: of each, all figures come alive here. Of the
-others, those of which numbers are read below."""
 FULL_LAYER = 1
 """A layer in which every model here sees all that it may; Gemma's layer 0 has a window."""
 
@@ -100,7 +97,7 @@ def test_every_figure_that_can_be_drawn_is_live_and_the_words_are_about_this_mod
     page = visit(publication.article(kind))
     total = (10 if TERMS[kind] else 8) + (2 if kind != "bert" else 0)  # which predicts nothing
     assert page.locator("figure.live-figure").count() == total
-    for n in range(1, total + 1 if kind in DIFFERENT else 2):
+    for n in range(1, total + 1):
         go_live(page, n)
     for name in ("attention_breakdown", "bias_vs_position"):
         assert (number_of(page, name) is not None) == bool(TERMS[kind])
