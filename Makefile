@@ -153,7 +153,7 @@ browser: ## Install Debian's Chromium and Firefox where they are missing
 	done
 
 clean: ## Remove the site, data and caches (not the virtual environment)
-	rm -rf dist site site-zensical .site*.tmp .theme .report.lock .cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf dist site site-zensical .site*.tmp .theme .report.lock .report.made .cache .pytest_cache .ruff_cache .hypothesis
 	rm -rf site_src/articles site_src/datasets site_src/embed site_src/figures site_src/schemas
 	rm -rf site_src/assets site_src/archive site_src/glossary site_src/models site_src/tags
 	rm -rf site_src/docs/reference site_src/docs/gallery

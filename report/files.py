@@ -1,4 +1,8 @@
-"""Files that appear whole or not at all, names that lead out of no folder, and strict JSON."""
+"""Files that appear whole or not at all, names that lead out of no folder, and strict JSON.
+
+They are in one file because every write is whole, stays where it belongs, and replaces nothing of
+an author's.
+"""
 
 import errno
 import fcntl
@@ -32,11 +36,16 @@ def write_bytes(path: Path | str, content: bytes) -> None:
     """Write a file whole or not at all; an equal file is left untouched.
 
     An equal file keeps its time stamp, so a server does not send it again.
-    raises: ReportError if the disk is full or the folder cannot be written
+    raises: ReportError if the disk is full, the folder cannot be written, or within `only_ours` if
+        the program did not write the file that is there
     """
     path = Path(path)
     try:
-        if path.is_file() and path.read_bytes() == content:
+        equal = path.is_file() and path.read_bytes() == content
+        if not equal and os.path.lexists(path):
+            require_ours(path)
+        _list(path)
+        if equal:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
@@ -52,12 +61,133 @@ def write_bytes(path: Path | str, content: bytes) -> None:
         raise cannot_write(path, error) from error
 
 
+LIST = ".report.made"
+"""File of a project's folder that lists what the program wrote where authors may write too, a path
+a line. It only grows: a name is in it before the file is there."""
+
+
+class _Ours:
+    """What a program wrote below some folders of a project; see `only_ours`."""
+
+    def __init__(self, root, folders):
+        self.root = root.resolve()
+        self.folders = [folder.resolve() for folder in folders]
+        try:
+            self.names = set((self.root / LIST).read_bytes().decode("utf-8").split("\n"))
+        except FileNotFoundError:
+            self.names = set()
+        except ValueError as error:
+            raise ReportError(
+                f"{root / LIST}: is damaged; delete it, and what was built below "
+                f"{', '.join(folder.name for folder in folders)}."
+            ) from error
+
+    def name(self, path):
+        """A path as it is listed, None for one that is not looked after."""
+        path = path.parent.resolve() / path.name
+        name = path.relative_to(self.root).as_posix() if self._guards(path) else None
+        return None if name is None or _leftover(name) else name
+
+    def _guards(self, path):
+        return any(path.is_relative_to(folder) for folder in self.folders)
+
+    def add(self, name):
+        if name not in self.names:
+            with (self.root / LIST).open("ab") as file:
+                file.write(f"{name}\n".encode())
+            self.names.add(name)
+
+
+_ours: _Ours | None = None
+
+
+@contextmanager
+def only_ours(root: Path, folders: Collection[Path]) -> Iterator[None]:
+    """A block in which files below some folders are replaced or removed only if an earlier such
+    block wrote them, by `write_bytes`: it lists them in the file `LIST` of the folder `root`.
+
+    raises: ReportError if that list cannot be read
+    """
+    global _ours  # what writes is called from everywhere, and a process makes one build at a time
+    before, _ours = _ours, _Ours(root, folders)
+    try:
+        yield
+    finally:
+        _ours = before
+
+
+def _list(path):
+    name = _ours and _ours.name(path)
+    if name:
+        _ours.add(name)
+
+
+def require_ours(path: Path) -> None:
+    """Stop for a file that is not the program's, where `only_ours` looks after it.
+
+    raises: ReportError
+    """
+    name = _ours and _ours.name(path)
+    if name and name not in _ours.names:
+        raise ReportError(
+            f"{path}: is where the program writes, but is not known as written by it. If it is "
+            "yours, move it to another name; if not, delete it; then run the command again."
+        )
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it.
+
+    raises: ReportError, before anything is removed, if the program did not write all of it and
+        `only_ours` looks after it
+    """
+    folder = path.is_dir() and not path.is_symlink()
+    inside = path.rglob("*") if folder else [path]
+    for each in inside:
+        if os.path.lexists(each) and (each.is_symlink() or not each.is_dir()):
+            require_ours(each)
+    if folder:
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+SYSTEMS = {".DS_Store", "Thumbs.db", "desktop.ini"}
+"""Files that file managers leave in folders that somebody looked at."""
+
+
+def require_only(folder: Path, names: Collection[str]) -> None:
+    """Stop for a folder that holds anything but files of these names; it may be missing.
+
+    names: paths from the folder, with "/"
+    raises: ReportError that says which file
+    """
+    if not os.path.lexists(folder):
+        return
+    if folder.is_symlink() or not folder.is_dir():
+        raise ReportError(
+            f"{folder}: is {'a link' if folder.is_symlink() else 'a file'}, and the program would "
+            "put a folder in its place; move it to another name."
+        )
+    known = {*names}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        there = path.is_symlink() or not path.is_dir()
+        if there and name not in known and path.name not in SYSTEMS and not _leftover(name):
+            raise ReportError(
+                f"{path}: is not known as written by the program, which would remove it with "
+                f"{folder}; move it to another place."
+            )
+
+
 @contextmanager
 def new_folder(path: Path | str) -> Iterator[Path]:
     """A folder that appears under its name only when the block ends without an error.
 
+    A folder that is there is replaced with all that it holds: see `require_only` for whose it is.
     yields: an empty temporary folder beside `path`; it replaces `path` at the end
-    raises: ReportError if the disk is full or the folder cannot be written
+    raises: ReportError if the disk is full, the folder cannot be written, or a file or a link has
+        its name
 
     If the process is killed, `path` is the old folder, the new one, or missing. It is never a part
     of one. Leftovers beside `path` are removed when the folder is written again, or by
@@ -65,6 +195,8 @@ def new_folder(path: Path | str) -> Iterator[Path]:
     the last one stays.
     """
     path = Path(path)
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
+        require_only(path, ())
     for leftover in path.parent.glob(f".{path.name}.*.tmp"):
         with _held(leftover, wait=False) as free:
             if free:
@@ -168,6 +300,11 @@ LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
 """Names that `write_bytes` and `new_folder` give to unfinished files and folders."""
 
 
+def _leftover(name):
+    """Whether a path is of an unfinished file, or within an unfinished folder."""
+    return any(LEFTOVER.fullmatch(part) for part in name.split("/"))
+
+
 def remove_leftovers(folder: Path | str, deep: bool = True) -> None:
     """Remove the unfinished files of a killed process. No other process may be writing there.
 
@@ -181,10 +318,10 @@ def remove_leftovers(folder: Path | str, deep: bool = True) -> None:
 
 
 def remove_others(paths: Iterable[Path], kept: Collection[str]) -> None:
-    """Remove the files whose names are not in `kept`."""
+    """Remove the files whose names are not in `kept`; ReportError as `remove`."""
     for path in paths:
         if path.is_file() and path.name not in kept:
-            path.unlink()
+            remove(path)
 
 
 def cannot_write(path: Path, error: OSError) -> ReportError:

@@ -8,7 +8,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from report.errors import INSTALLED, NAME, UsageError
-from report.files import SHIPPED, cannot_write, remove_leftovers
+from report.files import SHIPPED, cannot_write, only_ours, remove_leftovers
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,8 @@ LOCK = ".report.lock"
 def only_build(project: Project, announce: Callable[[str], object]) -> Iterator[None]:
     """Hold the build lock, so that no other build changes the project; remove leftovers first.
 
+    Within it, nothing below `site_src` is replaced or removed that the program did not write.
+
     announce: called with a sentence if another build must end first
     raises: ReportError if the folder of the project cannot be written
     """
@@ -120,6 +122,7 @@ def only_build(project: Project, announce: Callable[[str], object]) -> Iterator[
         remove_leftovers(project.root, deep=False)
         for folder in (project.site_src, project.frozen):
             remove_leftovers(folder)
-        yield
+        with only_ours(project.root, (project.site_src, project.root / ".theme")):
+            yield
     finally:
         lock.release()

@@ -69,3 +69,41 @@ def test_two_builds_at_once_make_what_one_makes(run_children, falcon_folder, tmp
     done = [*run_children(build(alone)), *run_children(build(shared), build(shared))]
     assert [each["code"] for each in done] == [0, 0, 0]
     assert made(shared) == made(alone)
+
+
+FOREIGN = {
+    "site_src/index.md": "mine",
+    "site_src/archive/index.md": "mine",
+    "site_src/articles/notes.md": "mine",
+    "site_src/articles/small/index.md": "mine",
+    "site_src/datasets/table.csv": "mine",
+    "site_src/datasets/small/notes/read.md": "mine",
+    "site_src/embed/old/index.html": "mine",
+    "site_src/feed.xml": "mine",
+    "site_src/figures/photo.png": "mine",
+    "site_src/figures/small/photo.svg": "mine",
+    "site_src/figures/small/rows/mine/photo.csv": "mine",
+    "site_src/assets/site.js": "mine",
+    "site_src/schemas/mine.json": "{}",
+    ".theme/main.html": "mine",
+    "site": "a file",
+    "site/photo.png": "mine",
+}
+"""Files of an author's that lie where the program writes or tidies up."""
+
+
+def test_nothing_of_an_author_is_replaced_or_removed(run_children, falcon_folder, tmp_path):
+    calls, expected = [], {}
+    for number, (name, content) in enumerate(FOREIGN.items()):
+        folder = write_publication(tmp_path / f"{number}")
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+        expected[path] = content
+        model = ("--model", falcon_folder, "--passage", folder / "passage.md")
+        calls.append(order(folder, "site", "--project", folder, *model))
+    for done, (path, content) in zip(run_children(*calls), expected.items(), strict=True):
+        assert done["code"] == 1, path
+        assert f"{path}:" in done["said"], path
+        assert path.read_text() == content
+        assert not [each for each in path.parent.glob(".*") if each.name.endswith(".tmp")]

@@ -16,7 +16,7 @@ import fastjsonschema
 
 from report.datasets.damaged import damaged
 from report.errors import ReportError, command
-from report.files import finite, inside, strict_json, write_text
+from report.files import finite, inside, require_only, strict_json, write_text
 
 SCHEMAS = Path(__file__).parent / "schemas"
 
@@ -101,6 +101,25 @@ def read_measured(folder: Path | str, name: str, manifest: dict) -> dict:
     return _parsed(content, path)
 
 
+KEY = re.compile("[0-9a-f]{12}")
+"""Names of folders of datasets."""
+NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*\.json")
+"""Names of datasets, from their folder."""
+
+
+def require_datasets(folder: Path) -> None:
+    """Stop for a folder that holds anything but one measurement's datasets; it may be missing.
+
+    raises: ReportError naming what else it holds, or the folder if its name is no key
+    """
+    there = [path.relative_to(folder).as_posix() for path in folder.rglob("*")]
+    try:
+        known = {"manifest.json", *read(folder / "manifest.json")["files"]}
+    except ReportError:  # damaged: then their names tell them
+        known = filter(NAME.fullmatch, there if KEY.fullmatch(folder.name) else ())
+    require_only(folder, known)
+
+
 def sealed(manifest: dict) -> dict:
     """A manifest/1 dataset with its seal: a checksum of its content, which reveals damage."""
     return manifest | {"seal": _seal(manifest)}
@@ -108,7 +127,7 @@ def sealed(manifest: dict) -> dict:
 
 def is_whole(manifest: dict) -> bool:
     """Whether a manifest/1 dataset still has the content that its seal was made of."""
-    return "seal" not in manifest or manifest["seal"] == _seal(manifest)
+    return manifest.get("seal") == _seal(manifest)
 
 
 def _seal(manifest):

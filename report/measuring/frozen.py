@@ -17,23 +17,27 @@ from report.project import Project
 def freeze(name: str, folders: Iterable[Path], project: Project) -> list[Path]:
     """Copy datasets of an article into `frozen/`, and remove its older ones of their kind there.
 
+    Whatever else lies there stays.
     name: of the article; folders: of its datasets, one a model
     returns: folders of the copies
-    raises: ReportError if a file is not the one that was measured, is a link, or cannot be written
+    raises: ReportError if a file is not the one that was measured, is a link, or cannot be written;
+        or if datasets that would be removed lie beside files that no measurement wrote
     """
-    copies = [
-        copy_datasets(folder, files.inside(project.frozen, f"{name}/{folder.name}"))
-        for folder in folders
-    ]
-    replaced = {None, *map(kind_of, copies)}
-    for path in files.inside(project.frozen, name).iterdir():
-        if path not in copies and kind_of(path) in replaced:
-            shutil.rmtree(path, ignore_errors=True)
-    return copies
+    where = files.inside(project.frozen, name)
+    copies = {where / folder.name: folder for folder in folders}
+    replaced = set(map(kind_of, folders))
+    older = [path for path in where.glob("*") if path not in copies and kind_of(path) in replaced]
+    for path in (*older, *copies):  # before anything changes
+        store.require_datasets(files.inside(where, path.name))
+    for path, folder in copies.items():
+        copy_datasets(folder, path)
+    for path in older:
+        shutil.rmtree(path, ignore_errors=True)
+    return list(copies)
 
 
 def kind_of(folder: Path) -> str | None:
-    """The kind of the datasets in a folder; None if its manifest cannot be read."""
+    """The kind of the datasets in a folder; None if it holds none, or a damaged manifest."""
     try:
         return store.read(folder / "manifest.json")["kind"]
     except ReportError:
@@ -52,6 +56,7 @@ def copy_datasets(folder: Path, target: Path) -> Path:
         same = (target / "manifest.json").read_bytes() == manifest.read_bytes()
         if same and not problems(target, store.read(manifest)):
             return target
+    store.require_datasets(target)
     with files.new_folder(target) as temporary:
         for name in names:
             content = files.inside(folder, name).read_bytes()

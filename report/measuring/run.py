@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from report import files
+from report.datasets import store
 from report.datasets.write.folder import write_folder
 from report.inputs.corpora import Corpus
 from report.measuring import frozen, kinds, pieces
@@ -171,6 +172,7 @@ def carry_out(
         plan = plans[number]
         told = again or command(study, plan.source, kind.words(inputs), plan.settings)
         provenance = _provenance(plan, study.front_matter.kind, facts, told)
+        store.require_datasets(plan.folder)
         with files.new_folder(plan.folder) as temporary:
             show = partial(run.progress, "Writing")
             write_folder(temporary, kind.write, measured, provenance, show)
@@ -223,7 +225,11 @@ def _versions(libraries, preset):
 
 
 def _keep_only(folder, kept, kind):
-    """Remove datasets of the article that have earlier keys, of this kind or of none."""
+    """Remove datasets of the article that have earlier keys, of this kind or of none.
+
+    raises: ReportError for one that holds anything else
+    """
     for path in folder.glob("*/"):
         if path not in kept and frozen.kind_of(path) in (kind, None):
+            store.require_datasets(path)
             shutil.rmtree(path, ignore_errors=True)

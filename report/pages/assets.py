@@ -85,7 +85,7 @@ def write_theme(root: Path) -> None:
         files.write_bytes(root / ".theme" / name, path.read_bytes())
     old = {path for path in (root / ".theme").rglob("*") if path.is_file()}
     for path in old - {root / ".theme" / name for name in (*kept, *sheets)}:
-        path.unlink()
+        files.remove(path)
 
 
 def write_assets(site_src: Path) -> None:

@@ -35,4 +35,4 @@ def write_embed_pages(article: ArticleFigures, site_src: Path) -> None:
     names = {placed.name for placed in article.placed}
     for path in folder.glob("*.html"):
         if path.stem not in names:
-            path.unlink()
+            files.remove(path)

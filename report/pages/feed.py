@@ -26,7 +26,7 @@ def write_feed(pages: list[Page], site: Site, site_src: Path) -> None:
     if site.url:
         files.write_text(path, feed(pages, site))
     else:
-        path.unlink(missing_ok=True)
+        files.remove(path)
 
 
 def feed(pages: list[Page], site: Site) -> str:

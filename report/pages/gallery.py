@@ -6,7 +6,6 @@ datasets, pictures and page to embed: nothing is measured or written twice.
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -187,7 +186,7 @@ def write_gallery(pages: list[Page], site_src: Path) -> None:
     known = {entry.name for entry in all_entries}
     for path in folder.iterdir():
         if path.is_dir() and path.name not in known:
-            shutil.rmtree(path)
+            files.remove(path)
 
 
 def _with_neighbours(some):

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from report import files
+from report.datasets import store
 from report.models.find import known
 from report.pages import filters, model_cards
 from report.pages.glossary import glossary
@@ -48,15 +49,22 @@ def remove_departed(names: list[str], site_src: Path) -> None:
     """Remove pages, figures and datasets of articles that are no longer there.
 
     names: the articles that are, as in `Page.name`
+    raises: ReportError for what the program did not write
     """
-    for part in ("articles", "embed", "figures", "datasets"):
-        for path in (site_src / part).glob("*"):
-            if path.name in names:
-                continue
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
+    gone = [
+        path
+        for part in ("articles", "embed", "figures", "datasets")
+        for path in (site_src / part).glob("*")
+        if path.name not in names
+    ]
+    measured = [path for path in gone if path.parent.name == "datasets" and path.is_dir()]
+    for path in (each for folder in measured for each in folder.iterdir()):
+        store.require_datasets(path)
+    for path in gone:
+        if path in measured:
+            shutil.rmtree(path)
+        else:
+            files.remove(path)
 
 
 def _models(measured):

@@ -4,7 +4,6 @@ All logic is here. MkDocs only builds what lies in `site_src`, so another builde
 take its place.
 """
 
-import shutil
 import traceback
 from collections.abc import Collection
 from pathlib import Path
@@ -182,7 +181,7 @@ def _remove_undrawn(folder, article, kept):
     charts = {panel.name for placed in article.placed for panel in _charts(placed)}
     for path in files.inside(folder, defaults.ROWS).glob("*"):
         if path.name not in charts:
-            shutil.rmtree(path)
+            files.remove(path)
 
 
 def _cover(study, data, article):

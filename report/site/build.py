@@ -10,7 +10,7 @@ from pathlib import Path
 from report import files
 from report.errors import ReportError, setup
 from report.site.protect import protect
-from report.site.sums import write_sums
+from report.site.sums import require_site, write_sums
 
 LEFT_OUT = "SITE_WITHOUT"
 """Variable of the environment that mkdocs.yml takes its `exclude_docs` from."""
@@ -36,7 +36,8 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
     config: the mkdocs.yml; folder: where the site goes; for Zensical, inside the folder of config
     without: names of articles that are left out, with their figures and datasets
     raises: ReportError with the builder's own messages if it fails, or if it is not installed; or
-        naming a page with an inline script that is not the theme's, or what is no file
+        naming a page with an inline script that is not the theme's, or what is no file; or if
+        `folder` holds what no build put there
     """
     name, options = BUILDERS[builder]
     if importlib.util.find_spec(builder) is None:
@@ -49,6 +50,7 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
         "NO_MKDOCS_2_WARNING": "1",
         LEFT_OUT: "\n".join(left_out),
     }
+    require_site(folder)
     with files.new_folder(folder) as temporary:
         command = [sys.executable, "-m", builder, *options, "--config-file", str(config)]
         if builder == "mkdocs":

@@ -35,6 +35,18 @@ def write_sums(folder: Path) -> None:
     files.write_bytes(Path(folder) / NAME, as_list(sums))
 
 
+def require_site(folder: Path) -> None:
+    """Stop for a folder that would be lost if a site were built there; it may be missing or empty.
+
+    raises: ReportError naming a file that no list of a site names
+    """
+    try:
+        listed, _ = _listed((folder / NAME).read_bytes())
+    except OSError:
+        listed = {}
+    files.require_only(folder, {NAME, *listed})
+
+
 def sums_of(folder: Path) -> tuple[dict[str, str], list[str]]:
     """The SHA-256 sum of every file below a folder but the list itself, by path, as hex digits.
 

@@ -59,7 +59,7 @@ def write(folder, name, rng, prompts):
             },
         }
         store.write(folder / "received" / f"{layer}" / f"{head}.json", shard)
-    store.write(folder / "manifest.json", manifest(folder.name, name, prompts))
+    store.write(folder / "manifest.json", store.sealed(manifest(folder.name, name, prompts)))
 
 
 def text(condition, prompts):

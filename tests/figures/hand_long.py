@@ -50,7 +50,7 @@ def _with_manifest(folder, kind):
         "num_attention_heads": HEADS,
     }
     manifest["passage"]["tokens"] = LENGTH
-    store.write(folder / "manifest.json", manifest)
+    store.write(folder / "manifest.json", store.sealed(manifest))
     return PassageData(folder)
 
 

@@ -84,7 +84,7 @@ def study(folder, kind="alibi_bias"):
             store.write(folder / "updates" / f"{layer}.json", data)
     sources = {name: statistics(rng) for name in ("passage", "corpus")}
     store.write(folder / "head_statistics.json", head_statistics.encode(sources))
-    store.write(folder / "manifest.json", manifest(kind))
+    store.write(folder / "manifest.json", store.sealed(manifest(kind)))
     return PassageData(folder)
 
 

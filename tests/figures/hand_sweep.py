@@ -74,25 +74,22 @@ def write(folder, number, name, step, heads, at, recipe, kind):
     losses = {"texts": (8 - at, None), "first": (8.1, 0.02), "second": (LOSS_AGAIN[at], 0.1)}
     losses |= {"unrepeated": (9.5 if at == 3 else 8.2, 0.03)}
     losses = {of: {"mean": mean, "error": error} for of, (mean, error) in losses.items()}
-    store.write(
-        path / "manifest.json",
-        {key: manifest[key] for key in kept}
-        | {
-            "kind": "sweep",
-            "key": f"{number:012x}",
-            "model": manifest["model"] | model,
-            "corpus": {"texts": 2, "tokens": 48, "left_out": 0},
-            "sweep": {
-                "sequences": SEQUENCES,
-                "length": 64,
-                "losses": losses if kind.predicts else dict.fromkeys(losses),
-                "recipe": recipe,
-            },
-            "determined_by": {},
-            "versions": {"torch": "2", "transformers": "5"},
-            "files": {},
+    manifest = {key: manifest[key] for key in kept} | {
+        "kind": "sweep",
+        "key": f"{number:012x}",
+        "model": manifest["model"] | model,
+        "corpus": {"texts": 2, "tokens": 48, "left_out": 0},
+        "sweep": {
+            "sequences": SEQUENCES,
+            "length": 64,
+            "losses": losses if kind.predicts else dict.fromkeys(losses),
+            "recipe": recipe,
         },
-    )
+        "determined_by": {},
+        "versions": {"torch": "2", "transformers": "5"},
+        "files": {},
+    }
+    store.write(path / "manifest.json", store.sealed(manifest))
     return path
 
 

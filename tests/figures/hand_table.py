@@ -46,7 +46,7 @@ def study(folder, kind="alibi_bias", table=TABLE):
     shares = {text.name: of_rendering(rng, text, kind) for text in texts}
     shares["csv"] = of_shards(texts[0], shards)
     store.write(folder / "class_shares.json", class_shares.encode(shares))
-    store.write(folder / "manifest.json", manifest(kind, table))
+    store.write(folder / "manifest.json", store.sealed(manifest(kind, table)))
     return TableData(folder)
 
 

@@ -68,6 +68,12 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new), "utf-8")
 
 
+def unseal(path):
+    manifest = json.loads(path.read_text("utf-8"))
+    del manifest["seal"]
+    path.write_text(json.dumps(manifest), "utf-8")
+
+
 def edit_manifest(root, change):
     path = frozen_folder(root) / "manifest.json"
     manifest = json.loads(path.read_text("utf-8"))
@@ -245,8 +251,9 @@ def test_force_measures_and_leaves_them(root):
             lambda folder: edit(folder / "manifest.json", '"layers_called":3', '"layers_called":2'),
             "manifest.json is not the one that was written",
         ),
+        (lambda folder: unseal(folder / "manifest.json"), "manifest.json"),
     ],
-    ids=["changed", "missing", "unknown", "manifest", "a number of the manifest"],
+    ids=["changed", "missing", "unknown", "manifest", "a number of the manifest", "no seal"],
 )
 def test_frozen_files_that_are_not_the_measured_ones_are_refused(root, damage, said):
     damage(frozen_folder(root))
@@ -262,6 +269,26 @@ def test_freezing_again_leaves_only_the_newest(root):
     [copy] = frozen.freeze("small", [found.folder], project_in(root))
     assert copy == frozen_folder(root) != old
     assert measured(root)[0].state == "frozen"
+
+
+@pytest.mark.parametrize("name", ["notes", "KEY"])
+def test_freezing_removes_nothing_of_an_author(root, name):
+    """Beside the datasets it stays; among those that would go, it is named and all stays."""
+    notes = frozen_folder(root).parent / name.replace("KEY", frozen_folder(root).name) / "read.md"
+    notes.parent.mkdir(exist_ok=True)
+    notes.write_text("mine")
+    edit(root / "passage.md", "hill", "roof")
+    study, project = read_study(root / ARTICLE_FILE), project_in(root)
+    [found] = run.datasets(study, project, lambda *_: None, use_frozen=False)
+    before = contents(root / "frozen")
+    if name == "notes":
+        frozen.freeze("small", [found.folder], project)
+        assert len([*(root / "frozen" / "small").glob("*/manifest.json")]) == 1
+    else:
+        with pytest.raises(ReportError, match=r"read\.md"):
+            frozen.freeze("small", [found.folder], project)
+        assert contents(root / "frozen") == before
+    assert notes.read_text() == "mine"
 
 
 def test_datasets_that_are_there_are_kept_where_nothing_can_be_measured(root, no_torch):

@@ -91,7 +91,7 @@ def write_datasets(folder):
         for path in sorted(folder.rglob("*.json"))
         if path.name != "manifest.json"
     }
-    store.write(folder / "manifest.json", data.manifest | {"files": files})
+    store.write(folder / "manifest.json", store.sealed(data.manifest | {"files": files}))
     return data
 
 

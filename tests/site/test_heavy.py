@@ -10,7 +10,7 @@ from tests.figures import hand_made
 def folder(path, *sizes):
     files = {f"{n}.json": {"bytes": size, "sha256": "0" * 64} for n, size in enumerate(sizes)}
     manifest = hand_made.manifest(hand_made.KINDS["alibi"]) | {"files": files}
-    store.write(path / "manifest.json", manifest)
+    store.write(path / "manifest.json", store.sealed(manifest))
     return path
 
 

@@ -75,7 +75,7 @@ def test_layers_are_those_that_were_measured(study):
     data = study("rotary")
     manifest = store.read(data.path / "manifest.json")
     manifest["model"] |= {"num_hidden_layers": 32, "layers_measured": 2}
-    store.write(data.path / "manifest.json", manifest)
+    store.write(data.path / "manifest.json", store.sealed(manifest))
     assert PassageData(data.path).layers == 2
 
 

@@ -27,7 +27,9 @@ def whole(tmp_path_factory):
     }
     manifest = hand_made.manifest(hand_made.KINDS["rotary"])
     read = {"name": "long", "tokens": factored.LENGTH}
-    store.write(folder / "manifest.json", manifest | {"files": files, "passage": read})
+    store.write(
+        folder / "manifest.json", store.sealed(manifest | {"files": files, "passage": read})
+    )
     return site
 
 
