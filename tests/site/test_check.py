@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from report import files as files_
+from report.datasets import store
 from report.errors import ReportError
 from report.pages.policy import NAME
 from report.site import check as check_module
@@ -68,7 +69,7 @@ def remove(name):
 
 def change(folder, name, damage):
     """Change one dataset; its checksum in the manifest is right again, to let only numbers be
-    wrong."""
+    wrong, and the manifest has its seal."""
 
     def change(site):
         path, manifest = site / folder / name, site / folder / "manifest.json"
@@ -76,8 +77,9 @@ def change(folder, name, damage):
         damage(data)
         path.write_text(json.dumps(data))
         facts = json.loads(manifest.read_text("utf-8"))
-        facts["files"][name]["sha256"] = files_.sha256(path)
-        manifest.write_text(json.dumps(facts))
+        if path != manifest:
+            facts["files"][name]["sha256"] = files_.sha256(path)
+        manifest.write_text(json.dumps(store.sealed(facts)))
 
     return change
 
@@ -188,7 +190,7 @@ DAMAGES = {
         rf"{DATASETS}/attention/1/2\.json: is of layer 1 head 1",
     ),
     "shard of another passage": (
-        replace(f"{DATASETS}/manifest.json", '"tokens":24', '"tokens":25'),
+        change(DATASETS, "manifest.json", lambda d: d["passage"].update(tokens=25)),
         rf"{DATASETS}/attention/1/2\.json: has 24 tokens, the passage 25",
     ),
     "line of another head": (
