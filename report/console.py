@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from report.project import enclosing_project
-from report.text import lasting
+from report.text import lasting, printable, without_secrets
 
 FIRST_PAUSE = 30
 """Seconds after which a log has its first line about progress."""
@@ -39,7 +39,7 @@ class Terminal:
 
     def say(self, sentence: str) -> None:
         """A line as it is: neither wrapped nor read as markup, since it may hold a path."""
-        console.print(from_here(sentence), markup=False, soft_wrap=True)
+        console.print(clean(sentence), markup=False, soft_wrap=True)
 
     def say_measured(self, article: str, found) -> None:
         """What happened to the datasets of a model, a `report.measuring.run.ModelDatasets`."""
@@ -105,7 +105,13 @@ def progress() -> Progress:
 
 def say_error(error: Exception) -> None:
     """One line about what went wrong."""
-    console.print(f"[red]error:[/] {escape(from_here(str(error)))}", soft_wrap=True)
+    console.print(f"[red]error:[/] {escape(clean(str(error)))}", soft_wrap=True)
+
+
+def clean(sentence: str) -> str:
+    """A sentence as it is safe to show: it repeats no secret of an address, and whatever else it
+    repeats does nothing to the terminal. Paths are as of `from_here`."""
+    return printable(without_secrets(from_here(sentence)))
 
 
 def from_here(sentence: str) -> str:

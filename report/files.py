@@ -13,8 +13,9 @@ import os
 import re
 import secrets
 import shutil
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from report.errors import INSTALLED, PACKAGE, ReportError
@@ -48,17 +49,25 @@ def write_bytes(path: Path | str, content: bytes) -> None:
         if equal:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+        _put_file(content, path)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def _put_file(content, path):
+    """Put a file in the place of what is there; held meanwhile, as `_made` holds a folder."""
+    while True:
+        temporary = path.with_name(_unfinished_name(path.name))
         try:
-            with temporary.open("wb") as file:
+            with temporary.open("wb") as file, _held(temporary):
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(path)
+                with suppress(FileNotFoundError):  # removed as a leftover before it was held
+                    temporary.replace(path)
+                    return
         finally:
             temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise cannot_write(path, error) from error
 
 
 LIST = ".report.made"
@@ -197,10 +206,7 @@ def new_folder(path: Path | str) -> Iterator[Path]:
     path = Path(path)
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         require_only(path, ())
-    for leftover in path.parent.glob(f".{path.name}.*.tmp"):
-        with _held(leftover, wait=False) as free:
-            if free:
-                shutil.rmtree(leftover, ignore_errors=True)
+    _remove_unheld(path.parent.glob(f".{path.name}.*.tmp"))
     with ExitStack() as stack:
         try:
             temporary = _made(path, stack)
@@ -213,11 +219,28 @@ def new_folder(path: Path | str) -> Iterator[Path]:
             raise cannot_write(path, error) from error
 
 
-def _made(path, stack):
+@contextmanager
+def own_folder(name: str) -> Iterator[Path]:
+    """A folder among the system's temporary ones that is gone when the block ends.
+
+    Nobody else can read it. What a killed process left is removed by `remove_leftovers`.
+    raises: ReportError if there is no room for it
+    """
+    with ExitStack() as stack:
+        path = Path(tempfile.gettempdir()) / name
+        _remove_unheld(path.parent.glob(f".{name}.*.tmp"))
+        try:
+            temporary = _made(path, stack, 0o700)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        yield temporary
+
+
+def _made(path, stack, mode=0o777):
     """A new folder beside `path`, held until the stack ends, which removes what is left of it."""
     while True:
         temporary = _unfinished(path, stack)
-        temporary.mkdir(parents=True)
+        temporary.mkdir(parents=True, mode=mode)
         stack.enter_context(_held(temporary))
         if temporary.is_dir():  # another process may have removed it before it was held
             return temporary
@@ -237,7 +260,7 @@ def _put(temporary, path, stack):
 
 def _unfinished(path, stack):
     """A name beside `path` that nothing has; the end of the stack removes what has it then."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    temporary = path.with_name(_unfinished_name(path.name))
     stack.callback(shutil.rmtree, temporary, ignore_errors=True)
     return temporary
 
@@ -296,8 +319,12 @@ def _replaced(folder):
     )
 
 
-LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
-"""Names that `write_bytes` and `new_folder` give to unfinished files and folders."""
+LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}\.report\.tmp")
+"""Names of unfinished files and folders, which no other program has: a folder may be anybody's."""
+
+
+def _unfinished_name(name):
+    return f".{name}.{secrets.token_hex(4)}.report.tmp"
 
 
 def _leftover(name):
@@ -305,16 +332,22 @@ def _leftover(name):
     return any(LEFTOVER.fullmatch(part) for part in name.split("/"))
 
 
-def remove_leftovers(folder: Path | str, deep: bool = True) -> None:
-    """Remove the unfinished files of a killed process. No other process may be writing there.
+def remove_leftovers(folder: Path | str, deep: bool = False) -> None:
+    """Remove the unfinished files and folders of killed processes; those of others stay.
 
     deep: also look into the folders below
     """
-    for path in list(Path(folder).glob("**/.*.tmp" if deep else ".*.tmp")):
-        if LEFTOVER.fullmatch(path.name) and path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        elif LEFTOVER.fullmatch(path.name):
-            path.unlink(missing_ok=True)
+    _remove_unheld(list(Path(folder).glob("**/.*.tmp" if deep else ".*.tmp")))
+
+
+def _remove_unheld(paths):
+    for path in paths:
+        with _held(path, wait=False) if LEFTOVER.fullmatch(path.name) else nullcontext() as free:
+            if free and path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            elif free:
+                with suppress(OSError):
+                    path.unlink()
 
 
 def remove_others(paths: Iterable[Path], kept: Collection[str]) -> None:

@@ -1,5 +1,6 @@
 """The folder of a project: where its parts lie, and the build lock."""
 
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -119,9 +120,10 @@ def only_build(project: Project, announce: Callable[[str], object]) -> Iterator[
     except OSError as error:
         raise cannot_write(project.root / LOCK, error) from error
     try:
-        remove_leftovers(project.root, deep=False)
-        for folder in (project.site_src, project.frozen):
+        for folder in (project.root, project.articles, tempfile.gettempdir()):
             remove_leftovers(folder)
+        for folder in (project.site_src, project.frozen):
+            remove_leftovers(folder, deep=True)
         with only_ours(project.root, (project.site_src, project.root / ".theme")):
             yield
     finally:

@@ -261,3 +261,29 @@ def nearest(word: str, known: Iterable[str], most: int = 1, similarity: float = 
     most: how many at most; similarity: the least that counts, from 0 to 1
     """
     return get_close_matches(word, list(known), most, similarity)
+
+
+USER = re.compile(r"(?<=://)(?:[^/?#\s]*|[^/?#\s@:\[\]]+:(?!\d*(?:[/?#\s]|$))[^\s'\"]*)@")
+"""What stands before the host of an address, also where a password has a slash in it."""
+
+QUERY = re.compile(r"(://[^\s'\"`?#]+)[?#][^\s'\"`]*[^\s'\"`).,;:]")
+"""An address, and what stands behind its path."""
+
+
+def without_secrets(text: str) -> str:
+    """A text whose addresses name no user and no password, and no query, which may be a token."""
+    return QUERY.sub(r"\1?…", USER.sub("", text))
+
+
+def printable(text: str) -> str:
+    """A text that does nothing to a terminal: control characters but line ends as "\\x1b"."""
+    signs = (sign if sign == "\n" or not _controls(sign) else _escape(sign) for sign in text)
+    return text if text.isprintable() else "".join(signs)
+
+
+def _controls(sign):
+    return unicodedata.category(sign) in ("Cc", "Cs") or sign in OPENS or sign in (END, ISOLATE_END)
+
+
+def _escape(sign):
+    return sign.encode("unicode_escape").decode()

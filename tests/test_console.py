@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from report import console
-from report.console import Lines, Terminal, from_here
+from report.console import Lines, Terminal, from_here, say_error
+from report.errors import ReportError
 from tests.commands import ROOT
 from tests.small import write_publication
 
@@ -114,13 +115,14 @@ def test_paths_are_said_as_they_are_typed_here(tmp_path, monkeypatch):
 
 
 def test_nothing_is_said_in_any_other_way():
-    """All that may name a path goes through `say`, `say_error` or `from_here`."""
+    """All that may repeat a text goes through `say`, `say_error` or `from_here`."""
     others = Counter()
     for path in (ROOT / "report").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
             if called in ("print", "console.print", "sys.stderr.write", "typer.echo"):
-                others[ast.unparse(node)] += "from_here(" not in ast.unparse(node)
+                safe = re.search(r"\b(clean|from_here)\(", ast.unparse(node))
+                others[ast.unparse(node)] += not safe
     assert +others == Counter(
         {
             "typer.echo(__version__)": 1,
@@ -128,3 +130,14 @@ def test_nothing_is_said_in_any_other_way():
             "typer.echo(verdict_table(result))": 1,
         }
     )
+
+
+@pytest.mark.parametrize("say", [Terminal().say, lambda text: say_error(ReportError(text))])
+def test_what_is_said_does_nothing_to_a_terminal_and_tells_no_secret(say, capsys):
+    say(
+        "got '\x1b]0;owned\x07\x1b[31m\u202eabc\x9b2J\ud800 é 漢' of https://a:secret@b.c/d?t=secret."
+    )
+    said = capsys.readouterr().err
+    assert not set(said) & set("\x1b\x07\x9b\u202e\ud800") - set("\n")
+    assert "\\x1b[31m" in said
+    assert "é 漢' of https://b.c/d?…." in said.replace("\n", " ")

@@ -47,8 +47,16 @@ def test_an_error_lets_the_next_one_in_and_other_projects_never_wait(project, tm
 
 
 def test_what_a_killed_build_left_is_removed_and_nothing_else(project):
-    left = [".site.0123abcd.tmp/index.html", "site_src/articles/.small.md.0123abcd.tmp"]
-    kept = [".venv/.cache.tmp", "site_src/.well-known/x.tmp", "site_src/notes.0123abcd.tmp"]
+    left = [
+        ".site.0123abcd.report.tmp/index.html",
+        "site_src/articles/.small.md.0123abcd.report.tmp",
+    ]
+    kept = [
+        ".venv/.cache.tmp",
+        ".else.0123abcd.tmp",
+        "site_src/.well-known/x.tmp",
+        "site_src/notes.0123abcd.report.tmp",
+    ]
     for name in [*left, *kept]:
         (project.root / name).parent.mkdir(parents=True, exist_ok=True)
         (project.root / name).write_text("x")

@@ -81,9 +81,9 @@ def test_a_folder_that_is_taken_for_a_leftover_before_it_is_held_is_made_again(
 
 
 def test_what_a_killed_process_left_goes_when_the_folder_is_written_again(tmp_path):
-    written(tmp_path / ".a.0123abcd.tmp", ["left"])
+    written(tmp_path / ".a.0123abcd.report.tmp", ["left"])
     with new_folder(tmp_path / "a"):
-        assert not (tmp_path / ".a.0123abcd.tmp").exists()
+        assert not (tmp_path / ".a.0123abcd.report.tmp").exists()
 
 
 @pytest.mark.parametrize("wrong", [None, FileNotFoundError("gone"), ReportError("2 problems")])

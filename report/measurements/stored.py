@@ -3,6 +3,7 @@
 import tempfile
 from dataclasses import fields, replace
 
+import numpy as np
 import torch
 
 from report.errors import ReportError
@@ -37,13 +38,12 @@ def in_file(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     raises: ReportError if there is no room for the file
     """
     try:
-        # Once it is mapped it needs no name: the file stays as long as the tensors do.
-        with tempfile.NamedTemporaryFile(prefix="attention-") as file:
+        # It has no name, so nothing is left of it, whatever ends this process.
+        with tempfile.TemporaryFile() as file:
             for tensor in tensors.values():
                 tensor.contiguous().flatten().view(torch.uint8).numpy().tofile(file)
             file.flush()
-            size = sum(tensor.nbytes for tensor in tensors.values())
-            mapped = torch.from_file(file.name, size=size, dtype=torch.uint8)
+            mapped = torch.from_numpy(np.memmap(file, np.uint8, "c"))
     except OSError as error:
         raise ReportError(
             f"no room for what is measured: {error}; free some space in "

@@ -34,5 +34,6 @@ def new_article(name: str, kind: str, project: Project) -> Path:
     values = {"TITLE": f'"{title}"', "DATE": date.today().isoformat()}
     for key, value in values.items():
         text = text.replace(f"@{key}@", value)
+    files.remove_leftovers(path.parent)
     files.write_text(path, text)
     return path

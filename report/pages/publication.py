@@ -39,6 +39,7 @@ def new_publication(name: str, folder: Path) -> list[Path]:
     if made.root.exists():
         raise UsageError(f"there is something called {name!r} here already; take another name.")
     title = name.replace("-", " ").capitalize()
+    files.remove_leftovers(folder)
     with files.new_folder(made.root) as root:
         into = Project(root)
         for source, target in COPIED.items():

@@ -14,9 +14,6 @@ from report.pages.page import Site
 NO_PART = re.compile(r"[\s?#<>\"'\\{}|^`]")
 """Characters that no address of a site has; some would be read as code on the way to a page."""
 
-USER = re.compile(r"(?<=://)(?:[^/?#\s]*|[^/?#\s@:\[\]]+:(?!\d*(?:[/?#\s]|$))[^\s'\"]*)@")
-"""What stands before the host of an address, also where a password has a slash in it."""
-
 CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)">')
 
 EXAMPLE = "https://you.github.io/repo/"
@@ -70,11 +67,6 @@ def address(text: str) -> str:
 def after_user(text: str) -> str:
     """A text that should be a host or an address, for messages: an @ hides what is before it."""
     return f"…{text[text.rindex('@') :]}" if "@" in text else text
-
-
-def without_user(text: str) -> str:
-    """A text whose addresses name no user and no password; other text stays as it is."""
-    return USER.sub("", text)
 
 
 def built_for(folder: Path) -> str:

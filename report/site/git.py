@@ -7,7 +7,7 @@ from pathlib import Path
 
 from report.errors import ReportError, UsageError
 from report.site import sums
-from report.site.address import without_user
+from report.text import without_secrets
 
 SETTINGS = {
     # Files as they are, whatever the user's own settings do with text, filters and hooks.
@@ -110,10 +110,20 @@ class Git:
             raise UsageError(f"BRANCH: {branch!r} is no name of a branch; e.g. gh-pages") from error
 
     def pushed_to(self, target: str) -> str:
-        """Where a push to an address arrives: settings of git may put another in its place."""
-        name = Path(self.folder).name  # nobody's settings know it
-        self("config", f"remote.{name}.url", target)
-        return self("remote", "get-url", "--push", name)
+        """Where a push to an address arrives: settings of git may put another in its place.
+
+        git itself would say it of a remote in its settings, but these are a file, and an address
+        may hold a password.
+        """
+        listed = (entry.partition("\n") for entry in self("config", "--list", "--null").split("\0"))
+        found = {}
+        for key, _, start in listed:
+            base, _, kind = key.removeprefix("url.").rpartition(".")
+            known, _ = found.get(kind, ("", ""))
+            if key.startswith("url.") and target.startswith(start) and len(start) > len(known):
+                found[kind] = start, base
+        start, base = found.get("pushinsteadof") or found.get("insteadof") or ("", "")
+        return base + target[len(start) :]
 
     def tip(self, target: str, ref: str) -> str:
         """The commit that a branch of the remote is at; "" if it does not have that branch."""
@@ -188,7 +198,7 @@ def _inherited():
 
 def _explained(command, said, remote):
     """One sentence about a git command that failed."""
-    said = without_user(said.strip())
+    said = without_secrets(said.strip())
     if "stale info" in said or "fetch first" in said or "non-fast-forward" in said:
         return (
             f"{remote} refused the push: its branch has changed meanwhile; run the command again."

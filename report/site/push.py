@@ -6,17 +6,17 @@ not touched, and the project need not be a git repository.
 
 import re
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from report.errors import ReportError, UsageError, command
-from report.files import unreplaced
-from report.site.address import EXAMPLE, address, after_user, built_for, without_user
+from report.files import own_folder, unreplaced
+from report.site.address import EXAMPLE, address, after_user, built_for
 from report.site.check import check_site
 from report.site.git import Git, asked
 from report.site.services import DOMAIN
+from report.text import without_secrets
 
 UNKNOWN_AUTHOR = {"user.name": "report publish", "user.email": "publish@localhost"}
 
@@ -60,11 +60,11 @@ def push(
     _require_domain(domain)
     wanted = address(site_url)
     target = _target(project, remote)
-    with tempfile.TemporaryDirectory(prefix="publish-") as own:
-        git = Git(own, _author(project), without_user(target))
+    with own_folder("publish") as own:
+        git = Git(str(own), _author(project), without_secrets(target))
         git.begin()
         git.require_branch(branch)
-        git.shown = without_user(git.pushed_to(target))
+        git.shown = without_secrets(git.pushed_to(target))
         with unreplaced(folder):  # what is pushed is what was checked
             check_site(folder)
             _require_address(folder, wanted, domain)
@@ -130,6 +130,11 @@ def _require_address(folder, wanted, domain):
 
 def _target(project, remote):
     """The address or absolute path that a remote of the project stands for."""
+    if not remote.strip():
+        raise UsageError(
+            "REMOTE: it is empty (a secret or a variable that is not set?); give the name of a "
+            "remote, an address or a path; e.g. origin"
+        )
     listed = asked(project, "remote")
     if remote in listed.split():
         remote = asked(project, "remote", "get-url", "--push", remote) or remote
@@ -140,7 +145,7 @@ def _target(project, remote):
             f"path: `{command('publish', remote='git@github.com:you/repo.git')}`."
         )
     if remote.startswith("-"):
-        said = without_user(remote)
+        said = without_secrets(remote)
         raise UsageError(
             f"REMOTE: {said!r} is neither a name, nor an address, nor a path; e.g. origin"
         )

@@ -118,3 +118,13 @@ def test_no_study_has_more_than_fifteen_lines_of_front_matter(run, project):
         assert len(studies) >= 3
         for study in studies:
             assert len(study.header) <= MOST_LINES, study.name
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_what_a_killed_command_left_is_removed(run, project, tmp_path, monkeypatch, within):
+    monkeypatch.chdir(tmp_path)
+    folder = article(project).parent if within else tmp_path
+    left = folder / ".my-study.0123abcd.report.tmp"
+    left.write_text("x")
+    assert run("new", "another-study", *(("--project", project) if within else ())).code == 0
+    assert not left.exists()

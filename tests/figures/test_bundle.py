@@ -275,6 +275,12 @@ def test_an_unknown_article_is_answered_with_those_there_are(site, tmp_path):
         bundle(tmp_path, "hand")
 
 
+def test_what_a_killed_bundle_left_is_removed(site, tmp_path):
+    (tmp_path / ".hand.html.0123abcd.report.tmp").write_text("x")
+    assert bundle(site, "hand", tmp_path).path.parent == tmp_path
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_only_a_bundle_is_replaced(site, tmp_path):
     path = tmp_path / "mine.html"
     path.write_text("mine")

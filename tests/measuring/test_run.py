@@ -132,7 +132,7 @@ def test_forced_measurements_are_equal_byte_for_byte(datasets):
 def test_a_change_measures_again_and_only_the_newest_datasets_stay(datasets, study):
     first, _, _ = datasets()
     other = shutil.copytree(first, first.parents[1] / "another-article" / first.name)
-    left = shutil.copytree(first, first.with_name(f".{first.name}.0123.tmp"))
+    left = shutil.copytree(first, first.with_name(f".{first.name}.0123abcd.report.tmp"))
     change_passage(study)
     second, ran, _ = datasets()
     assert ran
@@ -144,7 +144,7 @@ def test_a_change_measures_again_and_only_the_newest_datasets_stay(datasets, stu
 
 def test_what_a_killed_build_left_goes_although_nothing_is_measured(datasets):
     folder, _, _ = datasets()
-    left = shutil.copytree(folder, folder.with_name(".0123456789ab.0123.tmp"))
+    left = shutil.copytree(folder, folder.with_name(".0123456789ab.0123abcd.report.tmp"))
     assert datasets()[1] is False
     assert not left.exists()
 

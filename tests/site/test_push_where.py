@@ -1,14 +1,19 @@
 """Publishing sends what was built to where it says, and says no password."""
 
+import os
+import shutil
+import signal
+import stat
 import subprocess
 
 import pytest
 
 from report.errors import ReportError, UsageError
-from report.site.address import address, without_user
+from report.site.address import address
 from report.site.check import check_site
 from report.site.push import push
-from tests.commands import ROOT, contents, with_added
+from report.text import without_secrets
+from tests.commands import ROOT, contents, report, with_added
 from tests.site.test_build import (  # noqa: F401
     ADDRESS,
     arrived,
@@ -150,13 +155,17 @@ def test_a_password_in_a_domain_is_not_repeated(site, project, bare, domain):  #
         ("ssh://git:secret@example.org:22/x", "ssh://example.org:22/x"),
         ("https://example.org:8080/x@v1/y", "https://example.org:8080/x@v1/y"),
         ("https://example.org/a@b.git", "https://example.org/a@b.git"),
+        ("https://example.org/x.git?token=secret", "https://example.org/x.git?…"),
+        ("https://example.org/x.git#secret", "https://example.org/x.git?…"),
+        ("(git said: 'https://a.b/x?t=secret').", "(git said: 'https://a.b/x?…')."),
+        ("is https://a.b/ right?", "is https://a.b/ right?"),
         ("git@github.com:you/repo.git", "git@github.com:you/repo.git"),
         ("--x=https://ann:secret@example.org/", "--x=https://example.org/"),
         ("unable to access 'https://ann:secret@a.b/': x", "unable to access 'https://a.b/': x"),
     ],
 )
 def test_what_is_shown_of_an_address_names_no_user(remote, shown):
-    assert without_user(remote) == shown
+    assert without_secrets(remote) == shown
 
 
 @pytest.mark.parametrize(
@@ -164,10 +173,41 @@ def test_what_is_shown_of_an_address_names_no_user(remote, shown):
     [
         *("--x=https://ann:secret@127.0.0.1:1/", "http://ann:secret@127.0.0.1:1/x.git"),
         "http://ann:sec/secret@127.0.0.1:1/x.git",
+        "http://127.0.0.1:1/x.git?private_token=secret",
     ],
 )
 def test_no_message_repeats_a_password_in_a_remote(site, project, bare, remote):  # noqa: F811
     assert "secret" not in refused(bare, r"\w", site, project, remote)
+
+
+@pytest.mark.parametrize("remote", ["", " "])
+def test_a_remote_that_is_empty_is_refused(site, project, bare, remote):  # noqa: F811
+    refused(bare, "REMOTE: it is empty", site, project, remote, error=UsageError)
+    assert "gh-pages" not in git(project, "branch", "--all")
+
+
+def test_a_publish_that_is_killed_leaves_no_password_and_nothing_for_others(
+    site,  # noqa: F811
+    project,  # noqa: F811
+    tmp_path,
+):
+    """Killed by a git of the test's own, when the remote is first asked for its branches."""
+    (tmp_path / "bin").mkdir()
+    kills = '#!/bin/sh\ncase "$*" in *ls-remote*) kill -9 $PPID;; *) exec {} "$@";; esac\n'
+    (tmp_path / "bin" / "git").write_text(kills.format(shutil.which("git")))
+    (tmp_path / "bin" / "git").chmod(0o755)
+    (tmp_path / "tmp").mkdir()
+    where = {"TMPDIR": str(tmp_path / "tmp"), "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    remote = "http://ann:secret@127.0.0.1:1/x.git"
+    order = ("publish", site, "--remote", remote, "--project", project)
+    assert report(*order, process=True, **where).returncode == -signal.SIGKILL
+    [left] = (tmp_path / "tmp").iterdir()
+    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    assert not [
+        path for path in left.rglob("*") if path.is_file() and b"secret" in path.read_bytes()
+    ]
+    assert report(*order, process=True, TMPDIR=where["TMPDIR"]).returncode == 1
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_make_does_not_show_what_it_publishes_to(tmp_path):

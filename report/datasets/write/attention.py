@@ -1,6 +1,5 @@
 """Writes the attention of heads, one shard a head: for articles about a passage or a table."""
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +14,7 @@ from report.datasets.write import processes
 from report.datasets.write.folder import Folder, write_dataset
 from report.datasets.write.groups import group_of, groups
 from report.datasets.write.softmax import softmax_of
+from report.files import own_folder
 
 CELLS_OF_A_START = 4_000_000
 """Fewer cells (heads x queries x keys) are written before a second process has started."""
@@ -53,8 +53,8 @@ def written(measurement: PassageMeasurement, most: int) -> Written:
     most: processes
     raises: ReportError as `write_attention`
     """
-    with tempfile.TemporaryDirectory() as name:
-        folder = Folder(Path(name))
+    with own_folder("attention") as path:
+        folder = Folder(path)
         fields = write_attention(folder, measurement, most=most)
         return Written({name: (folder.path / name).read_bytes() for name in folder.files}, fields)
 

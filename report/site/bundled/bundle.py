@@ -48,6 +48,7 @@ def bundle(site: Path, name: str, output: Path | None = None, limit: int = LIMIT
     if ending == ".zip":
         filled = _filled(page, "", sorted(data), beside=True)
         one = carried.archive(name, filled, data)
+    files.remove_leftovers(path.parent)
     files.write_bytes(path, one)
     return Bundle(path, len(one))
 
