@@ -116,7 +116,7 @@ def measure(
 def why(options: Options, study: Only = None, root: Root = None):
     """Say what would be measured, and because of which change; runs no model."""
     from report.measuring.plan import left_out, plans
-    from report.measuring.run import read, say_fetched
+    from report.measuring.run import read, say_read
     from report.study.study import read_studies
 
     where = project(root)
@@ -125,7 +125,7 @@ def why(options: Options, study: Only = None, root: Root = None):
         say(sentence)
     for article in articles:
         inputs = read(article)
-        say_fetched(article, inputs, say)
+        say_read(article, inputs, say)
         for plan in plans(article, where, inputs, ask=False):
             if plan.state == "measure":
                 what = f"would be measured: {'; '.join(plan.reasons)}"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.test_layers import PACKAGE
 
-LINES = 300
+LINES = 600
 """Of a file; a longer one says why in its head, in a sentence with the words `WHY`."""
 
 WHY = "in one file because"

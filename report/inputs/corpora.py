@@ -1,6 +1,5 @@
 """Corpora: many texts, streamed from files on this machine or elsewhere."""
 
-import csv
 import functools
 import hashlib
 import io
@@ -11,7 +10,8 @@ from dataclasses import dataclass
 from report.errors import ReportError
 from report.inputs import network
 from report.inputs.passages import LARGEST, Passage
-from report.inputs.specs import CorpusSpec, ending
+from report.inputs.records import OWN_DELIMITER, between, cells_of, delimiter_of
+from report.inputs.specs import LINES, CorpusSpec, ending
 
 CLIENTS = {
     **dict.fromkeys(("http", "https"), "aiohttp requests"),
@@ -21,6 +21,11 @@ CLIENTS = {
     "hf": "huggingface_hub",
 }
 """Protocols -> the packages that fsspec reads them with; none is locked, few corpora need one."""
+
+
+HEAD, HEAD_SIZE = 100, 2**20
+"""Most lines of a file of rows, and most of their characters, of which is found out what stands
+between cells."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,18 @@ class Corpus:
         """Where the texts are fetched from; "" for texts on this machine."""
         remote = self.spec is not None and network.is_remote(self.spec.file)
         return network.origin(self.spec.file) if remote else ""
+
+    @functools.cached_property
+    def form(self) -> str:
+        """How rows were told apart, as builds say, "" where the ending says it; opens the file.
+
+        raises: ReportError if that is not certain
+        """
+        if self.spec is None or ending(self.spec.file) not in LINES:
+            return ""
+        delimiter = next(_read(self.spec, lambda opened, spec: [_rows(opened, spec)[0]]))
+        own = OWN_DELIMITER[ending(self.spec.file)]
+        return "" if delimiter == own else f"cells between {between(delimiter)}"
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """raises: ReportError if a text cannot be read, or texts have changed since `scanned`"""
@@ -126,13 +143,17 @@ def _closed(digest):
     return whole.hexdigest()
 
 
-def _read(spec):
-    """The texts of all files that a `CorpusSpec` names."""
+def _read(spec, parsed=None):
+    """The texts of all files that a `CorpusSpec` names.
+
+    parsed: what is read of an open file instead
+    """
+    parsed = parsed or _parsed
     number = 0
     try:
         for file in _files(spec.file):
             with file as opened:
-                for text in _parsed(opened, spec):
+                for text in parsed(opened, spec):
                     yield text
                     number += 1
     except (ReportError, GeneratorExit):
@@ -166,22 +187,37 @@ def _files(path):
 
 
 def _parsed(opened, spec):
-    suffix = ending(spec.file)
-    table = suffix in (".csv", ".tsv")
-    text = io.TextIOWrapper(opened, encoding="utf-8-sig", newline="" if table else None)
-    lines = _Lines(text, spec)
-    if table:
-        csv.field_size_limit(LARGEST)
-        delimiter = "\t" if suffix == ".tsv" else ","
-        rows = csv.DictReader(lines, delimiter=delimiter, strict=True)
-        texts = (_field(row, spec) for row in rows)
-    elif suffix == ".txt":
-        texts = lines
+    if ending(spec.file) in LINES:
+        texts, lines = _of_rows(opened, spec)
     else:
-        texts = (_field(json.loads(line), spec) for line in lines if line.strip())
+        lines = _Lines(io.TextIOWrapper(opened, encoding="utf-8-sig"), spec)
+        texts = lines
+        if ending(spec.file) != ".txt":
+            texts = (_field(json.loads(line), spec) for line in lines if line.strip())
     for each in texts:
         lines.left = LARGEST
         yield each
+
+
+def _of_rows(opened, spec):
+    """The texts of a file of rows, and the lines that they are read of."""
+    delimiter, lines = _rows(opened, spec)
+    rows = cells_of(lines, delimiter)
+    columns = next(rows)
+    return (_field(dict(zip(columns, row, strict=True)), spec) for row in rows), lines
+
+
+def _rows(opened, spec):
+    """What stands between the cells of a file, and its lines without one that says so."""
+    lines = _Lines(io.TextIOWrapper(opened, encoding="utf-8-sig", newline=""), spec)
+    head, ended = [], False
+    while not ended and len(head) < HEAD and sum(map(len, head)) < HEAD_SIZE:
+        lines.left = LARGEST
+        line = next(lines, "")
+        head, ended = [*head, line], not line
+    delimiter, rest = delimiter_of("".join(head), ending(spec.file), spec.delimiter, ended)
+    lines.ahead = head if rest == "".join(head) else head[1:]
+    return delimiter, lines
 
 
 class _Lines:
@@ -190,11 +226,15 @@ class _Lines:
 
     def __init__(self, file, spec):
         self.file, self.spec, self.left = file, spec, LARGEST
+        self.ahead = []
+        """Lines that were looked at already, and come first."""
 
     def __iter__(self):
         return self
 
     def __next__(self):
+        if self.ahead:
+            return self.ahead.pop(0)
         line = self.file.readline(self.left + 1)
         if len(line) > self.left:
             raise ReportError(

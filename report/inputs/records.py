@@ -9,7 +9,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +22,20 @@ from report.text import quoted, whole
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 """A number in JSON."""
 
+INTEGER = re.compile(r"-?(0|[1-9]\d*)")
+
 LONGEST = 2**31 - 1
 """Most characters in a field of a .csv file."""
+
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+"""What stands between cells -> what sentences call it."""
+
+OWN_DELIMITER = {".csv": ",", ".tsv": "\t"}
+
+SEP_LINE = re.compile(r"sep=(.)(\r?\n|\Z)", re.IGNORECASE)
+"""What Excel writes above a table to say what stands between its cells."""
+
+DECIMAL_COMMA = re.compile(r"-?\d{1,3}((\.\d{3})+|\d*),\d+")
 
 GIVEN = "rows.json"
 """What rows that are in no file are called."""
@@ -51,14 +63,32 @@ class Records:
     rows: Sequence[dict[str, object]]
     """Values by column: str, `Bare`, bool, None, or lists and dicts of them. A row of JSON may lack
     some."""
+    form: str = ""
+    """How a file of lines was read, as builds and pages say: what stands between its cells if its
+    ending does not say so, and that a decimal comma makes a text."""
 
     @property
     def plain(self) -> list[dict[str, object]]:
         """The rows as values of Python."""
         return json.loads(f"[{', '.join(map(_json, self.rows))}]")
 
+    @property
+    def described(self) -> str:
+        """Where it is from and how it was read, as builds and pages say."""
+        return f"{self.origin} ({self.form})" if self.form else self.origin
+
     def require(self, columns: Sequence[str]) -> None:
-        """Stop for a column that no row has; ReportError that lists those there are."""
+        """Stop for a column that no row has, or for a first line that is a row and not names.
+
+        columns: names that the author gave
+        raises: ReportError that lists the columns there are, or names the number in their place
+        """
+        number = next((name for name in self.columns if NUMBER.fullmatch(name)), None)
+        if number and not columns and self.name.lower().endswith((*OWN_DELIMITER,)):
+            raise ReportError(
+                f"{self.said} has the number {number} where its first line should name a column; "
+                "put a line of names above the rows, or name the columns with `columns:`"
+            )
         unknown = [column for column in columns if column not in self.columns]
         if unknown:
             raise ReportError(
@@ -66,14 +96,15 @@ class Records:
             )
 
 
-def of_file(name: str) -> Records:
+def of_file(name: str, delimiter: str | None = None) -> Records:
     """The rows of a file, named by a path that ends in one of `ROW_ENDINGS`.
 
+    delimiter: what stands between the cells of a .csv or .tsv file; None: as `delimiter_of`
     raises: ReportError if it cannot be read, is too large or not UTF-8, or holds anything but rows
     """
     path = Path(name)
     text = read_text(path, "file of rows", "give the path of a file that there is")
-    return _records(text, path.suffix.lower(), path.name, str(path), path.name)
+    return _records(text, path.suffix.lower(), path.name, str(path), path.name, delimiter)
 
 
 def of_data_set(name: str) -> Records:
@@ -120,23 +151,24 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join([*said, "…"] if len(names) > SHOWN else said)
 
 
-def _records(text, ending, name, said, origin):
+def _records(text, ending, name, said, origin, delimiter=None):
     what = "each an object {...}" if ending.startswith(".json") else "below a line of names"
     if not text.strip():
         raise ReportError(f"{said}: is empty; it must hold rows, {what}")
+    form = ""
     try:
-        columns, rows = (
-            _of_json(text, ending)
-            if ending.startswith(".json")
-            else _of_csv(text, "\t" if ending == ".tsv" else ",")
-        )
+        if ending.startswith(".json"):
+            columns, rows = _of_json(text, ending)
+        else:
+            delimiter, text = delimiter_of(text, ending, delimiter)
+            columns, rows, form = _of_csv(text, delimiter, OWN_DELIMITER[ending])
     except (ValueError, csv.Error, RecursionError) as error:
         reason = str(error).splitlines()[0][:200]
         kind = ending[1:].upper()
         raise ReportError(f"{said}: is not a {kind} file of rows: {reason}") from error
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise ReportError(f"{said}: has no rows; it must hold rows, {what}")
-    return Records(name, said, origin, columns, rows)
+    return Records(name, said, origin, columns, rows, form)
 
 
 def _of_json(text, ending):
@@ -159,18 +191,66 @@ def _finite(digits):
     return Bare(digits)
 
 
-def _of_csv(text, delimiter):
-    """Columns and rows of a text of lines.
+def delimiter_of(
+    text: str, ending: str, given: str | None = None, whole: bool = True
+) -> tuple[str, str]:
+    """What stands between the cells of lines, and the lines without one that says so (`sep=;`).
+
+    It is taken where it is certain: the only sign of `DELIMITERS` that splits every line into as
+    many cells, two at least; or the one of the ending where the first line has no other.
+    `csv.Sniffer` is not asked: it guesses from frequencies, also where lines differ.
+
+    text: the lines, or the first of them if not `whole`
+    given: by the author, counts before all else
+    raises: ValueError that says what was seen
+    """
+    own, said = OWN_DELIMITER[ending], SEP_LINE.match(text)
+    text = text[said.end() :] if said else text
+    if given or said:
+        return given or said[1], text
+    widths = {sign: _widths(text, sign, whole) for sign in DELIMITERS}
+    fitting = {sign: found[0] for sign, found in widths.items() if _even(found) and found[0] > 1}
+    if len(fitting) > 1:
+        listed = " or ".join(f"{DELIMITERS[s]} ({n} columns)" for s, n in fitting.items())
+        raise ValueError(f'its lines can be split at {listed}; say which: `delimiter: ";"`')
+    named = next((s for s, found in widths.items() if s != own and found and found[0] > 1), None)
+    if not fitting and named and widths[own][:1] in ([], [1]):
+        names, row = widths[named][0], next(n for n in widths[named] if n != widths[named][0])
+        raise ValueError(
+            f"its first line has {names} names between {DELIMITERS[named]}, but another line has "
+            f'{row} cells; mend that line, or say what stands between cells: `delimiter: ","`'
+        )
+    return next(iter(fitting), own), text
+
+
+def _widths(text, delimiter, whole):
+    """How many cells each line has, blank ones left out; [] if it cannot be read so."""
+    csv.field_size_limit(LONGEST)
+    try:
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=whole)
+        found = [len(line) for line in lines if line]
+    except csv.Error:
+        return []
+    return found if whole or len(found) < 2 else found[:-1]  # the last may go on
+
+
+def _even(widths):
+    return len(set(widths)) == 1
+
+
+def cells_of(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    """The cells of each line that is not blank; the first line's are the names of the columns.
 
     raises: ValueError if two columns have one name, or a row has more or fewer cells than there are
         columns
     """
     csv.field_size_limit(LONGEST)
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    columns, *rows = [line for line in lines if line] or [[]]
+    rows = (row for row in csv.reader(lines, delimiter=delimiter, strict=True) if row)
+    columns = next(rows, [])
     twice = [name for name, number in Counter(columns).items() if number > 1]
     if twice:
         raise ValueError(f"two columns are called {quoted(twice[0])}; give each a name of its own")
+    yield columns
     for number, row in enumerate(rows):
         if len(row) != len(columns):
             more = "more" if len(row) > len(columns) else "fewer"
@@ -178,13 +258,29 @@ def _of_csv(text, delimiter):
                 f"row {number} has {more} cells ({len(row)}) than there are columns "
                 f"({len(columns)})"
             )
-    return tuple(columns), [
-        {name: _number(cell) for name, cell in zip(columns, row, strict=True)} for row in rows
+        yield row
+
+
+def _of_csv(text, delimiter, own):
+    """Columns and rows of a text of lines, and how it was read."""
+    columns, *rows = cells_of(io.StringIO(text, newline=""), delimiter)
+    commas = any(DECIMAL_COMMA.fullmatch(cell) for row in rows for cell in row)
+    form = [] if delimiter == own else [f"cells between {between(delimiter)}"]
+    form += ["numbers with a decimal comma are texts"] if commas else []
+    number = INTEGER if commas else NUMBER  # 1.234 may be a thousand there
+    values = [
+        {
+            name: Bare(cell) if number.fullmatch(cell) else cell
+            for name, cell in zip(columns, row, strict=True)
+        }
+        for row in rows
     ]
+    return tuple(columns), values, ", ".join(form)
 
 
-def _number(cell):
-    return Bare(cell) if NUMBER.fullmatch(cell) else cell
+def between(delimiter: str) -> str:
+    """What stands between cells, in a sentence."""
+    return DELIMITERS.get(delimiter, quoted(delimiter))
 
 
 def _json(value):

@@ -27,7 +27,7 @@ def specified(spec: PassageSpec) -> Passage:
     """
     if spec.text is not None:
         return own_text(spec.text, spec.title, spec.language)
-    source = of_data_set(spec.dataset) if spec.dataset else of_file(spec.file)
+    source = of_data_set(spec.dataset) if spec.dataset else of_file(spec.file, spec.delimiter)
     number = len(source.rows)
     if spec.row >= number:
         raise ReportError(
@@ -36,7 +36,7 @@ def specified(spec: PassageSpec) -> Passage:
         )
     row = source.rows[spec.row]
     wanted = [spec.column] if spec.column else spec.columns or list(row)
-    source.require(wanted)
+    source.require([spec.column] if spec.column else spec.columns)
     cells = {name: spelled(row.get(name)) for name in wanted}
     lines = list(cells.values()) if spec.column else [f"{n}: {cell}" for n, cell in cells.items()]
     text = whole("\n".join(lines)).strip()
@@ -47,4 +47,4 @@ def specified(spec: PassageSpec) -> Passage:
         )
     title = spec.title or f"Row {spec.row} of {source.name}"
     name = f"{Path(source.name).stem}-{spec.row}"
-    return Passage(name, title, source.origin, "", spec.language, text)
+    return Passage(name, title, source.described, "", spec.language, text)

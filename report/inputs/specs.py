@@ -4,10 +4,44 @@ corpus, passage, cluster."""
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
+
+from report.text import quoted
 
 ROW_ENDINGS = (".csv", ".tsv", ".json", ".jsonl")
 """Endings of files of rows."""
+
+LINES = (".csv", ".tsv")
+"""Those of rows that are lines of cells."""
+
+TAB = "tab"
+"""How front matter may spell a tab, which YAML reads as a space."""
+
+
+def _delimiter(value):
+    """What stands between cells: one sign."""
+    if value == TAB:
+        return "\t"
+    if len(value) != 1 or value.isalnum() or value in "\"'\r\n ":
+        raise ValueError(f"must be one sign such as ; or | or the word {TAB}, not {quoted(value)}")
+    return value
+
+
+Delimiter = Annotated[str, AfterValidator(_delimiter)]
+
+
+def require_lines(delimiter: str | None, file: str | None) -> None:
+    """Stop for a delimiter of what has none; ValueError."""
+    if delimiter is not None and ending(file or "") not in LINES:
+        raise ValueError(f"says `delimiter`; that is for files that end in {' or '.join(LINES)}")
+
 
 PLACES = ("text", "dataset", "file")
 """Keys of which a passage has exactly one."""
@@ -32,6 +66,9 @@ class PassageSpec(BaseModel):
     """The column whose cell is the text."""
     columns: list[str] = []
     """Several columns, read as lines "name: value"; default: all."""
+    delimiter: Delimiter | None = None
+    """What stands between the cells of a .csv or .tsv file: one sign, or `tab`; default: what
+    splits all lines alike."""
     title: str = ""
     """What pages call the text; default: its source."""
     language: str = ""
@@ -53,6 +90,7 @@ class PassageSpec(BaseModel):
                 f"the file {self.file!r} must end in one of {', '.join(ROW_ENDINGS)}; the path of "
                 "a .txt or .md file stands after `passage:` by itself"
             )
+        require_lines(self.delimiter, self.file)
         return self
 
 
@@ -78,6 +116,9 @@ class CorpusSpec(BaseModel):
     for several files."""
     column: str = Field("text", min_length=1)
     """The column that is read of objects and rows; not used for .txt files."""
+    delimiter: Delimiter | None = None
+    """What stands between the cells of a .csv or .tsv file: one sign, or `tab`; default: what
+    splits the first lines alike."""
     first: int | None = Field(None, ge=1)
     """Read only so many texts from the beginning; default: all."""
     skip: list[int] = []
@@ -95,6 +136,11 @@ class CorpusSpec(BaseModel):
                 f"{', '.join(COMPRESSED)} after it"
             )
         return file
+
+    @model_validator(mode="after")
+    def _fits_together(self):
+        require_lines(self.delimiter, self.file)
+        return self
 
     @field_validator("skip")
     @classmethod

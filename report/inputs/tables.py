@@ -47,6 +47,8 @@ class Table:
     name: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    form: str = ""
+    """How its file was read, as of `Records`."""
 
 
 @dataclass(frozen=True)
@@ -76,16 +78,23 @@ class Rendering:
         return "".join(part.text for part in self.parts)
 
 
-def table(name: str, columns: Sequence[str] = (), rows: int | None = None) -> Table:
+def table(
+    name: str,
+    columns: Sequence[str] = (),
+    rows: int | None = None,
+    delimiter: str | None = None,
+) -> Table:
     """The first rows of a data set inside vega_datasets, or of an author's own file.
 
     name: of the data set, or a path that ends in .csv, .tsv, .json or .jsonl
     columns: names in the order wanted; empty for all columns
     rows: how many; None for the first `ROWS`, or all if there are fewer
+    delimiter: as of `records.of_file`
     raises: ReportError if there is no such data set or file, or it holds anything but rows; if it
         has no such column, fewer rows, or more is asked for than a table may hold
     """
-    return first_rows(of_file(name) if is_file(name) else of_data_set(name), columns, rows)
+    source = of_file(name, delimiter) if is_file(name) else of_data_set(name)
+    return first_rows(source, columns, rows)
 
 
 def first_rows(source: Records, columns: Sequence[str] = (), rows: int | None = None) -> Table:
@@ -112,7 +121,7 @@ def first_rows(source: Records, columns: Sequence[str] = (), rows: int | None = 
             f"table, which has at most {MOST_CELLS:,}; ask for fewer `rows` or `columns`"
         )
     cells = tuple(tuple(_cell(row.get(column)) for column in chosen) for row in source.rows[:rows])
-    return Table(source.name, tuple(map(whole, chosen)), cells)
+    return Table(source.name, tuple(map(whole, chosen)), cells, source.form)
 
 
 def origin(table: Table) -> str:

@@ -12,6 +12,7 @@ from report import files
 from report.datasets import store
 from report.datasets.write.folder import write_folder
 from report.inputs.corpora import Corpus
+from report.inputs.specs import PassageSpec
 from report.measuring import frozen, kinds, pieces
 from report.measuring.alone import alone
 from report.measuring.command import command
@@ -76,7 +77,7 @@ def datasets(
     raises: ReportError for everything wrong with a model, what it reads, or the disk
     """
     inputs = read(study)
-    say_fetched(study, inputs, announce)
+    say_read(study, inputs, announce)
     chosen = plans(study, project, inputs, force, use_frozen)
     run = MeasuringRun(project, progress, announce, force, measurer)
     measured = carry_out(chosen, study, inputs, run)
@@ -132,14 +133,23 @@ def largest(study: Study, project: Project) -> dict[str, int | None]:
     }
 
 
-def say_fetched(study: Study, inputs: Any, announce: Announce) -> None:
-    """Say where the corpus of an article is fetched from, if it is on another machine.
+def say_read(study: Study, inputs: Any, announce: Announce) -> None:
+    """Say what is known of the files of an article only once they are opened.
 
+    Where its corpus is fetched from, if it is on another machine, and how rows were told apart.
     inputs: the result of `read`
     """
-    corpus = getattr(inputs, "corpus", None)
+    corpus, passage = getattr(inputs, "corpus", None), study.front_matter.passage
     if isinstance(corpus, Corpus) and corpus.origin:
         announce(f"{study.name}: its corpus is fetched from {corpus.origin}")
+    if isinstance(corpus, Corpus) and corpus.form:
+        announce(f"{study.name}: its corpus is read as rows with {corpus.form}")
+    rows = getattr(inputs, "table", None)
+    if rows and rows.form:
+        announce(f"{study.name}: {rows.name} is read as rows with {rows.form}")
+    file = passage.file if isinstance(passage, PassageSpec) else None
+    if file and inputs.passage.source != Path(file).name:
+        announce(f"{study.name}: its passage is a row of {inputs.passage.source}")
 
 
 def carry_out(

@@ -15,7 +15,7 @@ from report.inputs.records import Records, is_file, of_rows
 from report.measuring import kinds
 from report.measuring.command import named_anywhere
 from report.measuring.plan import plans
-from report.measuring.run import MeasuringRun, carry_out, read, say_fetched
+from report.measuring.run import MeasuringRun, carry_out, read, say_read
 from report.notebook.frames import Measurements
 from report.project import Project
 from report.study.front_matter import FrontMatter
@@ -59,7 +59,7 @@ def measure(
     wanted = _front_matter(model, {k: v for k, v in texts.items() if v is not None} | options)
     study = Study(NAME, wanted, Path(NAME), "", allow_local=allow_local)
     inputs = kinds.kind("table").given(own, wanted) if own else read(study)
-    say_fetched(study, inputs, print)
+    say_read(study, inputs, print)
     kept = Project(_cache())
     chosen = plans(study, kept, inputs, force)
     again = _command(wanted, chosen[0], options, own)

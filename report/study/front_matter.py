@@ -21,11 +21,13 @@ from report.inputs.specs import (
     ClusterSpec,
     ConditionSpec,
     CorpusSpec,
+    Delimiter,
     GeneratedSpec,
     PassageSpec,
     PromptSpec,
     named_or_spelt_out,
     require_agreement,
+    require_lines,
     row_or_name,
     set_or_spelt_out,
 )
@@ -44,6 +46,7 @@ READ_BY = {
     "answers": ("conditions",),
     "generated": ("prediction",),
     "columns": ("table",),
+    "delimiter": ("table",),
     "rows": ("table",),
     "heads": ("passage", "table"),
 }
@@ -151,6 +154,9 @@ class FrontMatter(BaseModel):
     instead of a passage."""
     columns: list[str] = []
     """Columns of the table to read, in order; default: all."""
+    delimiter: Delimiter | None = None
+    """What stands between the cells of a table in a .csv or .tsv file: one sign, or `tab`; default:
+    what splits all lines alike."""
     rows: int | None = Field(None, ge=2)
     """How many of the table's first rows are read; default: 8, or all if there are fewer."""
     layers: Annotated[int | Literal["all"] | None, BeforeValidator(number_of_layers)] = None
@@ -228,6 +234,7 @@ class FrontMatter(BaseModel):
             others = ", and others `beside` it" if own in BESIDE else ""
             said = "table" if own == "table" else "kind: prediction"
             raise ValueError(f"says `{said}` and `{key}`; name one `model`{others}")
+        require_lines(self.delimiter, self.table)
         self._require_prompts()
         idle = [key for key, of in READ_BY.items() if key in stated and self.kind not in of]
         if idle:

@@ -1,5 +1,7 @@
 """Front matter of anything: read as it is meant, or refused with file and line."""
 
+import csv
+import io
 import re
 from datetime import date
 from pathlib import Path
@@ -9,6 +11,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from report.inputs import records
 from report.inputs.passages import read_passage
 from report.measuring.run import read
 from report.models.find import names
@@ -276,3 +279,30 @@ def test_files_that_never_end_are_not_read(path):
         link.symlink_to(name)
         _, said = tried(read_passage, link)
         assert "cannot be read" in said
+
+
+CELL = st.text(st.sampled_from("ab1 ,;|\t\n\"'ü."), max_size=4)
+
+
+@examples(200)
+@given(
+    rows=st.integers(1, 4).flatmap(
+        lambda width: st.lists(
+            st.lists(CELL, min_size=width, max_size=width), min_size=2, max_size=5
+        )
+    ),
+    delimiter=st.sampled_from(sorted(records.DELIMITERS)),
+    ending=st.sampled_from([".csv", ".tsv"]),
+)
+def test_rows_in_any_form_are_read_as_they_were_written_or_refused(rows, delimiter, ending):
+    """A header of plain names; a row of one empty cell is a blank line, which no reader sees."""
+    names = [f"name {number}" for number in range(len(rows[0]))]
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=delimiter).writerows([names, *rows])
+    try:
+        sign, text = records.delimiter_of(out.getvalue(), ending)
+        columns, *read = records.cells_of(io.StringIO(text, newline=""), sign)
+    except ValueError:
+        return
+    assert columns == names
+    assert read == rows

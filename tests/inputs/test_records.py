@@ -3,10 +3,11 @@
 import json
 
 import pytest
+from pydantic import ValidationError
 
 from report.errors import ReportError
-from report.inputs import passages, records, rows, tables
-from report.inputs.specs import PassageSpec
+from report.inputs import corpora, passages, records, rows, tables
+from report.inputs.specs import CorpusSpec, PassageSpec
 from report.inputs.tables import Cell, renderings, table
 
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl")
@@ -102,6 +103,11 @@ WRONG = {
     "a shorter row": (".tsv", "a\tb\n1\n1\t2\n", r"row 0 has fewer cells \(1\) than .*\(2\)$"),
     "no JSON": (".json", "{", r"cities\.json: is not a JSON file of rows: "),
     "infinite": (".jsonl", '{"a": 1e999}\n' * 2, r"is not a JSONL file of rows: 1e999 is too"),
+    "two ways": (".csv", "a;b,c\n1;2,3\n", r"commas \(2 columns\) or semicolons \(2 columns\)"),
+    "a line of another width": (".csv", "a;b\n1;2\n3\n", r"2 names between semicolons.* 1 cells"),
+    "decimal commas between commas": (".csv", "a,b\nx,1,5\n", r"row 0 has more cells \(3\)"),
+    "no names": (".csv", "Oslo,717710\nRome,2748109\n", r"has the number 717710 where"),
+    "Latin-1 between semicolons": (".csv", "a;b\nü;1\n".encode("latin-1"), r"is not UTF-8"),
     "an open quote": (".csv", 'a,b\n"1,2\n', r"cities\.csv: is not a CSV file of rows: unexpected"),
 }
 
@@ -177,3 +183,66 @@ def test_a_data_set_is_never_a_file(write):
     for name in (write(".csv"), "cities.csv"):
         with pytest.raises(ReportError, match="is unknown; inside it are"):
             rows.specified(PassageSpec(dataset=name))
+
+
+DELIMITED = {
+    "semicolons": (".csv", "city;people\nOslo;717710\nRome;2748109\n", "semicolons"),
+    "a mark and sep": (
+        ".csv",
+        "\ufeffsep=;\r\ncity;n\r\nOslo;1\r\nRome;2\r\n",
+        "semicolons",
+    ),
+    "tabs in .csv": (".csv", "city\tpeople\nOslo, N\t1\nRome\t2\n", "tabs"),
+    "commas in .tsv": (".tsv", "city,people\nOslo,1\nRome,2\n", "commas"),
+    "vertical bars": (".csv", "city|people\nOslo|1\nRome|2\n", "vertical bars"),
+    "quotes": (".csv", 'city;people\n"Oslo;N";1\n"Ro\nme";2\n', "semicolons"),
+    "decimal commas": (".csv", "city;share\nOslo;1,5\nRome;12,25\n", "semicolons"),
+}
+
+
+@pytest.mark.parametrize(("ending", "content", "between"), DELIMITED.values(), ids=DELIMITED)
+def test_what_stands_between_cells_is_found_and_said(write, ending, content, between):
+    path = write(ending, content)
+    found = table(path)
+    assert found.columns[0] == "city"
+    assert {len(row) for row in found.rows} == {2}
+    assert found.form.startswith(f"cells between {between}")
+    assert as_passage(path).source == f"cities{ending} ({found.form})"
+    spec = CorpusSpec(file=path, column="city")
+    read = corpora.specified(spec)
+    assert [text for _, text in read] == [row[0].text for row in found.rows]
+    assert read.form == f"cells between {between}"
+
+
+def test_a_number_with_a_decimal_comma_is_text_and_so_is_one_with_points_beside_it(write):
+    found = table(write(".csv", "a;b;c\n1,5;717.710;3\n2,5;1.0;4\n"))
+    assert "decimal comma" in found.form
+    assert [[cell.bare for cell in row] for row in found.rows] == [[False, False, True]] * 2
+    assert not table(write(".csv", 'a,b\n1.5,x\n"2,x",y\n')).form
+
+
+def test_a_single_column_is_a_table_whatever_its_texts_hold(write):
+    path = write(".csv", "text\nfirst; second\nthird | fourth\n")
+    assert [row[0].text for row in table(path).rows] == ["first; second", "third | fourth"]
+    assert table(path).form == ""
+
+
+def test_what_an_author_says_counts(write):
+    path = write(".csv", "a;b,c\n1;2,3\n4;5,6\n")
+    assert table(path, delimiter=";").columns == ("a", "b,c")
+    assert as_passage(path, delimiter=",").text == "a;b: 1;2\nc: 3"
+    spec = CorpusSpec(file=path, column="c", delimiter=",")
+    assert [text for _, text in corpora.specified(spec)] == ["3", "6"]
+    years = write(".csv", "city,1990\nOslo,1\nRome,2\n")
+    assert table(years, ["city", "1990"]).columns == ("city", "1990")
+    with pytest.raises(ValidationError, match="delimiter"):
+        PassageSpec(file="rows.json", delimiter=";")
+    for sign in ("", "ab", "a", '"', " "):
+        with pytest.raises(ValidationError, match="delimiter"):
+            CorpusSpec(file="texts.csv", delimiter=sign)
+
+
+def test_a_row_of_a_corpus_that_is_split_elsewhere_is_refused(write):
+    spec = CorpusSpec(file=write(".csv", "id,text\n1,one\n2,two, three\n"))
+    with pytest.raises(ReportError, match="row 1 has more cells"):
+        list(corpora.specified(spec))

@@ -3,7 +3,7 @@
 import pytest
 
 from report.errors import ReportError
-from report.measuring.run import read, say_fetched
+from report.measuring.run import read, say_read
 from report.study.options import Options
 from report.study.study import read_study
 
@@ -92,7 +92,7 @@ def test_where_a_corpus_is_fetched_from_is_said(write):
     said = []
     for line in ("corpus: https://host.example/t.txt", "corpus: t.txt", "table: cars"):
         study = read_study(write(line))
-        say_fetched(study, read(study), said.append)
+        say_read(study, read(study), said.append)
     assert said == ["small: its corpus is fetched from https://host.example/t.txt"]
 
 

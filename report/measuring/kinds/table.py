@@ -58,7 +58,7 @@ class Measured:
 
 def inputs(wanted: FrontMatter) -> Inputs:
     """The table and its renderings; ReportError as `tables.table`."""
-    table = tables.table(wanted.table, wanted.columns, wanted.rows)
+    table = tables.table(wanted.table, wanted.columns, wanted.rows, wanted.delimiter)
     return Inputs(table, tables.renderings(table), wanted.heads)
 
 
@@ -71,7 +71,7 @@ def given(records: Records, wanted: FrontMatter) -> Inputs:
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
     """What the datasets depend on."""
     return {
-        "table": hashed(asdict(inputs.table)),
+        "table": hashed(asdict(replace(inputs.table, form=""))),
         "renderings": hashed([asdict(rendering) for rendering in inputs.renderings]),
         **kept_heads.parts(inputs.heads),
     }
@@ -138,6 +138,7 @@ def measure(
             "name": table.name,
             "rows": len(table.rows),
             "columns": list(table.columns),
+            **({"form": table.form} if table.form else {}),
             "tokens": {text.name: len(text.token_ids) for text in texts},
         },
     }
