@@ -14,6 +14,7 @@ from report.datasets.verify.table import verify_table
 from report.errors import ReportError
 from report.measuring import run
 from report.pages.policy import NAME, policy
+from report.pages.templates import environment
 from report.project import project as project_in
 from report.study.study import read_study
 from tests.site.small_site import checked
@@ -151,3 +152,11 @@ def test_what_is_wrong_is_one_sentence_that_says_what_is_allowed(measured, proje
 def test_fewer_than_two_rows_are_refused_where_they_are_asked_for(measured):
     with pytest.raises(ReportError, match=r"small\.md\.j2, line 8: 'rows': .*\(got 1\)"):
         measured(rows=1)
+
+
+def test_how_rows_were_told_apart_is_on_the_page(measured, project):
+    (project.root / "cities.csv").write_text("city;people\nOslo;717710\nRome;2748109\n")
+    data = open_study([measured("cities.csv", "city, people", 2)[0]])
+    assert data.manifest["table"]["form"] == "cells between semicolons"
+    page = environment().get_template("_measured_table.md.j2")
+    assert "cells between semicolons" in page.render(data=data, model=data.manifest["model"])
