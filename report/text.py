@@ -19,6 +19,9 @@ FLAG_LETTER = re.compile("[\U0001f1e6-\U0001f1ff]")
 SMALLEST = 0.0001
 """The step of the numbers that articles quote."""
 
+ROUNDING = 5e-7
+"""By how much float32 may fall short of a sum of probabilities that is 1."""
+
 UNKNOWN = "not known"
 """Stands for NaN and infinity."""
 
@@ -99,7 +102,8 @@ def lasting(seconds: float) -> str:
 def number(value: float) -> str:
     """A number with two significant digits and a true minus sign: "0.0061", "−0.25", "12".
 
-    Datasets hold four decimals, so a smaller number is "nearly 0".
+    Datasets hold four decimals, so a smaller number is "nearly 0". A correlation or a share is not
+    rounded to 1, which would say that it is perfect: 0.998 has three digits, more is "nearly 1".
     """
     if not math.isfinite(value):
         return UNKNOWN
@@ -107,6 +111,9 @@ def number(value: float) -> str:
         return "0"
     if abs(value) < SMALLEST / 2:
         return "nearly 0"
+    if 0.95 <= abs(value) < 1 - ROUNDING:
+        shown = next((said for n in (2, 3, 4) if abs(float(said := f"{value:.{n}f}")) < 1), None)
+        return (shown or f"nearly {value:.0f}").replace("-", "−")
     exponent = int(f"{value:.1e}".partition("e")[2])  # of the rounded value: 0.0996 is 0.10
     return f"{value:,.{min(4, max(0, 1 - exponent))}f}".replace("-", "−")
 
@@ -118,13 +125,18 @@ def signed(value: float) -> str:
 
 
 def percent(value: float, digits: int = 0) -> str:
-    """A fraction as "37 %" with a no-break space; a small one is "less than 1 %", not "0 %"."""
+    """A fraction as "37 %" with a no-break space; it is rounded neither to nothing nor to all.
+
+    A small one is "less than 1 %", not "0 %", and one of nearly all "more than 99 %", not "100 %".
+    """
     if not math.isfinite(100 * value):
         return UNKNOWN
     least = 10**-digits
     if 0 < 100 * value < least / 2:
         return f"less than {least:.{digits}f}\u00a0%"
     shown = f"{100 * value:.{digits}f}"
+    if float(shown) == 100 and value < 1 - ROUNDING:
+        return f"more than {100 - least:.{digits}f}\u00a0%"
     if not float(shown):
         shown = shown.removeprefix("-")
     return f"{shown}\u00a0%".replace("-", "−")

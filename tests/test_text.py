@@ -1,6 +1,7 @@
 """Whatever a token's text is, Markdown and YAML show it as it is."""
 
 import html
+from types import SimpleNamespace
 
 import markdown
 import pytest
@@ -49,6 +50,14 @@ def test_numbers_are_readable():
         "100\u00a0%",
     ]
     assert text.percent(0.0001, 1) == "less than 0.1\u00a0%"
+    assert [text.percent(value) for value in (0.994, 0.9979, 1 - 1e-9)] == [
+        "99\u00a0%",
+        "more than 99\u00a0%",
+        "100\u00a0%",
+    ]
+    assert text.percent(0.99979, 1) == "more than 99.9\u00a0%"
+    almost = SimpleNamespace(value=0.9998, error=float("nan"))
+    assert filters.percent_spread(almost) == "more than 99\u00a0%"
     assert [text.count(n, "layer") for n in (1, 2000)] == ["1 layer", "2,000 layers"]
     large = [text.large(n) for n in (1234, 3_400_000, 150_000_000, 8_030_000_000)]
     assert large == ["1,234", "3.4 million", "150.0 million", "8.0 billion"]
@@ -67,7 +76,10 @@ def test_numbers_are_readable():
         (0.0146, "0.015"),
         (0.0996, "0.10"),
         (-0.254, "−0.25"),
-        (0.996, "1.0"),
+        (0.996, "0.996"),
+        (-0.99996, "nearly −1"),
+        (0.99996, "nearly 1"),
+        (1.0, "1.0"),
         (9.96, "10"),
         (12.4, "12"),
         (1234.5, "1,234"),

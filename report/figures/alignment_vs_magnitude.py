@@ -7,7 +7,7 @@ from report.datasets.read.passage import PassageData
 from report.figures import Figure
 from report.figures.parts import choices, score_terms, theme, token_names, updates
 from report.figures.parts.layers import layered
-from report.text import number, percent
+from report.text import number, percent, signed
 
 TENDENCY = 0.3
 """From this correlation on, the magnitude of an update says something about its orientation."""
@@ -83,11 +83,13 @@ def alt(data: PassageData, **state: int) -> str:
     seen = columns["token"] > 0
     _, value = tendency(columns)
     told = (
-        "" if value is None else f"; the correlation of orientation and magnitude is {value:+.2f}"
+        ""
+        if value is None
+        else f"; the correlation of orientation and magnitude is {signed(value)}"
     )
     return (
         f"Scatter plot of layer {layer}: {seen.sum()} updates, one a token and head. "
-        f"{np.mean(columns['alignment'][seen] < 0):.0%} point against the hidden state{told}."
+        f"{percent(np.mean(columns['alignment'][seen] < 0))} point against the hidden state{told}."
     )
 
 

@@ -7,7 +7,7 @@ from report.figures.parts import answered, choices, theme
 from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
-from report.text import count
+from report.text import count, percent
 
 ASPECT, PHONE_ASPECT = 1.5, 1.5
 
@@ -128,7 +128,7 @@ def _row(data, measure, said, kind, cell: Cell | None):
 def _level(found, measure):
     """A mean in the words of a tooltip."""
     if measure == "right":
-        return f"{100 * found.value:.1f} % right"
+        return f"{percent(found.value, 1)} right"
     return f"{found.value:.2f} nats".replace("-", "−")
 
 

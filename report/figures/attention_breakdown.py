@@ -119,7 +119,7 @@ def _points(data, axes, plane):
         altair.Tooltip("current:N", title="current token"),
         altair.Tooltip("target:N", title="target token"),
         token_names.tooltip_of_distance(data),
-        altair.Tooltip("probability:Q", title="probability", format=".3f"),
+        altair.Tooltip("probability:Q", title="probability", format=".1%"),
         *(
             altair.Tooltip(f"{term}:Q", title=f"{name} term", format=".2f")
             for term, name in axes.items()
@@ -228,7 +228,7 @@ def alt(data: PassageData, **state: int) -> str:
         parts = " and ".join(f"the {axes[term]} term {mean:.1f}" for term, mean in means.items())
         return f"{start}{len(shown)} points; on average {parts} above its minimum."
     means = {term: np.mean([p[f"share_{term}"] for p in shown]) for term in axes}
-    parts = ", ".join(f"{axes[term]} {mean:.0%}" for term, mean in means.items())
+    parts = ", ".join(f"{axes[term]} {percent(mean)}" for term, mean in means.items())
     return f"{start}{len(shown)} points; on average the score is {parts}."
 
 

@@ -79,9 +79,9 @@ def alt(data: PassageData, **state: int) -> str:
     return (
         f"Attention map of layer {layer}, head {head} over {data.length} tokens, "
         f"{_shape(attention.visible)}. "
-        f"On average a token gives {itself:.0%} of its probability to itself and {first:.0%} to "
-        f"the first token. On average {marks:.1f} targets a row are marked: the fewest that "
-        "together hold half of its probability, at most 11."
+        f"On average a token gives {percent(itself)} of its probability to itself and "
+        f"{percent(first)} to the first token. On average {marks:.1f} targets a row are marked: "
+        "the fewest that together hold half of its probability, at most 11."
     )
 
 

@@ -134,8 +134,9 @@ def alt(data: TableData, **state: str) -> str:
         f"Probability given to {target_classes.NAMES[at['target']]}, by layer, with the "
         f"{data.heads} heads of each layer sorted; the table is written as "
         f"{target_classes.renderings(data)[at['rendering']]}. The largest value is "
-        f"{values[layer, head]:.1%}, head {head} of layer {layer}. Uniform attention would give "
-        f"{even:.1%}; the mean of all heads is {values.mean():.1%}{times}."
+        f"{percent(values[layer, head], 1)}, head {head} of layer {layer}. Uniform attention "
+        f"would give {percent(even, 1)}; the mean of all heads is {percent(values.mean(), 1)}"
+        f"{times}."
     )
 
 

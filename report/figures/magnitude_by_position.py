@@ -173,7 +173,7 @@ def alt(data: PassageData, **state: int) -> str:
     magnitude = columns["magnitude"][columns["token"] > 0]
     start = (
         f"Scatter plot of layer {layer}: update magnitude by token position. For "
-        f"{np.mean(first):.0%} of the points the top target is the first token"
+        f"{percent(np.mean(first))} of the points the top target is the first token"
     )
     if not first.any() or first.all():
         return f"{start}; the median magnitude is {number(np.median(magnitude))}."

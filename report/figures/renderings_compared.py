@@ -218,7 +218,7 @@ def alt(data: TableData, panel: int = 0, **state: str) -> str:
     given = []
     for name, label in target_classes.renderings(data).items():
         mean, even = data.shares(target, name).mean(), data.even(target, name).mean()
-        said = f"{mean:.1%}"
+        said = f"{percent(mean, 1)}"
         if shown == "times":
             said = f"{number(mean / even)} times uniform attention" if even else "nothing"
         given.append(f"{said} as {label}")

@@ -147,7 +147,7 @@ def alt(data: TableData, **state: int) -> str:
         for target, name in target_classes.present(data).items()
     }
     largest = sorted(given, key=given.get, reverse=True)[:3]
-    said = score_terms.listed(f"{given[name]:.0%} to {name}" for name in largest)
+    said = score_terms.listed(f"{percent(given[name])} to {name}" for name in largest)
     return (
         f"Attention map of layer {layer}, head {head} over the {data.length} tokens of the table "
         f"as {data.first.label}. On average a token of a cell with a cell above gives {said}."

@@ -13,7 +13,7 @@ from report.datasets.formats.passage import visible
 from report.datasets.formats.renderings import TableToken
 from report.datasets.read.passage import Token
 from report.figures.parts import score_terms
-from report.text import SMALLEST, UNKNOWN, number, set_apart, slug
+from report.text import SMALLEST, UNKNOWN, number, percent, set_apart, slug
 
 WORDS_A_MINUTE = 230
 
@@ -93,6 +93,8 @@ def spread(found, scale: float = 1) -> str:
 
 def percent_spread(found) -> str:
     """The same of fractions: "46.5 ± 0.4 %"."""
+    if math.isfinite(found.value) and not SMALLEST / 2 <= 100 * found.error < math.inf:
+        return percent(found.value, 0 if abs(found.value) >= 0.1 else 1)
     said = spread(found, 100)
     return said if said == UNKNOWN else f"{said}\u00a0%"
 

@@ -9,6 +9,7 @@ import pytest
 from report.datasets.formats import attention, packing
 from report.figures.build.find import figure_named
 from report.figures.parts import raster, shading
+from report.text import percent
 from tests import factored
 from tests.figures import hand_conditions, hand_made, live_page
 from tests.figures.live_page import called
@@ -229,6 +230,19 @@ def test_packed_integers_are_read_as_python_writes_them(scripts):
         packing.pack(numbers),
     )
     assert read == numbers
+
+
+def test_a_script_rounds_a_share_as_prose_does(scripts):
+    values = [0.9979, 0.9949, 0.99996, 1.0, 1 - 1e-9, 0.0021, 0.00004, 0.0, 0.5]
+    said, shares = scripts.evaluate(
+        """values => import('/assets/data/shares.js').then(
+            ({ percent, share }) => [values.map(percent), values.map(share)])""",
+        values,
+    )
+    assert said == [percent(value).replace("\u00a0", "\u202f") for value in values]
+    assert shares[:2] == ["0.998", "0.995"]
+    assert shares[2:6] == ["more than 0.999", "1.000", "1.000", "0.002"]
+    assert shares[6:] == ["less than 0.001", "0.000", "0.500"]
 
 
 def test_what_is_not_known_stays_unknown_whatever_its_step(scripts):

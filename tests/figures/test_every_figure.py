@@ -12,6 +12,7 @@ from report.errors import ReportError
 from report.figures import alignment_vs_magnitude
 from report.figures.build import defaults, still
 from report.figures.build.find import figure_named, figure_names
+from report.figures.build.shares import FORMAT
 from report.figures.parts import choices
 from tests.figures import hand_made
 from tests.figures.live_page import (
@@ -174,9 +175,9 @@ def test_alt_text_names_no_correlation_of_what_does_not_vary():
     columns = {"token": np.arange(4), "alignment": np.ones(4), "magnitude": np.arange(4.0)}
     data = SimpleNamespace(layers=1, updates=lambda layer: {"points": columns})
     text = alignment_vs_magnitude.alt(data)
-    assert text.endswith("one a token and head. 0% point against the hidden state.")
+    assert text.endswith("one a token and head. 0\u00a0% point against the hidden state.")
     columns["alignment"] = np.array([0.0, 0.1, 0.2, 0.3])
-    assert alignment_vs_magnitude.alt(data).endswith("orientation and magnitude is +1.00.")
+    assert alignment_vs_magnitude.alt(data).endswith("orientation and magnitude is +1.0.")
 
 
 @every_figure
@@ -325,3 +326,22 @@ def test_ramps_are_linear_in_rgb_as_the_picture_of_a_map_is(figure, drawn_of):
         found = list(ramps(specification(figure, drawn_of, **panel)))
         assert found or figure.name not in ("attention_map", "heads_at_step")
         assert [scale["interpolate"] for scale in found] == ["rgb"] * len(found)
+
+
+def channels(part):
+    """Every channel of every view in which marks and tooltips say something."""
+    if isinstance(part, list):
+        for each in part:
+            yield from channels(each)
+    if isinstance(part, dict):
+        for name, each in part.items():
+            if name in ("text", "tooltip", "description") and isinstance(each, dict | list):
+                yield from each if isinstance(each, list) else [each]
+            yield from channels(each)
+
+
+@every_figure
+def test_no_share_is_rounded_to_all_or_nothing(figure, drawn_of):
+    for panel in panels_of(figure, drawn_of):
+        spec = defaults.spec_of(figure, drawn_of, **panel)
+        assert not [each for each in channels(spec) if FORMAT.fullmatch(str(each.get("format")))]

@@ -21,6 +21,7 @@ from altair.utils import schemapi
 from report.errors import ReportError
 from report.figures.build.fields import check_values
 from report.figures.build.mistakes import told
+from report.figures.build.shares import in_words
 from report.figures.build.valid import is_valid
 from report.figures.parts import choices, grid, theme
 from report.figures.parts.figure import Data, Figure, Rows, Spec
@@ -127,10 +128,10 @@ def spec_of(figure: Figure, data: Data, **state: int | str) -> Spec:
         chart = figure.chart(data, **state)
         spec = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
         if isinstance(chart, dict) or is_valid(spec):
-            return spec
+            return in_words(spec)
     chart = figure.chart(data, **state)
     try:
-        return chart if isinstance(chart, dict) else chart.to_dict()
+        return in_words(chart if isinstance(chart, dict) else chart.to_dict())
     except (schemapi.SchemaValidationError, TypeError, ValueError) as error:
         said = " ".join(str(error).split())
         raise ReportError(f"figure {figure.name!r}: its chart is not valid: {said}") from error

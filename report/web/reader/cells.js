@@ -2,6 +2,7 @@
 // [current token, target token]. The current token is marked in all figures, and both in the
 // passage. A pinned cell is outlined, and its tokens are pinned.
 
+import { share } from "../data/shares.js";
 import { aim, pin, pins, pointSoon, unpin, unpoint } from "./marks.js";
 import { clamp, PAGE } from "./walk.js";
 
@@ -129,7 +130,7 @@ function describe(cell, names) {
     [apart(cell)]: Math.abs(cell.distance),
     score: fixed(cell.score, digits),
     ...(cell.uncapped === undefined ? {} : { "score before the cap": fixed(cell.uncapped, digits) }),
-    probability: fixed(cell.probability, 3),
+    probability: share(cell.probability),
     ...Object.fromEntries(known.map(([n, value]) => [`${names[n]} term`, fixed(value, digits)])),
   };
 }

@@ -4,6 +4,7 @@
 
 import { latest, loadStyles, reason } from "../data/loading.js";
 import { attention } from "../data/shard.js";
+import { percent } from "../data/shares.js";
 import { marked, onMark, pins, USED_BY } from "./marks.js";
 import { textOf } from "./passage.js";
 import { watchStrip } from "./strip.js";
@@ -180,7 +181,6 @@ function sentence(token, shares, named, head) {
   return `Token ${read(token)} ${does} ${list || little} (${head}).`;
 }
 
-const percent = (share) => `${Math.round(100 * share)}\u202f%`;
 
 function clear() {
   passage.classList.remove("passage--shaded");
