@@ -106,6 +106,17 @@ COMPRESSED = (".gz", ".bz2", ".xz")
 """Endings that may follow those."""
 
 
+class TokenizerSpec(BaseModel):
+    """How a model's tokenizer is read where its files are known to be wrong:
+    `{fix_mistral_regex: true}`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    fix_mistral_regex: bool
+    """Whether a Mistral tokenizer that was saved with another model's way to cut texts cuts them as
+    its makers do. transformers tells such files by their config.json."""
+
+
 class CorpusSpec(BaseModel):
     """A corpus: `texts.txt`, or `{file: "s3://bucket/*.jsonl.gz", column: text, first: 100000}`."""
 

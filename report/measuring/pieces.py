@@ -97,11 +97,13 @@ def measure_piece(
     raises: ReportError if the model cannot be measured; the tally says which texts failed
     """
     from report.models.attention import self_check
+    from report.models.load.warned import heard
 
-    if has_corpus(kind):
-        per_model, tally = kind.measure_batch(loaded, inputs, piece, progress, announce)
-    else:
-        per_model, tally = kind.measure(loaded, inputs, progress, announce), None
+    with heard(loaded.identity["name"], announce):
+        if has_corpus(kind):
+            per_model, tally = kind.measure_batch(loaded, inputs, piece, progress, announce)
+        else:
+            per_model, tally = kind.measure(loaded, inputs, progress, announce), None
     if not piece.per_model:
         return Result(None, tally)
     checked = self_check.checked(loaded)  # the result of the first check

@@ -35,6 +35,7 @@ def measuring_settings(
         "device": wanted.device,
         "trust_remote_code": wanted.trust_remote_code,
         "alibi_factor": wanted.alibi_factor,
+        **({"tokenizer": wanted.tokenizer.model_dump()} if wanted.tokenizer else {}),
     }
 
 

@@ -25,6 +25,7 @@ from report.inputs.specs import (
     GeneratedSpec,
     PassageSpec,
     PromptSpec,
+    TokenizerSpec,
     named_or_spelt_out,
     require_agreement,
     require_lines,
@@ -61,6 +62,7 @@ INSIDE = {
     "passage": (PassageSpec, "passage"),
     "corpus": (CorpusSpec, "corpus"),
     "cluster": (ClusterSpec, "cluster"),
+    "tokenizer": (TokenizerSpec, "tokenizer"),
 }
 """Key that has keys of its own -> their model, and what messages call it."""
 
@@ -176,6 +178,8 @@ class FrontMatter(BaseModel):
     chat: bool | Literal["available"] = False
     """Whether the passage, or the prompts, are put into the model's chat template; "available": if
     the model has one."""
+    tokenizer: TokenizerSpec | None = None
+    """How the tokenizer is read where its files are known to be wrong."""
     layer_by_layer: bool | None = None
     """Keep one layer's weights in memory at a time; default: only if the model would not fit."""
     cluster: ClusterSpec = ClusterSpec()

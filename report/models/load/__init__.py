@@ -1,6 +1,7 @@
 """From the files of a checkpoint to a model in memory.
 
 load.py       loads it, whole or in part
+warned.py     what libraries warn of on the way
 settings.py   what is read before the weights: stated.py checks config.json, classes.py chooses
               the class of transformers, tokenizing.py asks the tokenizer, which may misbehave
 fitting.py    whether config and weights belong together

@@ -20,6 +20,7 @@ from report.models.load.memory import enough_memory
 from report.models.load.placement import device_named, placement
 from report.models.load.sentences import one_sentence
 from report.models.load.settings import from_pretrained, read_settings
+from report.models.load.warned import heard
 from report.models.partial.model import Partial, open_partial
 from report.models.partial.packed import open_checkpoint, stored_plainly
 
@@ -79,6 +80,7 @@ class Loading:
     trust_remote_code: the name of the model whose own code may run; other models' is refused
     alibi_factor: how often ALiBi counts; 2 recreates figures made through a bug of transformers
     layer_by_layer: keep the weights of one layer in memory at a time; None: if all would not fit
+    tokenizer: options of the tokenizer, see `report.inputs.specs.TokenizerSpec`
     raises: ReportError for another dtype
     """
 
@@ -88,6 +90,7 @@ class Loading:
     trust_remote_code: str | None = None
     alibi_factor: float = 1
     layer_by_layer: bool | None = None
+    tokenizer: dict[str, bool] | None = None
 
     def __post_init__(self):
         if self.dtype not in DTYPES:
@@ -100,16 +103,23 @@ def load_model(
     """Load a model: an embedded one, one in a folder, or one on the hub.
 
     name: str or Path as `names.find` takes it, or the Source that it returned
-    announce: called with one sentence before anything is downloaded
+    announce: called with one sentence before anything is downloaded, and with what the libraries
+        warn of
     options: the fields of `Loading`, by name
     returns: LoadedModel
     raises: ReportError if there is no such model, something is missing from it, its weights exist
-        only in pickle files, are incomplete, damaged or do not fit, or its architecture is unknown
+        only in pickle files, are incomplete, damaged or do not fit, or its architecture is unknown;
+        or if transformers warns that its results would be wrong (see `warned`)
     """
     asked = Loading(**options)
-    where, dtype = device_named(asked.device), DTYPES[asked.dtype]
     source = name if isinstance(name, names.Source) else names.find(name)
-    settings = read_settings(source, asked.trust_remote_code)
+    with heard(source.name, announce):
+        return _load(source, asked, announce)
+
+
+def _load(source, asked, announce):
+    where, dtype = device_named(asked.device), DTYPES[asked.dtype]
+    settings = read_settings(source, asked.trust_remote_code, asked.tokenizer)
     number = settings.number_of_layers(asked.layers)
     wanted = None if asked.layers is None else functools.partial(weights.first_layers, count=number)
     folder = source.folder or _fetch(settings, wanted, announce)
@@ -130,6 +140,7 @@ def load_model(
         "device": devices(model, where),
         "layers_measured": number,
         "alibi_factor": asked.alibi_factor,
+        **({"tokenizer": asked.tokenizer} if asked.tokenizer else {}),
     }
     return LoadedModel(model.eval(), settings.tokenizer, facts, folder, opened)
 

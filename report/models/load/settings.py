@@ -2,7 +2,6 @@
 
 import copy
 import operator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from transformers import (
     PretrainedConfig,
     PreTrainedTokenizerBase,
 )
-from transformers.utils import logging
 
 from report.errors import ReportError
 from report.models.find import names
@@ -68,16 +66,24 @@ class Settings:
         return asked or there
 
 
-def read_settings(source: names.Source, trust_remote_code: str | None) -> Settings:
+def read_settings(
+    source: names.Source, trust_remote_code: str | None, tokenizing: dict | None = None
+) -> Settings:
     """Config, class and tokenizer of a model; of one on the hub these files are fetched first.
 
     source: `names.Source`; trust_remote_code: name of the model whose own code may run, or None
+    tokenizing: as `tokenizer` of `Loading`
     returns: Settings
     raises: ReportError if one of them is missing or damaged, or the architecture is not loaded here
     """
     folder = source.folder
     trusted = trust_remote_code == source.name
     if is_gguf(folder):
+        if tokenizing:
+            raise ReportError(
+                f"'{source.name}' is a GGUF file, whose tokenizer is read in one way only; leave "
+                "`tokenizer` out"
+            )
         return _of_gguf(source)
     if folder is None:
         from report.models.find import hub
@@ -99,7 +105,7 @@ def read_settings(source: names.Source, trust_remote_code: str | None) -> Settin
         cls, config, renamed = model_class(config, source.name, own_code)
     for part in (config, config.get_text_config()):  # its weights come unpacked
         vars(part).pop("quantization_config", None)
-    tokenizer = _load_tokenizer(source.name, folder, own_code)
+    tokenizer = _load_tokenizer(source.name, folder, own_code, tokenizing or {})
     label = None if packed is None else packed.label
     return Settings(source, own_code, config, cls, renamed, tokenizer, label)
 
@@ -114,18 +120,24 @@ def _of_gguf(source):
     with one_sentence(f"'{file.name}': what it says describes no model that can be built"):
         config = AutoConfig.for_model(**copy.deepcopy(stated))
         cls, config, renamed = model_class(config, source.name)
-    with one_sentence(f"'{file.name}': its tokenizer cannot be used"), without_panics(), _quiet():
+    with one_sentence(f"'{file.name}': its tokenizer cannot be used"), without_panics():
         tokenizer = tokenizer_of(file)
         require_plain(tokenizer, source.name)
     return Settings(source, False, config, cls, renamed, tokenizer, None)
 
 
-def _load_tokenizer(name, folder, own_code):
+def _load_tokenizer(name, folder, own_code, options):
     if not tokenizer_files(folder):
         raise ReportError(f"model folder '{name}' has no tokenizer; it needs tokenizer.json")
     found = from_pretrained(
-        name, "its tokenizer", AutoTokenizer, folder, trust_remote_code=own_code
+        name, "its tokenizer", AutoTokenizer, folder, trust_remote_code=own_code, **options
     )
+    for option, value in options.items():
+        if value and not getattr(getattr(found, "backend_tokenizer", None), option, False):
+            raise ReportError(
+                f"model '{name}': transformers does not know its tokenizer as one with that "
+                f"mistake, so {option} changes nothing; leave `tokenizer` out"
+            )
     with one_sentence(f"model '{name}': its tokenizer cannot be used"):
         require_plain(found, name)
     return found
@@ -139,19 +151,5 @@ def from_pretrained(name: str, what: str, loader: type, folder: Path | None, **o
     """
     said = f"model '{name}': {what} cannot be loaded"
     where = None if folder is None else str(folder)
-    with one_sentence(said, folder, name), without_panics(), _quiet():
+    with one_sentence(said, folder, name), without_panics():
         return loader.from_pretrained(where, local_files_only=True, **options)
-
-
-@contextmanager
-def _quiet():
-    """Without the progress bars and reports of transformers; its settings are put back after."""
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    try:
-        logging.set_verbosity(logging.CRITICAL)  # errors are raised, and pages of them logged
-        logging.disable_progress_bar()
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
