@@ -28,6 +28,21 @@ def reads(model: str, what: str, tokens: int, passes: int, about: bool = False) 
     return f"{model} reads {what}: {number} in {passes:,} forward pass{'es' * (passes != 1)}."
 
 
+def beyond(identity: dict, tokens: int) -> str:
+    """The sentence about a text that is longer than those that a model was made for, or "".
+
+    identity: of the model, see `report.models.load.load.LoadedModel`
+    """
+    limit = identity.get("made_for")
+    if limit is None or tokens <= limit:
+        return ""
+    return (
+        f"{identity['name']} was made for texts of at most {limit:,} tokens, as its config.json "
+        f"says, and reads {tokens:,} here: what its heads do far from the beginning may be nothing "
+        "that it has learnt."
+    )
+
+
 def size(of_head: Callable[[int, int], Iterable[tuple[dict, int]]], layers: int, heads: int) -> int:
     """About how many bytes the datasets of all heads take, from one head of some layers.
 

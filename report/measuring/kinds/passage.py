@@ -14,7 +14,7 @@ from report.errors import ReportError
 from report.inputs import corpora, rows
 from report.inputs.passages import SUFFIXES, Passage, corpus, passage
 from report.measuring import kept_heads
-from report.measuring.forecast import reads, size, writes
+from report.measuring.forecast import beyond, reads, size, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import SOMEWHERE, Announce, Progress
 from report.measuring.kinds import prediction as predicted
@@ -153,6 +153,8 @@ def measure_batch(
         announce_bytes(loaded, sum(ids, passage_ids), announce)
         announce(_reads(loaded, inputs, piece, passage_ids, ids))
     longest = max(map(len, [passage_ids or [], *ids]))
+    if piece.per_model and (said := beyond(loaded.identity, longest)):
+        announce(said)
     with enough_memory(f"measuring {longest} tokens"):
         self_check.checked(loaded)
         kept_heads.require(loaded, inputs.heads)

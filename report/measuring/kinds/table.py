@@ -15,7 +15,7 @@ from report.errors import ReportError
 from report.inputs import tables
 from report.inputs.passages import Passage
 from report.measuring import kept_heads
-from report.measuring.forecast import reads, size, writes
+from report.measuring.forecast import beyond, reads, size, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
 
@@ -107,6 +107,8 @@ def measure(
     name, passes = loaded.identity["name"], 1 + len(texts)  # the first is a passage, too
     tokens = sum(len(text.token_ids) for text in (texts[0], *texts))
     announce(reads(name, f"a table in {len(texts)} renderings", tokens, passes))
+    if said := beyond(loaded.identity, max(len(text.token_ids) for text in texts)):
+        announce(said)
     progress("Measuring", 0, passes)
 
     kept_heads.require(loaded, inputs.heads)

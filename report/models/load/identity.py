@@ -27,6 +27,10 @@ TOKENIZER_FILES = (
 CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")
 """What configs call the most tokens of a text. ALiBi models may state none: they have no limit."""
 
+ANY_LENGTH = ("default", "linear", "llama3", "yarn", "proportional")
+"""Ways to rotate in which a token's angles do not depend on how long the text is. Others
+("dynamic", "longrope") change all of them when it passes what the config states."""
+
 STEPS = {"training.json": "steps", "trainer_state.json": "global_step"}
 """Files beside a checkpoint -> the name under which they say after how many steps it was saved. The
 first is written by this project's training, the second by transformers' Trainer."""
@@ -65,6 +69,7 @@ def identity(
         "vocabulary": vocabulary(model),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "context": context(model),
+        "made_for": made_for(model),
         "training_step": training_step(folder),
         "special_tokens_added": special_tokens_added(tokenizer),
     }
@@ -99,21 +104,47 @@ def head_dim(config: PretrainedConfig) -> int:
 
 
 def context(model: PreTrainedModel) -> int | None:
-    """The most tokens that a text may have, or None where the model sets no limit.
+    """The most tokens that a text may have, or None where positions do not end.
 
     Where positions are embedded, the rows of that embedding count: RoBERTa keeps the first rows for
-    padding, OPT the first two, so RoBERTa's 514 rows are 512 tokens.
+    padding, OPT the first two, so RoBERTa's 514 rows are 512 tokens. What a config states counts
+    unless positions are computed for any text, see `made_for`.
     """
-    config = text_config(model)
-    stated = [getattr(config, name, None) for name in CONTEXT_NAMES]
-    limits = [number for number in stated if isinstance(number, int) and number > 0]
-    limits += [
+    limits = [
         _usable_rows(module)
         for name, module in model.named_modules()
         if isinstance(module, nn.Embedding) and name.split(".")[-1] in POSITION_EMBEDDINGS
         if not NOT_TEXT.search(name)
     ]
+    limits += [] if _endless(model) else _stated(model)
     return min(limits, default=None)
+
+
+def made_for(model: PreTrainedModel) -> int | None:
+    """How long the texts are that a model was made for, in tokens, as its config states, where
+    longer ones can be read too; None elsewhere, and where it states nothing."""
+    return min(_stated(model), default=None) if context(model) is None else None
+
+
+def _stated(model):
+    stated = [getattr(text_config(model), name, None) for name in CONTEXT_NAMES]
+    return [number for number in stated if isinstance(number, int) and number > 0]
+
+
+def _endless(model):
+    """Whether positions are computed for any text, and for each token alike however long it is:
+    ALiBi of Falcon, whose config states a limit all the same, or a rotation that does not depend on
+    the length."""
+    config = text_config(model)
+    if getattr(config, "alibi", False) is True:
+        return True
+    rotates = any(
+        name.rpartition(".")[2].endswith("inv_freq") and not NOT_TEXT.search(name)
+        for name, _ in model.named_buffers()
+    )
+    rope = getattr(config, "rope_parameters", None) or {}
+    layers = [each for each in rope.values() if isinstance(each, dict)] or [rope]
+    return rotates and all(each.get("rope_type", "default") in ANY_LENGTH for each in layers)
 
 
 def _usable_rows(embedding):

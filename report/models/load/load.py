@@ -34,7 +34,8 @@ class LoadedModel:
     identity: name, source ("embedded", "folder" or "hub"), revision (40 hex digits or None),
         family, tokenizer_sha256, dtype, device, num_hidden_layers, layers_measured,
         num_attention_heads, hidden_size, head_dim, vocabulary (rows of the embedding), parameters,
-        context (most tokens a text may have, None without a limit), training_step (after which it
+        context (most tokens a text may have, None where positions do not end), made_for (see
+        `identity.made_for`), training_step (after which it
         was saved, None if nothing beside it says), alibi_factor,
         special_tokens_added (their texts, in the order of the passage); of weights that were
         unpacked, stored_as (the format of most of a GGUF file's numbers, such as "Q4_1", or of a

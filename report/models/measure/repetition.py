@@ -73,8 +73,9 @@ def repetition(loaded: "LoadedModel", progress: Callable[..., None] | None = Non
 
 def span(loaded: "LoadedModel") -> int:
     """How many tokens the repeated span has: `LENGTH`, or what context and vocabulary allow."""
-    context, room = loaded.identity["context"], len(_ordinary(loaded)) // 2
-    return min(LENGTH, room, (context - 1) // 2 if context else LENGTH)
+    limits = [loaded.identity["context"], loaded.identity.get("made_for")]
+    rooms = [(limit - 1) // 2 for limit in limits if limit]
+    return min(LENGTH, len(_ordinary(loaded)) // 2, *rooms)
 
 
 def _ordinary(loaded):
