@@ -66,7 +66,8 @@ def test_page_and_manifest_say_of_which_file_the_numbers_are(made):
     assert "--model path/to/tiny.Q4_1.gguf" in stated["command"]
     assert "gguf" in stated["determined_by"]["libraries"]
     page = unescape((made / "site_src" / "articles" / "small" / "index.md").read_text("utf-8"))
-    assert f"{stated['model']['weights_sha256']}</code>, numbers of the Q4_1 file" in page
+    assert f"{stated['model']['weights_sha256']}</code>" in page
+    assert "| Matrices stored as | Q4_1 |" in page
     assert "Tiny Model, family llama" in page
     assert str(made) not in page
 

@@ -40,7 +40,7 @@ def test_the_card_says_source_licence_quantisation_and_what_was_measured(tmp_pat
     assert said.strip().startswith(PRESET.made)
     for part in (PRESET.page, PRESET.package, PRESET.licence):
         assert part in said or re.sub(r"([-.])", lambda m: f"&#{ord(m[1])};", part) in said
-    assert "*quantised*: it keeps most numbers in Q4&#95;1" in said
+    assert "*quantised* (Q4&#95;1)" in said
     assert "| Measured for | [Small](../articles/small/index.md) |" in said
     assert "Weights, SHA-256" in said
 

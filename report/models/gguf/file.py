@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from report.errors import ReportError
+from report.models.gguf.formats import package
 from report.models.gguf.header import MAGIC, Tensor, read_header
 from report.text import quoted, shortened
 
@@ -25,6 +26,13 @@ LONGEST_NAME = 80
 
 ABOUT = re.compile(r"general\.(?!architecture$).*|split\..*|quantize\..*")
 """Keys whose values change no measurement: authors, licences, how it was made."""
+
+
+NO_TEXT = re.compile(r"(v|a|mm|mtmd)\..+")
+"""Tensors of the parts of a model that read pictures or sound, which some files have too."""
+
+FORMAT = re.compile(r"[A-Z]+\d+(_[K\d](?![A-Z]))?")
+"""What the name of a mixture begins with: of "Q4_K_M" the format Q4_K, of "IQ3_XS" any IQ3."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +56,21 @@ class GgufFile:
         return self.paths[0].name
 
     @property
-    def main_format(self) -> str:
-        """The format of most of its numbers, such as "Q4_1"."""
+    def stored_as(self) -> str:
+        """The formats of its matrices, that of most numbers first, and before them the name that
+        the file has for the mixture: "Q4_K_M: Q8_0, Q5_0, Q4_K". One that names a format which no
+        matrix has is left out.
+        """
         numbers = Counter()
-        for tensor in self.tensors.values():
-            numbers[tensor.format.name] += math.prod(tensor.shape)
-        return numbers.most_common(1)[0][0] if numbers else "F32"
+        for name, tensor in self.tensors.items():
+            if len(tensor.shape) > 1 and not NO_TEXT.fullmatch(name):
+                numbers[tensor.format.name] += math.prod(tensor.shape)
+        stated = self.values.get("general.file_type")
+        known = {kind.value: kind.name for kind in package().LlamaFileType}
+        name = known.get(stated, "").partition("_")[2] if type(stated) is int else ""
+        begins = FORMAT.match(name)
+        fits = begins and any(each.startswith(begins[0]) for each in numbers)
+        return mixture(name if fits else "", numbers)
 
     def settings_sha256(self) -> str:
         """Checksum of all values that may change a number or a token."""
@@ -66,6 +83,16 @@ class GgufFile:
     def _sum(self, keys: Iterable[str]) -> str:
         listed = json.dumps([[key, self.sums[key]] for key in sorted(keys)])
         return hashlib.sha256(listed.encode()).hexdigest()
+
+
+def mixture(name: str, numbers: Counter[str]) -> str:
+    """A way to store weights in words: "Q4_K_M: Q8_0, Q5_0", "gptq: INT4, BF16", "Q4_1".
+
+    name: what the model calls it, "" for nothing
+    numbers: how many numbers there are of each format
+    """
+    formats = ", ".join(each for each, _ in numbers.most_common())
+    return f"{name}: {formats}" if name and name != formats else formats
 
 
 def is_gguf(path: Path | str | None) -> bool:

@@ -17,15 +17,12 @@ from report.errors import ReportError
 from report.models.gguf import formats
 from report.models.gguf.architectures import Architecture, architecture_of
 from report.models.gguf.changes import Change
-from report.models.gguf.file import GgufFile
+from report.models.gguf.file import NO_TEXT, GgufFile
 from report.models.gguf.header import Tensor
 from report.text import quoted
 
 CHUNK = 1 << 23
 """Bytes that are read and turned into numbers at a time."""
-
-NO_TEXT = re.compile(r"(v|a|mm|mtmd)\..+")
-"""Tensors of the parts of a model that read pictures or sound, which some files have too."""
 
 OF_LAYER = re.compile(r"blk\.(\d{1,5})\.(.+)")
 

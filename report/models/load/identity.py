@@ -13,6 +13,7 @@ from report.models.find.names import Source
 from report.models.find.weights import NOT_TEXT
 from report.models.gguf.file import is_gguf, open_gguf
 from report.models.load.tokenizing import asked
+from report.models.partial.packed import stored_as
 
 TOKENIZER_FILES = (
     "tokenizer.json",
@@ -44,17 +45,15 @@ def identity(
     folder: Path,
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    packed_as: str | None = None,
 ) -> dict[str, Any]:
     """The facts about a model that do not depend on how it is measured, as a dict for JSON.
 
     source: names.Source; folder: where its files are; model, tokenizer: of transformers
-    packed_as: as of `Settings`
     returns: dict, see `LoadedModel`; nothing in it is a path
     """
     config = text_config(model)
-    stored_as = open_gguf(folder).main_format if is_gguf(folder) else packed_as
-    stored = {} if stored_as is None else {"stored_as": stored_as}
+    packed = stored_as(folder)
+    stored = {} if packed is None else {"stored_as": packed}
     return stored | {
         "name": source.shown,
         "source": source.origin,
@@ -87,10 +86,13 @@ def training_step(folder: Path) -> int | None:
     """After how many training steps a checkpoint was saved, int; None if no file beside it says."""
     for name, key in STEPS.items():
         try:
-            step = json.loads((folder / name).read_text("utf-8")).get(key)
+            stated = json.loads((folder / name).read_text("utf-8"))
+            step = stated.get(key)
         except (OSError, ValueError, AttributeError):
             continue
-        if isinstance(step, int) and step >= 0:
+        # beside the best checkpoint of a training, the Trainer states its last step
+        last = not stated.get("best_model_checkpoint") or folder.name == f"checkpoint-{step}"
+        if type(step) is int and step >= 0 and last:
             return step
     return None
 

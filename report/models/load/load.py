@@ -38,8 +38,7 @@ class LoadedModel:
         `identity.made_for`), training_step (after which it
         was saved, None if nothing beside it says), alibi_factor,
         special_tokens_added (their texts, in the order of the passage); of weights that were
-        unpacked, stored_as (the format of most of a GGUF file's numbers, such as "Q4_1", or of a
-        checkpoint's, such as "FP8"); never a path
+        unpacked, stored_as (the formats of the matrices, such as "Q4_K_M: Q4_K, Q6_K"); never a path
     folder: where its files are
     partial: what runs a model whose weights are not all in memory (see `partial`), or None
     checked: the numbers of the self-check once it ran
@@ -135,7 +134,7 @@ def _load(source, asked, announce):
         load = _open_partial if partly else _load_whole
         model, opened = load(settings, folder, number, how, dtype, where)
         with one_sentence(f"model '{settings.name}': its files do not say what it is"):
-            facts = identity(source, folder, model, settings.tokenizer, settings.packed_as)
+            facts = identity(source, folder, model, settings.tokenizer)
     _require_same_vocabulary(settings, facts["vocabulary"])
     facts |= {
         "device": devices(model, where),

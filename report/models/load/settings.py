@@ -34,8 +34,8 @@ class Settings:
     own_code: whether the checkpoint's own code is run
     config: what `model_class` takes; renamed: how the names of the checkpoint's tensors change,
         dict of pattern -> replacement
-    packed_as: the format of weights that are packed into fewer bits, such as "FP8"; None if they
-        are not, or come in a GGUF file
+    packed_as: what config.json calls the way in which weights are packed into fewer bits, such as
+        "fp8"; None if they are not, or come in a GGUF file
     """
 
     source: names.Source

@@ -4,6 +4,8 @@ Its tensors have the names and shapes that the model has for them. Names come fr
 from the headers of the files, and parts are read and unpacked when a weight is asked for.
 """
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +14,8 @@ from pathlib import Path
 import torch
 
 from report.errors import ReportError
-from report.models.gguf.file import is_gguf
+from report.models.find.weights import NOT_TEXT
+from report.models.gguf.file import is_gguf, mixture, open_gguf
 from report.models.partial.reader import DTYPES, Checkpoint, Entry, GgufCheckpoint
 from report.models.quantised.methods import packing_in
 from report.models.quantised.packing import Packing
@@ -36,6 +39,21 @@ def open_checkpoint(folder: Path | str) -> Checkpoint:
         return GgufCheckpoint(folder)
     packing = packing_in(folder)
     return Checkpoint(folder) if packing is None else PackedCheckpoint(folder, packing)
+
+
+def stored_as(folder: Path | str) -> str | None:
+    """What a model calls the way in which its weights are packed, and the formats of its matrices,
+    that of most numbers first, such as "gptq: INT4, BF16"; None where nothing is unpacked."""
+    if is_gguf(folder):
+        return open_gguf(folder).stored_as
+    checkpoint = open_checkpoint(folder)
+    if not isinstance(checkpoint, PackedCheckpoint):
+        return None
+    numbers = Counter()
+    for name, shape in checkpoint.shapes(whole=False).items():
+        if len(shape) > 1 and not NOT_TEXT.search(name):
+            numbers[checkpoint.kind(name)] += math.prod(shape)
+    return mixture(checkpoint.packing.label, numbers)
 
 
 @dataclass(frozen=True)
@@ -99,6 +117,13 @@ class PackedCheckpoint(Checkpoint):
             parts = Parts(name, names, self._stored.entry, self._part)
             self._entries[name] = PackedEntry(form, parts, form.shape(parts))
         return self._entries[name]
+
+    def kind(self, name: str) -> str:
+        """What the numbers of a tensor are stored as, such as "INT4" or "BF16"."""
+        entry = self.entry(name)
+        if isinstance(entry, PackedEntry):
+            return entry.form.kind(entry.parts)
+        return next(kind for kind, dtype in DTYPES.items() if dtype is entry.dtype)
 
     def shapes(self, whole: bool = True) -> dict[str, list[int]]:
         stored = self._stored.shapes(whole)

@@ -40,6 +40,10 @@ class Awq:
         parts.require(".scales", FLOATS, (inputs // group, words * 8))
         return words * 8, inputs
 
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return "INT4"
+
     def numbers(self, parts: Parts) -> torch.Tensor:
         """As `Format`: (number - zero point) times scale."""
         out = _in_order(parts.read(".qweight"))

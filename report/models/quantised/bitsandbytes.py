@@ -44,6 +44,10 @@ class Bits8:
                 )
         return shape
 
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return "INT8"
+
     def numbers(self, parts: Parts) -> torch.Tensor:
         """As `Format`: number times largest, times 1 / 127, as bitsandbytes computes it."""
         out = parts.read(".weight").float()
@@ -62,7 +66,7 @@ class Bits4:
         self.state = f".quant_state.bitsandbytes__{kind}"
         self.stem = re.compile(rf"(.*){re.escape(self.state)}")
         self.needed = (*Bits4.needed, self.state)
-        self.kind = kind
+        self.table = kind
 
     def shape(self, parts: Parts) -> Shape:
         """As `Format`."""
@@ -80,6 +84,10 @@ class Bits4:
         outer = -(-blocks // state["nested_blocksize"])
         parts.require(".nested_absmax", [torch.float32], (outer,))
         return shape
+
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return self.state.rpartition("_")[2].upper()
 
     def numbers(self, parts: Parts) -> torch.Tensor:
         """As `Format`: number of the table times absmax of its block."""
@@ -119,7 +127,7 @@ class Bits4:
             state = None
         if not isinstance(state, dict):
             raise parts.refused(self.state, "is no JSON object")
-        rules = {"quant_type": lambda kind: kind == self.kind, "blocksize": is_size}
+        rules = {"quant_type": lambda kind: kind == self.table, "blocksize": is_size}
         rules["shape"] = _is_shape
         if self._nested(parts):
             rules |= {"nested_blocksize": is_size, "nested_offset": _is_number}

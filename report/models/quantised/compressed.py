@@ -65,6 +65,10 @@ class Scaled:
         _require_columns(parts, shape, block)
         return shape
 
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return "INT8" if parts.dtype(".weight") is torch.int8 else "FP8"
+
     def numbers(self, parts: Parts) -> torch.Tensor:
         """As `Format`: (number - zero point) times scale."""
         out = parts.read(".weight").float()
@@ -103,6 +107,10 @@ class Packed:
             wanted = packed if stored is torch.int32 else scales
             parts.require(".weight_zero_point", [torch.int32, torch.int8], wanted)
         return shape
+
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return f"INT{self._bits(parts, self.shape(parts))}"
 
     def numbers(self, parts: Parts) -> torch.Tensor:
         """As `Format`: (number - zero point) times scale."""
@@ -152,6 +160,10 @@ class Nvfp4:
         parts.require(".weight_scale", [torch.float8_e4m3fn], groups)
         parts.require(".weight_global_scale", [torch.float32], (1,))
         return rows, columns
+
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return "NVFP4"
 
     def numbers(self, parts: Parts) -> torch.Tensor:
         """As `Format`: number times (scale divided by the one for all)."""

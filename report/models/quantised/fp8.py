@@ -51,6 +51,10 @@ class Fp8:
             )
         return shape
 
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return "FP8"
+
     def numbers(self, parts: Parts) -> torch.Tensor:
         """As `Format`: number times scale."""
         out = parts.read("").float()

@@ -58,6 +58,10 @@ class Gptq:
             )
         return outputs, inputs
 
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return f"INT{self._bits(parts)}"
+
     def numbers(self, parts: Parts) -> torch.Tensor:
         """As `Format`: (number - zero point) times scale."""
         bits, scales = self._bits(parts), parts.read(".scales").float()

@@ -19,6 +19,7 @@ from report.models.quantised.fp8 import Fp8
 from report.models.quantised.gptq import BITS, Gptq
 from report.models.quantised.mxfp4 import Mxfp4
 from report.models.quantised.packing import Packing
+from report.models.quantised.parts import Format
 from report.text import quoted
 
 
@@ -46,7 +47,7 @@ def packing(stated: dict[str, Any], name: str) -> Packing | None:
     known = METHODS.get(method) if isinstance(method, str) else None
     if known is None:
         raise says.refused("quant_method", " or ".join(METHODS))
-    return known(says)
+    return Packing(method, known(says))
 
 
 class _Says:
@@ -95,18 +96,18 @@ def _fp8(says):
         block = (1, 1)
     elif not isinstance(block, list) or len(block) != 2 or not all(map(is_size, block)):
         raise says.refused("weight_block_size", "two whole numbers")
-    return Packing("FP8", (Fp8("_scale_inv", tuple(block)), Fp8("_scale", tuple(block))))
+    return Fp8("_scale_inv", tuple(block)), Fp8("_scale", tuple(block))
 
 
 def _mxfp4(_):
-    return Packing("MXFP4", (Mxfp4(),))
+    return (Mxfp4(),)
 
 
 def _bitsandbytes(says):
     if says.about.get("load_in_8bit"):
-        return Packing("INT8", (Bits8(),))
-    kind = says.one_of("bnb_4bit_quant_type", ("nf4", "fp4"), "fp4")
-    return Packing(kind.upper(), (Bits4("nf4"), Bits4("fp4")))
+        return (Bits8(),)
+    says.one_of("bnb_4bit_quant_type", ("nf4", "fp4"), "fp4")
+    return Bits4("nf4"), Bits4("fp4")
 
 
 def _gptq(says):
@@ -120,7 +121,7 @@ def _gptq(says):
     mixed = bool(says.about.get("dynamic"))
     group = says.count("group_size")
     ordered = bool(says.about.get("desc_act"))
-    return Packing(f"GPTQ_INT{bits}", (Gptq(bits, group, form == "gptq", mixed, ordered),))
+    return (Gptq(bits, group, form == "gptq", mixed, ordered),)
 
 
 def _awq(says):
@@ -129,7 +130,7 @@ def _awq(says):
     said = next(filter(None, map(says.about.get, keys)), "gemm")
     if not isinstance(said, str) or said.lower() != "gemm":
         raise says.refused("version", "gemm", said)
-    return Packing("AWQ_INT4", (Awq(says.count("group_size", 128)),))
+    return (Awq(says.count("group_size", 128)),)
 
 
 def _mlx(says):
@@ -146,7 +147,7 @@ def _mlx(says):
         inner.one_of("mode", ("affine",), "affine")
         own[key] = (_positive(inner, "group_size"), inner.one_of("bits", mlx.BITS))
     _positive(says, "group_size")
-    return Packing(f"MLX_INT{bits}", (mlx.Mlx(group, bits, own),))
+    return (mlx.Mlx(group, bits, own),)
 
 
 def _compressed_tensors(says):
@@ -190,9 +191,7 @@ def _compressed_tensors(says):
     )
     least = min(zip(bits, weights, strict=True), key=lambda one: one[0])
     floats = least[1].get("type") == "float"
-    label = ("NVFP4" if least[0] == 4 else "FP8") if floats else f"INT{least[0]}"
-    packed = Nvfp4() if floats and least[0] == 4 else Packed(settings)
-    return Packing(label, (packed, Scaled(settings)))
+    return Nvfp4() if floats and least[0] == 4 else Packed(settings), Scaled(settings)
 
 
 def _block(stated):
@@ -219,7 +218,7 @@ COMPRESSED = (
 )
 """Formats of compressed-tensors that are read."""
 
-METHODS: dict[str, Callable[[_Says], Packing]] = {
+METHODS: dict[str, Callable[[_Says], tuple[Format, ...]]] = {
     "fp8": _fp8,
     "fbgemm_fp8": _fp8,
     "compressed-tensors": _compressed_tensors,

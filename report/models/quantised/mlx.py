@@ -54,6 +54,10 @@ class Mlx:
             parts.require(ending, FLOATS, (rows, columns // group))
         return rows, columns
 
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return f"INT{self._settings(parts)[1]}"
+
     def numbers(self, parts: Parts) -> torch.Tensor:
         """As `Format`: number times scale, plus bias."""
         group, bits = self._settings(parts)

@@ -36,6 +36,10 @@ class Mxfp4:
         experts, rows, groups, _ = blocks
         return (experts, groups * 32, rows)
 
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return "MXFP4"
+
     def numbers(self, parts: Parts) -> torch.Tensor:
         """As `Format`; expert by expert, so that little is in memory twice."""
         blocks, scales = parts.read("_blocks"), parts.read("_scales")

@@ -35,7 +35,7 @@ UNMISTAKABLE = re.compile(
 class Packing:
     """How a checkpoint's weights are packed.
 
-    label: of the numbers, such as "FP8" or "GPTQ_INT4"
+    label: what config.json calls it, such as "fp8" or "gptq"
     formats: of its weights, the first that fits a name first
     """
 

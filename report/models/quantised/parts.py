@@ -109,6 +109,9 @@ class Format(Protocol):
     def shape(self, parts: Parts) -> Shape:
         """The shape of the weight; ReportError for parts that do not fit together."""
 
+    def kind(self, parts: Parts) -> str:
+        """What its numbers are, such as "INT4"; asked for after the shape."""
+
     def numbers(self, parts: Parts) -> torch.Tensor:
         """The numbers of the weight, float32, computed in float32; parts were asked for their
         shape before."""

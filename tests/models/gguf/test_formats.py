@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from gguf import GGMLQuantizationType as Kind
 
-from report.models.gguf.file import open_gguf
+from report.models.gguf.file import GgufFile, open_gguf
 from report.models.gguf.formats import FORMATS, PLAIN, Format
+from report.models.gguf.header import Tensor
 from report.models.gguf.views import View
 from report.models.partial.reader import GgufCheckpoint
 from tests.fuzz.refusals import tried
@@ -151,3 +152,32 @@ def test_a_file_that_becomes_shorter_is_noticed(tmp_path):
     path.write_bytes(path.read_bytes()[:-8])
     assert "became shorter" in tried(checkpoint.read, "a")[1]
     assert "became shorter" in tried(checkpoint.read_rows, "a", [3])[1]
+
+
+Q4_K_M = {"Q8_0": 30, "Q5_0": 20, "Q4_K": 10, "Q6_K": 5}
+STORED = {
+    "Q4_K_M: Q8_0, Q5_0, Q4_K, Q6_K": (15, Q4_K_M),
+    "Q8_0, Q5_0, Q4_K, Q6_K": (None, Q4_K_M),  # nothing is stated
+    "Q4_K, Q6_K": (1, {"Q4_K": 2, "Q6_K": 1}),  # F16 is stated, and none is
+    "Q4_K, F16": (1024 | 15, {"Q4_K": 2, "F16": 1}),  # a guess
+    "Q5_K, F16": (15, {"Q5_K": 2, "F16": 1}),
+    "Q4_0, F32": (999, {"Q4_0": 2, "F32": 1}),
+    "Q4_1": (3, {"Q4_1": 2}),
+    "IQ3_M: IQ3_S, IQ2_S": (27, {"IQ3_S": 2, "IQ2_S": 1}),
+    "MXFP4_MOE: MXFP4, Q8_0": (38, {"MXFP4": 2, "Q8_0": 1}),
+    "F16: F16, F32": (1, {"F16": 2, "F32": 1}),
+}
+"""What is said -> general.file_type, and how many blocks of matrices there are in each format."""
+
+
+@pytest.mark.parametrize("said", STORED)
+def test_a_file_says_how_its_matrices_are_stored(said):
+    stated, blocks = STORED[said]
+    known = {block.name: block for block in FORMATS.values()}
+    tensors = {
+        name: Tensor(Path("it"), 0, known[name], (count, 256)) for name, count in blocks.items()
+    }
+    tensors["blk.0.attn_norm.weight"] = Tensor(Path("it"), 0, known["F32"], (10**6,))
+    tensors["v.blk.0.attn_q.weight"] = Tensor(Path("it"), 0, known["BF16"], (10**3, 10**3))
+    values = {} if stated is None else {"general.file_type": stated}
+    assert GgufFile((Path("it"),), values, tensors, {}).stored_as == said

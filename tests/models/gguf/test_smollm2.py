@@ -59,7 +59,7 @@ def test_it_predicts_what_transformers_predicts(loaded):
 
 def test_it_has_its_name_its_chat_and_its_format(file, loaded):
     assert names.find(file).name == "Smollm2 135M 8k Lc100K Mix1 Ep2"
-    assert loaded.identity["stored_as"] == "Q4_1"
+    assert loaded.identity["stored_as"] == "Q4_1: Q4_1, Q8_0"
     assert loaded.identity["context"] is None
     assert loaded.identity["made_for"] == 8192
     assert loaded.tokenizer.tokenize("in 2026") == ["in", "Ġ", "2", "0", "2", "6"]

@@ -49,6 +49,9 @@ def test_identity_says_what_was_loaded(falcon_folder):
         ("training.json", "[400]", None),
         ("training.json", "not JSON", None),
         ("other.json", '{"steps": 400}', None),
+        ("training.json", '{"steps": true}', None),
+        # which of its steps the weights are of, the Trainer does not say in the folder above
+        ("trainer_state.json", '{"global_step": 9, "best_model_checkpoint": "checkpoint-6"}', None),
     ],
 )
 def test_the_training_step_is_what_a_file_beside_the_weights_says(folder, name, text, step):

@@ -1,6 +1,7 @@
 """Packed checkpoints of every format: their numbers, logits and measurements, whole and in part."""
 
-import json
+import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,10 +13,9 @@ from transformers.integrations import finegrained_fp8, mxfp4
 from report import families
 from report.models.load.load import load_model
 from report.models.measure.passage import measure_passage
-from report.models.partial.packed import open_checkpoint
-from report.models.quantised.methods import packing
+from report.models.partial.packed import open_checkpoint, stored_as
 from tests.models.checkpoints import change_config, change_weights, save
-from tests.models.quantised.written import EIGHT, FORMATS, single, written
+from tests.models.quantised.written import EIGHT, FORMATS, MXFP4, packs, single, written
 
 IDS = [1, 5, 80, 41, 5, 7, 80, 77, 5, 6, 17, 33]
 TABLES = ("largest_targets", "marker_count", "magnitude", "alignment")
@@ -67,13 +67,23 @@ def test_a_packed_model_is_the_model_of_its_numbers(plain, form, tmp_path):
     require_same_numbers(*written(plain["qwen3"], form, tmp_path / "qwen3"))
     packed, twin = written(plain["llama"], form, tmp_path / "llama")
     require_same_numbers(packed, twin)
-    stated = json.loads((packed / "config.json").read_text("utf-8"))
-    assert packing(stated, "it").label == FORMATS[form][2]
+    assert stored_as(packed) == mixed(twin, form)
     if form not in MODELS:
         return
     ours = load_model(packed, device="cpu")
-    assert ours.identity["stored_as"] == FORMATS[form][2]
+    assert ours.identity["stored_as"] == mixed(twin, form)
     require_same_state(ours.model, of_transformers(twin))
+
+
+def mixed(twin, form):
+    """What pages say of the packed model: what is left as it was, too."""
+    _, config, kind = FORMATS.get(form, MXFP4)
+    numbers = Counter()
+    for name, tensor in load_file(twin / "model.safetensors").items():
+        if tensor.ndim > 1:
+            numbers[kind if packs(name, form) else "F32"] += tensor.numel()
+    kinds = ", ".join(kind for kind, _ in numbers.most_common())
+    return f"{config.get('quant_method', 'mlx')}: {kinds}"
 
 
 def of_transformers(folder):
@@ -119,7 +129,7 @@ def test_experts_in_mxfp4_are_those_of_their_numbers(plain, tmp_path):
     packed, twin = written(plain["gpt_oss"], "mxfp4", tmp_path)
     require_same_numbers(packed, twin)
     ours, theirs = (load_model(folder, device="cpu") for folder in (packed, twin))
-    assert ours.identity["stored_as"] == "MXFP4"
+    assert ours.identity["stored_as"] == mixed(twin, "mxfp4")
     require_same_state(ours.model, theirs.model)
 
 
@@ -174,6 +184,7 @@ def test_settings_of_single_weights(plain, tmp_path):
     own = {"group_size": 32, "bits": 4, stem: {"group_size": 32, "bits": 8}, "lm_head": True}
     change_config(four, quantization=own, quantization_config=own)
     require_same_numbers(four, twin)
+    assert re.fullmatch("mlx: (INT4|INT8|F32)(, (INT4|INT8|F32)){2}", stored_as(four))
 
     four, twin = written(plain["llama"], "gptq 4", tmp_path / "g4")
     eight, other = written(plain["llama"], "gptq 8", tmp_path / "g8")
@@ -184,6 +195,7 @@ def test_settings_of_single_weights(plain, tmp_path):
     dynamic = {"+:.*up_proj": {"bits": 8}}
     change_config(four, quantization_config=FORMATS["gptq 4"][1] | {"dynamic": dynamic})
     require_same_numbers(four, twin)
+    assert stored_as(four) == "gptq: F32, INT4, INT8"
 
 
 def test_rows_of_an_embedding_are_read_alone(plain, tmp_path):

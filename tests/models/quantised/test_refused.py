@@ -184,7 +184,7 @@ def test_families_that_mlx_changes_are_refused():
         with pytest.raises(ReportError, match="model_type"):
             packing({"model_type": family, "quantization": stated}, "it")
     for family in mlx.FAMILIES:
-        assert packing({"model_type": family, "quantization": stated}, "it").label == "MLX_INT4"
+        assert packing({"model_type": family, "quantization": stated}, "it").label == "mlx"
 
 
 def test_what_is_no_packing_is_none():

@@ -364,32 +364,30 @@ FORMATS = {
     "nf4 nested": (bits4("nf4", nested=True), BNB4 | {"bnb_4bit_quant_type": "nf4"}, "NF4"),
     "fp4": (bits4("fp4", blocksize=100), BNB4 | {"bnb_4bit_quant_type": "fp4"}, "FP4"),
     "fp4 nested": (bits4("fp4", nested=True), BNB4 | {"bnb_4bit_quant_type": "fp4"}, "FP4"),
-    **{
-        f"gptq {bits}": (gptq(bits), GPTQ | {"bits": bits}, f"GPTQ_INT{bits}") for bits in (2, 3, 8)
-    },
+    **{f"gptq {bits}": (gptq(bits), GPTQ | {"bits": bits}, f"INT{bits}") for bits in (2, 3, 8)},
     "gptq 4": (
         gptq(4, ordered=True),
         GPTQ | {"bits": 4, "desc_act": True, "checkpoint_format": "gptq"},
-        "GPTQ_INT4",
+        "INT4",
     ),
-    "gptq 4 of whole rows": (gptq(4, -1), GPTQ | {"bits": 4, "group_size": -1}, "GPTQ_INT4"),
+    "gptq 4 of whole rows": (gptq(4, -1), GPTQ | {"bits": 4, "group_size": -1}, "INT4"),
     "gptq_v2": (
         gptq(4, less_one=False),
         GPTQ | {"bits": 4, "checkpoint_format": "gptq_v2"},
-        "GPTQ_INT4",
+        "INT4",
     ),
     "awq": (
         awq,
         {"quant_method": "awq", "bits": 4, "group_size": 32, "version": "gemm", "zero_point": True},
-        "AWQ_INT4",
+        "INT4",
     ),
     **{
-        f"mlx {bits}": (mlx(bits), {"group_size": 32, "bits": bits}, f"MLX_INT{bits}")
+        f"mlx {bits}": (mlx(bits), {"group_size": 32, "bits": bits}, f"INT{bits}")
         for bits in (2, 3, 4, 5, 6, 8)
     },
 }
 """Name -> (function of a weight and a generator -> its parts by ending and its numbers, what
-config.json says, what pages call the numbers)."""
+config.json says, what its numbers are)."""
 
 
 MXFP4 = (mxfp4, {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}, "MXFP4")
