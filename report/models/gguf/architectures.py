@@ -16,7 +16,7 @@ from report.errors import ReportError
 from report.models.gguf import rope
 from report.models.gguf.changes import Change, OneMore, Sorted, Transposed, TurnedOver
 from report.models.gguf.file import GgufFile
-from report.models.gguf.keys import Keys
+from report.models.gguf.keys import NEEDED, Keys
 from report.text import quoted
 
 
@@ -31,6 +31,7 @@ class Architecture:
     changes: the same keys, or those with ".weight" behind them -> what llama.cpp did to the numbers
     parts: how many tensors lie in one of those that hold several
     used: names of tensors that became settings
+    defaults: what was taken where the file says nothing, as phrases
     """
 
     name: str
@@ -39,6 +40,7 @@ class Architecture:
     changes: Mapping[str, Change] = field(default_factory=dict)
     parts: int | None = None
     used: tuple[str, ...] = rope.TENSORS
+    defaults: tuple[str, ...] = ()
 
 
 @functools.lru_cache(maxsize=4)
@@ -63,7 +65,7 @@ def architecture_of(file: GgufFile) -> Architecture:
     found = ARCHITECTURES[name](keys)
     keys.require_all_used()
     config = found.config | _shared(file)
-    return replace(found, config=config)
+    return replace(found, config=config, defaults=tuple(keys.defaults))
 
 
 def _shared(file):
@@ -124,11 +126,11 @@ def _own_head_dim(keys: Keys) -> int:
 
 
 def _rms(keys: Keys) -> dict[str, Any]:
-    return {"rms_norm_eps": keys.number("attention.layer_norm_rms_epsilon")}
+    return {"rms_norm_eps": keys.number("attention.layer_norm_rms_epsilon", above=0)}
 
 
 def _epsilon(keys: Keys) -> float:
-    return keys.number("attention.layer_norm_epsilon")
+    return keys.number("attention.layer_norm_epsilon", above=0)
 
 
 def _rotary(keys: Keys, partly: bool = False) -> dict[str, Any]:
@@ -182,6 +184,9 @@ LLAMA = ENDS | _layers(LAYER, NORMS | ATTENTION | GATED)
 
 
 def _llama_settings(keys: Keys) -> dict[str, Any]:
+    length = _head_dim(keys)
+    if keys.whole("attention.head_dim", length) != length:  # Ollama states it twice
+        raise keys.refused("attention.head_dim", f"{length}, as of the keys")
     return (
         _sizes(keys)
         | _rms(keys)
@@ -243,11 +248,13 @@ EXPERTS = {
 def _qwen3_mixture(keys: Keys) -> Architecture:
     experts = keys.whole("expert_count")
     config = _class("qwen3_moe", "Qwen3MoeForCausalLM") | _sizes(keys) | _rms(keys) | _rotary(keys)
+    wide = keys.file.tensors.get("blk.0.ffn_up_exps.weight")
+    width = wide.shape[1] if wide is not None and len(wide.shape) == 3 else NEEDED
     config |= {
         "num_experts": experts,
         "num_experts_per_tok": keys.whole("expert_used_count"),
-        "moe_intermediate_size": keys.whole("expert_feed_forward_length"),
-        "norm_topk_prob": True,
+        "moe_intermediate_size": keys.whole("expert_feed_forward_length", width),
+        "norm_topk_prob": keys.flag("norm_top_k_prob", True),
         "decoder_sparse_step": 1,
         "mlp_only_layers": [],
         "use_sliding_window": False,
@@ -281,8 +288,8 @@ def _gemma2(keys: Keys) -> Architecture:
     config = _class("gemma2", "Gemma2ForCausalLM") | _sizes(keys) | _rms(keys) | _rotary(keys)
     config |= {
         "hidden_activation": "gelu_pytorch_tanh",
-        "attn_logit_softcapping": keys.number("attn_logit_softcapping", 50.0),
-        "final_logit_softcapping": keys.number("final_logit_softcapping", 30.0),
+        "attn_logit_softcapping": keys.number("attn_logit_softcapping", 50.0, above=0),
+        "final_logit_softcapping": keys.number("final_logit_softcapping", 30.0, above=0),
         "query_pre_attn_scalar": _scaled_by(keys, 46),
         "sliding_window": keys.whole("attention.sliding_window", 4096),
         "layer_types": _windows(keys, 2),
@@ -317,12 +324,41 @@ def _windows(keys: Keys, every: int) -> list[str]:
 MOST_LAYERS = 10_000
 
 
+BY_OLLAMA = ("rope.local.freq_base", "rope.global.freq_base", "mm.tokens_per_image")
+"""Keys by which a Gemma 3 that Ollama's own converter wrote is told from llama.cpp's. Those with
+pictures lack the epsilon too."""
+
+LAYERS_OF_GEMMA3 = (18, 26, 34, 48, 62)
+"""Of 270 M, 1 B, 4 B, 12 B and 27 B parameters."""
+
+
+def _stated_gemma3(keys: Keys) -> None:
+    """Fill in what Ollama's converter leaves out, with what Ollama takes for it.
+
+    https://github.com/ollama/ollama/blob/main/llama/compat/llama-ollama-compat.cpp
+    """
+    epsilon = "attention.layer_norm_rms_epsilon"
+    by_ollama = epsilon not in keys or any(key in keys for key in BY_OLLAMA)
+    keys.rename("rope.global.freq_base", "rope.freq_base")
+    keys.rename("rope.local.freq_base", "rope.freq_base_swa")
+    why = "as Ollama and llama.cpp do for Gemma 3"
+    keys.assume("rope.freq_base_swa", 10_000.0, why)
+    if not by_ollama:
+        return
+    why = "as Ollama does for Gemma 3"
+    keys.assume(epsilon, 1e-6, why)
+    if keys.whole("block_count") in LAYERS_OF_GEMMA3:
+        keys.assume("rope.freq_base", 1_000_000.0, why)
+    scaled = any(key in keys for key in ("rope.scaling.type", "rope.scale_linear"))
+    if keys.whole("context_length") >= 131_072 and not scaled:
+        keys.assume("rope.scaling.factor", 8.0, why)
+
+
 def _gemma3(keys: Keys) -> Architecture:
+    _stated_gemma3(keys)
     rotary = _rotary(keys)
-    local = {
-        "rope_type": "default",
-        "rope_theta": keys.number("rope.freq_base_swa", rope.USUAL_BASE),
-    }
+    local = {"rope_type": "default", "rope_theta": keys.number("rope.freq_base_swa", above=1)}
+    window = keys.whole("attention.sliding_window", 0, least=0)  # Rnj-1 has none
     config = _class("gemma3_text", "Gemma3ForCausalLM") | _sizes(keys) | _rms(keys)
     config |= {
         "head_dim": rotary["head_dim"],
@@ -331,10 +367,10 @@ def _gemma3(keys: Keys) -> Architecture:
             "sliding_attention": local,
         },
         "hidden_activation": "gelu_pytorch_tanh",
-        "final_logit_softcapping": keys.number("final_logit_softcapping", None),
+        "final_logit_softcapping": keys.number("final_logit_softcapping", None) or None,
         "query_pre_attn_scalar": _scaled_by(keys, 62),
-        "sliding_window": keys.whole("attention.sliding_window"),
-        "layer_types": _windows(keys, 6),
+        "sliding_window": window or keys.whole("context_length"),
+        "layer_types": _windows(keys, 6 if window else 1),
     }
     tensors = GEMMA2 | _layers(LAYER, HEAD_NORMS)
     return Architecture(keys.name, config, tensors, _one_more(tensors))
@@ -352,14 +388,21 @@ PHI3 = ENDS | _layers(
 )
 
 
+WINDOWS_OF_PHI3 = {4096: 2047, 131_072: 262_144}
+"""Longest context -> window, of Phi 3 mini and medium in files from before llama.cpp wrote it."""
+
+
 def _phi3(keys: Keys) -> Architecture:
     rotary = _rotary(keys, partly=True)
     before = keys.whole("rope.scaling.original_context_length", keys.whole("context_length"))
     config = _class("phi3", "Phi3ForCausalLM") | _sizes(keys) | _rms(keys) | rotary
     _own_head_dim(keys)
+    window = WINDOWS_OF_PHI3.get(keys.whole("context_length"))
+    if window and keys.whole("block_count") in (32, 40):
+        keys.assume("attention.sliding_window", window, "as in Phi 3 of this size")
     config |= {
         "original_max_position_embeddings": before,
-        "sliding_window": keys.whole("attention.sliding_window", 0, least=0) or None,
+        "sliding_window": keys.whole("attention.sliding_window", least=0) or None,
     }
     return Architecture(keys.name, config, PHI3)
 
@@ -490,7 +533,7 @@ def _gptneox(keys: Keys) -> Architecture:
     config = _class("gpt_neox", "GPTNeoXForCausalLM") | sizes
     config |= {
         "layer_norm_eps": _epsilon(keys),
-        "use_parallel_residual": keys.flag("use_parallel_residual", True),
+        "use_parallel_residual": keys.flag("use_parallel_residual"),
         "rope_parameters": rotation,
         "attention_bias": _has(keys, "attn_qkv.bias"),
     }
@@ -591,12 +634,15 @@ def _olmo2(keys: Keys) -> Architecture:
 
 
 def _stablelm(keys: Keys) -> Architecture:
+    """Whether a layer's two parts run side by side, its norms tell: the converter writes true where
+    a checkpoint says nothing, and transformers takes false for it."""
+    keys.flag("use_parallel_residual", None)
     rotation = rope.rope_parameters(keys, _own_head_dim(keys), partly=True)
     config = _class("stablelm", "StableLmForCausalLM") | _sizes(keys)
     config |= {
         "layer_norm_eps": _epsilon(keys),
         "rope_parameters": rotation,
-        "use_parallel_residual": keys.flag("use_parallel_residual", False),
+        "use_parallel_residual": not _has(keys, "ffn_norm.weight"),
         "use_qkv_bias": _has(keys, "attn_q.bias"),
         "qk_layernorm": _has(keys, "attn_q_norm.weight"),
     }
@@ -611,7 +657,7 @@ def _stablelm(keys: Keys) -> Architecture:
 def _cohere_settings(keys: Keys) -> dict[str, Any]:
     return _sizes(keys) | {
         "layer_norm_eps": _epsilon(keys),
-        "logit_scale": keys.number("logit_scale"),
+        "logit_scale": keys.number("logit_scale", above=0),
         "attention_bias": _has(keys, "attn_q.bias"),
     }
 
@@ -641,11 +687,13 @@ def _cohere2(keys: Keys) -> Architecture:
 def _granite(keys: Keys) -> Architecture:
     config = _class("granite", "GraniteForCausalLM") | _llama_settings(keys)
     length = _own_head_dim(keys)
+    if not keys.flag("rope.scaling.finetuned", True):  # llama.cpp's word for it in this family
+        raise keys.refused("rope.scaling.finetuned", "true, as models that do not rotate are not")
     config |= {
-        "attention_multiplier": keys.number("attention.scale", length**-0.5),
-        "embedding_multiplier": keys.number("embedding_scale", 1.0),
-        "residual_multiplier": keys.number("residual_scale", 1.0),
-        "logits_scaling": keys.number("logit_scale", 1.0),
+        "attention_multiplier": keys.number("attention.scale", 0.0) or length**-0.5,
+        "embedding_multiplier": keys.number("embedding_scale", 0.0) or 1.0,
+        "residual_multiplier": keys.number("residual_scale", 0.0) or 1.0,
+        "logits_scaling": keys.number("logit_scale", above=0),
     }
     return Architecture(keys.name, config, LLAMA, _turned_over(config))
 

@@ -16,19 +16,23 @@ from report.text import quoted
 NEEDED = object()
 """Stands for the default of a key that has to be there."""
 
-WITHOUT_EFFECT = re.compile(r"vocab_size|rope\.scaling\.finetuned|(vision|audio|mm)\..+")
-"""Keys that change no number: the size of the vocabulary is that of the embedding, and pictures and
-sound are not read."""
+WITHOUT_EFFECT = re.compile(
+    r"vocab_size|max_position_embeddings|rope\.scaling\.finetuned|(vision|audio|mm)\..+"
+)
+"""Keys that change no number: the size of the vocabulary is that of the embedding, Ollama repeats
+the length of the context under another name, and pictures and sound are not read."""
 
 
 class Keys:
     """The keys of a file's architecture; each may be asked for, once or more often.
 
     file: GgufFile; name: of the architecture, as the file says it
+    defaults: what was taken where the file says nothing, as phrases
     """
 
     def __init__(self, file: GgufFile, name: str):
         self.file, self.name = file, name
+        self.defaults: list[str] = []
         prefix = f"{name}."
         self._values = {
             key.removeprefix(prefix): value
@@ -40,6 +44,22 @@ class Keys:
     def __contains__(self, key: str) -> bool:
         return key in self._values
 
+    def rename(self, key: str, name: str) -> None:
+        """Take a key that another program writes for the one of llama.cpp, if that is missing."""
+        if key in self._values and name not in self._values:
+            self._values[name] = self._values.pop(key)
+            self._left = self._left - {key} | {name}
+
+    def assume(self, key: str, value: Any, why: str) -> None:
+        """Take a value for a key that the file lacks; it is listed in `defaults`.
+
+        why: what says that it is this value, as a phrase
+        """
+        if key not in self._values:
+            self._values[key] = value
+            shown = f"{value:,.10g}" if isinstance(value, float) else str(value)
+            self.defaults.append(f"{self.name}.{key}: {shown} is taken, {why}")
+
     def whole(self, key: str, default: Any = NEEDED, least: int = 1) -> Any:
         """A whole number of at least `least`; `default` where the key is missing."""
         return self._get(
@@ -49,13 +69,13 @@ class Keys:
             lambda value: type(value) is int and value >= least,
         )
 
-    def number(self, key: str, default: Any = NEEDED) -> Any:
-        """A finite number."""
+    def number(self, key: str, default: Any = NEEDED, above: float = -math.inf) -> Any:
+        """A finite number above `above`. Ollama writes 0 for what its converter did not find."""
         return self._get(
             key,
             default,
-            "a number",
-            lambda value: type(value) in (int, float) and math.isfinite(value),
+            "a number" if above == -math.inf else f"a number above {above:g}",
+            lambda value: type(value) in (int, float) and math.isfinite(value) and value > above,
         )
 
     def flag(self, key: str, default: Any = NEEDED) -> Any:
@@ -98,13 +118,18 @@ class Keys:
             f"allowed is {allowed}"
         )
 
+    def lacking(self, key: str) -> ReportError:
+        """The ReportError for a key that is missing, and whose value nothing else tells."""
+        return ReportError(
+            f"'{self.file.name}' does not say {self.name}.{key}, without which its numbers are "
+            "not known; use a file that llama.cpp's converter wrote, or the checkpoint in "
+            "safetensors"
+        )
+
     def _get(self, key, default, words, allowed):
         if key not in self._values:
             if default is NEEDED:
-                raise ReportError(
-                    f"'{self.file.name}' does not say {self.name}.{key}, which every model of this "
-                    "architecture has; the file is damaged, download or copy it again"
-                )
+                raise self.lacking(key)
             return default
         self._left.discard(key)
         value = self._values[key]

@@ -20,8 +20,18 @@ FREQUENCIES = "rope_freqs.weight"
 SHORT, LONG = "rope_factors_short.weight", "rope_factors_long.weight"
 TENSORS = (FREQUENCIES, SHORT, LONG)
 
-USUAL_BASE = 10_000.0
-"""Of files that state none."""
+BASES = {
+    "falcon": (10_000.0, 2048),
+    "gemma": (10_000.0, 8192),
+    "gemma2": (10_000.0, 8192),
+    "gptneox": (10_000.0, 4096),
+    "llama": (10_000.0, 4096),
+    "phi2": (10_000.0, 2048),
+    "stablelm": (10_000.0, 4096),
+}
+"""Architectures whose files may lack the base: it, and the longest context of their models that
+have it. Converters do not write it, or not if the checkpoint does not state it. Models for longer
+contexts have others, such as Stable Code, and files of all other architectures say theirs."""
 
 
 def rope_parameters(keys: Keys, head_dim: int, partly: bool = False) -> dict[str, Any]:
@@ -31,8 +41,11 @@ def rope_parameters(keys: Keys, head_dim: int, partly: bool = False) -> dict[str
         it only
     raises: ReportError naming what is not understood
     """
-    base = keys.number("rope.freq_base", USUAL_BASE)
-    turned = keys.whole("rope.dimension_count", head_dim)
+    if "rope.freq_base" not in keys:
+        keys.assume("rope.freq_base", _usual_base(keys), "as llama.cpp does")
+    base = keys.number("rope.freq_base", above=1)
+    # a part that is not stated could be any
+    turned = keys.whole("rope.dimension_count", *([] if partly else [head_dim]))
     found = {"rope_theta": float(base)}
     if turned != head_dim:
         if not partly or turned > head_dim or turned % 2:
@@ -42,15 +55,35 @@ def rope_parameters(keys: Keys, head_dim: int, partly: bool = False) -> dict[str
     return found | _scaling(keys, context, turned // 2)
 
 
+def _usual_base(keys):
+    """The base of a file that states none.
+
+    raises: ReportError where models of this architecture and size have several
+    """
+    base, longest = BASES.get(keys.name, (None, 0))
+    others = {
+        # Falcon 2 has a base of its own, and so do Llamas with the tokenizer of Llama 3
+        "falcon": keys.whole("embedding_length") == 4096,
+        "llama": keys.file.values.get("tokenizer.ggml.model") != "llama",
+    }
+    if base is None or keys.whole("context_length") > longest or others.get(keys.name, False):
+        raise keys.lacking("rope.freq_base")
+    return base
+
+
 def _scaling(keys, context, frequencies):
     factor = keys.number("rope.scaling.factor", None)
     factor = keys.number("rope.scale_linear", None) if factor is None else factor
     kind = keys.text("rope.scaling.type", "linear" if factor else "none")
+    file = keys.file
+    if SHORT in file.tensors:
+        keys.assume("rope.scaling.attn_factor", 1.0, "as llama.cpp does")
+    if kind == "yarn" or SHORT in file.tensors:
+        keys.assume("rope.scaling.original_context_length", context, "as llama.cpp does")
     before = keys.whole("rope.scaling.original_context_length", context)
     scale = keys.number("rope.scaling.attn_factor", 1.0)
     fast = keys.number("rope.scaling.yarn_beta_fast", 32.0)
     slow = keys.number("rope.scaling.yarn_beta_slow", 1.0)
-    file = keys.file
     if any(name in file.tensors for name in TENSORS):
         return _by_tensors(keys, kind, factor, before, context, scale, frequencies)
     if scale != 1 and kind != "yarn":

@@ -19,9 +19,9 @@ from report.models.gguf.file import GgufFile
 from report.models.gguf.splits import SPLITS
 from report.text import quoted
 
-UNKNOWN, CONTROL, OWN, BYTE = 2, 3, 4, 6
-"""Types of tokens: for what is in no token, for what is no text, defined by the model's makers, and
-of a single byte. All others are usual ones."""
+UNKNOWN, CONTROL, OWN, UNUSED, BYTE = 2, 3, 4, 5, 6
+"""Types of tokens: for what is in no token, for what is no text, defined by the model's makers, not
+used, and of a single byte. All others are usual ones."""
 
 KNOWN = re.compile(
     r"tokenizer\.(?!ggml\.).*|tokenizer\.ggml\.(model|pre|tokens|token_type|token_type_count|scores"
@@ -50,7 +50,7 @@ def tokenizer_of(file: GgufFile) -> PreTrainedTokenizerFast:
         description that makes no sense passes
     """
     described = description(file)
-    tokens = file.values["tokenizer.ggml.tokens"]
+    tokens = _tokens(file)
     special = {
         name: tokens[number]
         for key, name in NAMES.items()
@@ -112,7 +112,19 @@ def _tokens(file):
         raise ReportError(
             f"'{file.name}' has the token {quoted(twice)} twice; use another file of this model"
         )
-    return tokens
+    return tokens[: _rows(file, tokens)]
+
+
+def _rows(file, tokens):
+    """How many tokens the model has embeddings for, where those after them are no usual ones: such
+    as the one for pictures, which Ollama leaves in the list."""
+    table, types = (
+        file.tensors.get("token_embd.weight"),
+        file.values.get("tokenizer.ggml.token_type"),
+    )
+    rows = len(tokens) if table is None else table.shape[0]
+    beyond = types[rows:].tolist() if isinstance(types, np.ndarray) else [None]
+    return rows if all(kind in (CONTROL, OWN, UNUSED) for kind in beyond) else len(tokens)
 
 
 def _numbers_of(file, key, count):
@@ -120,12 +132,13 @@ def _numbers_of(file, key, count):
     numbers = file.values.get(f"tokenizer.ggml.{key}")
     if numbers is None:
         return None
-    if not isinstance(numbers, np.ndarray) or len(numbers) != count:
+    stated = len(file.values["tokenizer.ggml.tokens"])
+    if not isinstance(numbers, np.ndarray) or len(numbers) != stated:
         raise ReportError(
-            f"'{file.name}': tokenizer.ggml.{key} has not a number for each of {count} tokens; "
+            f"'{file.name}': tokenizer.ggml.{key} has not a number for each of {stated} tokens; "
             "the file is damaged, download or copy it again"
         )
-    return numbers.tolist()
+    return numbers[:count].tolist()
 
 
 def _bpe(file, tokens, types):
@@ -176,7 +189,9 @@ def _sentence_piece(file, tokens, types):
             f"'{file.name}' lacks the {'types' if types is None else 'scores'} of its tokens; "
             "use another file of this model"
         )
-    prefix = _flag(file, "add_space_prefix", True)
+    # no Gemma has a space put before a text, which Ollama's converter does not mention
+    usual = not str(file.values.get("general.architecture")).startswith("gemma")
+    prefix = _flag(file, "add_space_prefix", usual)
     if _flag(file, "remove_extra_whitespaces", False):
         raise ReportError(
             f"'{file.name}' has a tokenizer that joins spaces "
@@ -308,7 +323,7 @@ def _placed(file, which, usual):
 def _token_id(file, which):
     """The number of a special token; None where the file states none."""
     number = file.values.get(f"tokenizer.ggml.{which}_token_id")
-    count = len(file.values["tokenizer.ggml.tokens"])
+    count = len(_tokens(file))
     if number is None or (type(number) is int and 0 <= number < count):
         return number
     raise ReportError(

@@ -11,6 +11,7 @@ from report import files
 from report.models.attention.structure import structure, text_config
 from report.models.find.names import Source
 from report.models.find.weights import NOT_TEXT
+from report.models.gguf.architectures import architecture_of
 from report.models.gguf.file import is_gguf, open_gguf
 from report.models.load.tokenizing import asked
 from report.models.partial.packed import stored_as
@@ -54,6 +55,8 @@ def identity(
     config = text_config(model)
     packed = stored_as(folder)
     stored = {} if packed is None else {"stored_as": packed}
+    if is_gguf(folder):
+        stored["defaults"] = list(architecture_of(open_gguf(folder)).defaults)
     return stored | {
         "name": source.shown,
         "source": source.origin,

@@ -38,7 +38,8 @@ class LoadedModel:
         `identity.made_for`), training_step (after which it
         was saved, None if nothing beside it says), alibi_factor,
         special_tokens_added (their texts, in the order of the passage); of weights that were
-        unpacked, stored_as (the formats of the matrices, such as "Q4_K_M: Q4_K, Q6_K"); never a path
+        unpacked, stored_as (the formats of the matrices, such as "Q4_K_M: Q4_K, Q6_K"); of a GGUF
+        file, defaults (what was taken where it says nothing, as phrases); never a path
     folder: where its files are
     partial: what runs a model whose weights are not all in memory (see `partial`), or None
     checked: the numbers of the self-check once it ran
@@ -103,8 +104,8 @@ def load_model(
     """Load a model: an embedded one, one in a folder, or one on the hub.
 
     name: str or Path as `names.find` takes it, or the Source that it returned
-    announce: called with one sentence before anything is downloaded, and with what the libraries
-        warn of
+    announce: called with one sentence before anything is downloaded, for each value that a file
+        lacks and that was taken from elsewhere, and with what the libraries warn of
     options: the fields of `Loading`, by name
     returns: LoadedModel
     raises: ReportError if there is no such model, something is missing from it, its weights exist
@@ -136,6 +137,8 @@ def _load(source, asked, announce):
         with one_sentence(f"model '{settings.name}': its files do not say what it is"):
             facts = identity(source, folder, model, settings.tokenizer)
     _require_same_vocabulary(settings, facts["vocabulary"])
+    for phrase in facts.get("defaults", ()):
+        announce(f"{settings.name}: its file does not state {phrase}")
     facts |= {
         "device": devices(model, where),
         "layers_measured": number,

@@ -9,12 +9,13 @@ import transformers
 from safetensors.torch import load_file
 from transformers import AutoConfig
 
-from report.models.gguf.architectures import ARCHITECTURES
+from report.models.gguf.architectures import ARCHITECTURES, architecture_of
 from report.models.load.load import load_model
 from report.models.measure.passage import measure_passage
 from report.models.partial.reader import GgufCheckpoint
 from tests.close import require_close
 from tests.documents import DOCS
+from tests.fuzz.refusals import tried
 from tests.models import tiny_tokenizers
 from tests.models.gguf import written
 from tests.models.gguf.written import Written, saved, tiny
@@ -82,6 +83,56 @@ def test_a_model_is_what_it_was(name, tmp_path):
     stored = load_file(second.twin(tmp_path / "second") / "model.safetensors")
     assert opened.files.keys() == stored.keys()
     assert [one for one in stored if not torch.equal(opened.read(one), stored[one])] == []
+
+
+LLAMA_CPP = {
+    "gemma2.attention.sliding_window": {"sliding_window": 4096},
+    "gemma2.attn_logit_softcapping": {"attn_logit_softcapping": 50.0},
+    "gemma2.final_logit_softcapping": {"final_logit_softcapping": 30.0},
+    "gemma3.attention.sliding_window": {
+        "sliding_window": 64,  # the whole context
+        "layer_types": ["full_attention"] * 6,
+    },
+    "granite.attention.scale": {"attention_multiplier": 16**-0.5},
+    "granite.embedding_scale": {"embedding_multiplier": 1.0},
+    "granite.residual_scale": {"residual_multiplier": 1.0},
+    "mpt.attention.clamp_kqv": {
+        "attn_config": {"alibi": True, "alibi_bias_max": 8, "clip_qkv": None}
+    },
+}
+"""Keys for which its loader has a value of its own: that value, as transformers' setting
+(`load_arch_hparams` in src/models/*.cpp). The files here say others."""
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_no_value_is_guessed_in_silence(name, tmp_path):
+    """Of files that lack a key each: another model than the whole file's is refused, or said, or
+    what llama.cpp makes of it."""
+    whole = Written(checkpoint(name, tmp_path / "tiny"))
+    usual = {"attn_logit_softcapping": 20.0, "final_logit_softcapping": 7.0}
+    usual |= {"attention.scale": 0.3, "embedding_scale": 3.0, "residual_scale": 0.6}
+    usual |= {"rope.freq_base": 5000.0}
+    keys = [key for key in whole.to_file(tmp_path).values if key.startswith(f"{whole.name}.")]
+    rotates = getattr(whole.config, "rope_parameters", None)
+    others = {
+        f"{whole.name}.{key}": value
+        for key, value in usual.items()
+        if f"{whole.name}.{key}" in keys or (rotates and key == "rope.freq_base")
+    }
+    first = architecture_of(whole.to_file(tmp_path, **others)).config
+    refused = 0
+    for key in {*keys, *others}:
+        file = whole.to_file(tmp_path, **others | {key: None})
+        found, sentence = tried(architecture_of, file)
+        if found is None:
+            assert key in sentence
+            refused += 1
+            continue
+        said = any(phrase.startswith(f"{key}:") for phrase in found.defaults)
+        changed = {name: value for name, value in found.config.items() if value != first.get(name)}
+        if changed and not said and changed != LLAMA_CPP.get(key):
+            assert tried(load_model, file.paths[0], device="cpu")[0] is None, (key, changed)
+    assert refused > 4
 
 
 def model_of(folder):

@@ -44,6 +44,14 @@ KEYS = {
     },
     "llama.rope.scaling.factor is None": {"llama.rope.scaling.type": "yarn"},
     "llama.rope.scaling.attn_factor is 1.5": {"llama.rope.scaling.attn_factor": 1.5},
+    "llama.attention.layer_norm_rms_epsilon is 0.0": {
+        "llama.attention.layer_norm_rms_epsilon": 0.0
+    },
+    "llama.rope.freq_base is 0.0": {"llama.rope.freq_base": 0.0},
+    "does not say llama.rope.freq_base": {
+        "llama.rope.freq_base": None,
+        "llama.context_length": 32768,
+    },
     "asks for": {"llama.feed_forward_length": 64},
     "has no place": {"llama.block_count": 2},
     "lack": {"llama.block_count": 4},
@@ -73,6 +81,22 @@ def test_settings_are_refused_by_name(said, whole, tmp_path):
     assert found is None
     assert re.search(said, refused), refused
     assert str(tmp_path) not in refused
+
+
+def test_a_granite_that_rotates_nothing_is_refused(tmp_path):
+    granite = Written(saved(tiny("granite"), tiny_tokenizers.llama2(), tmp_path / "tiny"))
+    for rotates in (True, False):
+        file = granite.to_file(tmp_path, **{"granite.rope.scaling.finetuned": rotates})
+        assert (tried(load_model, file.paths[0], device="cpu")[0] is not None) is rotates
+
+
+def test_what_a_stablelm_does_side_by_side_its_norms_tell(tmp_path):
+    """The converter writes true where a checkpoint says nothing, as that of StableLM 3B."""
+    model = tiny("stablelm", use_parallel_residual=False)
+    whole = Written(saved(model, tiny_tokenizers.llama2(), tmp_path / "tiny"))
+    file = whole.to_file(tmp_path, **{"stablelm.use_parallel_residual": True})
+    found = load_model(file.paths[0], device="cpu").model
+    assert found.config.use_parallel_residual is False
 
 
 class Other(Written):

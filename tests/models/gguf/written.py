@@ -17,6 +17,7 @@ from gguf import GGMLQuantizationType as Kind
 from safetensors.torch import load_file, save_file
 
 from report import families
+from report.models.gguf.file import open_gguf
 from tests.models import tiny_tokenizers
 
 WORDS = 352
@@ -100,6 +101,10 @@ class Written:
             writer.add_tensor(name, content, raw_dtype=kind)
         finish(writer)
         return path
+
+    def to_file(self, folder, **values):
+        """What is read of a file in a folder, written as `to` does."""
+        return open_gguf(self.to(folder / f"{len(list(folder.iterdir()))}.gguf", **values))
 
     def twin(self, folder):
         """The same model as safetensors, with the numbers that the file has."""
