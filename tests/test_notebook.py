@@ -329,7 +329,7 @@ def test_conditions_in_memory_are_measured_as_for_a_page(falcon_folder, tmp_path
     assert lines.to_dict()["datasets"]["lines"]
     with pytest.raises(ReportError, match="has 4 charts; say which"):
         figure("filler_lines", found, heads=[(0, 2), (0, 3)])
-    with pytest.raises(ReportError, match="there is no head 10, counted from 1"):
+    with pytest.raises(ReportError, match="there is no head 9; both"):
         figure("filler_lines", found, heads=[(0, 9)], panel=0)
     names = {}
     command = shlex.split(model.manifest["command"])[-1]

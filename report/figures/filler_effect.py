@@ -19,6 +19,7 @@ from report.figures.parts import (
 )
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.figures.parts.heads import head_label
 from report.figures.parts.layers import layered
 from report.figures.parts.received import Panels
 from report.text import number, percent
@@ -72,7 +73,7 @@ def caption(data: Panels) -> str:
         "is how much of the pattern on the other tokens moves once each pattern sums to 1. Both "
         f"are means over the current tokens after what was added{over}. The lines are the "
         f"{shown} of each position in one head: the mean over the current tokens that see it. "
-        f"Layers and heads count from 1.{bands}"
+        f"{received.counted(data)}{bands}"
     )
 
 
@@ -85,10 +86,10 @@ def use(data: Panels) -> str:
 
 def controls(data: Panels) -> list[Control | Switch]:
     place = data.places[0]
-    model, first = place.model, received.COUNTED_FROM
+    model = place.model
     return [
-        Control("layer", "Layer", 0, model.layers - 1, place.layer, first),
-        Control("head", "Head", 0, model.heads - 1, place.head, first),
+        Control("layer", "Layer", 0, model.layers - 1, place.layer),
+        Control("head", "Head", 0, model.heads - 1, place.head),
         Switch("measure", "Colour", measures(data), "taken"),
         received.reduction_control(wide=True, mean="all"),
         received_difference.control(wide=True),
@@ -220,7 +221,6 @@ def _map(data, at):
         points="heads",
         model=model.address,
         names=measures(data),
-        counted_from=received.COUNTED_FROM,
     )
 
 
@@ -240,7 +240,6 @@ def _legend_title(data):
 
 def _axes(model):
     axis = {
-        "labelExpr": f"datum.value + {received.COUNTED_FROM}",
         "labelAngle": 0,
         "domain": False,
         "ticks": False,
@@ -283,10 +282,8 @@ def alt(data: Panels, panel: int = 0, **state: int | str) -> str:
     values = [row[at["measure"]] for row in known]
     return (
         f"Heat map of {what}: {colour}, {which}. It goes from "
-        f"{min(values):.2f} to {max(values):.2f}, the largest in layer "
-        f"{top['layer'] + received.COUNTED_FROM}, head {top['head'] + received.COUNTED_FROM}; "
-        f"the median is {np.median(values):.2f}. The head whose lines are shown: layer "
-        f"{at['layer'] + received.COUNTED_FROM}, head {at['head'] + received.COUNTED_FROM}."
+        f"{min(values):.2f} to {max(values):.2f}, the largest in {_called(top)}; "
+        f"the median is {np.median(values):.2f}. The head whose lines are shown: {_called(at)}."
     )
 
 
@@ -318,5 +315,4 @@ def seen(data: Panels, **state: int | str) -> str:
 
 
 def _called(row):
-    first = received.COUNTED_FROM
-    return f"layer {row['layer'] + first}, head {row['head'] + first}"
+    return head_label(row["layer"], row["head"])

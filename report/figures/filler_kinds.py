@@ -3,7 +3,7 @@
 import altair
 
 from report.datasets.read.conditions import ConditionsData, ModelConditions
-from report.figures.parts import choices, received, theme
+from report.figures.parts import choices, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
@@ -53,7 +53,7 @@ def left_out(data: ConditionsData) -> str:
 def controls(data: ConditionsData) -> list[Control | Switch]:
     last = min(model.layers for model in data.models) - 1
     return [
-        Control("layer", "Layer", 0, last, 0, received.COUNTED_FROM),
+        Control("layer", "Layer", 0, last, 0),
         Switch("measure", "Shown", MEASURES, "taken"),
     ]
 
@@ -188,7 +188,7 @@ def alt(data: ConditionsData, panel: int = 0, **state: int | str) -> str:
     model = data.models[panel]
     values = _values(model, at["measure"], at["layer"])
     listed = ", ".join(f"{label} {percent(value, 1)}" for label, value, _ in values)
-    layer = at["layer"] + received.COUNTED_FROM
+    layer = at["layer"]
     return (
         f"{model.name}, layer {layer}: {MEASURES[at['measure']]}, a dot for each of "
         f"{count(len(values), 'filler')}: {listed or 'nothing is known'}."

@@ -6,8 +6,7 @@ from report.figures.parts.received import Panels
 
 def title(data: Panels) -> str:
     place = data.places[0]
-    head = place.head + received.COUNTED_FROM
-    return f"{place.model.name} Head {head} from layer to layer"
+    return f"{place.model.name} head {place.head} from layer to layer"
 
 
 def caption(data: Panels) -> str:

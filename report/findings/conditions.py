@@ -1,8 +1,4 @@
-"""What an article about conditions may say: shares, changes and peaks, with their spread.
-
-Layers and heads count from 1 here: in what templates ask for and in what
-they are told. The datasets count from 0.
-"""
+"""What an article about conditions may say: shares, changes and peaks, with their spread."""
 
 import functools
 from collections.abc import Sequence
@@ -15,11 +11,11 @@ from report.datasets.read.conditions import ConditionsData, ModelConditions
 from report.figures.parts import received, received_numbers
 from report.findings.answers import AnswerFindings
 from report.findings.effects import EffectFindings
-from report.findings.lines import FIRST, LineFindings
+from report.findings.lines import LineFindings
 from report.text import count, none_of
 
 Place = tuple[int, int, int]
-"""(model, layer, head): the model from 0, the others from 1."""
+"""(model, layer, head), all from 0."""
 
 SAME = 0.01
 """Shares of a head that differ by less count as equal."""
@@ -53,7 +49,7 @@ class Against:
 class Findings(EffectFindings, LineFindings, AnswerFindings):
     """Numbers of a study of conditions, computed from its datasets when they are asked for.
 
-    model: index in the front matter's order, from 0; layer, head: from 1
+    model: index in the front matter's order, from 0; layer, head: from 0
     condition: name of one that adds a segment, default: the first of them
     rows: "mean" over the current tokens after it, or the "last" one
     """
@@ -88,11 +84,11 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
             known = self.data.models[model]
             named = [(layer, head) for one, layer, head in places if one == model]
             heads = {head for _, head in named}
-            if max(heads) > known.heads:
+            if max(heads) >= known.heads:
                 most = self.heads(model, named[0][0], "taken")[-len(heads) :]
                 layers = dict.fromkeys(layer for layer, _ in named)
                 named = [(layer, head) for layer in layers for head in sorted(h for _, h in most)]
-            found += [(model, layer, head) for layer, head in named if layer <= known.layers]
+            found += [(model, layer, head) for layer, head in named if layer < known.layers]
         return found
 
     def lacking(self, places: list[Place]) -> list[str]:
@@ -127,13 +123,14 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
     def _lacking(self, model, layer, head):
         """What is said before and after, what is lacking, and its number; None if it is there."""
         if model >= len(self.data.models):
-            return "", " in this study", "model", model + 1
+            return "", " in this study", "model", model
         found = self.data.models[model]
-        if layer > found.layers:
-            have = f"{found.name} has {count(found.layers, 'layer')} measured, so "
+        if layer >= found.layers:
+            have = f"{found.name} has {count(found.layers, 'layer')} measured, counted from 0, so "
             return have, "", "layer", layer
-        if head > found.heads:
-            return f"{found.name} has {count(found.heads, 'head')}, so ", "", "head", head
+        if head >= found.heads:
+            have = f"{found.name} has {count(found.heads, 'head')}, counted from 0, so "
+            return have, "", "head", head
         return None
 
     # --- What was asked for, and what was measured
@@ -270,11 +267,11 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         if not self.same_length or len(self.kinds) < 2:
             return []
         models = self.data.models
-        return [one.name for n, one in enumerate(models) if self._differing(n, FIRST) < ALIKE]
+        return [one.name for n, one in enumerate(models) if self._differing(n, 0) < ALIKE]
 
     def _differing(self, model, layer):
         """The most by which the total variation of a head depends on the condition."""
-        heads = range(FIRST, self.data.models[model].heads + FIRST)
+        heads = range(self.data.models[model].heads)
         values = [
             [self.head(model, layer, head, "total_variation", name).value for head in heads]
             for name in self.kinds

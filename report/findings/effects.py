@@ -8,7 +8,6 @@ import numpy as np
 from report.datasets.formats.conditions import MEASURES
 from report.datasets.read.conditions import ConditionsData
 from report.errors import ReportError
-from report.findings.lines import FIRST
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Value:
 class EffectFindings:
     """The part of `report.findings.conditions.Findings` that reads the effects of conditions.
 
-    model: index in the front matter's order, from 0; layer, head: from 1
+    model: index in the front matter's order, from 0; layer, head: from 0
     measure: lambda (what the old tokens keep), taken (1 minus lambda), total_variation or
         affine_error
     condition: name of one that adds a segment, default: the first of them
@@ -58,7 +57,7 @@ class EffectFindings:
     ) -> Value:
         """A measure of one head."""
         effects = self.data.models[model].effects
-        at = effects["head"] == head - FIRST
+        at = effects["head"] == head
         return self._value(effects, at, layer, measure, condition, rows)
 
     def layer(
@@ -73,23 +72,20 @@ class EffectFindings:
     ) -> list[Value]:
         """The same of every layer measured."""
         number = self.data.models[model].layers
-        return [self.layer(model, n + FIRST, measure, condition, rows) for n in range(number)]
+        return [self.layer(model, n, measure, condition, rows) for n in range(number)]
 
     def heads(
         self, model: int, layer: int, measure: str, condition: str | None = None, rows: str = "mean"
     ) -> list[tuple[Value, int]]:
         """(`Value`, head) of every head of a layer, sorted by value."""
         number = self.data.models[model].heads
-        found = [
-            (self.head(model, layer, n + FIRST, measure, condition, rows), n + FIRST)
-            for n in range(number)
-        ]
+        found = [(self.head(model, layer, n, measure, condition, rows), n) for n in range(number)]
         return sorted(found, key=lambda pair: pair[0].value)
 
     def most(self, measure: str, condition: str | None = None) -> tuple[Value, int, int]:
         """The largest value of any head of any model: (`Value`, model, layer)."""
         found = [
-            (self.heads(model, layer + FIRST, measure, condition)[-1][0], model, layer + FIRST)
+            (self.heads(model, layer, measure, condition)[-1][0], model, layer)
             for model, one in enumerate(self.data.models)
             for layer in range(one.layers)
         ]
@@ -111,12 +107,12 @@ class EffectFindings:
         column = "lambda" if measure == "taken" else measure
         if column not in MEASURES:
             raise ReportError(f"unknown measure {measure!r}; known: taken, {', '.join(MEASURES)}.")
-        at = at & (effects["layer"] == layer - FIRST) & (effects["rows"] == rows)
+        at = at & (effects["layer"] == layer) & (effects["rows"] == rows)
         at = np.flatnonzero(at & (effects["condition"] == condition))
         if len(at) != 1:
             raise ReportError(
                 f"there is no {measure} of condition {condition!r} in layer {layer}; layers and "
-                f"heads count from {FIRST}, conditions that add a segment are: "
+                f"heads count from 0, conditions that add a segment are: "
                 f"{', '.join(self.added) or 'none'}."
             )
         found = Value(float(effects[column][at[0]]), float(effects[f"{column}_error"][at[0]]))

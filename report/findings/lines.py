@@ -5,9 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from report.datasets.read.conditions import ConditionsData
-from report.figures.parts import received
-
-FIRST = received.COUNTED_FROM
 
 
 @dataclass(frozen=True)
@@ -25,7 +22,7 @@ class Peak:
 class LineFindings:
     """The part of `report.findings.conditions.Findings` that reads lines by position.
 
-    model: index in the front matter's order, from 0; layer, head: from 1
+    model: index in the front matter's order, from 0; layer, head: from 0
     condition: name of any condition; reduction: "mean" over the current tokens, or the "last" one
     """
 
@@ -68,6 +65,6 @@ class LineFindings:
     def _line(self, model, layer, head, condition, cut, reduction):
         known = self.data.models[model]
         text = known.condition(condition)
-        values = known.received(layer - FIRST, head - FIRST)[condition][reduction][0]
+        values = known.received(layer, head)[condition][reduction][0]
         values = np.where(text.counts == known.prompts, values, np.nan)
         return text, text.aligned(values) if cut else values

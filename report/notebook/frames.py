@@ -176,7 +176,7 @@ class Measurements(Mapping):
         """What figures are drawn of: the datasets, or panels of these heads; see `figure`."""
         if self.data.kind != "conditions":
             return self.data
-        places = [(0, layer + 1, head + 1) for layer, head in heads]  # panels count from 1
+        places = [(0, layer, head) for layer, head in heads]
         return received.panels(self.data.models, places, lines or self._compared)
 
     @property

@@ -164,14 +164,14 @@ def lines(*names):
 
 def panels(found, figure):
     """`Panels` of a study, as an article would ask for them for a figure module's name."""
-    two = [(0, 1, 2), (0, 3, 4), (0, 1, 1)]
+    two = [(0, 0, 1), (0, 2, 3), (0, 0, 0)]
     if figure == "filler_against":
         named = {"filler": "Meaningless tokens", "sentence": "Random sentence"}
-        places = [(0, 1, 1), (len(found.models) - 1, 2, 3)]
+        places = [(0, 0, 0), (len(found.models) - 1, 1, 2)]
         return received.panels(found.models, places, named, **WORDS)
     if figure == "filler_layers":
         named = {"none": "None", "filler": "Mless"}
-        return received.panels(found.models, [(0, layer, 3) for layer in (1, 2, 3)], named, **WORDS)
+        return received.panels(found.models, [(0, layer, 2) for layer in range(3)], named, **WORDS)
     if figure == "filler_effect":
-        return received.panels(found.models, [(0, 2, 3)], lines("none", "filler"), **WORDS)
+        return received.panels(found.models, [(0, 1, 2)], lines("none", "filler"), **WORDS)
     return received.panels(found.models, two, lines("none", "filler"), rules=True, **WORDS)

@@ -105,8 +105,8 @@ def test_files_of_several_panels_say_which_a_row_is_of(page, opened):
     named = {(row["panel"], row["table"]) for row in rows}
     assert named == {
         ("1. one-model, all heads", "cells"),
-        ("2. one-model Layer 3 Head 2", "lines"),
-        ("3. one-model Layer 3 Head 2", "lines"),
+        ("2. one-model L2H1", "lines"),
+        ("3. one-model L2H1", "lines"),
     }
 
 

@@ -143,7 +143,7 @@ def test_a_tooltip_tells_what_was_measured_at_a_position(page, grids, conditions
 
 def of_both_where_the_filler_is_cut_out(page, conditions):
     position = SYSTEM + 2
-    found = point_at(page, LINES, 1, position)  # layer 3, head 4, counted from 1
+    found = point_at(page, LINES, 1, position)
     values, texts = measured(conditions, 0, 2, 3)
     place = texts["filler"]["positions"][position]
     assert place == position + FILLER
@@ -245,7 +245,7 @@ def test_keys_move_over_positions_and_are_told_to_screen_readers(page, grids, co
     go_live(page, LAYERS)
     chart = page.locator(f"#fig-{LAYERS} .live-figure__chart").nth(1)
     assert chart.get_attribute("role") == "application"
-    assert chart.get_attribute("aria-label").startswith("one-model Layer 2 Head 3; arrow keys")
+    assert chart.get_attribute("aria-label").startswith("one-model L1H2; arrow keys")
     chart.focus()
     still = drawn(page, LAYERS)
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
@@ -281,7 +281,7 @@ def test_the_switch_changes_all_panels_their_tooltips_and_the_address(page, grid
 
 
 def cell(page, layer, head):
-    """Point at a cell of the heat map, counted from 1; returns the tooltip."""
+    """Point at a cell of the heat map; returns the tooltip."""
     plot(page, EFFECT, 0)
     # looked for by a pointer of the page's own, then pointed at by a real one
     places = [(x, y) for y in range(4, 100, 4) for x in range(4, 100, 4)]
@@ -307,34 +307,34 @@ def effect(study, layer, head, over="mean"):
 
 def test_a_cell_tells_both_measures(page, grids, conditions):
     page.goto(grids)
-    found, of = cell(page, 3, 2), effect(conditions, 2, 1)
+    found, of = cell(page, 2, 1), effect(conditions, 2, 1)
     assert found == {
-        "layer": "3",
-        "head": "2",
+        "layer": "2",
+        "head": "1",
         "share that the filler takes (1\u00a0−\u00a0λ)": f"{1 - of['lambda'] * 0.0001:.4f} ± "
         f"{of['lambda_error'] * 0.0001:.4f}",
         "shift of the rest (total variation)": f"{of['total_variation'] * 0.0001:.4f} ± "
         f"{of['total_variation_error'] * 0.0001:.4f}",
         "±": "one standard error, 3 prompts",
     }
-    assert cell(page, 1, 2)["shift of the rest (total variation)"] == "not known"
+    assert cell(page, 0, 1)["shift of the rest (total variation)"] == "not known"
 
 
-def test_a_click_on_a_cell_shows_its_panels_counted_from_1(page, grids, conditions):
+def test_a_click_on_a_cell_shows_its_panels(page, grids, conditions):
     page.goto(grids)
-    cell(page, 3, 2)
+    cell(page, 2, 1)
     before = drawn(page, EFFECT)[1:]
     page.mouse.down()
     page.mouse.up()
     until(page, "location.hash.startsWith('#fig-4:layer=2,head=1,')")
     painted(page)
     titles = f"[...document.querySelectorAll('#fig-{EFFECT} .live-figure__title')].slice(1)"
-    until(page, f"{titles}.every(title => title.innerText === 'one-model Layer 3 Head 2')")
+    until(page, f"{titles}.every(title => title.innerText === 'one-model L2H1')")
     outputs = page.locator(f"#fig-{EFFECT} label output").all_inner_texts()
-    assert outputs == ["3", "2"]
+    assert outputs == ["2", "1"]
     assert page.input_value(f"#fig-{EFFECT} input[name=layer]") == "2"
     label = f"#fig-{EFFECT} input[name=layer]"
-    assert page.get_attribute(label, "aria-valuetext") == "Layer 3"
+    assert page.get_attribute(label, "aria-valuetext") == "Layer 2"
     assert all(one != other for one, other in zip(before, drawn(page, EFFECT)[1:], strict=True))
     values, _ = measured(conditions, 0, 2, 1)
     found = point_at(page, EFFECT, 2, SYSTEM + 3)
@@ -351,20 +351,20 @@ def test_keys_choose_a_cell(page, grids, key):
     page.locator(f"#fig-{EFFECT} .live-figure__chart").first.focus()
     for each in ("ArrowUp", "ArrowUp", "ArrowRight", "ArrowRight", "ArrowDown"):
         page.keyboard.press(each)
-    found = page.evaluate(TOOLTIP)  # from layer 2, head 3, where the figure stands, within the map
-    assert (found["layer"], found["head"]) == ("2", "4")
-    assert page.inner_text(f"#fig-{EFFECT} .live-figure__live").startswith("layer 2, head 4, share")
+    found = page.evaluate(TOOLTIP)  # from L1H2, where the figure stands, within the map
+    assert (found["layer"], found["head"]) == ("1", "3")
+    assert page.inner_text(f"#fig-{EFFECT} .live-figure__live").startswith("layer 1, head 3, share")
     page.keyboard.press(key)
     until(page, "location.hash.startsWith('#fig-4:layer=1,head=3,')")
     title = f"document.querySelectorAll('#fig-{EFFECT} .live-figure__title')[1]"
-    until(page, f"{title}.innerText === 'one-model Layer 2 Head 4'")
+    until(page, f"{title}.innerText === 'one-model L1H3'")
 
 
 def test_an_address_with_indices_restores_a_cell(page, grids):
     page.goto(f"{grids}#fig-{EFFECT}:layer=0,head=3,measure=total_variation,reduction=last")
     page.wait_for_selector(f"#fig-{EFFECT}.live-figure--live")
     titles = page.locator(f"#fig-{EFFECT} .live-figure__title").all_inner_texts()
-    assert titles == ["one-model, all heads"] + ["one-model Layer 1 Head 4"] * 2
+    assert titles == ["one-model, all heads"] + ["one-model L0H3"] * 2
     checked = page.locator(f"#fig-{EFFECT} input:checked")
     assert [each.get_attribute("value") for each in checked.all()] == [
         "total_variation",
@@ -469,7 +469,7 @@ def test_a_tap_chooses_a_cell(phone, grids):
     box = plot(page, EFFECT, 0)
     page.touchscreen.tap(box["x"] + 0.9 * box["width"], box["y"] + 0.45 * box["height"])
     until(page, "/^#fig-4:layer=\\d,head=3/.test(location.hash)")
-    assert page.evaluate(TOOLTIP)["head"] == "4"
+    assert page.evaluate(TOOLTIP)["head"] == "3"
 
 
 def test_grids_print_in_light(page, grids):

@@ -344,6 +344,6 @@ def test_a_head_of_the_map_is_marked_in_the_titles_of_its_panels(page, grids):
         go_live(page, number)
     page.set_viewport_size({"width": 1280, "height": 6000})
     painted(page)
-    walk(page, 4, *["Home", "PageUp", "ArrowRight"])  # layer 1, head 2, counted from 1
+    walk(page, 4, *["Home", "PageUp", "ArrowRight"])
     marked = page.locator("#fig-1 .live-figure__title--marked").all_inner_texts()
-    assert marked == ["one-model Layer 1 Head 2"] * 2
+    assert marked == ["one-model L0H1"] * 2

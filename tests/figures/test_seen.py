@@ -396,24 +396,24 @@ def test_the_heat_map_names_the_largest_the_middle_and_the_one_shown(conditions)
     assert top != shown
     middle = np.median([cell["taken"] for cell in cells])
     assert filler_effect.seen(panels) == (
-        f"Meaningless tokens take most in layer {top['layer'] + 1}, head {top['head'] + 1}: "
+        f"Meaningless tokens take most in L{top['layer']}H{top['head']}: "
         f"{100 * top['taken']:.0f}\u00a0%; in half of the 12 heads, {100 * middle:.0f}\u00a0% or "
         f"less; in the head drawn underneath, {100 * shown['taken']:.0f}\u00a0%."
     )
     at_top = filler_effect.seen(panels, layer=top["layer"], head=top["head"])
     assert at_top.endswith("or less.")
     assert filler_effect.seen(panels, measure="total_variation").startswith(
-        "The rest moves most in layer "
+        "The rest moves most in L"
     )
 
 
 def test_a_state_is_said_in_words():
     controls = [
         choices.Control("layer", "Layer", 0, 3, 2),
-        choices.Control("head", "Head", 0, 3, 1, 1),
+        choices.Control("head", "Head", 0, 3, 1),
         choices.Control("sort_idx", "Rank (0 = largest)", 0, 3, 0),
         choices.Control("only", "Only one", 1, 1, 1),
         choices.Switch("source", "Measured on", {"a": "this passage", "b": "many texts"}, "b"),
     ]
-    assert choices.said(controls) == "layer 2, head 2, rank 0; measured on: many texts"
+    assert choices.said(controls) == "layer 2, head 1, rank 0; measured on: many texts"
     assert choices.said(controls[3:4]) == ""

@@ -53,38 +53,38 @@ def line(data, model, layer, head, condition, reduction="mean"):
 
 @pytest.mark.parametrize("measure", ["lambda", "total_variation", "affine_error"])
 @pytest.mark.parametrize("over", ["mean", "last"])
-def test_effects_of_heads_and_layers_count_from_1(data, find, measure, over):
+def test_effects_of_heads_and_layers_are_those_of_the_file(data, find, measure, over):
     for model in (0, 1):
         for row in rows(data, model, "effects"):
             if row["rows"] == over:
-                place = model, row["layer"] + 1, row["head"] + 1
+                place = model, row["layer"], row["head"]
                 found = find.head(*place, measure, row["condition"], over)
                 assert (found.value, found.error) == pytest.approx(
                     (row[measure], row[f"{measure}_error"])
                 )
         for row in rows(data, model, "layers"):
             if row["rows"] == over:
-                found = find.layer(model, row["layer"] + 1, measure, row["condition"], over)
+                found = find.layer(model, row["layer"], measure, row["condition"], over)
                 assert found.value == pytest.approx(row[measure])
                 assert found.error == pytest.approx(row[f"{measure}_error"])
 
 
 def test_what_is_taken_is_what_lambda_leaves(find):
-    for layer in (1, 2, 3):
+    for layer in range(3):
         left, taken = (find.layer(0, layer, name) for name in ("lambda", "taken"))
         assert left.value + taken.value == pytest.approx(1)
         assert left.error == taken.error > 0
     assert [each.value for each in find.layers(0, "taken")] == [
-        find.layer(0, layer, "taken").value for layer in (1, 2, 3)
+        find.layer(0, layer, "taken").value for layer in range(3)
     ]
-    assert find.layer(0, 3, "taken").value == pytest.approx(0.5, abs=0.05)
+    assert find.layer(0, 2, "taken").value == pytest.approx(0.5, abs=0.05)
     assert len(find.layers(1, "taken")) == 2
 
 
 def test_heads_of_a_layer_are_sorted_by_value(data, find):
-    found = find.heads(1, 2, "total_variation", "sentence")
+    found = find.heads(1, 1, "total_variation", "sentence")
     here = [
-        (row["total_variation"], row["head"] + 1)
+        (row["total_variation"], row["head"])
         for row in rows(data, 1, "effects")
         if (row["layer"], row["condition"], row["rows"]) == (1, "sentence", "mean")
     ]
@@ -96,10 +96,10 @@ def test_heads_of_a_layer_are_sorted_by_value(data, find):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((0, 4, "taken"), "no taken of condition 'filler' in layer 4; layers and heads count from"),
-        ((0, 0, "lambda"), "no lambda of condition 'filler' in layer 0"),
-        ((0, 1, "taken", "none"), "that add a segment are: filler, sentence, newline, front"),
-        ((0, 1, "mu"), "unknown measure 'mu'; known: taken, lambda, total_variation"),
+        ((0, 3, "taken"), "no taken of condition 'filler' in layer 3; layers and heads count from"),
+        ((0, -1, "lambda"), "no lambda of condition 'filler' in layer -1"),
+        ((0, 0, "taken", "none"), "that add a segment are: filler, sentence, newline, front"),
+        ((0, 0, "mu"), "unknown measure 'mu'; known: taken, lambda, total_variation"),
     ],
 )
 def test_what_was_not_measured_is_refused(find, arguments, said):
@@ -109,7 +109,7 @@ def test_what_was_not_measured_is_refused(find, arguments, said):
 
 def test_the_head_that_has_most_of_all_models_and_layers(data, find):
     every = [
-        (1 - row["lambda"], model, row["layer"] + 1)
+        (1 - row["lambda"], model, row["layer"])
         for model in (0, 1)
         for row in rows(data, model, "effects")
         if (row["condition"], row["rows"]) == ("filler", "mean")
@@ -124,7 +124,7 @@ def test_what_old_tokens_keep_is_the_sum_over_them(data, find):
     old = [value for n, value in enumerate(with_it) if n not in new]
     shared = min(len(old), len(without))
     lines = {"none": "a", "filler": "b"}
-    assert find.kept((0, 1, 2), lines) == pytest.approx(
+    assert find.kept((0, 0, 1), lines) == pytest.approx(
         sum(old[:shared]) / sum(without[:shared]), rel=1e-3
     )
 
@@ -138,51 +138,53 @@ def test_old_tokens_keep_more_than_they_are_left_if_the_last_token_says_so(
     given = {"mean": kept, "last": last}
     monkeypatch.setattr(find, "kept", lambda place, lines, rows: given[rows])
     monkeypatch.setattr(find, "head", lambda *_: Value(0.6, 0.0))
-    assert find.diluted([(0, 1, 1)], {"none": "a", "filler": "b"}) is holds
+    assert find.diluted([(0, 0, 0)], {"none": "a", "filler": "b"}) is holds
 
 
 def test_what_is_added_looks_at_itself_where_it_is_higher_and_takes_less(find, monkeypatch):
-    shares = {("filler", 1): 0.2, ("sentence", 1): 0.4, ("filler", 2): 0.3, ("sentence", 2): 0.4}
+    shares = {("filler", 0): 0.2, ("sentence", 0): 0.4, ("filler", 1): 0.3, ("sentence", 1): 0.4}
     monkeypatch.setattr(
         find, "head", lambda model, layer, head, measure, name: Value(shares[name, head], 0.0)
     )
     weights = {("filler", 0): 0.3, ("sentence", 0): 0.2, ("filler", 1): 0.2, ("sentence", 1): 0.2}
     monkeypatch.setattr(received_numbers, "inside", lambda at, name, _: weights[name, at.head])
-    found = find.against("filler", "sentence", [(0, 1, 1), (0, 1, 2)])
-    assert found.more == [((0, 1, 1), 0.2, 0.4), ((0, 1, 2), 0.3, 0.4)]
-    assert found.inner == [(0, 1, 1)]
-    assert found.level == [(0, 1, 2)]
+    found = find.against("filler", "sentence", [(0, 0, 0), (0, 0, 1)])
+    assert found.more == [((0, 0, 0), 0.2, 0.4), ((0, 0, 1), 0.3, 0.4)]
+    assert found.inner == [(0, 0, 0)]
+    assert found.level == [(0, 0, 1)]
     weights["filler", 1] = 0.19
-    assert not find.against("filler", "sentence", [(0, 1, 1), (0, 1, 2)]).level
-    shares["filler", 2] = 0.5
-    assert not find.against("filler", "sentence", [(0, 1, 1), (0, 1, 2)]).more
+    assert not find.against("filler", "sentence", [(0, 0, 0), (0, 0, 1)]).level
+    shares["filler", 1] = 0.5
+    assert not find.against("filler", "sentence", [(0, 0, 0), (0, 0, 1)]).more
 
 
 def test_panels_that_are_there_and_why_others_are_not(find):
-    places = [(0, 1, 4), (0, 1, 5), (1, 3, 6), (1, 2, 6), (2, 1, 1), (0, 2, 5)]
-    assert find.there(places) == [(0, 1, 4), (1, 2, 6)]
+    places = [(0, 0, 3), (0, 0, 4), (1, 2, 5), (1, 1, 5), (2, 0, 0), (0, 1, 4)]
+    assert find.there(places) == [(0, 0, 3), (1, 1, 5)]
     assert find.missing(places) == [
-        "one has 4 heads, so there is no head 5",
-        "two has 2 layers measured, so there is no layer 3",
-        "there is no model 3 in this study",
+        "one has 4 heads, counted from 0, so there is no head 4",
+        "two has 2 layers measured, counted from 0, so there is no layer 2",
+        "there is no model 2 in this study",
     ]
-    assert find.missing([(0, 1, 9), (0, 2, 5), (0, 1, 7), (0, 1, 9)]) == [
-        "one has 4 heads, so there are no heads 5, 7 and 9"
+    assert find.missing([(0, 0, 8), (0, 1, 4), (0, 0, 6), (0, 0, 8)]) == [
+        "one has 4 heads, counted from 0, so there are no heads 4, 6 and 8"
     ]
     panels = find.panels(places, {"none": "w/o", "filler": "w/"}, rules=True)
-    assert [place.title for place in panels.places] == ["one Layer 1 Head 4", "two Layer 2 Head 6"]
+    assert [place.title for place in panels.places] == ["one L0H3", "two L1H5"]
     assert [(place.layer, place.head) for place in panels.places] == [(0, 3), (1, 5)]
     assert (panels.rules, panels.lines) == (True, {"none": "w/o", "filler": "w/"})
 
 
 def test_a_model_without_the_heads_named_shows_those_that_give_most(find):
-    assert find.shown([(0, 1, 4), (0, 1, 2), (0, 9, 2)]) == [(0, 1, 4), (0, 1, 2)]
-    most = sorted(head for _, head in find.heads(0, 1, "taken")[-2:])
-    assert find.shown([(0, 1, 5), (0, 1, 2)]) == [(0, 1, head) for head in most]
-    (best,) = [head for _, head in find.heads(0, 1, "taken")[-1:]]
-    assert find.shown([(0, 1, 5), (0, 2, 5)]) == [(0, 1, best), (0, 2, best)]
-    assert find.shown([(7, 1, 1), (0, 1, 1)]) == [(0, 1, 1)]
-    assert find.lacking([(7, 1, 1), (0, 1, 5)]) == ["one has 4 heads, so there is no head 5"]
+    assert find.shown([(0, 0, 3), (0, 0, 1), (0, 8, 1)]) == [(0, 0, 3), (0, 0, 1)]
+    most = sorted(head for _, head in find.heads(0, 0, "taken")[-2:])
+    assert find.shown([(0, 0, 4), (0, 0, 1)]) == [(0, 0, head) for head in most]
+    (best,) = [head for _, head in find.heads(0, 0, "taken")[-1:]]
+    assert find.shown([(0, 0, 4), (0, 1, 4)]) == [(0, 0, best), (0, 1, best)]
+    assert find.shown([(7, 0, 0), (0, 0, 0)]) == [(0, 0, 0)]
+    assert find.lacking([(7, 0, 0), (0, 0, 4)]) == [
+        "one has 4 heads, counted from 0, so there is no head 4"
+    ]
 
 
 def test_models_that_stand_in_for_others(data, find):
@@ -231,7 +233,7 @@ def test_models_in_whose_first_layer_the_pattern_moves_alike(find, tmp_path, mon
 @pytest.mark.parametrize("reduction", ["mean", "last"])
 @pytest.mark.parametrize("cut", [False, True])
 def test_peaks_are_over_positions_that_all_prompts_have(data, find, condition, reduction, cut):
-    place = 1, 2, 5
+    place = 1, 1, 4
     values = line(data, 1, 1, 4, condition, reduction)
     text = data.models[1].condition(condition)
     kept = {n: values[n] for n in range(len(text.tokens))}  # the first prompt is the shortest
@@ -252,8 +254,8 @@ def test_peaks_are_over_positions_that_all_prompts_have(data, find, condition, r
 def test_the_condition_with_the_highest_peak_in_a_head(find, monkeypatch):
     tops = {"filler": 0.2, "sentence": 0.3}
     monkeypatch.setattr(find, "peak", lambda *place: SimpleNamespace(value=tops[place[-1]]))
-    assert find.highest((0, 1, 1), ("filler", "sentence", "unknown")) == "sentence"
-    assert find.highest((0, 1, 99), ("filler", "sentence")) == "filler"
+    assert find.highest((0, 0, 0), ("filler", "sentence", "unknown")) == "sentence"
+    assert find.highest((0, 0, 98), ("filler", "sentence")) == "filler"
 
 
 def test_merges_over_a_boundary_are_counted(find, tmp_path):
@@ -273,7 +275,7 @@ def test_what_holds_of_all_models(find, tmp_path):
 def test_a_single_prompt_has_no_spread(tmp_path):
     data = made.study(tmp_path, [{"error": np.nan}], prompts=1)
     find = Findings(open_study([data.models[0].path]))
-    taken, error = find.layer(0, 1, "taken"), find.layer(0, 1, "affine_error")
+    taken, error = find.layer(0, 0, "taken"), find.layer(0, 0, "affine_error")
     assert (taken.known, error.known) == (True, False)
     assert math.isnan(taken.error)
     assert "±" not in percent_spread(taken)

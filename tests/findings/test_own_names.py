@@ -3,13 +3,14 @@
 Its figures are drawn as specifications, its page is written; no picture is drawn.
 """
 
+import functools
 import html
 import re
 
 import pytest
 
 from report.figures.build.find import figure_named
-from report.figures.parts import received
+from report.figures.parts import choices, received
 from report.pages import render
 from report.pages.new import new_article
 from report.project import Project
@@ -31,8 +32,8 @@ MADE = {
     "passage": lambda folder: hand_made.study(folder / "0123456789ab"),
     "table": lambda folder: hand_table.study(folder / "0123456789ab"),
     "sweep": hand_sweep.study,
-    "conditions": lambda folder: made_conditions.study(
-        folder, conditions=tuple(CALLED), called=CALLED
+    "conditions": lambda folder, **of: made_conditions.study(
+        folder, [of], conditions=tuple(CALLED), called=CALLED
     ),
 }
 FRONT = {
@@ -42,9 +43,9 @@ FRONT = {
     )
 }
 MORE = """
-{{ figure("filler_layers", data=find.panels(find.there([(0, 1, 1), (0, 2, 1)]), find.compared)) }}
+{{ figure("filler_layers", data=find.panels(find.there([(0, 0, 0), (0, 1, 0)]), find.compared)) }}
 
-{{ figure("filler_against", data=find.panels([(0, 1, 1)], ["polite", "rude"])) }}
+{{ figure("filler_against", data=find.panels([(0, 0, 0)], ["polite", "rude"])) }}
 """
 
 
@@ -89,6 +90,28 @@ def test_no_word_of_an_article_that_ships(page, kind):
             assert found == [], one.name
 
 
+@pytest.mark.parametrize("kind", ["conditions", "passage", "table"])
+def test_the_only_head_of_the_only_layer_is_called_0(page, kind, monkeypatch):
+    """In prose, captions, alternative texts, titles, axes and what controls show."""
+    for module in (hand_made, hand_table):
+        monkeypatch.setattr(module, "LAYERS", 1)
+        monkeypatch.setattr(module, "HEADS", 1)
+    one = functools.partial(MADE["conditions"], layers=1, heads=1)
+    monkeypatch.setitem(MADE, "conditions", one)
+    text, figures = page(kind)
+    words = [said(text)]
+    for one in figures:
+        figure = figure_named(one.figure.name)
+        words.append(choices.said(choices.at_state(figure.controls(one.data), {})))
+        for number in range(len(one.panels)):
+            state = one.state | ({"panel": number} if figure.panels else {})
+            words.append(strings(figure.chart(one.data, **state).to_dict(validate=False)))
+    shown = " ".join(words)
+    named = re.findall(r"\b(?:[Ll]ayer|[Hh]ead)s? (\d+)|\bL(\d+)H(\d+)", shown)
+    assert {number for numbers in named for number in numbers if number} == {"0"}
+    assert "datum.value + " not in shown, "an axis calls them by other numbers"
+
+
 def strings(spec):
     """All texts of a specification in one, but addresses and what the figure is called."""
     if isinstance(spec, dict):
@@ -115,7 +138,7 @@ def test_every_figure_of_conditions_has_the_labels_of_the_article(page):
 def test_a_condition_that_adds_nothing_has_no_grey_part(tmp_path):
     conditions = hand_conditions.study(tmp_path)
     lines = ["filler", "none"]
-    data = received.panels(conditions.models, [(0, 1, 1)], lines)
+    data = received.panels(conditions.models, [(0, 0, 0)], lines)
     figure = figure_named("filler_lines")
     words = figure.caption(data) + figure.seen(data)
     assert "grey" not in words

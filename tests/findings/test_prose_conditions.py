@@ -121,15 +121,17 @@ def test_models_without_the_study_s_heads_show_others_and_say_so(written):
     text, figures = written(TINY)
     assert figures[:3] == ["filler_effect", "filler_lines", "filler_lines_2"]
     assert figures[-2:] == ["filler_against", "filler_layers"]
-    assert "study shows is here: tiny has 1 head, so there are no heads 20, " in text
-    assert "shows the head of layer\u00a01 from which the meaningless tokens take most." in text
-    assert "shows the heads of layer\u00a01 from which the meaningless tokens take most." in text
-    assert "tiny-2 has 4 heads, so there is no head 8." in text
-    assert "so there is no head 22" in text
+    assert (
+        "study shows is here: tiny has 1 head, counted from 0, so there are no heads 19, " in text
+    )
+    assert "shows the head of layer\u00a00 from which the meaningless tokens take most." in text
+    assert "shows the heads of layer\u00a00 from which the meaningless tokens take most." in text
+    assert "tiny-2 has 4 heads, counted from 0, so there is no head 7." in text
+    assert "so there is no head 21" in text
     few = [SMALL[0] | {"heads": 25}, SMALL[1] | {"layers": 2}]
     text, figures = written(few)
-    assert "Not all that the study shows is here: small-llama has 25 heads, so there is" in text
-    assert "qwen2-5x28 has 2 layers measured, so there is no layer 3." in text
+    assert "study shows is here: small-llama has 25 heads, counted from 0, so there is" in text
+    assert "qwen2-5x28 has 2 layers measured, counted from 0, so there is no layer 2." in text
     assert "shows it for three heads of the first layer" in text
     assert "| not measured |" in text
 
@@ -162,7 +164,7 @@ def test_the_study_s_own_models_stand_for_themselves(written):
     text, _ = written(LARGE, asked)
     assert "stand in" not in text
     assert "confirms or contradicts" not in text
-    assert "Llama-3.1-8B-Instruct Layer 1 Head 20" not in text.split("##")[0]
+    assert "Llama-3.1-8B-Instruct L0H19" not in text.split("##")[0]
     assert "Only the first layers were measured, since that is where the study looks." in text
     assert "| Layers measured | the first 3 of 32 |" in text
 
@@ -174,7 +176,7 @@ def test_numbers_are_those_of_the_data(written, tmp_path):
         effects = made.open_study([tmp_path / "datasets" / f"{n}"]).models[0].layer_effects
         at = (effects["condition"] == "filler") & (effects["rows"] == "mean")
         value = 1 - effects["lambda"][at & (effects["layer"] == 0)][0]
-        row = next(line for line in text.split("\n") if line.startswith("| 1 |"))
+        row = next(line for line in text.split("\n") if line.startswith("| 0 |"))
         said = row.split("|")[n + 2]
         number = re.search(r"[\d.]+", said)[0]
         rounded = 0.51 * 10.0 ** -len(number.partition(".")[2])
@@ -188,10 +190,10 @@ def test_numbers_are_those_of_the_data(written, tmp_path):
     [
         ({"taken": 0.1}, "heads find them dull", "that is more than uniform attention"),
         ({"taken": 0.7}, "that is more than uniform attention in every", "find them dull"),
-        ({"error": 0.001}, "In layer\u00a01, the reading is all but exact", "is poor"),
-        ({"error": 0.1}, "In layer\u00a01, the reading is good", "all but exact"),
-        ({"error": 0.8}, "The reading is poor, already in layer\u00a01.", "is good"),
-        ({"error": 0.3}, "In layer\u00a01, the reading tells most of what happens", "is good"),
+        ({"error": 0.001}, "In layer\u00a00, the reading is all but exact", "is poor"),
+        ({"error": 0.1}, "In layer\u00a00, the reading is good", "all but exact"),
+        ({"error": 0.8}, "The reading is poor, already in layer\u00a00.", "is good"),
+        ({"error": 0.3}, "In layer\u00a00, the reading tells most of what happens", "is good"),
         ({"moved": 0.2}, "It does in every model: at most 1", "It does not do so clearly"),
         ({"error": 0.3}, "of what was unexplained is left.", "what was unexplained is left,"),
         ({"error": np.nan}, "that moved before moves now.", "what was unexplained"),
@@ -214,7 +216,7 @@ def test_sentences_go_by_the_numbers(written, changes, said, not_said):
 
 def test_the_most_that_a_head_gives_is_named_with_its_model_and_layer(written):
     text, _ = written([SMALL[0], SMALL[1] | {"taken": [0.2, 0.2, 0.8]}, SMALL[2]])
-    assert re.search(r"that they take from any head is [89]\d\s%, in layer 3 of qwen2-5x28\.", text)
+    assert re.search(r"that they take from any head is [89]\d\s%, in layer 2 of qwen2-5x28\.", text)
 
 
 def test_what_old_tokens_keep_is_explained_only_where_the_data_do(written, monkeypatch):
@@ -229,17 +231,17 @@ def test_what_old_tokens_keep_is_explained_only_where_the_data_do(written, monke
 def test_heads_that_give_a_sentence_more_are_named_and_those_whose_slashes_look_higher(
     written, monkeypatch
 ):
-    places = [((1, 1, 1), 0.2, 0.4), ((0, 1, 27), 0.25, 0.5)]
-    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [(0, 1, 27)], []))
+    places = [((1, 0, 0), 0.2, 0.4), ((0, 0, 26), 0.25, 0.5)]
+    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [(0, 0, 26)], []))
     text, _ = written()
-    assert "head 1 of qwen2-5x28 40\u00a0% against 20\u00a0%; head 27 of small-llama 50" in text
-    assert "nevertheless higher in head 27 of small-llama: there they get more from each" in text
-    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [(0, 1, 27)], [(1, 1, 1)]))
+    assert "L0H0 of qwen2-5x28 40\u00a0% against 20\u00a0%; L0H26 of small-llama 50" in text
+    assert "nevertheless higher in L0H26 of small-llama: there they get more from each" in text
+    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [(0, 0, 26)], [(1, 0, 0)]))
     text, _ = written()
-    assert "higher in head 27 of small-llama, and about as high in head 1 of qwen2-5x28: " in text
-    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [], [(1, 1, 1)]))
+    assert "higher in L0H26 of small-llama, and about as high in L0H0 of qwen2-5x28: " in text
+    monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [], [(1, 0, 0)]))
     text, _ = written()
-    assert "the slashes are nevertheless about as high in head 1 of qwen2-5x28: there they" in text
+    assert "the slashes are nevertheless about as high in L0H0 of qwen2-5x28: there they" in text
     monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [], []))
     text, _ = written()
     assert "from each other" not in text
@@ -250,7 +252,7 @@ def test_the_study_s_own_values_say_where_and_with_what_they_were_read(written):
     assert "| Measured here: highest value, over the positions that all questions have |" in text
     assert "| about 0.08 near position 60 |" in text
     row = next(line for line in text.split("\n") if "| Gemma, layer 1 head 8" in line)
-    assert re.search(r", gemma3-6x8, with (a sentence|meaningless tokens) \|$", row)
+    assert re.search(r", L0H7 of gemma3-6x8, with (a sentence|meaningless tokens) \|$", row)
     text, _ = written(prompts=1)
     assert "| Measured here: highest value |" in text
 
@@ -270,13 +272,13 @@ def test_only_the_study_s_own_numbers_are_typed():
             continue
         text = re.sub(r"\{[{%#].*?[#%}]\}", "", path.read_text("utf-8"), flags=re.DOTALL)
         text = re.sub(
-            r"arXiv 2510\.01032|abs/2510\.01032|\(2021\)|[Ll]ayers?(?: |&nbsp;|\\u00a0)[12]\b",
+            r"arXiv 2510\.01032|abs/2510\.01032|\(2021\)|[Ll]ayers?(?: |&nbsp;|\\u00a0)[01]\b",
             "",
             text,
         )
         text = re.sub(
             r"95 % bootstrap|clearly above 0|"
-            r"1&nbsp;−&nbsp;(?:λ|\*\*)|sum to 1|count from 1|head 20|be 0 in",
+            r"1&nbsp;−&nbsp;(?:λ|\*\*)|sum to 1|count(?:s)? from [01]|head 20 is L0H19|L0H|be 0 in",
             "",
             text,
         )

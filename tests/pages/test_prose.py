@@ -27,7 +27,7 @@ COVERS = {
     "table": '{{ figure("table_attention_map") }}\n',
     "sweep": '{{ figure("habits_by_model") }}\n',
     "conditions": (
-        '{{ figure("filler_effect", data=find.panels([(0, 1, 1)], ["plain", "polite"])) }}\n'
+        '{{ figure("filler_effect", data=find.panels([(0, 0, 0)], ["plain", "polite"])) }}\n'
     ),
 }
 """A figure of each kind of article, as it may be placed."""
@@ -90,17 +90,17 @@ WRONG = {
     "no panels": ("conditions", '{{ figure("filler_lines") }}', r"data=find\.panels\("),
     "panels": (
         "conditions",
-        f'{{{{ figure("attention_map", data=find.panels([(0, 1, 1)], {PLAIN})) }}}}',
+        f'{{{{ figure("attention_map", data=find.panels([(0, 0, 0)], {PLAIN})) }}}}',
         "drawn of a passage, and is given panels",
     ),
     "a condition": (
         "conditions",
-        '{{ find.head(0, 1, 1, "taken", "polit") }}',
+        '{{ find.head(0, 0, 0, "taken", "polit") }}',
         "unknown condition 'polit'; did you mean 'polite'",
     ),
     "a renamed condition": (
         "conditions",
-        '{% set both = {"none": "a", "filler": "b"} %}\n{{ find.panels([(0, 1, 1)], both) }}',
+        '{% set both = {"none": "a", "filler": "b"} %}\n{{ find.panels([(0, 0, 0)], both) }}',
         "unknown condition 'none'; there are: plain, polite",
     ),
     "a text of a condition": (
@@ -157,11 +157,11 @@ FINE = {
     ),
     "where there is the condition": (
         "conditions",
-        '{% if "filler" in find.added %}{{ find.head(0, 1, 1, "taken", "filler") }}{% endif %}',
+        '{% if "filler" in find.added %}{{ find.head(0, 0, 0, "taken", "filler") }}{% endif %}',
     ),
     "a key made up": (
         "conditions",
-        '{{ figure("filler_effect", key="a_%d" | format(1), data=find.panels([(0, 1, 1)], {})) }}'
+        '{{ figure("filler_effect", key="a_%d" | format(1), data=find.panels([(0, 0, 0)], {})) }}'
         '{{ ref("a_1") }}',
     ),
 }

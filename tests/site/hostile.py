@@ -105,9 +105,9 @@ SEVERAL = """
 
 CONDITIONS = """
 {% set compared = {"none": "without", "filler": "with"} %}
-{{ figure("filler_lines", data=find.panels([(0, 1, 1)], compared)) }}
+{{ figure("filler_lines", data=find.panels([(0, 0, 0)], compared)) }}
 
-{{ figure("filler_effect", data=find.panels([(0, 1, 1)], compared)) }}
+{{ figure("filler_effect", data=find.panels([(0, 0, 0)], compared)) }}
 """
 
 PROMPTS = {"title": TITLE, "source": SUMMARY, "licence": "<b>CC0</b>", "language": "en"}

@@ -89,11 +89,11 @@ class Eager:
         return range(start, start + len(filled) - len(plain))
 
     def weight(self, filled, layer, head, position):
-        """Average attention weight of a position, layer and head from 1: mean over prompts of the
+        """Average attention weight of a position, mean over prompts of the
         mean over those that see it, which a window may hide it from."""
         means = []
         for _, probability in self.filled if filled else self.plain:
-            pattern = probability[layer - 1, head - 1]
+            pattern = probability[layer, head]
             if position < len(pattern):
                 column = pattern[position:, position]
                 means.append(column[column > 0].mean())
@@ -103,7 +103,7 @@ class Eager:
         """What the slashes take, and the total variation of the rest: means over prompts."""
         taken, moved, span = [], [], self.span
         for (_, plain), (_, filled) in zip(self.plain, self.filled, strict=True):
-            old, new = plain[layer - 1, head - 1], filled[layer - 1, head - 1]
+            old, new = plain[layer, head], filled[layer, head]
             kept = [n for n in range(len(new)) if n not in span]
             rows = range(span.stop, len(new))
             share = [new[row, list(span)].sum() for row in rows]
@@ -169,7 +169,7 @@ def value(shown):
     return tuple(float(part) for part in shown.split(" ± "))
 
 
-def test_every_panel_of_a_to_e_draws_with_the_study_s_titles(visit):
+def test_every_panel_of_a_to_e_draws_with_its_titles(visit):
     page = visit()
     found = page.locator("figure.live-figure")
     assert [each.get_attribute("data-figure") for each in found.all()] == list(FIGURES)
@@ -183,14 +183,14 @@ def test_every_panel_of_a_to_e_draws_with_the_study_s_titles(visit):
         for name in FIGURES
     }
     llama, qwen, gemma = (name.split("/")[1] for name in REAL)
-    assert titles["filler_lines"] == [f"{llama} Layer 1 Head {head}" for head in (20, 25, 26)] * 2
-    assert titles["filler_lines_2"] == [f"{qwen} Layer 1 Head {head}" for head in (1, 2, 8)] * 2
+    assert titles["filler_lines"] == [f"{llama} L0H{head}" for head in (19, 24, 25)] * 2
+    assert titles["filler_lines_2"] == [f"{qwen} L0H{head}" for head in (0, 1, 7)] * 2
     assert titles["filler_against"] == [
-        f"{qwen} Layer 1 Head 1",
-        f"{llama} Layer 1 Head 27",
-        f"{gemma} Layer 1 Head 8",
+        f"{qwen} L0H0",
+        f"{llama} L0H26",
+        f"{gemma} L0H7",
     ]
-    assert titles["filler_layers"] == [f"{qwen} Layer {layer} Head 22" for layer in (1, 2, 3)]
+    assert titles["filler_layers"] == [f"{qwen} L{layer}H21" for layer in range(3)]
     assert titles["filler_effect"][0] == f"{llama}, all heads"
     assert titles["filler_kinds"] == [llama, qwen, gemma]
 
@@ -202,8 +202,8 @@ def test_lines_over_the_same_tokens_are_the_model_s(visit, publication):
         shown = point_at(page, figure("filler_lines"), 1, position)
         there = position + len(llama.span) * (position >= llama.span.start)
         for label, expected in (
-            ("w/o Meaningless tokens", llama.weight(False, 1, 25, position)),
-            ("w/ Meaningless tokens", llama.weight(True, 1, 25, there)),
+            ("w/o Meaningless tokens", llama.weight(False, 0, 24, position)),
+            ("w/ Meaningless tokens", llama.weight(True, 0, 24, there)),
         ):
             assert value(shown[label]) == llama.near(expected, 2e-5)
 
@@ -213,7 +213,7 @@ def test_lines_over_all_tokens_say_what_lies_in_the_filler(visit, publication):
     page, qwen = visit(), publication.models[1]
     for position in (qwen.span.start, qwen.span.stop - 1, qwen.span.stop):
         shown = point_at(page, figure("filler_lines_2"), 5, position)
-        expected = qwen.weight(True, 1, 8, position)
+        expected = qwen.weight(True, 0, 7, position)
         assert value(shown["w/ Meaningless tokens"]) == qwen.near(expected, 2e-5)
         assert shown["in the filler"] == ("yes" if position in qwen.span else "no")
 
@@ -221,11 +221,11 @@ def test_lines_over_all_tokens_say_what_lies_in_the_filler(visit, publication):
 def test_slashes_against_a_sentence(visit, publication):
     """Panel C: three models; the sentence is another line over the same instruction."""
     page = visit()
-    for panel, (model, head) in enumerate(((1, 1), (0, 27), (2, 8))):
+    for panel, (model, head) in enumerate(((1, 0), (0, 26), (2, 7))):
         eager = publication.models[model]
         position = eager.span.start + 5
         shown = point_at(page, figure("filler_against"), panel, position)
-        expected = eager.weight(True, 1, head, position)
+        expected = eager.weight(True, 0, head, position)
         assert value(shown["Meaningless tokens"]) == eager.near(expected, 2e-5)
         assert shown["token, Meaningless tokens"] == "“/”"
         assert shown["in the filler"] == "yes"
@@ -235,11 +235,11 @@ def test_slashes_against_a_sentence(visit, publication):
 def test_one_head_of_three_layers(visit, publication):
     """Panel D."""
     page, qwen = visit(), publication.models[1]
-    for layer in (1, 2, 3):
+    for layer in range(3):
         position = qwen.span.start + 4
-        shown = point_at(page, figure("filler_layers"), layer - 1, position)
-        without = qwen.weight(False, layer, 22, position)
-        with_them = qwen.weight(True, layer, 22, position + len(qwen.span))
+        shown = point_at(page, figure("filler_layers"), layer, position)
+        without = qwen.weight(False, layer, 21, position)
+        with_them = qwen.weight(True, layer, 21, position + len(qwen.span))
         assert value(shown["None"]) == qwen.near(without, 3e-5)
         assert value(shown["Mless"]) == qwen.near(with_them, 3e-5)
 
@@ -264,7 +264,7 @@ def test_the_heat_map_says_what_is_taken_and_moved_and_a_cell_opens_its_panels(v
         assert value(shown[by_kind["λ"]])[0] == eager.near(taken, 1e-4)
         assert value(shown[by_kind["total variation"]])[0] == eager.near(moved, 1e-4)
         page.keyboard.press("Enter")
-        until(page, f"location.hash.includes(',layer={layer - 1},head={head - 1},')")
+        until(page, f"location.hash.includes(',layer={layer},head={head},')")
         page.wait_for_load_state("networkidle")
         position = eager.span.start + 1
         opened = point_at(page, number, 2, position)
@@ -276,8 +276,8 @@ def test_quoted_shares_are_those_of_the_models(visit, publication):
     text = visit().inner_text("article")
     for model, eager in enumerate(publication.models):
         heads = eager.plain[0][1].shape[1]
-        for layer in (1, LAYERS):
-            taken = np.mean([eager.effect(layer, head)[0] for head in range(1, heads + 1)])
+        for layer in (0, LAYERS - 1):
+            taken = np.mean([eager.effect(layer, head)[0] for head in range(heads)])
             row = next(line for line in text.split("\n") if re.match(rf"{layer}\s", line))
             said = re.findall(r"([\d.]+)\s±", row)[model]
             digits = len(said.partition(".")[2])

@@ -81,7 +81,7 @@ CALLED = {
     "prediction": "predictions",
     "conditions": "conditions",
     "answers": "answers of a model, as in `data=find.answers[0]`",
-    "panels": "panels of conditions, as in `data=find.panels([(0, 1, 1)], find.compared)`",
+    "panels": "panels of conditions, as in `data=find.panels([(0, 0, 1)], find.compared)`",
 }
 """Kind of data -> what messages call it."""
 

@@ -18,8 +18,6 @@ class Control:
     minimum: int
     maximum: int
     value: int
-    offset: int = 0
-    """What a reader sees is the value plus this: 1 where readers count from 1 and data from 0."""
     labels: list[str] | None = None
     """What a reader sees of each value instead, from the minimum on."""
 
@@ -28,7 +26,7 @@ class Control:
         """What a reader sees of the value."""
         if self.labels:
             return self.labels[self.value - self.minimum]
-        return str(self.value + self.offset)
+        return str(self.value)
 
     @property
     def fixed(self) -> bool:

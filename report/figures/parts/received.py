@@ -1,8 +1,5 @@
 """Average attention weight by position, under several conditions: the panels of such a figure, and
 the words that they share. `received_numbers` has the numbers of a panel, `received_chart` draws it.
-
-Readers and articles count layers and heads from 1. Data, addresses and the values of controls hold
-indices from 0. `panels` converts.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,10 +8,8 @@ from dataclasses import dataclass
 from report.datasets.read.conditions import ModelConditions
 from report.errors import ReportError
 from report.figures.parts import choices, grid, score_terms
+from report.figures.parts.heads import head_label
 from report.text import slug, told_apart
-
-COUNTED_FROM = 1
-"""The number of the first layer, and of the first head, where a reader sees them."""
 
 ASPECTS = {1: 2, 2: 1.6, 3: 1.3, 4: 1.1}
 """How many panels stand side by side -> width / height of each. More would be too narrow."""
@@ -68,9 +63,8 @@ class Place:
 
     @property
     def title(self) -> str:
-        """What a reader calls it, counted from 1."""
-        layer, head = self.layer + COUNTED_FROM, self.head + COUNTED_FROM
-        return f"{self.model.name} Layer {layer} Head {head}"
+        """What a reader calls it."""
+        return f"{self.model.name} {head_label(self.layer, self.head)}"
 
 
 @dataclass(frozen=True)
@@ -147,13 +141,13 @@ def panels(
     noun: str = "addition",
     rules: bool = False,
 ) -> Panels:
-    """The panels of heads that are counted from 1.
+    """The panels of some heads.
 
-    places: of each, the model's index in `models`, from 0, and layer and head from 1
+    places: of each, the model's index in `models`, the layer and the head, all from 0
     lines: names of the conditions, with the labels of the study, or a dict of name to label
     added, noun, rules: see `Panels`
-    raises: ReportError if a model is missing, a layer or head is not counted from 1, or there are
-        more places than fit side by side
+    raises: ReportError if a model is missing, a layer or head is less than 0, or there are more
+         places than fit side by side
     """
     heads = []
     for model, layer, head in places:
@@ -161,12 +155,12 @@ def panels(
             raise ReportError(
                 f"there is no model {model}; this study has {len(models)}, counted from 0."
             )
-        if min(layer, head) < COUNTED_FROM:
+        if min(layer, head) < 0:
             raise ReportError(
-                f"layer {layer}, head {head}: these panels count layers and heads from "
-                f"{COUNTED_FROM}; give the numbers of their titles."
+                f"there is no layer {layer}, head {head}; both count from 0: give the numbers of "
+                "their titles."
             )
-        heads.append(Place(models[model], layer - COUNTED_FROM, head - COUNTED_FROM))
+        heads.append(Place(models[model], layer, head))
     if len(heads) not in ASPECTS:
         raise ReportError(
             f"{len(heads)} places are named; give 1 to {max(ASPECTS)} of them, each a (model, "
@@ -209,7 +203,7 @@ def _not_measured(place, conditions):
             return (
                 f"Of {model.name} {count} {what}{'s' if count > 1 else ''} "
                 f"{'were' if count > 1 else 'was'} measured, so there is no {what} "
-                f"{index + COUNTED_FROM}, counted from {COUNTED_FROM}."
+                f"{index}; both count from 0."
             )
     measured = [condition.name for condition in model.conditions]
     missing = [name for name in conditions if name not in measured]
@@ -273,9 +267,15 @@ def explained(data: Panels) -> str:
     over = f" and then over {prompts} prompts" if counts[-1] > 1 else ""
     return (
         "The average attention weight of a position is the mean of its probability over the "
-        f"current tokens that can see it{over}. Every panel has a scale of its own; layers and "
-        "heads count from 1."
+        f"current tokens that can see it{over}. Every panel has a scale of its own. "
+        f"{counted(data)}"
     )
+
+
+def counted(data: Panels) -> str:
+    """What the name of the first panel's head says, a sentence."""
+    layer, head = data.places[0].layer, data.places[0].head
+    return f"{head_label(layer, head)} is head {head} of layer {layer}; both count from 0."
 
 
 def bands(data: Panels, what: str = "Bands") -> str:

@@ -105,7 +105,7 @@ def _layers(place, lines, back, marked, at):
 
 def followed(model: ModelConditions) -> str:
     """The title of a panel whose layer and head follow the controls."""
-    return f"{model.name} Layer {{layer}} Head {{head}}"
+    return f"{model.name} L{{layer}}H{{head}}"
 
 
 def _x():

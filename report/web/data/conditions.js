@@ -71,9 +71,8 @@ function marked(position, text, cut) {
   return { position: text.positions[position] ?? -1, original: position };
 }
 
-// file: effects.json; names: {column: what a reader calls it}; counted_from: the number of the
-// first layer and the first head where a reader sees them
-export function effects(file, texts, reduction, { condition, names, counted_from }) {
+// file: effects.json; names: {column: what a reader calls it}
+export function effects(file, texts, reduction, { condition, names }) {
   const table = file.tables.effects;
   const cells = records(table)
     .filter((row) => row.condition === condition && row.rows === reduction)
@@ -95,7 +94,7 @@ export function effects(file, texts, reduction, { condition, names, counted_from
       tell: (item) => {
         const cell = find(item);
         if (!cell) return null;
-        const lines = { layer: cell.layer + counted_from, head: cell.head + counted_from };
+        const lines = { layer: cell.layer, head: cell.head };
         for (const [name, called] of Object.entries(names)) {
           const error = cell[`${name}_error`];
           lines[called] = cell[name] === null ? "not known" : spread(cell[name], error, decimals);

@@ -8,11 +8,10 @@ import { isTouch, point, unpoint } from "../reader/marks.js";
 export const param = (input) => input.dataset.param ?? input.name;
 export const valueOf = (input) => (input.type === "range" ? Number(input.value) : input.value);
 
-// What a reader reads of a slider's value. It may have a name; and readers may count from 1 where
-// values are indices from 0.
+// What a reader reads of a slider's value. It may have a name.
 export function shownValue({ value, min, dataset }) {
   if (dataset.labels) return JSON.parse(dataset.labels)[value - min];
-  return String(Number(value) + Number(dataset.offset ?? 0));
+  return String(value);
 }
 
 // Writes a slider's value beside it.

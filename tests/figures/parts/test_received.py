@@ -25,7 +25,7 @@ def file(model, name):
 def test_lines_that_are_cut_lie_over_the_same_tokens(conditions, reduction):
     data = hand_conditions.panels(conditions, "filler_lines")
     rows = filler_lines.rows(data, panel=1, reduction=reduction)["lines"]
-    shard = file(conditions.models[0], "received/2/3.json")  # layer 3, head 4, counted from 1
+    shard = file(conditions.models[0], "received/2/3.json")
     texts = {
         each["name"]: each for each in file(conditions.models[0], "conditions.json")["conditions"]
     }
@@ -100,7 +100,7 @@ def test_the_filler_is_shaded_named_and_between_rules_in_the_bottom_row_only(con
     assert "Meaningless tokens" in name["mark"]["text"]["expr"]
     rules = [each["encoding"]["x"]["datum"] for each in inside(bottom, "rule")]
     assert rules[:2] == edges
-    plain = received.panels(conditions.models, [(0, 1, 1)], data.lines)
+    plain = received.panels(conditions.models, [(0, 0, 0)], data.lines)
     assert len(inside(filler_lines.chart(plain, panel=1).to_dict(), "rule")) == 2
 
 
@@ -110,14 +110,14 @@ def test_what_two_conditions_put_in_is_shaded_where_it_is_the_same_positions(con
     edges = [SYSTEM - 0.5, SYSTEM + FILLER - 0.5]
     assert [shade["encoding"][channel]["datum"] for channel in ("x", "x2")] == edges
     lines = {"none": "Nothing", **data.lines}
-    uneven = received.panels(conditions.models, [(0, 1, 1)], dict(list(lines.items())[:2]))
+    uneven = received.panels(conditions.models, [(0, 0, 0)], dict(list(lines.items())[:2]))
     assert inside(filler_against.chart(uneven).to_dict(), "rect") == []
     assert [each["mark"] for row in filler_against.legends(uneven) for each in row][2:] != ["span"]
 
 
-def test_every_panel_is_named_as_the_study_does(conditions):
+def test_every_panel_is_named_by_its_model_and_head(conditions):
     data = hand_conditions.panels(conditions, "filler_lines")
-    titles = ["one-model Layer 1 Head 2", "one-model Layer 3 Head 4", "one-model Layer 1 Head 1"]
+    titles = ["one-model L0H1", "one-model L2H3", "one-model L0H0"]
     assert filler_lines.panels(data) == titles * 2
     for figure in (filler_lines, filler_against, filler_layers):
         panels = hand_conditions.panels(conditions, figure.name)
@@ -191,21 +191,21 @@ def test_the_heat_map_has_one_less_lambda_of_every_head(conditions):
     assert [(c["layer"], c["head"]) for c in unknown] == [(0, 1)]
 
 
-def test_alt_text_of_the_heat_map_names_the_largest_cell_counted_from_1(conditions):
+def test_alt_text_of_the_heat_map_names_the_largest_cell(conditions):
     data = hand_conditions.panels(conditions, "filler_effect")
     cells = filler_effect.rows(data, reduction="last")["cells"]
     top = max(cells, key=lambda cell: cell["taken"])
     text = filler_effect.alt(data, reduction="last")
-    assert f"layer {top['layer'] + 1}, head {top['head'] + 1}; the median" in text
+    assert f"L{top['layer']}H{top['head']}; the median" in text
     assert f"to {top['taken']:.2f}" in text
     assert "last current token" in text
 
 
-def test_heads_are_counted_from_1_in_articles_and_from_0_in_data(conditions):
-    data = received.panels(conditions.models, [(1, 3, 4)], hand_conditions.lines("none", "filler"))
+def test_heads_are_named_as_in_the_data(conditions):
+    data = received.panels(conditions.models, [(1, 2, 3)], hand_conditions.lines("none", "filler"))
     (place,) = data.places
     assert (place.layer, place.head) == (2, 3)
-    assert place.title == "other{model} Layer 3 Head 4"
+    assert place.title == "other{model} L2H3"
     spec = filler_lines.chart(data).to_dict()
     address = spec["usermeta"]["report"]["data"]["url"]
     assert address == f"{conditions.models[1].address}received/2/3.json"
@@ -215,10 +215,10 @@ def test_heads_are_counted_from_1_in_articles_and_from_0_in_data(conditions):
 @pytest.mark.parametrize(
     ("places", "said"),
     [
-        ([(0, 0, 1)], "layer 0, head 1: these panels count layers and heads from 1"),
-        ([(2, 1, 1)], "there is no model 2; this study has 2, counted from 0"),
+        ([(0, -1, 0)], "there is no layer -1, head 0; both count from 0"),
+        ([(2, 0, 0)], "there is no model 2; this study has 2, counted from 0"),
         ([], "0 places are named; give 1 to 4 of them"),
-        ([(0, 1, 1)] * 5, "5 places are named; give 1 to 4 of them"),
+        ([(0, 0, 0)] * 5, "5 places are named; give 1 to 4 of them"),
     ],
 )
 def test_refuses_places_that_cannot_be(conditions, places, said):
@@ -229,13 +229,13 @@ def test_refuses_places_that_cannot_be(conditions, places, said):
 @pytest.mark.parametrize(
     ("places", "lines", "said"),
     [
-        ([(0, 4, 1)], ("none", "filler"), "Of one-model 3 layers were measured, so there is no "
-         "layer 4, counted from 1."),
-        ([(1, 1, 5)], ("none", "filler"), "Of other{model} 4 heads were measured, so there is no "
-         "head 5, counted from 1."),
-        ([(0, 1, 1)], ("none", "newlines"), "one-model was not measured under the condition "
+        ([(0, 3, 0)], ("none", "filler"), "Of one-model 3 layers were measured, so there is no "
+         "layer 3; both count from 0."),
+        ([(1, 0, 4)], ("none", "filler"), "Of other{model} 4 heads were measured, so there is no "
+         "head 4; both count from 0."),
+        ([(0, 0, 0)], ("none", "newlines"), "one-model was not measured under the condition "
          "'newlines', only under none, filler and sentence."),
-        ([(0, 1, 1)], ("none",), "It compares 2 conditions, but is given 1: none."),
+        ([(0, 0, 0)], ("none",), "It compares 2 conditions, but is given 1: none."),
     ],
 )  # fmt: skip
 def test_says_what_cannot_be_drawn(conditions, places, lines, said):
@@ -249,9 +249,9 @@ def test_says_what_cannot_be_drawn(conditions, places, lines, said):
 
 def test_a_heat_map_is_of_one_model_and_of_what_was_added(conditions):
     lines = hand_conditions.lines("none", "filler")
-    both = received.panels(conditions.models, [(0, 1, 1), (1, 1, 1)], lines)
+    both = received.panels(conditions.models, [(0, 0, 0), (1, 0, 0)], lines)
     assert filler_effect.left_out(both).startswith("It shows the heads of one model")
-    none = received.panels(conditions.models, [(0, 1, 1)], hand_conditions.lines("filler", "none"))
+    none = received.panels(conditions.models, [(0, 0, 0)], hand_conditions.lines("filler", "none"))
     said = "What the condition 'none' adds to the prompt was not measured."
     assert filler_effect.left_out(none) == said
 

@@ -254,15 +254,17 @@ def test_reading_a_part_says_so_and_is_the_whole_model_in_every_bit(name, whole,
 
 
 def test_every_panel_of_the_study_exists_in_them(study):
-    """Qwen, Llama and Gemma have the heads that the study shows, counted from 1."""
+    """Qwen, Llama and Gemma have the heads that the study shows."""
     find = Findings(study)
-    places = [(0, 1, 20), (0, 1, 25), (0, 1, 26), (0, 1, 27), (2, 1, 8)]
-    places += [(1, 1, 1), (1, 1, 2), (1, 1, 8), (1, 1, 22), (1, 2, 22), (1, 3, 22)]
+    places = [(0, 0, 19), (0, 0, 24), (0, 0, 25), (0, 0, 26), (2, 0, 7)]
+    places += [(1, 0, 0), (1, 0, 1), (1, 0, 7), (1, 0, 21), (1, 1, 21), (1, 2, 21)]
     assert find.there(places) == places
     (llama,), (gemma,) = (find.panels([place], {"none": ""}).places for place in places[::4][:2])
-    assert llama.title == "Llama-3.1-8B-Instruct Layer 1 Head 20"
-    assert gemma.title == "gemma-3-4b-it Layer 1 Head 8"
-    assert find.missing([(2, 1, 9)]) == ["gemma-3-4b-it has 8 heads, so there is no head 9"]
+    assert llama.title == "Llama-3.1-8B-Instruct L0H19"
+    assert gemma.title == "gemma-3-4b-it L0H7"
+    assert find.missing([(2, 0, 8)]) == [
+        "gemma-3-4b-it has 8 heads, counted from 0, so there is no head 8"
+    ]
 
 
 def test_what_sets_each_apart_is_there(whole):
@@ -285,10 +287,10 @@ def test_a_window_hides_the_filler_from_the_end_of_the_question(study):
     find, gemma = Findings(study), study.models[2]
     text = gemma.condition("filler")
     assert len(text.counts) - text.new.stop > 32
-    last = find.layer(2, 1, "taken", rows="last")
+    last = find.layer(2, 0, "taken", rows="last")
     assert last.value == 0
-    assert find.layer(2, 1, "taken").value > 0
-    assert find.layer(0, 1, "taken", rows="last").value > 0
+    assert find.layer(2, 0, "taken").value > 0
+    assert find.layer(0, 0, "taken", rows="last").value > 0
 
 
 def test_they_come_from_the_hub_s_cache_where_the_first_layers_are_there(
