@@ -1,11 +1,9 @@
 """Does it matter what an addition to the prompt says? One against another."""
 
+from report.datasets.formats.conditions import called
 from report.figures.parts import choices, one_row, received, received_numbers, score_terms
 from report.figures.parts.received import Panels
 from report.text import number
-
-CALLED = {"system": "instruction"}
-"""Segment of a prompt -> what a reader calls it, if not by its name."""
 
 
 def title(data: Panels) -> str:
@@ -47,7 +45,7 @@ def _where(data):
     if len(before) != 1:
         return ""
     (name,) = before
-    return f"what stands before the {CALLED.get(name, name)}, "
+    return f"what stands before {called(name, data.label)}, "
 
 
 def seen(data: Panels, **state: str) -> str:

@@ -74,6 +74,7 @@ def caption(data: Panels) -> str:
         f"are means over the current tokens after what was added{over}. The lines are the "
         f"{shown} of each position in one head: the mean over the current tokens that see it. "
         f"{received.counted(data)}{bands}"
+        f"{received.straddling([model], data.lines)}"
     )
 
 

@@ -3,7 +3,7 @@
 import altair
 
 from report.datasets.read.conditions import ConditionsData, ModelConditions
-from report.figures.parts import choices, theme
+from report.figures.parts import choices, received, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
@@ -39,6 +39,7 @@ def caption(data: ConditionsData) -> str:
         "tokens, scaled to sum to 1. What λ does not explain is the length of the error of “λ "
         "times the old output, plus what the filler brings”, as a share of the output’s. All "
         "panels have one scale."
+        f"{received.straddling(data.models, [each.name for each in _added(data.models[0])])}"
     )
 
 

@@ -170,19 +170,11 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         said = "".join(text.tokens[place] for place in text.new).removesuffix("↵")
         return len(said) if said == "/" * len(said) else 0
 
-    @functools.cached_property
-    def crossings(self) -> list[tuple[str, str, int, dict]]:
-        """Tokens that cross the boundary of a segment.
-
-        returns: list of (name of the model, label of the condition, number of prompts, an example)
-        """
-        found = []
-        for model in self.data.models:
-            for each in model.conditions:
-                if each.crossings:
-                    prompts = len({crossing["prompt"] for crossing in each.crossings})
-                    found.append((model.name, each.label, prompts, each.crossings[0]))
-        return found
+    @property
+    def over_edges(self) -> str:
+        """Which tokens lie over the edge of two segments: sentences; "" if none does."""
+        names = [each.name for each in self.data.models[0].conditions]
+        return received.straddling(self.data.models, names).strip()
 
     @property
     def same_length(self) -> bool:
@@ -253,9 +245,10 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         """
         text = self.data.models[model].condition(self.chosen(condition))
         prompts_ending = -np.diff([*text.counts.tolist(), 0])  # at each position
-        shares = len(text.new) / np.arange(text.new.stop + 1, len(text.counts) + 1)
+        first = min(place for place in text.positions if place >= text.new.stop)
+        shares = len(text.new) / np.arange(first + 1, len(text.counts) + 1)
         means = np.cumsum(shares) / np.arange(1, len(shares) + 1)
-        ending = prompts_ending[text.new.stop :]
+        ending = prompts_ending[first:]
         return float((means * ending).sum() / ending.sum())
 
     @functools.cached_property

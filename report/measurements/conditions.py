@@ -32,8 +32,8 @@ class PromptText(Protocol):
     def before_last(self) -> list[str]:
         """Names of the segments before the last that is a part of the prompt."""
 
-    def span(self, name: str) -> range:
-        """The tokens of a segment."""
+    def span(self, name: str, whole: bool = True) -> range:
+        """The tokens of a segment; not whole: those that begin in it."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def statistics_of(
     condition: has name and label; text: its SegmentedText
     received: float [3, L, H, T]; compared: float [3, 2, L, H] or None; positions: as above
     """
-    fixed = {name: text.span(name) for name in text.before_last}
+    fixed = {name: text.span(name, whole=False) for name in text.before_last}
     return ConditionStatistics(
         condition.name,
         condition.label,

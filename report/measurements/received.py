@@ -5,6 +5,9 @@ question that looks back gives them some probability; what is left to the others
 
     lambda_i = 1 - (probability of current token i on the filler)
 
+A token that the tokenizer merged across the filler's edge is no part of the filler, and none of the
+old tokens: what it gets is within lambda, and what it brings is left unexplained below.
+
 If no score among the old tokens changes, then neither does the pattern on them but for this factor,
 and a head's context becomes
 
@@ -75,7 +78,7 @@ def seen_by(visible: Visible) -> torch.Tensor:
 def left_to_others(probability: torch.Tensor, filler: list[int]) -> torch.Tensor:
     """Lambda: the share of every row that does not go to the filler.
 
-    probability: float [..., T]; filler: list of target tokens
+    probability: float [..., T]; filler: list of target tokens, those that lie in it as a whole
     returns: float64 [...], in [0, 1]; a sink's share is part of it, as it was without the filler
     """
     return (1 - probability[..., filler].sum(-1, dtype=torch.float64)).clamp(0, 1)

@@ -77,6 +77,20 @@ def test_decoders_give_the_rows_of_panels(scripts, tmp_path, name, reduction, pr
             assert_same(found[dataset], expected[dataset], f"{name} {panel} {dataset}")
 
 
+def test_a_tooltip_says_which_token_lies_over_an_edge(scripts, tmp_path):
+    data = hand_conditions.panels(hand_conditions.study(tmp_path), "filler_lines")
+    folder = data.places[0].model.path.parent
+    report = specification(figure_named("filler_lines"), data, panel=3)["usermeta"]["report"]
+    texts = read(folder, report["data"]["tokens"])
+    over = {"prompt": 0, "token": 4, "text": "a", "before": "template user", "after": "filler"}
+    texts["conditions"][1]["crossings"] = [over, over | {"prompt": 1, "token": 5}]
+    tell = DECODE.replace("shown.datasets, signals", "[4, 5].map(shown.points.tell), signals")
+    call = ["received", read(folder, report["data"]["url"]), texts, {"reduction": "mean"}, report]
+    found, other = called(scripts, tell, call)["datasets"]
+    assert found["over the edge"] == "of the chat template and the addition"
+    assert "over the edge" not in other
+
+
 def assert_same(found, expected, where):
     assert len(found) == len(expected), where
     for one, other in zip(found, expected, strict=True):

@@ -259,11 +259,17 @@ def test_the_condition_with_the_highest_peak_in_a_head(find, monkeypatch):
 
 
 def test_merges_over_a_boundary_are_counted(find, tmp_path):
-    assert find.crossings == []
+    assert find.over_edges == ""
     merged = Findings(made.study(tmp_path, [{}, {"name": "merging", "merged": True}]))
-    [(name, label, prompts, crossing)] = merged.crossings
-    assert (name, label, prompts) == ("merging", "Meaningless tokens", 3)
-    assert (crossing["text"], crossing["before"], crossing["after"]) == ("*./", "system", "filler")
+    said = merged.over_edges
+    assert said.startswith("merging, “Meaningless tokens”: in 3 of 3 prompts, one token (“*./”) is")
+    assert (
+        "of the instruction and the beginning of “Meaningless tokens”, so it counts for n" in said
+    )
+    for model in merged.data.models:  # as datasets of before have them
+        text = model.condition("filler")
+        text.segments["system"] = range(made.BEGIN, made.BEGIN + made.SYSTEM)
+    assert merged.over_edges.endswith("so it counts for the first of them, as it was measured.")
 
 
 def test_what_holds_of_all_models(find, tmp_path):

@@ -5,14 +5,14 @@ received/<layer>/<head>.json     schema received/1
 effects.json                     schema table/1, tables "effects" and "layers"
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
-from report.datasets.formats.measured import ConditionStatistics
+from report.datasets.formats.measured import ConditionStatistics, Crossing
 from report.datasets.formats.passage import token_label, visible
 
 TEXTS_SCHEMA = "conditions/1"
@@ -28,8 +28,8 @@ REDUCTIONS = ("mean", "last", "all")
 """How what a position receives is summed up over current tokens; see the schema conditions/1."""
 
 MEASURES = {
-    "lambda": "share of probability left to the tokens (and the sink, if the model has one) that "
-    "the first condition has too; 1 less it goes to the added segment",
+    "lambda": "share of probability that does not go to the added segment, but to all other tokens "
+    "(and the sink, if the model has one); a token over the edge of that segment is one of them",
     "total_variation": "half of the summed differences between the patterns over the tokens of "
     "both conditions, each pattern summing to 1",
     "affine_error": "length of what lambda times the first condition's context, plus what the "
@@ -40,6 +40,57 @@ MEASURES = {
 
 ROWS = ("mean", "last")
 """Over the current tokens after the added segment: their mean, or the last one only."""
+
+
+CALLED = {"filler": "“{label}”", "system": "the instruction", "begun": "the answer’s beginning"}
+"""Segment of a prompt -> what a reader calls it, if not by its name."""
+
+EXAMPLES = 3
+"""Most texts of tokens that a sentence quotes."""
+
+
+def called(segment: str, label: str) -> str:
+    """What a reader calls a segment, within a sentence; label: of the condition."""
+    if segment.startswith("template"):
+        return "the chat template"
+    return CALLED.get(segment, f"the {segment}").replace("{label}", label)
+
+
+def over_edges(
+    model: str, conditions: Iterable[tuple[str, int, Sequence[dict], bool]]
+) -> list[str]:
+    """Which tokens lie over the edge of two segments, and what they count for: a sentence an edge.
+
+    conditions: of each its label, the number of prompts, its crossings as in conditions/1, and
+        whether these are left out of both segments
+    """
+    found = {}
+    for label, prompts, crossings, left_out in conditions:
+        edges = {}
+        for each in crossings:
+            edges.setdefault((each["before"], each["after"]), []).append(each)
+        for (before, after), here in edges.items():
+            texts = list(dict.fromkeys(f"“{each['text']}”" for each in here))
+            more = f" and {len(texts) - EXAMPLES} more" if len(texts) > EXAMPLES else ""
+            clause = (
+                f"in {len({each['prompt'] for each in here})} of {prompts} prompts, one token "
+                f"({', '.join(texts[:EXAMPLES])}{more}) is the end of {called(before, label)} and "
+                f"the beginning of {called(after, label)}, so it counts for "
+                f"{'neither' if left_out else 'the first of them, as it was measured'}."
+            )
+            found.setdefault(clause, []).append(f"“{label}”")
+    return [f"{model}, {' and '.join(labels)}: {clause}" for clause, labels in found.items()]
+
+
+def crossing(prompt: int, found: Crossing) -> dict:
+    """An entry of the crossings of conditions/1; prompt: its number, from 0."""
+    return {
+        "prompt": prompt,
+        "token": found.token,
+        "text": token_label(found.text),
+        "before": found.before,
+        "after": found.after,
+    }
 
 
 def encode_texts(measured: Sequence[ConditionStatistics]) -> dict:
@@ -125,16 +176,7 @@ def _encode_text(statistics, base):
         "added": new[0] if new else None,
         "counts": statistics.received.count.tolist(),
         "positions": list(statistics.positions),
-        "crossings": [
-            {
-                "prompt": prompt,
-                "token": crossing.token,
-                "text": token_label(crossing.text),
-                "before": crossing.before,
-                "after": crossing.after,
-            }
-            for prompt, crossing in statistics.crossings
-        ],
+        "crossings": [crossing(prompt, found) for prompt, found in statistics.crossings],
     }
 
 

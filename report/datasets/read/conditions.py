@@ -48,6 +48,18 @@ class ConditionText:
     shows it, the others nothing."""
 
     @property
+    def straddling(self) -> dict[int, dict]:
+        """Tokens of the first prompt over the edge of two segments: position -> its crossing."""
+        return {each["token"]: each for each in self.crossings if each["prompt"] == 0}
+
+    @property
+    def left_out(self) -> bool:
+        """Whether such tokens count for neither segment; in datasets of before, they count for the
+        one in which they begin."""
+        within = {place for places in self.segments.values() for place in places}
+        return not within & self.straddling.keys()
+
+    @property
     def new(self) -> range:
         """The positions of the added segment; empty if nothing was added."""
         return self.segments.get(self.added, range(0))

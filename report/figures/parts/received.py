@@ -5,6 +5,7 @@ the words that they share. `received_numbers` has the numbers of a panel, `recei
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from report.datasets.formats.conditions import over_edges
 from report.datasets.read.conditions import ModelConditions
 from report.errors import ReportError
 from report.figures.parts import choices, grid, score_terms
@@ -268,7 +269,7 @@ def explained(data: Panels) -> str:
     return (
         "The average attention weight of a position is the mean of its probability over the "
         f"current tokens that can see it{over}. Every panel has a scale of its own. "
-        f"{counted(data)}"
+        f"{counted(data)}{straddling((place.model for place in data.places), data.lines)}"
     )
 
 
@@ -276,6 +277,19 @@ def counted(data: Panels) -> str:
     """What the name of the first panel's head says, a sentence."""
     layer, head = data.places[0].layer, data.places[0].head
     return f"{head_label(layer, head)} is head {head} of layer {layer}; both count from 0."
+
+
+def straddling(models: Iterable[ModelConditions], conditions: Iterable[str]) -> str:
+    """Which tokens lie over the edge of two segments, each sentence after a space; "" if none does.
+
+    conditions: names of those that are shown
+    """
+    names, found = list(conditions), []
+    for model in dict.fromkeys(models):
+        texts = [model.condition(name) for name in names]
+        read = [(each.label, model.prompts, each.crossings, each.left_out) for each in texts]
+        found += over_edges(model.name, read)
+    return "".join(f" {sentence}" for sentence in found)
 
 
 def bands(data: Panels, what: str = "Bands") -> str:

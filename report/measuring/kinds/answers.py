@@ -128,9 +128,12 @@ def measure(
     what = f"{count(len(inputs.questions), 'question')} under {count(len(asked), 'condition')}"
     tokens = sum(len(text.token_ids) for text in texts)
     announce(reads(name, what, tokens, total))
+    labels = {spec.name: spec.label or spec.name for spec in inputs.specs}
+    said = [f"{labels.get(condition, condition)} ({length})" for condition, length in asked]
+    by_question = chain.from_iterable(zip(*asked.values(), strict=True))
+    prompting.say_over_edges(name, said, list(by_question), announce)
     progress("Measuring", 0, total)
     cells, done = [], 0
-    labels = {spec.name: spec.label or spec.name for spec in inputs.specs}
     with enough_memory(f"measuring prompts of {max(len(text.token_ids) for text in texts)} tokens"):
         self_check.checked(loaded)
         for (condition, length), prompts_ in asked.items():

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from report.datasets.formats.conditions import encode_received
+from report.datasets.formats.conditions import crossing, encode_received, over_edges
 from report.datasets.write.conditions import write_conditions
 from report.inputs import fillers
 from report.inputs.conditions import FILLER, Condition, Segment, question_prompt
@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     from report.inputs.specs import ConditionSpec
     from report.measurements.conditions import ConditionStatistics
     from report.models.load.load import LoadedModel
+    from report.models.measure.answers import Asked
+    from report.models.text.segments import SegmentedText
     from report.study.front_matter import FrontMatter
 
 write = write_conditions
 
 TIMES = 55
 """How often a filler is repeated unless a study says otherwise."""
+HOW_TO_KEEP_APART = (
+    "To have two tokens there, let a text end in a line break and begin with no white space."
+)
 WORDS = 4000
 """Most words of the vocabulary that random tokens are drawn from."""
 
@@ -85,11 +90,13 @@ def measure(
     chat = chat_of(loaded, inputs)
     questions = conditions(loaded, inputs, chat)
     every = [condition.segments for condition in chain.from_iterable(questions)]
-    texts = [text.token_ids for text in segmented_prompts(loaded, every, chat)]
+    read = segmented_prompts(loaded, every, chat)
+    texts = [text.token_ids for text in read]
     announce_bytes(loaded, [*chain.from_iterable(texts)], announce)
     name, number = loaded.identity["name"], len(questions)
     what = f"{count(number, 'prompt')} under {count(len(inputs.specs), 'condition')}"
     announce(reads(name, what, sum(map(len, texts)), len(texts)))
+    say_over_edges(name, [spec.label or spec.name for spec in inputs.specs], read, announce)
     progress("Measuring", 0, len(texts))
 
     def say_size(first):
@@ -100,13 +107,32 @@ def measure(
         statistics = measure_conditions(
             loaded, questions, lambda *n: progress("Measuring", *n), say_size, chat
         )
-    read = inputs.prompts
-    facts = {key: getattr(read, key) for key in ("name", "title", "source", "licence", "system")}
+    about = inputs.prompts
+    facts = {key: getattr(about, key) for key in ("name", "title", "source", "licence", "system")}
     counts = {"texts": len(questions), "tokens": sum(map(len, texts))}
     return Measured(statistics), {
         "token_ids_sha256": hashed([list(ids) for ids in texts]),
-        "prompts": facts | {"question": read.questions[0]} | counts,
+        "prompts": facts | {"question": about.questions[0]} | counts,
     }
+
+
+def say_over_edges(
+    model: str,
+    labels: Sequence[str],
+    texts: Sequence[SegmentedText | Asked],
+    announce: Announce,
+) -> None:
+    """Say which tokens lie over the edge of two segments, so that they count for neither.
+
+    texts: every prompt under all conditions, one prompt after the other
+    """
+    number, found = len(labels), []
+    for place, label in enumerate(labels):
+        asked = texts[place::number]
+        merged = [crossing(n, each) for n, text in enumerate(asked) for each in text.crossings]
+        found.append((label, len(asked), merged, True))
+    for sentence in over_edges(model, found):
+        announce(f"{sentence} {HOW_TO_KEEP_APART}")
 
 
 def chat_of(loaded: LoadedModel, inputs: Inputs) -> bool | str:

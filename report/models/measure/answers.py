@@ -20,7 +20,7 @@ from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.measure.loss import predicts
 from report.models.measure.passage import require_measurable
-from report.models.text.segments import segmented_prompts
+from report.models.text.segments import Crossing, segmented_prompts
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
@@ -42,6 +42,8 @@ class Asked:
     """The tokens of the answer."""
     filler: range
     """Those of the filler; empty if the condition adds none."""
+    crossings: list[Crossing]
+    """Tokens over the edge of two segments, which count for neither."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def _asked(loaded, text, answer):
         )
     require_measurable(loaded, text.token_ids)
     span = text.span(ANSWER)
-    return Asked(text.token_ids[: span.stop], span, text.span(FILLER))
+    return Asked(text.token_ids[: span.stop], span, text.span(FILLER), text.crossings)
 
 
 @torch.no_grad()

@@ -131,9 +131,16 @@ class ConditionRecorder(Recorder):
     def _find_rows(self):
         """The filler, and the current tokens after it that the base has too."""
         new = self.text.texts.keys() - self.base.text.texts.keys()
-        self.filler = [token for token, name in enumerate(self.text.segment) if name in new]
-        if not self.filler:
+        if not new:
             return
+        self.filler = sorted(token for name in new for token in self.text.span(name))
+        if not self.filler:
+            merged = ", ".join(repr(crossing.text) for crossing in self.text.crossings)
+            raise ReportError(
+                f"no token lies in segment '{', '.join(sorted(new))}' alone: the tokenizer merges "
+                f"it with its neighbours ({merged or 'nothing is left of it'}); give it a longer "
+                "text, which ends in a line break"
+            )
         pairs = [(row, here) for row, here in enumerate(self.counterpart) if here > self.filler[-1]]
         if not pairs:
             raise ReportError(

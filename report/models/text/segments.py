@@ -1,8 +1,8 @@
 """A prompt made of named segments, as tokens: which segment each belongs to, and its counterpart.
 
 The whole text is tokenised, and every token is looked up in it: segments tokenised one by one would
-have other tokens than the model sees. A token belongs to the segment in which it begins. One that
-reaches into the next is a crossing, which a study has to mention.
+have other tokens than the model sees. A token that begins in one segment and reaches into the next
+is a crossing: its words are of both, so it counts for neither, and a study has to mention it.
 """
 
 from collections import defaultdict
@@ -46,7 +46,8 @@ class SegmentedText:
 
     text, token_ids, tokens: as of `TokenizedText`
     texts: dict of segment name to its text, in order
-    segment: [T], the name of each token's segment, "added" for tokens that the tokenizer adds
+    segment: [T], the name of the segment in which each token begins, "added" for tokens that the
+        tokenizer adds
     place: [T] pairs, where the token begins and ends in its segment, in bytes of UTF-8; of an added
         token its number among them, and 0
     crossings: list of Crossing
@@ -68,9 +69,15 @@ class SegmentedText:
         own = [place for place, name in enumerate(names) if not name.startswith(TEMPLATE)]
         return names[: own[-1]] if own else names
 
-    def span(self, name: str) -> range:
-        """The tokens of a segment as a range; an empty one if it has none."""
-        tokens = [token for token, segment in enumerate(self.segment) if segment == name]
+    def span(self, name: str, whole: bool = True) -> range:
+        """The tokens of a segment as a range; empty if it has none.
+
+        whole: whether those count only that lie in it with all their characters; else those that
+            begin in it
+        """
+        over = {crossing.token for crossing in self.crossings} if whole else ()
+        named = (token for token, segment in enumerate(self.segment) if segment == name)
+        tokens = [token for token in named if token not in over]
         return range(tokens[0], tokens[-1] + 1) if tokens else range(0)
 
 

@@ -50,12 +50,21 @@ function told(position, shown, texts, { cut, noun }, decimals) {
   }
   const { text, places } = here[0];
   if (texts.prompts > 1) lines["±"] = `one standard error, ${count(text.counts[places[position]])}`;
+  for (const { label, text, places } of here) {
+    const over = text.crossings.find((each) => !each.prompt && each.token === places[position]);
+    if (over) lines[same ? "over the edge" : `over the edge, ${label}`] = edge(over);
+  }
   const added = shown.at(-1).text.segments.find(({ name }) => name === shown.at(-1).text.added);
   if (!cut && added) {
     lines[`in the ${noun}`] = position >= added.first && position <= added.last ? "yes" : "no";
   }
   return lines;
 }
+
+// The two segments that a token lies in. Readers call the names of report/inputs/conditions.py so.
+const NAMES = { system: "instruction", filler: "addition" };
+const called = (name) => (name.startsWith("template") ? "chat template" : (NAMES[name] ?? name));
+const edge = ({ before, after }) => `of the ${called(before)} and the ${called(after)}`;
 
 const count = (prompts) => (prompts === 1 ? "1 prompt has it" : `${prompts} prompts`);
 

@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from report.datasets import store
 from report.datasets.read.study import open_study
@@ -181,26 +183,72 @@ def test_the_manifest_says_what_was_read_and_how_to_do_it_again(study, project, 
     assert "passage" not in manifest
 
 
-def test_a_merge_across_a_boundary_is_written_down(study, project, folders):
-    """Without a line's end between them, a word of the filler and the question become one token."""
+@pytest.fixture
+def merging(study, folders):
+    """The study with a condition whose last word is one token with the first of the question."""
     text = study.template.read_text()
     joined = '  - {name: joined, before: question, kind: text, text: "the lamp"}\n'
-    text = text.replace("layers: 0-1", joined.strip("\n") + "\nlayers: 0-1")
-    study.template.write_text(text)
-    loaded = load_model(folders[0])
-    tokenizer = loaded.tokenizer
+    study.template.write_text(text.replace("layers: 0-1", f"{joined}layers: 0-1"))
+    folder, tokenizer = folders[0].parent / "merging", byte_level_tokenizer()
     tokenizer.add_tokens(["lampQuestion"])
-    tokenizer.save_pretrained(folders[0].parent / "merging")
-    random_falcon(0, vocab_size=len(tokenizer)).save_pretrained(folders[0].parent / "merging")
-    asked = read_study(study.template, models=[str(folders[0].parent / "merging")])
-    [(path, _)], _ = measured(asked, project)
-    [model] = open_study([path]).models
+    tokenizer.save_pretrained(folder)
+    # without ALiBi, which the eager attention of transformers rounds
+    random_falcon(0, vocab_size=len(tokenizer), alibi=False).save_pretrained(folder)
+    return read_study(study.template, models=[str(folder)]), folder
+
+
+def test_a_token_over_an_edge_is_said_before_measuring_and_written_down(merging, project):
+    events = []
+    show = lambda *step: events.append(step)  # noqa: E731
+    run.datasets(merging[0], project, show, announce=events.append)
+    said = next(place for place, each in enumerate(events) if "(“lampQuestion”)" in str(each))
+    assert "in 2 of 2 prompts" in events[said]
+    assert said < events.index(("Measuring", 1, 16))
+    [(path, _)], _ = measured(merging[0], project)
+    model = open_study([path]).models[0]
     assert model.condition("filler").crossings == []
-    crossings = model.condition("joined").crossings
-    assert [each["prompt"] for each in crossings] == [0, 1]
-    assert crossings[0]["text"] == "lampQuestion"
-    assert (crossings[0]["before"], crossings[0]["after"]) == ("filler", "question")
-    assert -1 in model.condition("joined").positions
+    text = model.condition("joined")
+    assert [each["prompt"] for each in text.crossings] == [0, 1]
+    assert (text.crossings[0]["before"], text.crossings[0]["after"]) == ("filler", "question")
+    assert -1 in text.positions
+    [(position, over)] = text.straddling.items()
+    assert (over["text"], text.left_out) == ("lampQuestion", True)
+    assert all(position not in places for places in text.segments.values())
+
+
+def test_what_an_addition_takes_is_without_the_token_over_its_edge(merging, project):
+    """Against transformers' own attention, summed over the tokens that its offsets put inside."""
+    study, folder = merging
+    eager = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()
+    tokenizer, before, shares = AutoTokenizer.from_pretrained(folder), "The lamp stood.\n", []
+    for question in PROMPTS.split("\n\n")[1].strip().split("\n"):
+        text = f"{before}the lampQuestion: {question}\nAnswer:"
+        read = tokenizer(text, return_offsets_mapping=True, return_tensors="pt")
+        places = read.pop("offset_mapping")[0].tolist()
+        end = len(before) + len("the lamp")
+        inside = [n for n, (a, z) in enumerate(places) if len(before) <= a < z <= end]
+        after = [n for n, (a, _) in enumerate(places) if a >= end]
+        assert after[0] == inside[-1] + 2
+        with torch.no_grad():
+            found = eager(read["input_ids"], output_attentions=True).attentions[:2]
+        of_rows = torch.cat(found)[:, :, after][..., inside].sum(-1)
+        shares.append(of_rows.mean(-1).numpy())
+    [(path, _)], _ = measured(study, project)
+    effects = open_study([path]).models[0].effects
+    at = (effects["condition"] == "joined") & (effects["rows"] == "mean")
+    np.testing.assert_allclose(
+        1 - effects["lambda"][at].reshape(2, 4), np.mean(shares, 0), atol=6e-5
+    )
+
+
+def test_an_addition_of_which_no_token_is_its_own_is_refused(merging, project):
+    study, _ = merging
+    study.template.write_text(study.template.read_text().replace('"the lamp"', '"lamp"'))
+    asked = read_study(study.template, models=list(study.front_matter.models))
+    with pytest.raises(
+        ReportError, match=r"'filler' alone: .* neighbours \('lampQuestion'\); give"
+    ):
+        measured(asked, project)
 
 
 def test_one_layer_at_a_time_gives_the_same_bytes(study, project):
