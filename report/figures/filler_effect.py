@@ -47,7 +47,7 @@ def measures(data: Panels) -> dict[str, str]:
 
 
 def left_out(data: Panels) -> str:
-    reason = received.left_out(data, 2)
+    reason = received_chart.left_out(data, 2)
     if reason:
         return reason
     model = data.places[0].model

@@ -22,7 +22,7 @@ def title(data: Panels) -> str:
 
 
 def left_out(data: Panels) -> str:
-    return received.left_out(data, 2)
+    return received_chart.left_out(data, 2)
 
 
 def caption(data: Panels) -> str:

@@ -6,6 +6,9 @@ segment. The tokens of a segment are known only when the whole text is tokenised
 """
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator
 
 from report.errors import ReportError
 
@@ -20,6 +23,29 @@ BEGUN, ANSWER = "begun", "answer"
 
 FILLER = "filler"
 """Name of the segment that a condition adds to a prompt."""
+
+
+QUESTION = "{question}"
+"""What stands in a frame for the question."""
+
+FRAME = f"Question: {QUESTION}\nAnswer:"
+"""What the text around a question is, unless a study says otherwise."""
+
+
+def _alone_for_none(value):
+    return QUESTION if value == "none" else value
+
+
+def _with_question(frame):
+    if frame.count(QUESTION) != 1:
+        raise ValueError(
+            f"must be a text with {QUESTION} in it once, such as {FRAME!r}, or none for the "
+            "question alone"
+        )
+    return frame
+
+
+Frame = Annotated[str, BeforeValidator(_alone_for_none), AfterValidator(_with_question)]
 
 
 @dataclass(frozen=True)
@@ -92,8 +118,11 @@ class Condition:
 
 
 def question_prompt(
-    system: str, question: str, name: str = "none", label: str = "w/o filler"
+    system: str, question: str, frame: str = FRAME, name: str = "none"
 ) -> Condition:
-    """A system prompt on a line of its own, then a question and the word "Answer:"."""
-    asked = Segment("question", f"Question: {question}\nAnswer:")
-    return Condition(name, label, (Segment("system", f"{system}\n"), asked))
+    """A system prompt on a line of its own, then a question in its frame.
+
+    frame: a text with QUESTION in it
+    """
+    asked = Segment("question", frame.replace(QUESTION, question))
+    return Condition(name, name, (Segment("system", f"{system}\n"), asked))

@@ -9,6 +9,7 @@ INPUTS = {
     "prompts": "the prompts changed",
     "predict": "whether its predictions are measured changed",
     "table": "the table changed",
+    "frame": "what stands around the questions changed",
     "renderings": "the texts that the table is written as changed",
 }
 """Part of a key that is a hash -> the phrase about its change."""

@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from report.inputs.conditions import FRAME, Frame
 from report.inputs.specs import (
     AnswersSpec,
     ClusterSpec,
@@ -38,13 +39,13 @@ from report.text import isolated, xml_text
 FILES = ("model", "models", "beside", "passage", "corpus", "prompts", "table")
 """Keys whose value may be a file or a folder inside the project."""
 
-
 READ_BY = {
     "passage": ("passage", "prediction"),
     "corpus": ("passage",),
     "predict": ("passage",),
     "prompts": ("conditions", "prediction"),
     "answers": ("conditions",),
+    "frame": ("conditions",),
     "generated": ("prediction",),
     "columns": ("table",),
     "delimiter": ("table",),
@@ -52,7 +53,6 @@ READ_BY = {
     "heads": ("passage", "table"),
 }
 """Key -> the only kinds of article that read it."""
-
 
 INSIDE = {
     "conditions": (ConditionSpec, "condition"),
@@ -65,7 +65,6 @@ INSIDE = {
     "tokenizer": (TokenizerSpec, "tokenizer"),
 }
 """Key that has keys of its own -> their model, and what messages call it."""
-
 
 FIGURE = r"^[A-Za-z0-9_-]{1,100}$"
 """What an article may call a figure: a part of addresses and of names of files."""
@@ -148,6 +147,8 @@ class FrontMatter(BaseModel):
     takes long, so it is measured only by `freeze --generated`, and shown where it was."""
     conditions: list[ConditionSpec] = []
     """Variants of those prompts that are compared; makes this an article about conditions."""
+    frame: Frame = FRAME
+    """The text around each question, with {question} in it; `none`: the question alone."""
     answers: AnswersSpec | None = None
     """Whether what conditions add helps the answer, on generated questions. It takes long, so it is
     measured only by `freeze --answers`, and shown where it was."""

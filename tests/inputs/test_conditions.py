@@ -13,13 +13,14 @@ def test_a_prompt_is_its_segments_one_after_the_other():
     assert PLAIN.text == "Be brief.\nQuestion: How many?\nAnswer:"
     filled = with_filler(PLAIN, "///", "slashes", "w/ slashes")
     assert filled.text == "Be brief.\n///\nQuestion: How many?\nAnswer:"
+    assert question_prompt("a", "b", "<{question}>").text == "a\n<b>"
     assert [segment.name for segment in filled.segments] == ["system", "filler", "question"]
     assert (filled.name, filled.label) == ("slashes", "w/ slashes")
 
 
 def test_a_condition_adds_removes_or_replaces_one_segment():
     filled = with_filler(PLAIN, "///", "slashes", "w/ slashes")
-    assert filled.without("filler", "none", "w/o filler") == PLAIN
+    assert filled.without("filler", "none", "none") == PLAIN
     other = filled.replaced(Segment("filler", "A cat sat.\n"), "sentence", "a sentence")
     assert other.text == "Be brief.\nA cat sat.\nQuestion: How many?\nAnswer:"
     first = PLAIN.inserted(Segment("note", "!"), "system", "note", "noted")

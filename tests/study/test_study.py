@@ -251,6 +251,10 @@ def test_the_command_line_says_models_of_studies_and_a_model_of_others(tmp_path)
             "  - {name: x, zzzzzz: question}",
             "line 10: unknown key 'zzzzzz' of a condition; known keys: name, label, before,",
         ),
+        (
+            '  - {name: x, before: question}\nframe: "Q:"',
+            "line 11: 'frame': must be a text with {question} in it once, such as 'Question: {que",
+        ),
         ("  - x", "line 10: a condition: Input should be a valid dictionary or instance of"),
     ],
 )

@@ -3,17 +3,22 @@
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
+from report.datasets.formats.conditions import called, over_edges
 from report.datasets.read.answers import ModelAnswers
 from report.datasets.read.model import ModelData
 from report.datasets.verify.conditions import decoded_received, verify_texts
 from report.errors import ReportError
 from report.text import isolated
+
+BY_TOKENIZER = "what the tokenizer adds"
+"""What a reader calls the tokens of no segment."""
 
 
 def opened(paths: Iterable[Path], labels: Sequence[str | None] = ()) -> "ConditionsData":
@@ -60,6 +65,26 @@ class ConditionText:
         return not within & self.straddling.keys()
 
     @property
+    def parts(self) -> list["PromptPart"]:
+        """The first prompt from its beginning to its end, segment by segment."""
+        names = [BY_TOKENIZER] * len(self.tokens)
+        for segment, places in self.segments.items():
+            for place in places:
+                names[place] = called(segment, self.label)
+        for place, each in self.straddling.items():
+            edge = (called(each[side], self.label) for side in ("before", "after"))
+            names[place] = f"over the edge of {' and '.join(edge)}"
+        found = []
+        for name, here in groupby(range(len(names)), names.__getitem__):
+            first, *more = here
+            places = range(first, first + 1 + len(more))
+            text = "".join(self.shown[place] for place in places)
+            ends = (len(text) - len(text.lstrip(" ")), len(text.rstrip(" ")))
+            shown = "␣" * ends[0] + text[ends[0] : ends[1]] + "␣" * (len(text) - ends[1])
+            found.append(PromptPart(name, places, shown))
+        return found
+
+    @property
     def new(self) -> range:
         """The positions of the added segment; empty if nothing was added."""
         return self.segments.get(self.added, range(0))
@@ -68,6 +93,17 @@ class ConditionText:
         """Values [P] at the positions of the first condition; NaN where it has none here."""
         chosen = np.asarray(values, float)[self.positions]
         return np.where(self.positions < 0, np.nan, chosen)
+
+
+@dataclass(frozen=True)
+class PromptPart:
+    """What of the first prompt lies in one segment, or over the edge of two."""
+
+    called: str
+    """What a reader calls it."""
+    places: range
+    text: str
+    """As pages show it, with the spaces at its ends visible."""
 
 
 class ModelConditions(ModelData):
@@ -99,6 +135,12 @@ class ModelConditions(ModelData):
                 return condition
         known = ", ".join(condition.name for condition in self.conditions)
         raise ReportError(f"unknown condition {name!r}; this study has: {known}.")
+
+    def over_edges(self, names: Iterable[str]) -> list[str]:
+        """Which tokens lie over the edge of two segments in these conditions: sentences."""
+        texts = map(self.condition, names)
+        read = ((each.label, self.prompts, each.crossings, each.left_out) for each in texts)
+        return over_edges(self.name, read)
 
     @functools.lru_cache(maxsize=256)  # noqa: B019 (one object an article, as long as the build)
     def received(

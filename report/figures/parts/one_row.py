@@ -39,7 +39,7 @@ def figure(
         caption=caption,
         use=received.use,
         seen=seen,
-        left_out=lambda data: received.left_out(data, len(styles)),
+        left_out=lambda data: received_chart.left_out(data, len(styles)),
         controls=row.controls,
         columns=lambda data: len(data.places),
         boxes=lambda data: received.boxes(data, 1),

@@ -5,7 +5,6 @@ the words that they share. `received_numbers` has the numbers of a panel, `recei
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from report.datasets.formats.conditions import over_edges
 from report.datasets.read.conditions import ModelConditions
 from report.errors import ReportError
 from report.figures.parts import choices, grid, score_terms
@@ -181,41 +180,6 @@ def by_model(panels: Sequence[Panels]) -> Panels | PanelsByModel:
     return PanelsByModel(dict(zip(told_apart(names, "-{}"), panels, strict=True)))
 
 
-def left_out(data: Panels, lines: int) -> str:
-    """Why panels cannot be drawn, one sentence; "" if they can.
-
-    lines: how many conditions are compared
-    """
-    if len(data.lines) != lines:
-        named = ", ".join(data.lines) or "none"
-        return f"It compares {lines} conditions, but is given {len(data.lines)}: {named}."
-    reasons = (_not_measured(place, data.lines) for place in data.places)
-    return next(filter(None, reasons), "")
-
-
-def _not_measured(place, conditions):
-    """What of a head was not measured, one sentence; "" if all was."""
-    model = place.model
-    for what, index, count in (
-        ("layer", place.layer, model.layers),
-        ("head", place.head, model.heads),
-    ):
-        if index >= count:
-            return (
-                f"Of {model.name} {count} {what}{'s' if count > 1 else ''} "
-                f"{'were' if count > 1 else 'was'} measured, so there is no {what} "
-                f"{index}; both count from 0."
-            )
-    measured = [condition.name for condition in model.conditions]
-    missing = [name for name in conditions if name not in measured]
-    if not missing:
-        return ""
-    return (
-        f"{model.name} was not measured under the condition {missing[0]!r}, only under "
-        f"{score_terms.listed(measured)}."
-    )
-
-
 def boxes(data: Panels, rows: int) -> list[grid.Box]:
     """The room of each panel, in rows that have a panel for each place."""
     columns = len(data.places)
@@ -284,12 +248,9 @@ def straddling(models: Iterable[ModelConditions], conditions: Iterable[str]) -> 
 
     conditions: names of those that are shown
     """
-    names, found = list(conditions), []
-    for model in dict.fromkeys(models):
-        texts = [model.condition(name) for name in names]
-        read = [(each.label, model.prompts, each.crossings, each.left_out) for each in texts]
-        found += over_edges(model.name, read)
-    return "".join(f" {sentence}" for sentence in found)
+    names = list(conditions)
+    every = (said for model in dict.fromkeys(models) for said in model.over_edges(names))
+    return "".join(f" {sentence}" for sentence in every)
 
 
 def bands(data: Panels, what: str = "Bands") -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import altair
 
 from report.datasets.read.conditions import ModelConditions
-from report.figures.parts import choices, marking, received_difference, theme
+from report.figures.parts import choices, marking, received_difference, score_terms, theme
 from report.figures.parts.layers import layered
-from report.figures.parts.received import SPAN, Y_TITLE, Line, Place
+from report.figures.parts.received import SPAN, Y_TITLE, Line, Panels, Place
 
 LETTER = 7
 """Pixels that a letter of the span's name takes at most."""
@@ -22,6 +22,41 @@ class Span:
     name: str
     rules: bool = False
     """Whether dashed rules stand at both ends."""
+
+
+def left_out(data: Panels, lines: int) -> str:
+    """Why panels cannot be drawn, one sentence; "" if they can.
+
+    lines: how many conditions are compared
+    """
+    if len(data.lines) != lines:
+        named = ", ".join(data.lines) or "none"
+        return f"It compares {lines} conditions, but is given {len(data.lines)}: {named}."
+    reasons = (_not_measured(place, data.lines) for place in data.places)
+    return next(filter(None, reasons), "")
+
+
+def _not_measured(place, conditions):
+    """What of a head was not measured, one sentence; "" if all was."""
+    model = place.model
+    for what, index, count in (
+        ("layer", place.layer, model.layers),
+        ("head", place.head, model.heads),
+    ):
+        if index >= count:
+            return (
+                f"Of {model.name} {count} {what}{'s' if count > 1 else ''} "
+                f"{'were' if count > 1 else 'was'} measured, so there is no {what} "
+                f"{index}; both count from 0."
+            )
+    measured = [condition.name for condition in model.conditions]
+    missing = [name for name in conditions if name not in measured]
+    if not missing:
+        return ""
+    return (
+        f"{model.name} was not measured under the condition {missing[0]!r}, only under "
+        f"{score_terms.listed(measured)}."
+    )
 
 
 def chart(

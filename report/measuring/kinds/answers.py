@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from report.datasets.write.answers import write_answers
 from report.errors import ReportError
-from report.inputs.conditions import Condition, question_prompt
+from report.inputs.conditions import FRAME, Condition, question_prompt
 from report.inputs.prompts import prompts
 from report.inputs.questions import Question, questions
 from report.measuring.forecast import reads
@@ -43,6 +43,8 @@ class Inputs:
     specs: tuple[ConditionSpec, ...]
     """The conditions that add a segment before the question, without their lengths."""
     answers: AnswersSpec
+    frame: str
+    """What stands around each question."""
     chat: bool | str
     """As of `report.measuring.kinds.conditions.Inputs`."""
 
@@ -85,7 +87,7 @@ def inputs(wanted: FrontMatter) -> Inputs:
         )
     spec = wanted.answers
     asked = questions(spec.questions, spec.seed)
-    return Inputs(prompts(wanted.prompts).system, asked, specs, spec, wanted.chat)
+    return Inputs(prompts(wanted.prompts).system, asked, specs, spec, wanted.frame, wanted.chat)
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
@@ -98,6 +100,7 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
         "conditions": [
             spec.model_dump(exclude_defaults=True, exclude=unsized) for spec in inputs.specs
         ],
+        **({"frame": inputs.frame} if inputs.frame != FRAME else {}),
         **({"chat": inputs.chat} if inputs.chat else {}),
     }
 
@@ -178,7 +181,7 @@ def _about(inputs, cells, asked, chat, tokens):
 
 def chat_of(loaded: LoadedModel, inputs: Inputs) -> bool | str:
     """The result of `conditions.in_chat` for the questions."""
-    prompt = question_prompt(inputs.system, inputs.questions[0].text)
+    prompt = question_prompt(inputs.system, inputs.questions[0].text, inputs.frame)
     shortest = [_sized(spec, inputs.answers.lengths[0]) for spec in inputs.specs]
     return prompting.in_chat(loaded, inputs.chat, prompt, shortest)
 
@@ -198,7 +201,9 @@ def asked_of(
     """
     from report.models.measure.answers import asked
 
-    plain = [question_prompt(inputs.system, question.text) for question in inputs.questions]
+    plain = [
+        question_prompt(inputs.system, question.text, inputs.frame) for question in inputs.questions
+    ]
     sized = [_sized(spec, length) for spec in inputs.specs for length in inputs.answers.lengths]
     every: dict[tuple[str, int], list[Condition]] = {("none", 0): plain}
     for spec in sized:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from report.datasets.formats.conditions import crossing, encode_received, over_edges
 from report.datasets.write.conditions import write_conditions
 from report.inputs import fillers
-from report.inputs.conditions import FILLER, Condition, Segment, question_prompt
+from report.inputs.conditions import FILLER, FRAME, Condition, Segment, question_prompt
 from report.inputs.prompts import Prompts, prompts
 from report.measuring.forecast import reads, size, writes
 from report.measuring.key import hashed
@@ -43,6 +43,8 @@ class Inputs:
     prompts: Prompts
     specs: tuple[ConditionSpec, ...]
     """The conditions; the others are compared with the first."""
+    frame: str = FRAME
+    """What stands around each question."""
     chat: bool | str = False
     """Whether the prompts are put into the model's chat template; "available": if it has one."""
 
@@ -57,7 +59,7 @@ class Measured:
 
 def inputs(wanted: FrontMatter) -> Inputs:
     """The prompts and their conditions; ReportError if the prompts cannot be read."""
-    return Inputs(prompts(wanted.prompts), tuple(wanted.conditions), wanted.chat)
+    return Inputs(prompts(wanted.prompts), tuple(wanted.conditions), wanted.frame, wanted.chat)
 
 
 def parts(inputs: Inputs, before: dict | None = None) -> dict:
@@ -65,6 +67,7 @@ def parts(inputs: Inputs, before: dict | None = None) -> dict:
     return {
         "prompts": hashed(asdict(inputs.prompts)),
         "conditions": [spec.model_dump(exclude_defaults=True) for spec in inputs.specs],
+        **({"frame": inputs.frame} if inputs.frame != FRAME else {}),
         **({"chat": inputs.chat} if inputs.chat else {}),
     }
 
@@ -112,7 +115,7 @@ def measure(
     counts = {"texts": len(questions), "tokens": sum(map(len, texts))}
     return Measured(statistics), {
         "token_ids_sha256": hashed([list(ids) for ids in texts]),
-        "prompts": facts | {"question": about.questions[0]} | counts,
+        "prompts": facts | {"question": about.questions[0], "frame": inputs.frame} | counts,
     }
 
 
@@ -137,7 +140,7 @@ def say_over_edges(
 
 def chat_of(loaded: LoadedModel, inputs: Inputs) -> bool | str:
     """The result of `in_chat` for the prompts of a study."""
-    prompt = question_prompt(inputs.prompts.system, inputs.prompts.questions[0])
+    prompt = question_prompt(inputs.prompts.system, inputs.prompts.questions[0], inputs.frame)
     return in_chat(loaded, inputs.chat, prompt, inputs.specs)
 
 
@@ -176,7 +179,7 @@ def conditions(
     raises: ReportError if a segment of a wanted number of tokens cannot be found
     """
     system, questions = inputs.prompts.system, inputs.prompts.questions
-    plain = [question_prompt(system, question) for question in questions]
+    plain = [question_prompt(system, question, inputs.frame) for question in questions]
     new = new_texts(loaded, plain[0], inputs.specs, chat)
     return [
         [changed(prompt, spec, new.get(spec.name)) for spec in inputs.specs] for prompt in plain

@@ -42,7 +42,7 @@ class Asked:
     """The tokens of the answer."""
     filler: range
     """Those of the filler; empty if the condition adds none."""
-    crossings: list[Crossing]
+    crossings: Sequence[Crossing] = ()
     """Tokens over the edge of two segments, which count for neither."""
 
 

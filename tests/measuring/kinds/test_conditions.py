@@ -10,6 +10,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from report.datasets import store
 from report.datasets.read.study import open_study
 from report.errors import ReportError
+from report.inputs.conditions import Segment
 from report.inputs.prompts import prompts
 from report.inputs.specs import ConditionSpec
 from report.measuring import alone, run
@@ -146,6 +147,21 @@ def test_new_segments_are_as_long_as_the_filler_in_every_question(study, project
         segments = [{s.name: s.text for s in each[name].segments} for each in (one, two)]
         assert segments[0].pop("question") != segments[1].pop("question")
         assert segments[0] == segments[1]
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [('"Q: {question}\\n"', "Q: How many are 3 and 4?\n"), ("none", "How many are 3 and 4?")],
+)
+def test_a_frame_stands_around_each_question_and_is_a_part_of_the_key(study, folders, said, text):
+    text_before = study.template.read_text()
+    study.template.write_text(text_before.replace("layers: 0-1", f"frame: {said}\nlayers: 0-1"))
+    framed = kind.inputs(read_study(study.template).front_matter)
+    plain = kind.inputs(study.front_matter)
+    for prompt in kind.conditions(load_model(folders[0]), framed)[0]:
+        assert prompt.segments[-1] == Segment("question", text)
+    assert "frame" not in kind.parts(plain), "datasets of before keep their key"
+    assert kind.parts(framed) == kind.parts(plain) | {"frame": framed.frame}
 
 
 def test_the_same_seed_gives_the_same_fillers_and_another_seed_others(study, project, folders):
