@@ -167,10 +167,10 @@ def draw(
 def _opened(kept, study, found, others):
     """The datasets of an article: the same object, while the same files are there."""
     folders, apart = ([model.folder for model in both] for both in (found, others))
-    labels = study.front_matter.labels
+    labels, noun = study.front_matter.labels, study.front_matter.noun
     manifests = stamps([folder / "manifest.json" for folder in (*folders, *apart)])
-    name = "datasets", str(manifests), str(labels), len(apart)
-    return kept.get(name, [], lambda: open_study(folders, labels, apart))
+    name = "datasets", str(manifests), str(labels), len(apart), noun
+    return kept.get(name, [], lambda: open_study(folders, labels, apart, noun))
 
 
 def write(pages: list[Page], opened: list, project: Project, about: Site) -> None:

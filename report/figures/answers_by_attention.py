@@ -1,4 +1,4 @@
-"""Do answers that look more at the filler gain more by it? Question by question."""
+"""Do answers that look more at what is added gain more by it? Question by question."""
 
 import altair
 import numpy as np
@@ -13,26 +13,26 @@ from report.text import percent, signed
 ASPECT, PHONE_ASPECT = 1.6, 1.05
 
 GROUPS = 5
-"""Groups of equally many questions, by what their answers give to the filler."""
+"""Groups of equally many questions, by what their answers give to what is added."""
 
 COLOUR = theme.TERMS["position"]
 
 
 def title(data: ModelAnswers) -> str:
-    return f"Attention to the filler, and what it does to the answer: {data.name}"
+    return f"Attention to what is added, and what it does to the answer: {data.name}"
 
 
 def left_out(data: ModelAnswers) -> str:
-    return "" if data.attended else "What the answers give to the filler was not measured."
+    return "" if data.attended else "What the answers give to what is added was not measured."
 
 
 def caption(data: ModelAnswers) -> str:
     cell = data.attended
     return (
         f"A small point is one of {len(data.texts)} questions, with “{cell.label}” of "
-        f"{cell.tokens} tokens before it. To the right: the share of attention that the filler "
+        f"{cell.tokens} tokens before it. To the right: the share of attention that this "
         "gets where the answer is said, a mean over the tokens before each token of the answer, "
-        "over all heads and all layers. Upwards: how much more probable the filler makes the right "
+        "over all heads and all layers. Upwards: how much more probable it makes the right "
         f"answer. The large points are the means of {GROUPS} groups of equally many questions; "
         "their bars are where 95 % of the means lie when the questions are drawn again at random."
     )
@@ -46,7 +46,7 @@ def chart(data: ModelAnswers, **state: str) -> altair.LayerChart:
     at = choices.at_state(controls(data), state)
     points = altair.Chart(altair.NamedData("rows"))
     groups = altair.Chart(altair.NamedData("groups"))
-    x = altair.X("share:Q", title="share of attention that the filler gets")
+    x = altair.X("share:Q", title="share of attention on what is added")
     x = x.scale(zero=False, nice=True).axis(format=".1~%", tickCount=theme.ticks_across())
     y = altair.Y("difference:Q", title="difference in log probability (nats)")
     y = y.axis(tickCount=6, format="+.2~f")
@@ -55,12 +55,12 @@ def chart(data: ModelAnswers, **state: str) -> altair.LayerChart:
     tooltip = [
         altair.Tooltip("question:N", title="question"),
         altair.Tooltip("answer:Q", title="right answer", format="d"),
-        altair.Tooltip("share:Q", title="share of the filler", format=".1%"),
+        altair.Tooltip("share:Q", title="share of what is added", format=".1%"),
         altair.Tooltip("difference:Q", title="difference in nats", format="+.2f"),
     ]
     of_group = [
         altair.Tooltip("said:N", title="mean of the group (95 % interval)"),
-        altair.Tooltip("share:Q", title="mean share of the filler", format=".1%"),
+        altair.Tooltip("share:Q", title="mean share of what is added", format=".1%"),
         altair.Tooltip("questions:Q", title="questions", format="d"),
     ]
     zero = altair.Chart(altair.InlineData([{}])).mark_rule(
@@ -109,7 +109,7 @@ def rows(data: ModelAnswers, **state: str) -> dict[str, Rows]:
 
 
 def _columns(data):
-    """Share of the filler and difference of each question: two float [questions]."""
+    """Share of what is added and difference of each question: two float [questions]."""
     cell = data.attended
     share = data.values("share", cell.name, cell.tokens)
     return share, data.differences("log_probability", cell.name, cell.tokens)
@@ -127,11 +127,11 @@ def seen(data: ModelAnswers, **state: str) -> str:
     ends = f"{signed(found.low)} to {signed(found.high)}"
     way = "so the questions do not tell whether the two go together"
     if found.low > 0:
-        way = "so answers that look more at the filler gain more by it, or lose less"
+        way = "so answers that look more at it gain more by it, or lose less"
     elif found.high < 0:
-        way = "so answers that look more at the filler gain less by it, or lose more"
+        way = "so answers that look more at it gain less by it, or lose more"
     return (
-        f"The filler gets {percent(float(share.mean()), 1)} of the attention where answers are "
+        f"What is added gets {percent(float(share.mean()), 1)} of the attention where answers are "
         f"said, from {percent(float(share.min()), 1)} to {percent(float(share.max()), 1)}. Its "
         f"rank correlation with the difference is {signed(found.value)} (95 % interval "
         f"{ends}), {way}."
@@ -145,6 +145,6 @@ def alt(data: ModelAnswers, **state: str) -> str:
         for some, found in _groups(share, more)
     )
     return (
-        f"{len(share)} points, the share of attention that the filler gets against the difference "
+        f"{len(share)} points, the share of attention on what is added against the difference "
         f"in log probability. Means of groups from the least to the most attention: {listed}."
     )

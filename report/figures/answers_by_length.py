@@ -1,4 +1,4 @@
-"""Does a filler help the answer? By kind of filler and number of its tokens, over questions."""
+"""Does what conditions add help the answer? By condition and number of tokens, over questions."""
 
 import altair
 
@@ -15,13 +15,13 @@ COLOUR = theme.TERMS["position"]
 
 
 def title(data: ModelAnswers) -> str:
-    return f"Does a filler help the answer? {data.name}"
+    return f"Does what is added help the answer? {data.name}"
 
 
 def caption(data: ModelAnswers) -> str:
     return (
-        f"Each panel is a kind of filler. A point is the mean over {len(data.texts)} questions of "
-        "how much more the model has with the filler than without it: of the log probability of "
+        f"Each panel is a condition. A point is the mean over {len(data.texts)} questions of "
+        "how much more the model has with what it adds than without: of the log probability of "
         "the right answer, summed over its tokens, or of right answers, each token of which is the "
         "most probable one. Its bar is where 95 % of the means lie when the questions are drawn "
         "again at random (bootstrap): one that crosses 0 tells nothing."
@@ -51,16 +51,16 @@ def chart(data: ModelAnswers, panel: int = 0, **state: str) -> altair.LayerChart
     table = altair.Chart(altair.NamedData("rows")).transform_filter(
         "datum.measure === measure && datum.kind === kind"
     )
-    x = altair.X("tokens:Q", title="tokens of the filler")
+    x = altair.X("tokens:Q", title="added tokens")
     x = x.scale(domain=[0, max(data.lengths)], nice=False, padding=12)
     x = x.axis(values=[0, *data.lengths], format="d", grid=False)
     y = altair.Y("difference:Q", title=None).axis(tickCount=5, format="+.2~f")
     colour = {"color": theme.themed(*COLOUR)}
     tooltip = [
-        altair.Tooltip("tokens:Q", title="tokens of the filler", format="d"),
+        altair.Tooltip("tokens:Q", title="added tokens", format="d"),
         altair.Tooltip("said:N", title="difference (95 % interval)"),
-        altair.Tooltip("without:N", title="without a filler"),
-        altair.Tooltip("with:N", title="with it"),
+        altair.Tooltip("without:N", title="without them"),
+        altair.Tooltip("with:N", title="with them"),
     ]
     zero = altair.Chart(altair.InlineData([{}])).mark_rule(
         strokeWidth=1, opacity=0.6, aria=False, color=theme.themed(*theme.SOFT.values())
@@ -164,7 +164,7 @@ def seen(data: ModelAnswers, **state: str) -> str:
     level = _level(data.mean(at["measure"], kind=answered.kinds(data)[at["kind"]]), at["measure"])
     clear = f"{up} {'lies' if up == 1 else 'lie'} clearly above 0 and {down} clearly below"
     return (
-        f"{kind[0].upper()}{kind[1:]}, without a filler: {level}. Of "
+        f"{kind[0].upper()}{kind[1:]}, with nothing added: {level}. Of "
         f"{count(len(found), 'comparison')}, {clear}. The most is "
         f"{answered.in_words(top, at['measure'])} with {cell.tokens} tokens of “{cell.label}”, the "
         f"least {answered.in_words(low, at['measure'])} with {other.tokens} of “{other.label}”."

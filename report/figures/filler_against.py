@@ -21,9 +21,7 @@ def caption(data: Panels) -> str:
         )
     same = ""
     if one_row.same_positions(data, data.places):
-        same = (
-            f" Both {data.noun}s are equally long and stand at the same positions, which are grey."
-        )
+        same = " What both add is equally long and at the same positions, which are grey."
     return f"{compared}{same}{received.bands(data)}\n{received.explained(data)}"
 
 
@@ -63,7 +61,7 @@ def seen(data: Panels, **state: str) -> str:
     return (
         f"In the {data.noun}, a token of “{first}” gets "
         f"{score_terms.listed(_as_exact(times))} times the average weight that a token of "
-        f"“{second}” gets{order}."
+        f"“{second}” gets{order}.{received.straddling(data)}"
     )
 
 

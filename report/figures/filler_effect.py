@@ -34,14 +34,13 @@ HEAT_RAMP = {
 
 
 def title(data: Panels) -> str:
-    change = received.number_of(data, "change", "changes")
-    return f"What {received.named(data)} {change}, head by head"
+    return f"What changes with {received.named(data)}, head by head"
 
 
 def measures(data: Panels) -> dict[str, str]:
     """What the colour shows -> what the reader reads."""
     return {
-        "taken": f"share that the {data.noun} takes (1\u00a0−\u00a0λ)",
+        "taken": f"share of the {data.noun} (1\u00a0−\u00a0λ)",
         "total_variation": "shift of the rest (total variation)",
     }
 
@@ -66,15 +65,13 @@ def caption(data: Panels) -> str:
         over = f", averaged over {model.prompts} prompts"
         bands = f" Bands are one standard error over {model.prompts} prompts."
     shown = received.Y_TITLE.lower()
-    take = received.number_of(data, "these take", "this takes")
     return (
-        "A cell is a head. λ is the share of probability that stays with the tokens of the prompt "
-        f"without {received.named(data)}, so 1\u00a0−\u00a0λ is what {take}. Total variation "
+        f"A cell is a head. 1\u00a0−\u00a0λ is the share of probability that goes to "
+        f"{received.named(data)}, and λ what is left to all other tokens. Total variation "
         "is how much of the pattern on the other tokens moves once each pattern sums to 1. Both "
         f"are means over the current tokens after what was added{over}. The lines are the "
         f"{shown} of each position in one head: the mean over the current tokens that see it. "
         f"{received.counted(data)}{bands}"
-        f"{received.straddling([model], data.lines)}"
     )
 
 
@@ -299,20 +296,21 @@ def seen(data: Panels, **state: int | str) -> str:
     at = choices.values(controls(data), state)
     known = _known(data, at)
     if not known:
-        change = received.number_of(data, "change", "changes")
-        return f"What {received.named(data)} {change} is known of no head."
+        return f"What changes with {received.named(data)} is known of no head."
     top = max(known, key=lambda row: row[at["measure"]])
     middle = float(np.median([row[at["measure"]] for row in known]))
     chosen = [row for row in known if (row["layer"], row["head"]) == (at["layer"], at["head"])]
     value = percent if at["measure"] == "taken" else number
-    take = received.number_of(data, "take", "takes")
-    what = f"{received.named(data)} {take}" if at["measure"] == "taken" else "the rest moves"
-    said = f"{what[0].upper()}{what[1:]} most in {_called(top)}: {value(top[at['measure']])}"
+    said = f"The rest moves most in {_called(top)}"
+    if at["measure"] == "taken":
+        said = f"{_called(top)} gives most to {received.named(data)}"
+    said += f": {value(top[at['measure']])}"
     if len(known) > 1:
         said += f"; in half of the {len(known)} heads, {value(middle)} or less"
+    over = received.straddling(data)
     if not chosen or chosen[0] is top:
-        return f"{said}."
-    return f"{said}; in the head drawn underneath, {value(chosen[0][at['measure']])}."
+        return f"{said}.{over}"
+    return f"{said}; in the head drawn underneath, {value(chosen[0][at['measure']])}.{over}"
 
 
 def _called(row):

@@ -1,4 +1,4 @@
-"""What each kind of filler changes in the heads of a layer, on average: a panel a model."""
+"""What each condition adds to the prompt changes in the heads of a layer: a panel a model."""
 
 import altair
 
@@ -11,12 +11,8 @@ from report.text import count, percent
 
 ASPECT, PHONE_ASPECT = 1.5, 2.1
 
-MEASURES = {
-    "taken": "attention that the filler takes (1\u00a0−\u00a0λ)",
-    "total_variation": "attention on the other tokens that moves",
-    "affine_error": "output that λ does not explain",
-}
-"""Measure -> what a switch and an axis call it. Each is a share, from 0 to 1."""
+MEASURES = ("taken", "total_variation", "affine_error")
+"""Each is a share, from 0 to 1."""
 
 LONGEST, LETTER = 150, 6.6
 """Pixels of the longest name on the axis, and of a letter of it."""
@@ -24,8 +20,17 @@ LONGEST, LETTER = 150, 6.6
 COLOUR = theme.TERMS["position"]
 
 
+def measures(data: ConditionsData) -> dict[str, str]:
+    """Measure -> what the switch calls it."""
+    return {
+        "taken": f"attention on the {data.noun} (1\u00a0−\u00a0λ)",
+        "total_variation": "attention on the other tokens that moves",
+        "affine_error": "output that λ does not explain",
+    }
+
+
 def title(data: ConditionsData) -> str:
-    return "What each filler changes"
+    return f"What changes with the {data.noun}, condition by condition"
 
 
 def caption(data: ConditionsData) -> str:
@@ -34,12 +39,11 @@ def caption(data: ConditionsData) -> str:
     if prompts > 1:
         bars = f" Its bar is one standard error over {prompts} prompts, often too short to be seen."
     return (
-        "A point is a filler: the mean over all heads of a layer, and over the current tokens "
-        f"after the filler.{bars} What moves is the total variation of the pattern on the other "
-        "tokens, scaled to sum to 1. What λ does not explain is the length of the error of “λ "
-        "times the old output, plus what the filler brings”, as a share of the output’s. All "
-        "panels have one scale."
-        f"{received.straddling(data.models, [each.name for each in _added(data.models[0])])}"
+        "A point is a condition: the mean over all heads of a layer, and over the current tokens "
+        f"after the {data.noun}.{bars} What moves is the total variation of the pattern on the "
+        "other tokens, scaled to sum to 1. What λ does not explain is the length of the error of "
+        "“λ times the old output, plus what the added tokens bring”, as a share of the output’s. "
+        "All panels have one scale."
     )
 
 
@@ -48,14 +52,14 @@ def use(data: ConditionsData) -> str:
 
 
 def left_out(data: ConditionsData) -> str:
-    return "" if _fillers(data.models[0]) else "No condition adds anything to the prompt."
+    return "" if _labels(data.models[0]) else "No condition adds anything to the prompt."
 
 
 def controls(data: ConditionsData) -> list[Control | Switch]:
     last = min(model.layers for model in data.models) - 1
     return [
         Control("layer", "Layer", 0, last, 0),
-        Switch("measure", "Shown", MEASURES, "taken"),
+        Switch("measure", "Shown", measures(data), "taken"),
     ]
 
 
@@ -73,12 +77,12 @@ def chart(data: ConditionsData, panel: int = 0, **state: int | str) -> altair.La
     table = altair.Chart(altair.NamedData("rows")).transform_filter(
         "datum.layer === layer && datum.measure === measure"
     )
-    y = altair.Y("filler:N", title="filler", sort=_fillers(data.models[panel]))
+    y = altair.Y("condition:N", title="condition", sort=_labels(data.models[panel]))
     y = y.axis(domain=False, ticks=False, labelLimit=LONGEST, minExtent=_room(data), grid=True)
     x = altair.X("value:Q", title="share").axis(format="%", tickCount=3)
     colour = {"color": theme.themed(*COLOUR)}
     tooltip = [
-        altair.Tooltip("filler:N", title="filler"),
+        altair.Tooltip("condition:N", title="condition"),
         altair.Tooltip("said:N", title="share"),
     ]
     reach = table.mark_point(opacity=0, aria=False).encode(x=altair.X("ceiling:Q").scale(zero=True))
@@ -91,17 +95,17 @@ def chart(data: ConditionsData, panel: int = 0, **state: int | str) -> altair.La
             point.encode(x=x, y=y, tooltip=tooltip),
         ),
         theme.Source("rows/all.json", "tables", ["rows"], tokens=None),
-        description=f"{title(data)} in {panels(data)[panel]}: a dot a filler",
+        description=f"{title(data)} in {panels(data)[panel]}: a dot a condition",
         controls=at,
         params=[altair.param(name=control.param, value=control.value) for control in at],
         shows={"rows": [["layer", "=", "{layer}"], ["measure", "=", "{measure}"]]},
-        walk=["filler"],
+        walk=["condition"],
     )
 
 
 def _room(data):
-    """Pixels for the names of the fillers, whatever the font of a reader."""
-    longest = max(len(name) for model in data.models for name in _fillers(model))
+    """Pixels for the names of the conditions, whatever the font of a reader."""
+    longest = max(len(name) for model in data.models for name in _labels(model))
     return min(LONGEST, LETTER * longest) + 10
 
 
@@ -113,7 +117,7 @@ def rows(data: ConditionsData, panel: int = 0, **state: int | str) -> Rows:
         {
             "layer": layer,
             "measure": measure,
-            "filler": filler,
+            "condition": label,
             "value": value,
             "low": max(0, value - error),
             "high": value + error,
@@ -122,11 +126,11 @@ def rows(data: ConditionsData, panel: int = 0, **state: int | str) -> Rows:
         }
         for layer in range(controls(data)[0].maximum + 1)
         for measure in MEASURES
-        for filler, value, error in _values(model, measure, layer)
+        for label, value, error in _values(model, measure, layer)
     ]
 
 
-def _fillers(model: ModelConditions) -> list[str]:
+def _labels(model: ModelConditions) -> list[str]:
     """Labels of the conditions that add something between the parts of the first one."""
     return [each.label for each in _added(model)]
 
@@ -136,7 +140,7 @@ def _added(model):
 
 
 def _values(model, measure, layer):
-    """(label, value, standard error) of each filler where the value is known; 0 for no error."""
+    """(label, value, standard error) of each condition where the value is known; 0 for no error."""
     effects = model.layer_effects
     name = "lambda" if measure == "taken" else measure
     found = []
@@ -172,16 +176,17 @@ def seen(data: ConditionsData, **state: int | str) -> str:
             continue
         (low, least, _), (high, most, _) = values[0], values[-1]
         if percent(least) == percent(most):
-            said.append(f"{percent(most)} with every filler in {model.name}")
+            said.append(f"{percent(most)} under every condition in {model.name}")
         else:
             ends = f"{percent(least)} (“{low}”) to {percent(most)} (“{high}”)"
             said.append(f"{ends} in {model.name}")
     what = {
-        "taken": "Fillers take",
-        "total_variation": "Of the other attention moves",
-        "affine_error": "Not explained is",
+        "taken": f"Share of the {data.noun}",
+        "total_variation": "Share of the other attention that moves",
+        "affine_error": "Share that is not explained",
     }[at["measure"]]
-    return f"{what}: {'; '.join(said)}."
+    names = [each.name for each in _added(data.models[0])]
+    return f"{what}: {'; '.join(said)}.{received.over_edges(data.models, names)}"
 
 
 def alt(data: ConditionsData, panel: int = 0, **state: int | str) -> str:
@@ -191,6 +196,6 @@ def alt(data: ConditionsData, panel: int = 0, **state: int | str) -> str:
     listed = ", ".join(f"{label} {percent(value, 1)}" for label, value, _ in values)
     layer = at["layer"]
     return (
-        f"{model.name}, layer {layer}: {MEASURES[at['measure']]}, a dot for each of "
-        f"{count(len(values), 'filler')}: {listed or 'nothing is known'}."
+        f"{model.name}, layer {layer}: {measures(data)[at['measure']]}, a dot for each of "
+        f"{count(len(values), 'condition')}: {listed or 'nothing is known'}."
     )

@@ -14,7 +14,7 @@ def caption(data: Panels) -> str:
     if data.adds:
         compared = (
             f"What each token of the prompt as it is (“{without}”) gains or loses with "
-            f"{received.named(data)} (“{with_it}”)."
+            f"{received.named(data)}{f' (“{with_it}”)' if with_it != data.label else ''}."
         )
     else:
         compared = (
@@ -30,7 +30,7 @@ def caption(data: Panels) -> str:
 
 def seen(data: Panels, **state: str) -> str:
     over = received_difference.reduction(figure.controls(data), state)
-    return received_numbers.seen_kept(data, over)
+    return received_numbers.seen_kept(data, over) + received.straddling(data)
 
 
 figure = one_row.figure(

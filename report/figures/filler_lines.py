@@ -110,8 +110,9 @@ def alt(data: Panels, panel: int = 0, **state: str) -> str:
 def seen(data: Panels, **state: str) -> str:
     """What the other tokens keep, and whether the highest point lies in what is added."""
     over = received_difference.reduction(controls(data), state)
+    kept, edges = received_numbers.seen_kept(data, over), received.straddling(data)
     if not data.adds:
-        return received_numbers.seen_kept(data, over)
+        return kept + edges
     total, within = len(data.places), 0
     for number, place in enumerate(data.places, total):
         every = rows(data, number, reduction=over)["lines"]
@@ -119,12 +120,11 @@ def seen(data: Panels, **state: str) -> str:
         top = max(known, key=lambda row: row["mean"], default=None)
         added = place.model.condition(list(data.lines)[-1]).new
         within += top is not None and top["position"] in added
+    where = {0: f"outside the grey part in all {total}", total: f"in the grey part in all {total}"}
+    held = where.get(within, f"in the grey part in {within} of {total}") + " panels"
     if total == 1:
         held = f"{'in' if within else 'outside'} the grey part"
-        return f"{received_numbers.seen_kept(data, over)} Below, the highest point lies {held}."
-    where = {0: f"outside the grey part in all {total}", total: f"in the grey part in all {total}"}
-    held = where.get(within, f"in the grey part in {within} of {total}")
-    return f"{received_numbers.seen_kept(data, over)} Below, the highest point lies {held} panels."
+    return f"{kept} Below, the highest point lies {held}.{edges}"
 
 
 figure = Figure(

@@ -111,6 +111,7 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         """
         for name in lines:
             self.data.models[0].condition(name)
+        options = {"noun": self.data.noun} | options
         return received.panels(self.data.models, self.there(places), lines, **options)
 
     def panels_by_model(
@@ -174,7 +175,7 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
     def over_edges(self) -> str:
         """Which tokens lie over the edge of two segments: sentences; "" if none does."""
         names = [each.name for each in self.data.models[0].conditions]
-        return received.straddling(self.data.models, names).strip()
+        return received.over_edges(self.data.models, names).strip()
 
     @property
     def same_length(self) -> bool:

@@ -44,8 +44,7 @@ READ_BY = {
     "corpus": ("passage",),
     "predict": ("passage",),
     "prompts": ("conditions", "prediction"),
-    "answers": ("conditions",),
-    "frame": ("conditions",),
+    **dict.fromkeys(("answers", "frame", "noun"), ("conditions",)),
     "generated": ("prediction",),
     "columns": ("table",),
     "delimiter": ("table",),
@@ -149,6 +148,8 @@ class FrontMatter(BaseModel):
     """Variants of those prompts that are compared; makes this an article about conditions."""
     frame: Frame = FRAME
     """The text around each question, with {question} in it; `none`: the question alone."""
+    noun: Shown | None = None
+    """What figures call, after "the", what conditions add, such as manners; default: addition."""
     answers: AnswersSpec | None = None
     """Whether what conditions add helps the answer, on generated questions. It takes long, so it is
     measured only by `freeze --answers`, and shown where it was."""

@@ -88,7 +88,7 @@ def test_the_sentence_about_attention_says_which_way(tmp_path, data):
 def test_without_shares_the_second_figure_is_left_out(tmp_path):
     figure = figure_named("answers_by_attention")
     unknown = made_answers.model(tmp_path / "b", attended=False)
-    assert figure.left_out(unknown) == "What the answers give to the filler was not measured."
+    assert figure.left_out(unknown) == "What the answers give to what is added was not measured."
 
 
 @pytest.mark.parametrize("name", ["answers_by_length", "answers_by_attention"])

@@ -23,9 +23,9 @@ def test_rows_are_means_over_the_heads_of_a_layer(conditions):
     for panel, model in enumerate(conditions.models):
         rows = filler_kinds.rows(conditions, panel)
         fillers = {each.label: each for each in model.conditions if each.added}
-        assert {row["filler"] for row in rows} == {*fillers}
+        assert {row["condition"] for row in rows} == {*fillers}
         for row in rows:
-            expected = plain_mean(model, fillers[row["filler"]], row["layer"], row["measure"])
+            expected = plain_mean(model, fillers[row["condition"]], row["layer"], row["measure"])
             assert row["value"] == pytest.approx(expected, abs=2e-4)
             assert row["low"] <= row["value"] <= row["high"] <= row["ceiling"] + 1e-9
 
@@ -34,10 +34,10 @@ def test_what_there_is_to_see_names_the_least_and_the_most_of_each_model(conditi
     rows = [
         r for r in filler_kinds.rows(conditions, 0) if (r["layer"], r["measure"]) == (1, "taken")
     ]
-    low, high = (pick(rows, key=lambda row: row["value"])["filler"] for pick in (min, max))
+    low, high = (pick(rows, key=lambda row: row["value"])["condition"] for pick in (min, max))
     said = filler_kinds.seen(conditions, layer=1, measure="taken")
     first = said.partition(f" in {conditions.models[0].name}")[0]
-    assert said.startswith("Fillers take: ")
+    assert said.startswith("Share of the addition: ")
     assert low in first
     assert high in first
     assert all(f" in {model.name}" in said for model in conditions.models)

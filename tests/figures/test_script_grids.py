@@ -311,7 +311,7 @@ def test_a_cell_tells_both_measures(page, grids, conditions):
     assert found == {
         "layer": "2",
         "head": "1",
-        "share that the filler takes (1\u00a0−\u00a0λ)": f"{1 - of['lambda'] * 0.0001:.4f} ± "
+        "share of the filler (1\u00a0−\u00a0λ)": f"{1 - of['lambda'] * 0.0001:.4f} ± "
         f"{of['lambda_error'] * 0.0001:.4f}",
         "shift of the rest (total variation)": f"{of['total_variation'] * 0.0001:.4f} ± "
         f"{of['total_variation_error'] * 0.0001:.4f}",

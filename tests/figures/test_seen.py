@@ -396,7 +396,7 @@ def test_the_heat_map_names_the_largest_the_middle_and_the_one_shown(conditions)
     assert top != shown
     middle = np.median([cell["taken"] for cell in cells])
     assert filler_effect.seen(panels) == (
-        f"Meaningless tokens take most in L{top['layer']}H{top['head']}: "
+        f"L{top['layer']}H{top['head']} gives most to meaningless tokens: "
         f"{100 * top['taken']:.0f}\u00a0%; in half of the 12 heads, {100 * middle:.0f}\u00a0% or "
         f"less; in the head drawn underneath, {100 * shown['taken']:.0f}\u00a0%."
     )

@@ -6,6 +6,7 @@ Its figures are drawn as specifications, its page is written; no picture is draw
 import functools
 import html
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -46,6 +47,8 @@ MORE = """
 {{ figure("filler_layers", data=find.panels(find.there([(0, 0, 0), (0, 1, 0)]), find.compared)) }}
 
 {{ figure("filler_against", data=find.panels([(0, 0, 0)], ["polite", "rude"])) }}
+
+{{ figure("filler_kinds") }}
 """
 
 
@@ -125,14 +128,29 @@ def strings(spec):
 def test_every_figure_of_conditions_has_the_labels_of_the_article(page):
     text, figures = page("conditions")
     shown = re.findall(r"<figure .*?</figure>", text)
-    assert len(shown) == len(figures) == 4
+    assert len(shown) == len(figures) == 5
     for figure in shown:
         words = html.unescape(re.sub("<[^>]*>", " ", figure))
         assert "Polite words" in words
         assert re.search(r"live-figure__key--span[^>]*>(Polite words|Addition)<", figure) or (
-            "filler_layers" in figure
+            'data-figure="filler_layers"' in figure or 'data-figure="filler_kinds"' in figure
         )
     assert "With “Polite words”, the other tokens" in html.unescape(text)
+
+
+def test_the_noun_of_an_article_is_in_its_figures_and_no_word_has_to_agree_with_it(
+    page, monkeypatch
+):
+    made = MADE["conditions"]
+    monkeypatch.setitem(MADE, "conditions", lambda folder: replace(made(folder), noun="manners"))
+    text, figures = page("conditions")
+    words = said(text)
+    for one in figures:
+        for number in range(len(one.panels)):
+            figure, state = figure_named(one.figure.name), one.state | {"panel": number}
+            words += strings(figure.chart(one.data, **state).to_dict(validate=False))
+    assert words.count("the manners") > 3
+    assert not re.findall(r"\bthe manners (?:\w+s|is|has)\b|\baddition\b", words)
 
 
 def test_a_condition_that_adds_nothing_has_no_grey_part(tmp_path):

@@ -188,6 +188,8 @@ class ConditionsData:
     """In the order of the front matter."""
     answers: Sequence[ModelAnswers] = ()
     """Whether fillers help the answer, of the models that were asked."""
+    noun: str = "addition"
+    """What figures call, after "the", what conditions add."""
     kind = "conditions"
     address = ""
 

@@ -1,6 +1,7 @@
 """The datasets of one article, whatever its kind."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
@@ -21,16 +22,21 @@ class StudyData(Protocol):
 
 
 def open_study(
-    paths: Sequence[Path], labels: Sequence[str | None] = (), apart: Sequence[Path] = ()
+    paths: Sequence[Path],
+    labels: Sequence[str | None] = (),
+    apart: Sequence[Path] = (),
+    noun: str | None = None,
 ) -> StudyData:
     """What was measured for one article.
 
     paths: folders of its datasets, one a model, as `report.measuring.run.datasets` names them
     labels: what the article calls its models; None: by their names
     apart: folders of what was measured apart, such as answers, one a model that has some
+    noun: what an article about conditions calls what they add
     raises: ReportError if a manifest is missing or damaged
     """
     kind = store.read_manifest(paths[0])["kind"]
     more = [labels] if any(labels) else []
     data = import_module(f"report.datasets.read.{kind}").opened(paths, *more)
+    data = replace(data, noun=noun) if noun else data
     return data.with_apart(apart) if apart else data

@@ -85,10 +85,10 @@ class Panels:
     lines: dict[str, str]
     """Name of a condition -> what the legend calls it; where two are compared, both."""
     added: str
-    """What the article calls the segment that the last of these conditions adds to the prompt: a
-    phrase in the plural, "Meaningless tokens". "": by the condition's label."""
+    """What the article calls the segment that the last of these conditions adds to the prompt, e.g.
+    "Meaningless tokens". "": by the condition's label."""
     noun: str
-    """What such a segment is: "filler"."""
+    """What such a segment is called after "the": "filler"."""
     rules: bool
     """Whether dashed rules stand at both ends of that segment."""
 
@@ -215,11 +215,6 @@ def named(data: Panels) -> str:
     return lower(data.added) if data.added else f"“{data.label}”"
 
 
-def number_of(data: Panels, plural: str, singular: str) -> str:
-    """The word that agrees with `named`."""
-    return plural if data.added else singular
-
-
 def lower(label: str) -> str:
     """A label within a sentence: its first letter small, unless it is an abbreviation."""
     return label if label[1:2].isupper() else label[:1].lower() + label[1:]
@@ -233,7 +228,7 @@ def explained(data: Panels) -> str:
     return (
         "The average attention weight of a position is the mean of its probability over the "
         f"current tokens that can see it{over}. Every panel has a scale of its own. "
-        f"{counted(data)}{straddling((place.model for place in data.places), data.lines)}"
+        f"{counted(data)}"
     )
 
 
@@ -243,11 +238,16 @@ def counted(data: Panels) -> str:
     return f"{head_label(layer, head)} is head {head} of layer {layer}; both count from 0."
 
 
-def straddling(models: Iterable[ModelConditions], conditions: Iterable[str]) -> str:
+def straddling(data: Panels) -> str:
     """Which tokens lie over the edge of two segments, each sentence after a space; "" if none does.
 
-    conditions: names of those that are shown
+    It belongs to what is seen, beside the numbers, since these are without such tokens.
     """
+    return over_edges((place.model for place in data.places), data.lines)
+
+
+def over_edges(models: Iterable[ModelConditions], conditions: Iterable[str]) -> str:
+    """The same of the conditions of these names, of any models."""
     names = list(conditions)
     every = (said for model in dict.fromkeys(models) for said in model.over_edges(names))
     return "".join(f" {sentence}" for sentence in every)
