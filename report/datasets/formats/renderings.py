@@ -13,6 +13,7 @@ ROLES = {
     "header": "the name of a column",
     "value": "a cell",
     "delimiter": "what stands between names and cells",
+    "edge": "of several of them, so it counts for none",
     "added": "put around the text by the tokenizer",
 }
 
@@ -52,6 +53,11 @@ class RenderedTable:
     tokens: list[TableToken]
     crossings: list[int]
     """Tokens that the tokenizer merged across the edge of a cell or a name."""
+
+    @property
+    def left_out(self) -> bool:
+        """Whether these count for no cell; in datasets of before, they count for the first."""
+        return all(self.tokens[token].role == "edge" for token in self.crossings)
 
 
 class Table(Protocol):

@@ -17,7 +17,8 @@ CLASSES = {
     "own_cell": "the cell that the current token belongs to, the token itself included",
     "same_column": "cells of the same column in earlier rows",
     "other_cells": "every other cell",
-    "other": "tokens that the tokenizer added, but for the first; and what goes to no token",
+    "other": "tokens that the tokenizer added, but for the first; those over the edge of a cell or "
+    "name; and what goes to no token",
 }
 """Name of a class -> description, in the order of figures."""
 

@@ -31,6 +31,7 @@ ROLES = {
     "header": SEEN["column names"],
     "delimiter": SEEN["delimiters"],
     "value": SEEN["other cells"],
+    "edge": SEEN["anything else"],
     "added": SEEN["anything else"],
 }
 """What a token is in the table -> (shape, colour on light, colour on dark)."""

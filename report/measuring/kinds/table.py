@@ -8,6 +8,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from report.datasets.formats.passage import token_label
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
 from report.datasets.write.attention import attention_datasets, written
 from report.datasets.write.table import write_table
@@ -18,6 +19,7 @@ from report.measuring import kept_heads
 from report.measuring.forecast import beyond, reads, size, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
+from report.text import count
 
 if TYPE_CHECKING:
     from report.datasets.formats.class_shares import Shares
@@ -106,6 +108,7 @@ def measure(
     announce_bytes(loaded, [*chain.from_iterable(t.token_ids for t in texts)], announce)
     name, passes = loaded.identity["name"], 1 + len(texts)  # the first is a passage, too
     tokens = sum(len(text.token_ids) for text in (texts[0], *texts))
+    _say_over_edges(name, texts, announce)
     announce(reads(name, f"a table in {len(texts)} renderings", tokens, passes))
     if said := beyond(loaded.identity, max(len(text.token_ids) for text in texts)):
         announce(said)
@@ -144,6 +147,18 @@ def measure(
             "tokens": {text.name: len(text.token_ids) for text in texts},
         },
     }
+
+
+def _say_over_edges(model, texts, announce):
+    """Say which tokens lie over the edge of a cell or a name, so that they count for neither."""
+    for text in texts:
+        if text.crossings:
+            shown = token_label(text.tokens[text.crossings[0]]["text"])
+            announce(
+                f"{model}: written as {text.label}, {count(len(text.crossings), 'token')} (such as "
+                f"“{shown}”) over the edge of a cell or a name, which counts for neither. Other "
+                "words in the cells, or other columns, avoid that."
+            )
 
 
 def sent(own: tuple[Measured, dict], most: int) -> tuple[Measured, dict]:

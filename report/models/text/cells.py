@@ -1,8 +1,9 @@
 """A rendered table as tokens: which cell, name or delimiter each of them is.
 
 The whole text is tokenised, and every token is looked up in it by where it lies, as for segments.
-A token counts for the first cell or name that it has a character of; a delimiter has none, so the
-white space that many vocabularies put before a word is no reason to call the word a delimiter.
+A token counts for the cell or name that it has a character of; a delimiter has none, so the white
+space that many vocabularies put before a word is no reason to call the word a delimiter. One with
+characters of several parts lies over an edge, and counts for none of them.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from report.models.text.segments import segmented
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
 
-DELIMITER = "delimiter"
+DELIMITER, EDGE = "delimiter", "edge"
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class TokenPlace:
     """What a token of a table is; roles, rows and columns as of `report.inputs.tables.Part`."""
 
     role: str
-    """"header", "value", "delimiter", or "added" for what the tokenizer puts around the text."""
+    """"header", "value", "delimiter", "edge" for a token of several of them, or "added" for what
+    the tokenizer puts around the text."""
     row: int = -1
     column: int = -1
 
@@ -82,9 +84,11 @@ def table_text(loaded: "LoadedModel", rendering: Rendering) -> TableText:
             touched.append(touched[-1] + 1)
         cells = [number for number in touched if parts[number].role != DELIMITER]
         part = parts[cells[0] if cells else first]
-        places.append(TokenPlace(part.role, part.row, part.column))
+        place = TokenPlace(part.role, part.row, part.column)
         if cells and sum(_visible(parts[number], starts[number], span) for number in touched) > 1:
             crossings.append(token)
+            place = TokenPlace(EDGE)
+        places.append(place)
     return TableText(
         rendering.name, rendering.label, text.token_ids, text.tokens, places, crossings
     )

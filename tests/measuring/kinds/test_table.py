@@ -19,6 +19,7 @@ from report.project import project as project_in
 from report.study.study import read_study
 from tests.site.small_site import checked
 from tests.small import write_publication
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 ARTICLE = """---
 title: Small
@@ -51,6 +52,25 @@ def measured(project, falcon_folder):
         return found.folder, found.ran
 
     return measured
+
+
+def test_tokens_over_the_edge_of_a_cell_count_for_none_and_are_said_before_measuring(
+    measured, tmp_path, capsys
+):
+    tokenizer = byte_level_tokenizer()
+    tokenizer.add_tokens([",drizzle"])
+    random_falcon(vocab_size=len(tokenizer)).save_pretrained(tmp_path / "merging")
+    tokenizer.save_pretrained(tmp_path / "merging")
+    folder, _ = measured(model=str(tmp_path / "merging"))
+    said = capsys.readouterr().out
+    assert said.index("CSV, 1 token (such as “,drizzle”)") < said.index("forward passes")
+    data = open_study([folder])
+    verify_table(data)
+    [token] = data.first.crossings
+    edge = data.first.tokens[token]
+    assert (edge.text, edge.role, edge.row, edge.column) == (",drizzle", "edge", -1, -1)
+    assert data.first.left_out
+    assert not any(text.crossings for name, text in data.renderings.items() if name != "csv")
 
 
 def test_a_table_is_measured_once_and_says_where_it_is_from(measured):
