@@ -107,11 +107,8 @@ def measure(
     classes = [token_classes(text.places) for text in texts]
     announce_bytes(loaded, [*chain.from_iterable(t.token_ids for t in texts)], announce)
     name, passes = loaded.identity["name"], 1 + len(texts)  # the first is a passage, too
-    tokens = sum(len(text.token_ids) for text in (texts[0], *texts))
     _say_over_edges(name, texts, announce)
-    announce(reads(name, f"a table in {len(texts)} renderings", tokens, passes))
-    if said := beyond(loaded.identity, max(len(text.token_ids) for text in texts)):
-        announce(said)
+    _say_read(loaded.identity, texts, announce)
     progress("Measuring", 0, passes)
 
     kept_heads.require(loaded, inputs.heads)
@@ -147,6 +144,16 @@ def measure(
             "tokens": {text.name: len(text.token_ids) for text in texts},
         },
     }
+
+
+def _say_read(identity, texts, announce):
+    """Say what will be read, and whether a rendering is longer than what the model was made for."""
+    lengths = [len(text.token_ids) for text in texts]
+    total = lengths[0] + sum(lengths)
+    what = f"a table in {len(texts)} renderings"
+    announce(reads(identity["name"], what, total, 1 + len(texts)))
+    if said := beyond(identity, max(lengths)):
+        announce(said)
 
 
 def _say_over_edges(model, texts, announce):
