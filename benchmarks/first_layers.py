@@ -34,6 +34,7 @@ from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.partial.model import open_partial
+from report.models.partial.packed import open_checkpoint
 from report.models.partial.skeleton import skeleton
 
 WAYS = {"full": (16, False), "first 4 layers": (4, False), "layer by layer": (16, True)}
@@ -107,7 +108,7 @@ def loaded(folder, way):
         )
         return Loaded(model.eval(), None, layers)
     opened = open_partial(
-        folder,
+        open_checkpoint(folder),
         LlamaForCausalLM,
         LlamaConfig.from_pretrained(folder),
         layers=layers,

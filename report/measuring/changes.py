@@ -65,8 +65,10 @@ def _layers(parts):
 
 
 def _file(file, model):
-    if file == "weights":
-        return f"the weights of {model} changed"
+    if file in ("weights", "adapter"):
+        return f"the {file} of {model} changed"
+    if file == "base":
+        return f"the model that {model} is an adapter of changed"
     if file == "file":
         return f"{model} is read from another file now"
     if file.startswith(TOKENIZER) or file.endswith((".model", ".tiktoken")):

@@ -12,6 +12,7 @@ from importlib import metadata
 from report.errors import ReportError
 from report.files import sha256
 from report.measuring.code import measuring_code
+from report.models.find.adapters import adapter_files, adapter_sha256
 from report.models.find.names import Source
 from report.models.find.weights import INDEX, weights_sha256
 from report.models.gguf.file import open_gguf
@@ -42,7 +43,7 @@ def determined_by(source: Source, kind: str, parts: dict, settings: dict | None 
     raises: ReportError if a weight file is missing or damaged
     """
     settings = settings or {}
-    libraries = LIBRARIES + (OF_GGUF if source.file else ())
+    libraries = LIBRARIES + (OF_GGUF if source.model.file else ())
     libraries += OF_CHATS if parts.get("chat") else ()
     return {
         "model": _model(source, settings.get("layers")),
@@ -71,6 +72,8 @@ def _model(source, layers):
     """What identifies the files of a model: a commit on the hub, or checksums."""
     if source.folder is None:
         return {"hub": source.name, "revision": source.revision}
+    if source.base is not None:
+        return _settings_hashes(source.folder) | {"base": _model(source.base, layers)}
     if source.file is not None:
         settings = open_gguf(source.folder).settings_sha256()
         weights = weights_sha256(source.folder, layers)
@@ -83,8 +86,11 @@ def known_model(source: Source, layers: int | None, before: dict) -> dict:
 
     before: "model" of earlier datasets
     """
+    if source.base is not None:
+        base = known_model(source.base, layers, before.get("base", {}))
+        return _settings_hashes(source.folder) | {"base": base}
     if source.origin == "hub":
-        return {"hub": source.name, "revision": source.revision or before["revision"]}
+        return {"hub": source.name, "revision": source.revision or before.get("revision")}
     if source.folder is None:
         return before
     try:
@@ -92,12 +98,14 @@ def known_model(source: Source, layers: int | None, before: dict) -> dict:
     except ReportError:  # its weights are not here
         if source.file is not None:
             return before
-        return _settings_hashes(source.folder) | {"weights": before["weights"]}
+        return _settings_hashes(source.folder) | {"weights": before.get("weights")}
 
 
 def _settings_hashes(folder):
     paths = _settings_files(folder)
-    return {path.relative_to(folder).as_posix(): sha256(path) for path in paths}
+    hashes = {path.relative_to(folder).as_posix(): sha256(path) for path in paths}
+    adapter = {"adapter": adapter_sha256(folder)} if adapter_files(folder) else {}
+    return hashes | adapter
 
 
 def _settings_files(folder):

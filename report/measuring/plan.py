@@ -175,7 +175,7 @@ class _Planner:
             require_layers(source, settings["layers"])
         with self.study.blaming("heads"):
             require_heads(source.name, size_of(source).heads, wanted.heads)
-        if source.origin == "hub" and source.revision is None:
+        if source.model.origin == "hub" and source.model.revision is None:
             return Plan("measure", source.shown, None, source, {}, settings, [NEVER])
         with self.study.blaming("corpus"):
             given = kinds.kind(self.kind).parts(self.inputs)
@@ -245,7 +245,7 @@ def _source(name, label, before, commits):
     in_file = "file" in before["model"]
     with suppress(*([ReportError] if in_file else [])):  # a damaged file counts as missing
         if here:
-            source = replace(names.find(name), label=label)
+            source = replace(names.find(name, commits, ask=False), label=label)
             return source if source.shown == called else None
     if in_file:
         same = names.file_called(name) == before["model"]["file"] and label in (None, called)

@@ -13,7 +13,8 @@ from report.datasets.formats.passage import visible
 from report.datasets.formats.renderings import TableToken
 from report.datasets.read.passage import Token
 from report.figures.parts import score_terms
-from report.text import SMALLEST, UNKNOWN, number, percent, set_apart, slug
+from report.figures.parts.score_terms import listed
+from report.text import SMALLEST, UNKNOWN, count, number, percent, set_apart, slug
 
 WORDS_A_MINUTE = 230
 
@@ -69,6 +70,19 @@ def yaml_text(text: object) -> Markup:
 def model_slug(name: str) -> str:
     """The anchor of a model on the page of models, shared by all its revisions."""
     return slug(name.partition("@")[0])
+
+
+def adapter(merged: dict) -> Markup:
+    """What was merged into a model's weights, of the identity in a manifest, as Markdown."""
+    facts = {key: markdown_text(merged[key]) for key in ("name", "kind", "sha256")}
+    ranks = listed([str(int(rank)) for rank in merged["ranks"]])
+    base = f"of {markdown_text(merged['base'])}" if "base" in merged else "beside it"
+    said = (
+        f"the {facts['kind']} adapter {facts['name']}{f' of rank {ranks}' if ranks else ''} is "
+        f"merged into the weights {base}, and changes {count(merged['tensors_changed'], 'tensor')};"
+        f' SHA-256 <code class="hash">{facts["sha256"]}</code>'
+    )
+    return Markup(said)  # noqa: S704 (everything that comes from outside is escaped)
 
 
 def worst_of_limits(numbers: dict) -> float:

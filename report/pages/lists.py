@@ -80,11 +80,12 @@ def _models(measured):
             filters.model_slug(name), {"name": name, "models": {}, "revisions": {}}
         )
         kept = same_name["revisions" if revision else "models"]
-        pages = kept.get(model["weights_sha256"], {}).get("pages", [])
+        numbers = model["weights_sha256"], model.get("adapter", {}).get("sha256")
+        pages = kept.get(numbers, {}).get("pages", [])
         more = {"card": _card(model), "preset": _preset(model), "pages": [*pages, page]}
         missed = " ".join(MISSED.findall(more["card"] or ""))
         more["missed"] = [limit for limit in LIMITS if limit in missed]
-        kept[model["weights_sha256"]] = model | more
+        kept[numbers] = model | more
     return found
 
 
@@ -125,7 +126,7 @@ def _card(model):
         return None
     judged = json.loads((card.parent / "acceptance.json").read_text("utf-8"))["weights_sha256"]
     body = card.read_text("utf-8").split("\n---\n", 1)[-1]
-    if judged != model["weights_sha256"]:
+    if judged != model["weights_sha256"] or "adapter" in model:
         return None
     return re.sub(r"\A\s*# .*\n", "", body)
 

@@ -74,6 +74,7 @@ def environment(*folders: Path) -> Environment:
         "yaml_text": filters.yaml_text,
         "slug": text.slug,
         "model_slug": filters.model_slug,
+        "adapter": filters.adapter,
         "worst_of_limits": filters.worst_of_limits,
     }
     return jinja

@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
@@ -15,6 +16,7 @@ from report.measuring import key as measuring_key
 from report.measuring.key import determined_by, key_of, version
 from report.measuring.kinds import passage as passage_kind
 from report.models.find import names
+from tests.models.checkpoints import add_adapter
 
 PASSAGE = Passage("a", "A title", "us", "CC0-1.0", "en", "The lamp on the hill.")
 CORPUS = tuple(replace(PASSAGE, name=name, text=f"Text {name}.") for name in "bc")
@@ -88,6 +90,23 @@ def test_what_changes_the_model_counts(folder, change):
     before = key(folder)
     change(folder)
     assert key(folder) != before
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_every_file_of_an_adapter_and_its_model_count(folder, alone, tmp_path):
+    at = tmp_path / "tuned" if alone else folder
+    before = {key(folder)}
+    add_adapter(at, {"A": torch.ones(2)}, base_model_name_or_path=str(folder))
+    before.add(key(at))
+    flip_last_byte(at / "adapter_model.safetensors")
+    before.add(key(at))
+    change_json(at / "adapter_config.json", lora_alpha=2)
+    before.add(key(at))
+    flip_last_byte(folder / "model.safetensors")
+    assert len(before | {key(at)}) == 5
+    source, stated = names.find(at), determined_by(names.find(at), "passage", parts())["model"]
+    (folder / "model.safetensors").unlink()
+    assert measuring_key.known_model(source, None, stated) == stated
 
 
 def test_the_name_that_pages_call_a_model_counts(folder):

@@ -32,6 +32,15 @@ def change_weights(folder, change):
     save_file(change(load_file(path)), path, metadata={"format": "pt"})
 
 
+def add_adapter(folder, tensors, prefix="base_model.model.", **stated):
+    """Write an adapter of PEFT into a folder: tensors by their names, and settings."""
+    folder.mkdir(exist_ok=True)
+    usual = {"peft_type": "LORA", "r": 2, "lora_alpha": 8, "target_modules": ["q_proj"]}
+    (folder / "adapter_config.json").write_text(json.dumps(usual | stated))
+    named = {f"{prefix}{name}": tensor.contiguous() for name, tensor in tensors.items()}
+    save_file(named, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+
+
 def refused(folder, message, **options):
     """Assert that a model is refused with a sentence that matches."""
     with pytest.raises(ReportError, match=message):

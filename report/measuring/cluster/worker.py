@@ -113,10 +113,13 @@ def _here(source: Source) -> Source:
     """
     from report.models.find import names
 
+    if source.base is not None:
+        source = replace(source, base=_here(source.base))
     if source.origin in ("embedded", "package"):
         return names.find(source.name)
     there = source.folder and Path(source.folder)
-    if (source.origin == "folder" and not (there / "config.json").is_file()) or (
+    settings = "adapter_config.json" if source.base else "config.json"
+    if (source.origin == "folder" and not (there / settings).is_file()) or (
         source.origin == "file" and not there.is_file()
     ):
         what = "file" if source.origin == "file" else "folder"

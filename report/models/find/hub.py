@@ -27,6 +27,7 @@ from huggingface_hub.errors import (
 
 from report import files as store
 from report.errors import ReportError
+from report.models.find.adapters import CONFIG, WEIGHTS
 from report.models.find.known import did_you_mean
 from report.models.find.weights import (
     INDEX,
@@ -48,6 +49,7 @@ SETTINGS = (
     "merges.txt",
     "*.model",
     INDEX,
+    CONFIG,
 )
 """Files besides the weights that loading a model may need; all small."""
 
@@ -130,9 +132,11 @@ def fetch_settings(repository: str, commit: str, code: bool = False) -> Path:
     """
     names = _settings(files(repository, commit), code)
     if "config.json" not in names:
+        adapter = "give a folder that `hf download` brings its adapter into"
+        instead = adapter if CONFIG in names else "name another"
         raise ReportError(
             f"'{repository}' on the hub has no config.json, so it is not a model for transformers; "
-            "name another"
+            f"{instead}"
         )
     folders = {_download(repository, commit, name).parent for name in names}
     return folders.pop()
@@ -161,7 +165,7 @@ def fetch_weights(
             raise no_weights(f"'{repository}' on the hub", list(sizes), instead)
         index = read_index(fetch_settings(repository, commit, code) / INDEX)
         weights = files_for(index, None if wanted is None else list(wanted(list(index))))
-    names = _settings(sizes, code) + weights
+    names = _settings(sizes, code) + weights + ([WEIGHTS] if WEIGHTS in sizes else [])
     planned = sum(sizes.get(name, 0) for name in names if not _cached(repository, commit, name))
     if planned:
         held = f"{len(weights)} of {len(set(index.values()))}" if index else "1 of 1"

@@ -4,14 +4,15 @@ Nothing here needs torch. The hub is asked only for a branch whose commit nobody
 """
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from report import files
 from report.errors import INSTALLED, ReportError, setup
 from report.models.find import known, ollama
+from report.models.find.adapters import CONFIG, base_of
 from report.models.find.commits import commit_of, recorded_commits
 from report.models.find.inside import require_inside
+from report.models.find.source import Source
 from report.models.gguf.file import SUFFIX, is_gguf, model_name, open_gguf
 from report.text import quoted
 
@@ -21,44 +22,13 @@ COMMITS = "models.lock.json"
 used."""
 
 
-@dataclass(frozen=True)
-class Source:
-    """A model that has been found."""
-
-    name: str
-    """Its name among ours, its folder's name, its id on the hub, or what a GGUF file says it is
-    called."""
-    origin: str
-    """"embedded", "package" (GGUF too), "folder", "file" (GGUF) or "hub"."""
-    folder: Path | None = None
-    """Where its files are, or the path of its GGUF file (the first of several); None on the hub."""
-    revision: str | None = None
-    """Commit on the hub, 40 hex digits; None elsewhere."""
-    file: str | None = None
-    """Of a GGUF file, what finds it in its place again: its name, or "ollama:NAME:TAG"."""
-    label: str | None = None
-    """What an article calls it in place of `name`, if it says so."""
-
-    @property
-    def shown(self) -> str:
-        """What pages call it."""
-        return self.label or self.name
-
-    @property
-    def command_name(self) -> str:
-        """The name that finds the same model again, without the folders of this machine."""
-        if self.origin == "hub":
-            return f"{self.name}@{self.revision}"
-        return self.file if self.origin == "file" else self.name
-
-
 def find(name: str | Path, commits: str | Path | None = None, ask: bool = True) -> Source:
     """The model that a name stands for.
 
     name: tried in this order: an embedded model; a preset whose file comes in a package; a GGUF
-        file, or `ollama:NAME:TAG`; a folder with config.json; `model@revision`, a folder inside an
-        embedded model or any folder; `owner/model` on the hub, perhaps with
-        `@branch`, `@tag` or `@commit`
+        file, or `ollama:NAME:TAG`; a folder with config.json, or with an adapter, whose model is
+        found by the name that it states; `model@revision`, a folder inside an embedded model or
+        any folder; `owner/model` on the hub, perhaps with `@branch`, `@tag` or `@commit`
     commits: path of the recorded commits (`COMMITS`), looked up there and added to; None for none
     ask: whether to ask the hub for a commit that is not recorded; if not, it stays None
     returns: Source
@@ -75,6 +45,8 @@ def find(name: str | Path, commits: str | Path | None = None, ask: bool = True) 
     folder = _folder(name)
     if folder and (folder / "config.json").is_file():
         return _in_folder(folder.resolve().name, folder)
+    if _is_adapter(folder):
+        return _of_adapter(folder.resolve(), commits, ask)
     model, revision = _revision(name)
     if model is not None:
         return _in_folder(called(name), _require_revision(model, revision))
@@ -121,6 +93,37 @@ def _in_folder(name, folder):
     return Source(name, "folder", folder.resolve())
 
 
+def _of_adapter(folder, commits, ask):
+    """An adapter alone in a folder, with its model."""
+    require_inside(folder)
+    wanted = _base_name(folder)
+    said = f"model folder '{folder.name}' holds an adapter of {quoted(wanted)}, which is"
+    if _is_adapter(_folder(wanted)):
+        raise ReportError(f"{said} an adapter itself; merge that one into its model first")
+    try:
+        base = find(wanted, commits, ask)
+    except ReportError as error:
+        raise ReportError(f"{said} not found: {error}") from error
+    return Source(folder.name, "folder", folder, base=base)
+
+
+def _base_of(folder):
+    """What finds the model of the adapter alone in a folder, a path from here or from beside it; ""
+    if its files do not say, or name another adapter."""
+    try:
+        base = _base_name(folder.resolve())
+    except ReportError:
+        return ""
+    return "" if _is_adapter(_folder(base)) else base
+
+
+def _base_name(folder):
+    wanted = base_of(folder)
+    beside = str(folder.parent / (Path(wanted).name if Path(wanted).is_absolute() else wanted))
+    there = [name for name in (wanted, beside) if not _is_adapter(_folder(name)) and is_here(name)]
+    return next(iter(there), wanted)
+
+
 def in_file(path: Path, file: str) -> Source:
     """The model in a GGUF file; file: as of `Source`.
 
@@ -145,11 +148,15 @@ def _gguf(name):
 
 def is_here(name: str) -> bool:
     """Whether a name stands for an embedded model, a file of an installed package, a GGUF file, or
-    a folder with a checkpoint on this machine."""
+    a folder with a checkpoint on this machine, or with an adapter whose model may be on the hub."""
     if name in known.packaged():
         return not absent(name)
-    if name in known.embedded_models() or _is_checkpoint(_folder(name)):
+    folder = _folder(name)
+    if name in known.embedded_models() or _is_checkpoint(folder):
         return True
+    if _is_adapter(folder):
+        base = _base_of(folder)
+        return is_here(base) or HUB_ID.fullmatch(base.partition("@")[0]) is not None
     try:
         if _gguf(name):
             return True
@@ -204,6 +211,11 @@ def _is_checkpoint(folder):
     return folder is not None and (folder / "config.json").is_file()
 
 
+def _is_adapter(folder):
+    """Whether a folder holds an adapter alone."""
+    return bool(folder) and (folder / CONFIG).is_file() and not _is_checkpoint(folder)
+
+
 def alternatives(names: str | Path) -> list[str]:
     """The names in "owner/model or folder or embedded", list of str."""
     return [name.strip() for name in re.split(r"\s+or\s+", str(names))]
@@ -231,13 +243,15 @@ def find_first(
     """
     *first, last = alternatives(names)
     for name in first:
-        if is_here(name):
-            return find(name, commits)
-        repository, _, revision = name.partition("@")
+        adapter = _is_adapter(_folder(name))
+        wanted = _base_of(_folder(name)) if adapter else name
+        if is_here(wanted):
+            return find(name, commits, ask)
+        repository, _, revision = wanted.partition("@")
         if HUB_ID.fullmatch(repository):
             commit = _in_cache(repository, revision, commits, layers)
             if commit:
-                return find(f"{repository}@{commit}")
+                return find(name if adapter else f"{repository}@{commit}", commits, ask)
     return find(last, commits, ask)
 
 
@@ -276,8 +290,6 @@ def _require_revision(model, revision):
 
 def _what_it_has(folder):
     """What people take for a checkpoint, and what makes one of it; or ""."""
-    if (folder / "adapter_config.json").is_file():
-        return ", it holds an adapter, which has to be merged into its model first"
     held = sorted(path.name for path in folder.glob(f"*{SUFFIX}"))
     if held:
         return f", it holds GGUF files, of which one has to be named: {', '.join(held[:8])}"

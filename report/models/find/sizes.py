@@ -39,6 +39,7 @@ def size_of(source: Source) -> Size:
 def _config_of(source):
     """The config.json of a model. The hub is not asked: frozen datasets may be all that is wanted,
     and there may be no network."""
+    source = source.model
     if source.origin != "hub":
         return source.folder / "config.json"
     from report.models.find import hub

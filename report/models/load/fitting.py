@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import torch
-from transformers import PretrainedConfig
+from transformers import PretrainedConfig, PreTrainedModel
 from transformers.initialization import no_init_weights
 from transformers.pytorch_utils import Conv1D
 
@@ -50,19 +50,20 @@ def require_shapes(
     renamed: dict[str, str] | None = None,
     whole: bool = True,
     **options,
-) -> None:
+) -> PreTrainedModel | None:
     """Stop for a config that no model can have, or that asks for other weights or more memory.
 
     model_class, config, options: as `skeleton.skeleton` takes them; renamed: as
         `stored.stored_names`
     whole: whether all weights are to be there; else files that are missing count for nothing
+    returns: the model without its weights; None where code of its own cannot build it so
     raises: ReportError naming the first tensor that does not fit, or why none can be built
     """
     try:
         model = _without_memory(model_class, config, name, options)
     except ReportError:
         if "trust_remote_code" in options:  # it may compute with numbers while it is built
-            return
+            return None
         raise
     checkpoint = open_checkpoint(folder)
     headers = checkpoint.shapes(whole)
@@ -94,6 +95,7 @@ def require_shapes(
             f"its {numbers:,} weights, most of them for {max(tables, key=tables.get)}; it belongs "
             "to other weights"
         )
+    return model
 
 
 def _require_meant(checkpoint, model, headers, name):

@@ -49,10 +49,11 @@ def identity(
 ) -> dict[str, Any]:
     """The facts about a model that do not depend on how it is measured, as a dict for JSON.
 
-    source: names.Source; folder: where its files are; model, tokenizer: of transformers
+    source: names.Source; folder: where the weights are; model, tokenizer: of transformers
     returns: dict, see `LoadedModel`; nothing in it is a path
     """
     config = text_config(model)
+    own = folder if source.base is None else source.folder
     packed = stored_as(folder)
     stored = {} if packed is None else {"stored_as": packed}
     if is_gguf(folder):
@@ -62,7 +63,7 @@ def identity(
         "source": source.origin,
         "revision": source.revision,
         "family": model.config.model_type,
-        "tokenizer_sha256": tokenizer_sha256(folder),
+        "tokenizer_sha256": tokenizer_sha256(own if tokenizer_files(own) else folder),
         "dtype": str(model.dtype).removeprefix("torch."),
         "num_hidden_layers": config.num_hidden_layers,
         "num_attention_heads": structure(model)[0].heads,
@@ -72,7 +73,7 @@ def identity(
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "context": context(model),
         "made_for": made_for(model),
-        "training_step": training_step(folder),
+        "training_step": training_step(own),
         "special_tokens_added": special_tokens_added(tokenizer),
     }
 

@@ -13,16 +13,18 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from report.errors import ReportError
 from report.models.attention.structure import LayerStructure, structure
 from report.models.find import names, weights
-from report.models.gguf.file import is_gguf
+from report.models.find.adapters import adapter_in, merged
 from report.models.load.fitting import require_layers_held, require_shapes
 from report.models.load.identity import identity
-from report.models.load.memory import enough_memory
+from report.models.load.memory import enough_memory, is_lack_of_memory
 from report.models.load.placement import device_named, placement
 from report.models.load.sentences import one_sentence
 from report.models.load.settings import from_pretrained, read_settings
 from report.models.load.warned import heard
+from report.models.partial.merging import adapted
 from report.models.partial.model import Partial, open_partial
 from report.models.partial.packed import open_checkpoint, stored_plainly
+from report.models.partial.reader import Checkpoint
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -39,7 +41,8 @@ class LoadedModel:
         was saved, None if nothing beside it says), alibi_factor,
         special_tokens_added (their texts, in the order of the passage); of weights that were
         unpacked, stored_as (the formats of the matrices, such as "Q4_K_M: Q4_K, Q6_K"); of a GGUF
-        file, defaults (what was taken where it says nothing, as phrases); never a path
+        file, defaults (what was taken where it says nothing, as phrases); of weights that an
+        adapter was merged into, adapter (see `Adapter.facts`); never a path
     folder: where its files are
     partial: what runs a model whose weights are not all in memory (see `partial`), or None
     checked: the numbers of the self-check once it ran
@@ -123,7 +126,8 @@ def _load(source, asked, announce):
     settings = read_settings(source, asked.trust_remote_code, asked.tokenizer)
     number = settings.number_of_layers(asked.layers)
     wanted = None if asked.layers is None else functools.partial(weights.first_layers, count=number)
-    folder = source.folder or _fetch(settings, wanted, announce)
+    folder = source.model.folder or _fetch(settings, wanted, announce)
+    adapter = _adapter(settings, folder)
     with enough_memory("loading the weights"):
         require_layers_held(settings.config, folder, settings.name)
         held = open_checkpoint(folder).shapes(whole=False)
@@ -131,9 +135,13 @@ def _load(source, asked, announce):
         how = placement(size, asked.device, where, asked.layer_by_layer)
         partly = asked.layers is not None or how == "layer by layer"
         about = settings.model_class, settings.config, folder, settings.name, settings.renamed
-        require_shapes(*about, whole=not partly, **_build_options(settings))
+        empty = require_shapes(*about, whole=not partly, **_build_options(settings))
+        checkpoint = open_checkpoint(folder)
+        if adapter is not None:
+            checkpoint = adapted(checkpoint, adapter, empty, settings.renamed)
         load = _open_partial if partly else _load_whole
-        model, opened = load(settings, folder, number, how, dtype, where)
+        model, opened = load(settings, checkpoint, number, how, dtype, where)
+        _require_known_parts(settings, model)
         with one_sentence(f"model '{settings.name}': its files do not say what it is"):
             facts = identity(source, folder, model, settings.tokenizer)
     _require_same_vocabulary(settings, facts["vocabulary"])
@@ -145,6 +153,9 @@ def _load(source, asked, announce):
         "alibi_factor": asked.alibi_factor,
         **({"tokenizer": asked.tokenizer} if asked.tokenizer else {}),
     }
+    if adapter is not None:
+        facts["adapter"] = adapter.facts(source, checkpoint.ranks, len(checkpoint.changes))
+        announce(merged(facts["name"], facts["adapter"]))
     return LoadedModel(model.eval(), settings.tokenizer, facts, folder, opened)
 
 
@@ -160,9 +171,29 @@ def _fetch(settings, wanted, announce):
     """The folder of a model on the hub, with the weight files that hold the wanted tensors."""
     from report.models.find import hub
 
-    return hub.fetch_weights(
-        settings.name, settings.source.revision, wanted, settings.own_code, announce
-    )
+    revision = settings.source.model.revision
+    return hub.fetch_weights(settings.name, revision, wanted, settings.own_code, announce)
+
+
+def _adapter(settings, folder):
+    """The adapter that is merged into a model, or None; folder: of the model's weights."""
+    source = settings.source
+    adapter = adapter_in(source.folder if source.base else folder, source.name)
+    if adapter is not None and settings.own_code:
+        raise adapter.refused("the model brings its own code, which may use it in its own way")
+    return adapter
+
+
+def _require_known_parts(settings, model):
+    """Stop for parts that another installed package has put in the place of transformers' own."""
+    known = ("torch", "transformers", "transformers_modules")
+    for path, module in model.named_modules():
+        if type(module).__module__.partition(".")[0] not in known:
+            raise ReportError(
+                f"model '{settings.name}': its part '{path}' is a {type(module).__module__}."
+                f"{type(module).__name__}, which another package put in the place of "
+                "transformers' own; measure in an environment without that package"
+            )
 
 
 def _require_same_vocabulary(settings, rows):
@@ -175,13 +206,13 @@ def _require_same_vocabulary(settings, rows):
         )
 
 
-def _open_partial(settings, folder, layers, how, dtype, device):
+def _open_partial(settings, checkpoint, layers, how, dtype, device):
     """A model without its weights, and what reads these when texts are run."""
     try:
         said = f"model '{settings.name}': it cannot be loaded in part"
         with one_sentence(said, passing=(NotImplementedError,)):
             opened = open_partial(
-                folder,
+                checkpoint,
                 settings.model_class,
                 settings.config,
                 layers=layers,
@@ -208,25 +239,34 @@ def _build_options(settings):
     return options
 
 
-def _load_whole(settings, folder, _, how, dtype, device):
-    """A model with all its weights, none of them random; and None."""
-    weights_of = {"use_safetensors": True}
-    unpacked = is_gguf(folder) or settings.packed_as is not None
-    if unpacked:
-        weights_of = {"state_dict": _numbers(folder, dtype)}
-    model, info = from_pretrained(
-        settings.name,
-        "its weights",
-        settings.model_class,
-        None if unpacked else folder,
-        config=settings.config,
-        dtype=dtype,
-        **weights_of,
-        output_loading_info=True,
-        **_build_options(settings),
-        **({"device_map": "auto"} if how == "several devices" else {}),
-        **({"key_mapping": settings.renamed} if settings.renamed else {}),
-    )
+def _load_whole(settings, checkpoint, _, how, dtype, device):
+    """A model with all its weights, none of them random; and None.
+
+    Its code is given tensors to read, and no folder: in one, transformers looks for more than the
+    weights (an adapter, where the package peft is there; files that config.json or a class names).
+    """
+    folder, failed = checkpoint.folder, []
+    later = {name: _Later(checkpoint, name, dtype, failed) for name in checkpoint.files}
+    weights_of = {"use_safetensors": True} if settings.own_code else {"state_dict": later}
+    try:
+        model, info = from_pretrained(
+            settings.name,
+            "its weights",
+            settings.model_class,
+            folder if settings.own_code else None,
+            config=settings.config,
+            dtype=dtype,
+            **weights_of,
+            output_loading_info=True,
+            **_build_options(settings),
+            **({"device_map": "auto"} if how == "several devices" else {}),
+            **({"key_mapping": settings.renamed} if settings.renamed else {}),
+        )
+    except ReportError:
+        for error in failed:
+            if isinstance(error, ReportError) or is_lack_of_memory(error):
+                raise error from None
+        raise
     missing = sorted(name for name in info["missing_keys"] if not _is_counter(model, name))
     if missing:
         raise ReportError(
@@ -236,13 +276,27 @@ def _load_whole(settings, folder, _, how, dtype, device):
     return (model if how == "several devices" else model.to(device)), None
 
 
-def _numbers(path, dtype):
-    """All tensors whose numbers are unpacked here, under transformers' names."""
-    checkpoint = open_checkpoint(path)
-    return {
-        name: checkpoint.read(name, dtype=None if stored_plainly(checkpoint, name) else dtype)
-        for name in checkpoint.files
-    }
+@dataclass(frozen=True)
+class _Later:
+    """A tensor that is read when transformers asks for its numbers, perhaps in a thread.
+
+    dtype: of numbers that are unpacked; of those that are stored plainly, transformers knows which
+        keep their own
+    failed: list that keeps what was raised then, of which transformers writes a report
+    """
+
+    checkpoint: Checkpoint
+    name: str
+    dtype: torch.dtype
+    failed: list[Exception]
+
+    def __getitem__(self, _):
+        try:
+            plain = stored_plainly(self.checkpoint, self.name)
+            return self.checkpoint.read(self.name, dtype=None if plain else self.dtype)
+        except Exception as error:
+            self.failed.append(error)
+            raise
 
 
 def _is_counter(model, name):

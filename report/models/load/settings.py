@@ -2,7 +2,7 @@
 
 import copy
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +48,8 @@ class Settings:
 
     @property
     def name(self) -> str:
-        """What the model is called."""
-        return self.source.name
+        """What the model is called; of an adapter, the model that it belongs to."""
+        return self.source.model.name
 
     def number_of_layers(self, asked: int | None) -> int:
         """How many layers are measured of those that are there; `asked` None means all.
@@ -73,9 +73,18 @@ def read_settings(
 
     source: `names.Source`; trust_remote_code: name of the model whose own code may run, or None
     tokenizing: as `tokenizer` of `Loading`
-    returns: Settings
+    returns: Settings; the tokenizer of an adapter alone comes before that of its model
     raises: ReportError if one of them is missing or damaged, or the architecture is not loaded here
     """
+    if source.base is not None:
+        own = bool(tokenizer_files(source.folder))
+        of_base = None if own else tokenizing
+        settings = read_settings(source.base, trust_remote_code, of_base)
+        settings = replace(settings, source=source)
+        if own:
+            found = _load_tokenizer(source.name, source.folder, False, tokenizing or {})
+            settings = replace(settings, tokenizer=found)
+        return settings
     folder = source.folder
     trusted = trust_remote_code == source.name
     if is_gguf(folder):

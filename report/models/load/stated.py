@@ -17,6 +17,7 @@ from typing import Any
 from transformers import PretrainedConfig
 
 from report.errors import ReportError
+from report.models.find.weights import SINGLE
 from report.text import quoted
 
 DEEPEST = 50
@@ -148,6 +149,12 @@ def require_allowed(config: dict[str, Any], where: str) -> None:
                 "model's does; the file is damaged"
             )
         _require_allowed(where, key, value)
+    elsewhere = config.get("transformers_weights")
+    if elsewhere not in (None, SINGLE):
+        raise ReportError(
+            f"{where}: transformers_weights is {quoted(elsewhere)}, allowed is {SINGLE}, the file "
+            "that is read; call the weights so, and remove the line"
+        )
     for key in config:
         if callable(getattr(PretrainedConfig, key, None)):  # it would take that function's place
             raise ReportError(f"{where}: {quoted(key)} is no setting of any model; remove the line")

@@ -8,7 +8,6 @@ the last of these its attention alone. What was not read cannot be used (see `sk
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -20,7 +19,6 @@ from report.models.attention.structure import architecture
 from report.models.load.memory import enough_memory
 from report.models.partial.layers import run_layer_by_layer
 from report.models.partial.needs import needs
-from report.models.partial.packed import open_checkpoint
 from report.models.partial.reader import Checkpoint
 from report.models.partial.skeleton import assign, skeleton
 from report.models.partial.stored import Stored, converted, stored_names
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def open_partial(
-    folder: str | Path,
+    checkpoint: Checkpoint,
     model_class: type,
     config: PretrainedConfig,
     *,
@@ -42,7 +40,7 @@ def open_partial(
 ) -> "Partial":
     """Open a model of which not all weights will be in memory; none is read yet.
 
-    folder: a checkpoint; weight files that hold nothing needed may be missing
+    checkpoint: reads the weights; files that hold nothing needed may be missing
     model_class, config, options: as `skeleton` takes them, its dtype included
     layers: how many layers, from the first, are measured; None for all
     layer_by_layer: keep the weights of one layer in memory at a time
@@ -53,7 +51,6 @@ def open_partial(
     model = skeleton(model_class, config, device=device, **options)
     number = config.get_text_config(decoder=True).num_hidden_layers
     before, in_layers = needs(model, layers or number)
-    checkpoint = open_checkpoint(folder)
     stored = stored_names(model, checkpoint.files, renamed)
     table, *tied = _names_of_embedding(model)
     before = [name for name in before if name != table]

@@ -12,8 +12,10 @@ from safetensors.torch import load_file
 from report.errors import ReportError
 from report.models.attention.running import Run, run_texts
 from report.models.find import hub, names
+from report.models.find.adapters import adapter_sha256
 from report.models.find.weights import INDEX, SINGLE, first_layers
 from report.models.load.load import load_model
+from tests.models.checkpoints import add_adapter, refused
 from tests.models.hub_server import TOKEN, Repository, hub_in_place
 from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
@@ -308,6 +310,36 @@ def test_code_comes_only_with_a_model_that_is_trusted(server, split, tmp_path):
     server.repositories["someone/own"] = Repository({COMMIT: with_code}, {"main": COMMIT})
     assert not (hub.fetch_settings("someone/own", COMMIT) / "modeling_own.py").exists()
     assert (hub.fetch_settings("someone/own", COMMIT, code=True) / "modeling_own.py").is_file()
+
+
+def test_an_adapter_comes_with_the_weights_that_it_lies_beside(server, split, tmp_path):
+    both, alone = shutil.copytree(split, tmp_path / "both"), tmp_path / "alone"
+    for folder in (both, alone):
+        add_adapter(folder, {"score.lora_A.weight": torch.ones(2, 2)})
+        server.repositories[f"someone/{folder.name}"] = Repository({COMMIT: folder}, {})
+    fetched = hub.fetch_weights(
+        "someone/both", COMMIT, partial(first_layers, count=1), announce=str
+    )
+    assert adapter_sha256(fetched) == adapter_sha256(both)
+    refused(f"someone/both@{COMMIT}", "adapter that is not merged.*score", layers=1, announce=str)
+    refused(f"someone/alone@{COMMIT}", "someone/alone.*give a folder", announce=str)
+
+
+def test_an_adapter_finds_its_model_on_the_hub_and_in_the_cache(server, split, tmp_path):
+    stated = {"base_model_name_or_path": NAME, "target_modules": ["dense"]}
+    first = "transformer.h.0.self_attention.dense.lora_"
+    factors = {f"{first}A.weight": torch.ones(2, 32), f"{first}B.weight": torch.ones(32, 2)}
+    add_adapter(tmp_path / "it", factors, layers_to_transform=0, **stated)
+    commits, said = tmp_path / names.COMMITS, []
+    assert names.find_first(f"{tmp_path / 'it'} or falcon-8x8").name == "falcon-8x8"
+    source = names.find(tmp_path / "it", commits)
+    assert (source.model.name, source.model.revision) == (NAME, COMMIT)
+    facts = load_model(source, announce=said.append).identity
+    assert "downloading" in said[0]
+    assert (facts["adapter"]["base"], facts["name"]) == (f"{NAME}@{COMMIT}", "it")
+    server.requests.clear()
+    assert names.find_first(f"{tmp_path / 'it'} or falcon-8x8", commits, ask=False) == source
+    assert server.requests == []
 
 
 def test_the_lock_file_pins_the_commit_of_the_first_time(server, tmp_path):

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -161,17 +162,48 @@ def test_a_folder_without_config_is_told(tmp_path):
         names.find(tmp_path)
 
 
+def test_gguf_files_in_a_folder_are_named(tmp_path):
+    (tmp_path / "it.gguf").touch()
+    with pytest.raises(ReportError, match=r"has no config\.json, it holds GGUF files.*: it\.gguf"):
+        names.find(tmp_path)
+
+
+def adapter_of(base, folder):
+    """A folder with an adapter alone, as far as finding its model takes it."""
+    folder.mkdir(parents=True)
+    stated = {"base_model_name_or_path": str(base)}
+    (folder / "adapter_config.json").write_text(json.dumps(stated))
+    return folder
+
+
+@pytest.mark.parametrize("base", ["falcon-8x8", "it", "./it", "{}/it", "/elsewhere/it", "../x/it"])
+def test_an_adapter_alone_is_found_with_its_model(base, tmp_path, monkeypatch, falcon_folder):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(falcon_folder, tmp_path / "x" / "it")
+    folder = adapter_of(base.format(tmp_path / "x"), tmp_path / "x" / "tuned")
+    assert names.is_here(folder)
+    source = names.find_first(f"{folder} or falcon-8x8")
+    assert (source.name, source.origin, source.folder) == ("tuned", "folder", folder.resolve())
+    assert (source.model.name, source.model.base) == (Path(base).name, None)
+    assert source.command_name == "tuned"
+
+
 @pytest.mark.parametrize(
-    ("file", "told"),
+    ("base", "named"),
     [
-        ("adapter_config.json", "an adapter, which has to be merged"),
-        ("it.gguf", "GGUF files, of which one has to be named: it"),
+        ("a b", "holds an adapter of 'a b', which is not found: unknown model"),
+        ("other", "holds an adapter of 'other', which is an adapter itself"),
+        ("tuned", "holds an adapter of 'tuned', which is an adapter itself"),
+        ("", "names no model"),
     ],
 )
-def test_what_is_taken_for_a_checkpoint_is_called_by_its_name(file, told, tmp_path):
-    (tmp_path / file).touch()
-    with pytest.raises(ReportError, match=rf"has no config\.json, it holds {told}"):
-        names.find(tmp_path)
+def test_an_adapter_whose_model_is_not_found_is_refused(base, named, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    adapter_of("falcon-8x8", tmp_path / "other")
+    folder = adapter_of(base, tmp_path / "tuned")
+    assert not names.is_here(folder)
+    with pytest.raises(ReportError, match=named):
+        names.find(folder)
 
 
 def test_a_model_on_the_hub_is_no_folder():

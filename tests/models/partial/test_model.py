@@ -15,6 +15,7 @@ from report.models.find.weights import first_layers
 from report.models.load.classes import TEXT_PART
 from report.models.load.load import LoadedModel
 from report.models.partial.model import open_partial
+from report.models.partial.packed import open_checkpoint
 from tests.models.recording import DenseRecorder
 
 NUMBERS_ONLY = {
@@ -60,7 +61,9 @@ def saved(name, folder, dtype=None, file_size="40KB", base=False):
 
 def part_of(model, folder, **options):
     """The same model in part."""
-    return open_partial(folder, type(model), copy.deepcopy(model.config), **options)
+    return open_partial(
+        open_checkpoint(folder), type(model), copy.deepcopy(model.config), **options
+    )
 
 
 def loaded(model, layers, folder=None, partial=None):
