@@ -156,11 +156,11 @@ class _Changes:
         """Stop for a module that either the settings or the file lack."""
         held = {self.own_of.get(name.replace(BASE, ".")) for name in self.whole}
         modules = {self.own_of.get(f"{module}.weight"): module for module in self.parts}
-        biases = self.stated.get("bias") or "none"
+        prefixes, biases = _prefixes(modules), self.stated.get("bias")
         for path, module in self.modules.items():
             saved = self._is_saved(path)
             there = f"{path}.weight" in modules
-            name = _like(path, modules)
+            name = modules.get(f"{path}.weight") or _like(path, *prefixes)
             targeted = not saved and name is not None and self._is_targeted(name, module)
             if targeted != there:
                 lack = "is one of target_modules, and its matrices are missing"
@@ -226,15 +226,23 @@ class _Changes:
         return self.adapter.refused(f"{quoted(name)} {what}")
 
 
-def _like(path, modules):
-    """A module's path as the adapter's file has it; None for one outside the model of that file.
+def _prefixes(modules):
+    """What names of the model begin with, and those of the adapter's file instead, as lists.
 
     modules: dict of the model's own name of a changed weight to the module in the file
     """
-    own, module = next((f".{own}", f".{module}.weight") for own, module in modules.items() if own)
-    if module.endswith(own):  # of a model with a head, and this one has none
-        return module.removesuffix(own)[1:] + ("." if module != own else "") + path
-    if not own.endswith(module):  # its names are those of another version
-        return path
-    inside = own.removesuffix(module)[1:]
-    return path.removeprefix(f"{inside}.") if f"{path}.".startswith(f"{inside}.") else None
+    pairs = ((own.removesuffix(".weight"), module) for own, module in modules.items() if own)
+    own, theirs = (name.split(".") for name in next(pairs, ("", "")))
+    while own and theirs and own[-1] == theirs[-1]:
+        own.pop()
+        theirs.pop()
+    return own, theirs
+
+
+def _like(path, own, theirs):
+    """A module's path as the adapter's file has it; None for one outside the model of that file.
+
+    own, theirs: as of `_prefixes`
+    """
+    parts = path.split(".")
+    return ".".join(theirs + parts[len(own) :]) if parts[: len(own)] == own else None

@@ -208,6 +208,31 @@ def test_whole_tensors_take_the_place_of_the_models(family, ending, stated, whol
     require_same(tmp_path / "it", expected, changed)
 
 
+@one_is_enough
+@pytest.mark.parametrize(
+    ("family", "ours", "theirs", "targets"),
+    [
+        ("gpt2/default", "transformer.", "", ["c_attn"]),
+        ("gemma3/multimodal", "model.", "model.language_model.", r".*language_model.*q_proj"),
+    ],
+)
+def test_names_of_the_model_in_another_wrapper_are_understood(
+    family, ours, theirs, targets, tmp_path
+):
+    save(families.tiny(family), tmp_path / "it")
+    model = load_model(tmp_path / "it").model
+    tensors, pairs = matrices(model, "c_attn" if family.startswith("gpt2") else QUERY)
+    tensors = {theirs + name.removeprefix(ours): one for name, one in tensors.items()}
+    if "multimodal" in family:
+        tensors["model.vision_tower.it.lora_A.weight"] = torch.ones(1, 1)
+    add_adapter(tmp_path / "it", tensors, target_modules=targets)
+    expected = doubled(model)
+    require_same(tmp_path / "it", expected, change(expected, model, pairs))
+    tensors = {name: one for name, one in tensors.items() if ".1." not in name}
+    add_adapter(tmp_path / "it", tensors, target_modules=targets)
+    refused(tmp_path / "it", r"\.1\..*is one of target_modules.* missing")
+
+
 @pytest.fixture
 def beside(tmp_path):
     """A folder with a Llama and an adapter of its queries."""
@@ -282,6 +307,7 @@ def without(ending):
             r"q_proj\.lora_A.*\[2, 63\].*\[2, 64\]",
         ),
         (lambda _: {}, "no weight"),
+        (lambda _: {"base_model.model.model.norm.weight": torch.ones(64)}, "q_proj.* missing"),
     ],
 )
 def test_tensors_that_fit_no_weight_or_are_missing_are_refused(beside, damage, named):
