@@ -15,9 +15,9 @@ from report.models.gguf.file import is_gguf
 from report.models.load.sentences import one_sentence
 from report.models.load.stated import layers_stated
 from report.models.partial.packed import PackedCheckpoint, open_checkpoint
-from report.models.partial.stored import stored_names
+from report.models.partial.stored import stored_names, unused_names
 from report.models.quantised.packing import UNMISTAKABLE
-from report.text import quoted
+from report.text import count, quoted
 
 DEEP = 200
 """A config may always state this many layers: some models run the same weights many times."""
@@ -71,6 +71,12 @@ def require_shapes(
     stored = stored_names(model, headers, renamed)
     if is_gguf(folder):
         _require_all_used(stored, headers, name)
+    elif unused := unused_names(model, headers, renamed):
+        raise ReportError(
+            f"model '{name}' has {count(len(unused), 'tensor')} that its architecture leaves out, "
+            f"the first is {unused[0]}; config.json and the weights do not belong together, so "
+            "mend config.json (does it switch biases or norms off?)"
+        )
     asked = {own: list(tensor.shape) for own, tensor in model.state_dict().items()}
     lacking = [own for own in asked if own not in stored]
     for own, shape in asked.items():

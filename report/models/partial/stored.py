@@ -6,6 +6,7 @@ transformers, so that a part of a model is read exactly as from_pretrained would
 """
 
 import copy
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -48,6 +49,37 @@ def stored_names(
     renamed: dict of pattern to replacement, as the key_mapping of from_pretrained
     returns: dict of the model's own names to `Stored`, one object for all that are made together
     """
+    return {
+        name: stored
+        for name, stored in _by_target(model, names, renamed).items()
+        if name in model.state_dict()
+    }
+
+
+def unused_names(
+    model: PreTrainedModel, names: Iterable[str], renamed: dict[str, str] | None = None
+) -> list[str]:
+    """Tensors of a checkpoint that belong to a part of the model which does not use them: a bias,
+    say, of a projection that has none. transformers leaves them out without an error.
+
+    model, names, renamed: as of `stored_names`
+    returns: their names in the checkpoint, sorted; without those that the model's class ignores,
+        and without tensors that every model makes for itself
+    """
+    own, ignored = model.state_dict(), model._keys_to_ignore_on_load_unexpected or ()
+    parts = dict(model.named_modules())
+    found = []
+    for name, stored in _by_target(model, names, renamed).items():
+        path, _, leaf = name.rpartition(".")
+        part = parts.get(path)
+        known = name in own or any(re.search(pattern, name) for pattern in ignored)
+        if part is not None and path and not known and leaf not in dict(part.named_buffers()):
+            found += stored.names
+    return sorted(found)
+
+
+def _by_target(model, names, renamed):
+    """As `stored_names`, with names that the model does not have."""
     rules = get_model_conversion_mapping(model, renamed)
     renamings = [rule for rule in rules if isinstance(rule, WeightRenaming)]
     converters = [rule for rule in rules if isinstance(rule, WeightConverter)]
@@ -69,7 +101,7 @@ def stored_names(
         stored.tensors.append((name, pattern))
         for other in converter.target_patterns[1:]:
             stored_as[target.replace(converter.target_patterns[0], other)] = stored
-    return {name: stored for name, stored in stored_as.items() if name in own}
+    return stored_as
 
 
 def converted(
