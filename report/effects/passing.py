@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 from report.measurements.block import Block
 from report.measurements.factors import Factors, Scores
 from report.models.attention.kernel import streaming_attention
-from report.models.attention.modes import evaluating
+from report.models.attention.modes import evaluating, unchanged
 from report.models.attention.recorder import Recorder
 
 Wanted = Mapping[object, tuple[nn.Module, str]]
@@ -24,7 +24,7 @@ def logits_of(model: PreTrainedModel, token_ids: Sequence[int]) -> torch.Tensor:
     mode = nullcontext()
     if any(module.training for module in model.modules()):  # a look costs less than to set them all
         mode = evaluating(model)
-    with mode, torch.no_grad():
+    with mode, unchanged(model), torch.no_grad():
         return model(input_ids=ids, use_cache=False).logits[0]
 
 

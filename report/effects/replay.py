@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import torch
 from transformers import PreTrainedModel
 
-from report.models.attention.modes import evaluating, run_base
+from report.models.attention.modes import evaluating, run_base, unchanged
 from report.models.attention.structure import structure
 
 _TUPLES = WeakKeyDictionary()
@@ -51,7 +51,8 @@ def logits_from(model: PreTrainedModel, states: torch.Tensor) -> torch.Tensor:
         for few in states.split(max(1, NUMBERS // vocabulary)):
             with entering(model, len(structure(model)), few[:, None]):
                 ids = torch.zeros(len(few), 1, dtype=torch.long, device=model.device)
-                found.append(model(input_ids=ids, use_cache=False).logits[:, 0])
+                with unchanged(model):
+                    found.append(model(input_ids=ids, use_cache=False).logits[:, 0])
     return found[0] if len(found) == 1 else torch.cat(found)  # no copy of many numbers
 
 
@@ -65,7 +66,7 @@ def last_states(model: PreTrainedModel, token_ids: Sequence[int], texts: int) ->
     module = structure(model)[-1].module
     hook = module.register_forward_hook(lambda _, __, output: left.append(_first(output)))
     try:
-        with evaluating(model), torch.no_grad():
+        with evaluating(model), unchanged(model), torch.no_grad():
             model.base_model(input_ids=ids, use_cache=False)
     finally:
         hook.remove()

@@ -3,20 +3,32 @@
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from itertools import count
 from typing import Any
 
 import torch
+from torch import nn
+from torch.utils.weak import WeakTensorKeyDictionary
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import sdpa_mask
 
+from report.errors import ReportError
+
 _numbers = count()
+_BUFFERS = WeakTensorKeyDictionary()
+"""Buffer -> its version, and a copy of its numbers."""
+
+CONTAINERS = (dict, list, set)
+"""What `unchanged` brings back the members of; torch keeps parameters, buffers and modules in
+such, and hooks, which are nobody's state, in others."""
 
 
 def run_base(model: PreTrainedModel, token_ids: list[int] | torch.Tensor) -> Any:
     """One forward pass over a text, without a language-model head and without a cache.
 
     token_ids: list of int or int64 [T]
+    raises: ReportError if the pass overwrites a weight or a buffer
     """
     base = model.base_model
     parameters = inspect.signature(base.forward).parameters
@@ -24,8 +36,56 @@ def run_base(model: PreTrainedModel, token_ids: list[int] | torch.Tensor) -> Any
         parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
     )
     input_ids = torch.as_tensor(token_ids, device=model.device)[None]
-    with torch.no_grad():
+    with torch.no_grad(), unchanged(model):
         return base(input_ids=input_ids, **({"use_cache": False} if has_cache else {}))
+
+
+@contextmanager
+def unchanged(model: nn.Module) -> Iterator[None]:
+    """Within the context, a model may change itself; afterwards it is as it was, so that no text
+    is measured in the state that another one left.
+
+    Some models exchange modules for a short text (BigBird), or rescale rotary frequencies for a
+    long one (dynamic NTK), and keep that. What comes back are the classes of modules, what they
+    and their configs hold (modules, tensors, plain values), the members of their containers, and
+    the numbers of buffers.
+    raises: ReportError if a weight was overwritten, of which no copy is kept
+    """
+    holders = [*model.modules(), *_configs(model)]
+    before = [(one, type(one), dict(vars(one)), _contents(one)) for one in holders]
+    buffers = [(buffer, _numbers_of(buffer)) for buffer in model.buffers()]
+    versions = [(name, weight, weight._version) for name, weight in model.named_parameters()]
+    try:
+        yield
+    finally:
+        for buffer, (version, numbers) in buffers:
+            if buffer._version != version:
+                buffer.copy_(numbers)
+        for one, kind, own, contents in before:
+            one.__class__ = kind
+            vars(one).clear()
+            vars(one).update(own)
+            for name, members in contents.items():
+                own[name].clear()
+                (own[name].extend if isinstance(members, list) else own[name].update)(members)
+    for name, weight, version in versions:
+        if weight._version != version:
+            raise ReportError(
+                f"a forward pass of {type(model).__name__} overwrites its {name}, so what a text "
+                "gives depends on the texts before it; such models are not measured"
+            )
+
+
+def _numbers_of(buffer):
+    """The version of a buffer, and a copy of its numbers, made anew only when they are others."""
+    if buffer not in _BUFFERS or _BUFFERS[buffer][0] != buffer._version:
+        _BUFFERS[buffer] = buffer._version, buffer.clone()
+    return _BUFFERS[buffer]
+
+
+def _contents(one):
+    """The plain containers among the attributes of an object, copied."""
+    return {name: copy(value) for name, value in vars(one).items() if type(value) in CONTAINERS}
 
 
 @contextmanager

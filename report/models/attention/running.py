@@ -70,7 +70,7 @@ def _run(model, run, measured_layers):
     layers = range(measured_layers)
     with attached(model, run.recorder, layers, run.alibi_factor) as calls:
         output = forward(model, run.token_ids, measured_layers)
-    require_all_called(model, calls, layers)
+    require_all_called(model, calls, layers, len(run.token_ids))
     return output
 
 
@@ -119,14 +119,18 @@ class _StopError(Exception):
     """Everything that is measured has been computed."""
 
 
-def require_all_called(model: PreTrainedModel, calls: list[int], layers: Iterable[int]) -> None:
+def require_all_called(
+    model: PreTrainedModel, calls: list[int], layers: Iterable[int], tokens: int
+) -> None:
     """Stop unless measured attention was called for each of `layers` once, in order.
 
+    tokens: of the text
     raises: ReportError naming the architecture
     """
     if list(calls) != list(layers):
         raise ReportError(
-            f"architecture {architecture(model)}: measured attention was called for layers "
-            f"{calls}, expected each of {list(layers)} once; this version of transformers reaches "
-            "attention in another way"
+            f"architecture {architecture(model)}: over a text of {tokens} tokens, attention of "
+            f"all tokens was computed in the layers {list(calls)}, not once in each of "
+            f"{list(layers)}; what is block-sparse, chunked or computed otherwise for texts of "
+            "this length is not measured: shorten the text"
         )

@@ -15,7 +15,7 @@ from report.inputs.conditions import ANSWER, BEGUN, FILLER, Condition, Segment
 from report.measurements.block import Block
 from report.measurements.factors import Factors, Scores
 from report.models.attention.kernel import streaming_attention
-from report.models.attention.modes import evaluating
+from report.models.attention.modes import evaluating, unchanged
 from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
 from report.models.measure.loss import predicts
@@ -146,7 +146,8 @@ def _cache(model, token_ids):
     if not token_ids:
         return None
     cache = DynamicCache()
-    model(_tensor(model, [token_ids]), past_key_values=cache, use_cache=True, **_last(model, 1))
+    with unchanged(model):
+        model(_tensor(model, [token_ids]), past_key_values=cache, use_cache=True, **_last(model, 1))
     return cache
 
 
@@ -157,7 +158,8 @@ def _logits(model, rows, before, kept):
         cache = copy.deepcopy(before)
         cache.batch_repeat_interleave(len(rows))
     batch = _tensor(model, rows)
-    logits = model(batch, past_key_values=cache, use_cache=True, **_last(model, kept)).logits
+    with unchanged(model):
+        logits = model(batch, past_key_values=cache, use_cache=True, **_last(model, kept)).logits
     return logits[:, -kept:]
 
 

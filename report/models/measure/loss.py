@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
+from report.models.attention.modes import unchanged
+
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
 
@@ -25,7 +27,8 @@ def token_losses(model: PreTrainedModel, token_ids: Sequence[int]) -> np.ndarray
     token_ids: int [tokens]; the model reads it as a batch of one
     """
     batch = torch.as_tensor(token_ids)[None].to(model.device)
-    logits = model(batch, use_cache=False).logits[0, :-1].double()
+    with unchanged(model):
+        logits = model(batch, use_cache=False).logits[0, :-1].double()
     return torch.nn.functional.cross_entropy(logits, batch[0, 1:], reduction="none").cpu().numpy()
 
 

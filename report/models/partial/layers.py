@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from report.models.attention.capture import attached
-from report.models.attention.modes import evaluating
+from report.models.attention.modes import evaluating, unchanged
 from report.models.attention.running import Run, output_of, require_all_called
 from report.models.attention.structure import structure
 from report.models.partial.shell import Call, layer_calls
@@ -79,9 +79,11 @@ def _by_recorder(texts):
 def _run_group(model, layer, part, group, step):
     with _attached(model, group[0].run, [layer]) as calls:
         for text in group:
-            text.hidden = step(part, text.calls[layer], text.hidden)
+            with unchanged(part.module):
+                text.hidden = step(part, text.calls[layer], text.hidden)
     if calls is not None:
-        require_all_called(model, calls, [layer] * len(group))
+        longest = max(len(text.run.token_ids) for text in group)
+        require_all_called(model, calls, [layer] * len(group), longest)
 
 
 def _attached(model, run, layers):

@@ -85,6 +85,7 @@ class _ChangedError(Exception):
 def _empty(modules, style, seen):
     """Within the context, layers return what they get, and their calls are added to `seen`."""
     before = [module.__dict__.get("forward") for module in modules]
+    parts = [list(map(id, module.modules())) for module in modules]
 
     def forward(*arguments, **named):
         if arguments:
@@ -95,6 +96,11 @@ def _empty(modules, style, seen):
             raise _ChangedError
         seen.append((hidden, arguments, named))
         if len(seen) == len(modules):
+            if parts != [list(map(id, module.modules())) for module in modules]:
+                raise ReportError(
+                    "the model exchanges parts of its layers for a text of this length, so it "
+                    "cannot be run layer by layer; load the whole model"
+                )
             raise _SeenError
         return style(hidden)
 

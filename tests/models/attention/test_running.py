@@ -1,13 +1,19 @@
 """Texts run one by one, no further than what is measured."""
 
+import copy
+from dataclasses import replace
+
 import pytest
 import torch
+from transformers import BigBirdConfig, BigBirdForMaskedLM
 
 from report import families
 from report.errors import ReportError
+from report.models.attention.modes import run_base
 from report.models.attention.running import Run, require_all_called, run_texts
 from report.models.attention.structure import structure
-from tests.models.recording import DenseRecorder, plain, require_same, some_tokens
+from tests.families.test_families import EVERY_VARIANT
+from tests.models.recording import DenseRecorder, KernelRecorder, plain, require_same, some_tokens
 from tests.models.remote_code import random_remote
 
 pytestmark = pytest.mark.usefixtures("double")
@@ -72,6 +78,116 @@ def test_fewer_layers_come_out_as_of_the_whole_model():
         assert torch.equal(one.query, other.query)
 
 
+def big_bird():
+    """Block-sparse above 28 tokens; for a shorter text it exchanges its attention modules."""
+    config = BigBirdConfig(
+        vocab_size=99,
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=96,
+        block_size=4,
+        num_random_blocks=1,
+        max_position_embeddings=64,
+    )
+    loaded = families.loaded("bert/encoder")
+    loaded.model = BigBirdForMaskedLM(config).eval()
+    families.randomise(loaded.model, 2.0, torch.Generator().manual_seed(0))
+    return replace(loaded, identity=loaded.identity | {"layers_measured": 2})
+
+
+def rescaled(kind):
+    """Llama whose rotary frequencies depend on the length of a text, above 16 tokens."""
+    loaded = families.loaded("llama/default")
+    config = copy.deepcopy(loaded.model.config)
+    config.max_position_embeddings = 16
+    config.rope_parameters = {"rope_type": kind, "rope_theta": 1e4, "factor": 4.0}
+    config.rope_parameters |= {"original_max_position_embeddings": 16}
+    if kind == "longrope":
+        config.rope_parameters |= {"short_factor": [1.0] * 8, "long_factor": [4.0] * 8}
+    loaded.model = type(loaded.model)(config).eval()
+    families.randomise(loaded.model, 2.0, torch.Generator().manual_seed(0))
+    return loaded
+
+
+class Overwriting(torch.nn.Module):
+    """Counts its calls in a buffer, and keeps what it was given last."""
+
+    def __init__(self, projection):
+        super().__init__()
+        self.projection, self.seen, self.plain = projection, {}, 0
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, hidden):
+        """The projection, and more the more often it was called."""
+        self.calls += 1
+        self.plain += 1
+        self.seen[len(self.seen)] = hidden
+        return self.projection(hidden) + self.calls + self.plain + len(self.seen)
+
+
+def counting_calls():
+    loaded = families.loaded("llama/default")
+    attention = loaded.model.model.layers[1].self_attn
+    attention.v_proj = Overwriting(attention.v_proj)
+    return loaded
+
+
+CHANGING = {
+    "big_bird": big_bird,
+    "dynamic": lambda: rescaled("dynamic"),
+    "longrope": lambda: rescaled("longrope"),
+    "counting": counting_calls,
+}
+
+
+@pytest.mark.parametrize("name", [*EVERY_VARIANT, *CHANGING])
+def test_no_text_changes_what_another_gives(name):
+    """Long after short and short after long are as of a fresh load, plain and measured."""
+    load = CHANGING.get(name, lambda: families.loaded(name))
+    used, texts = load(), (some_tokens(40), some_tokens(12))
+    long, short = texts
+    untouched = {len(text): _untouched(used, load().model, text) for text in texts}
+    measured = {len(text): _outcome(load(), text, KernelRecorder()) for text in texts}
+    assert isinstance(measured[len(short)], torch.Tensor)
+    for text in (long, short, long):
+        assert torch.equal(_outcome(used, text, None), untouched[len(text)])
+        found, expected = _outcome(used, text, KernelRecorder()), measured[len(text)]
+        assert found == expected if isinstance(found, str) else torch.equal(found, expected)
+
+
+def _untouched(loaded, fresh, text):
+    """The output of the last attention of a model that nothing of ours has run."""
+    last = structure(loaded.model)[-1].output_projection
+    path = next(name for name, module in loaded.model.named_modules() if module is last)
+    found = []
+    fresh.get_submodule(path).register_forward_hook(lambda _, __, output: found.append(output))
+    plain(fresh, text)
+    return found[0].view(len(text), -1)
+
+
+def _outcome(loaded, text, recorder):
+    try:
+        return run_texts(loaded, [Run(text, recorder)])[0]
+    except ReportError as error:
+        return str(error)
+
+
+def test_a_text_for_which_a_model_computes_less_than_all_attention_is_refused():
+    with pytest.raises(ReportError, match=r"'big_bird'.*over a text of 40 tokens.*block-sparse"):
+        run_texts(big_bird(), [Run(some_tokens(40), KernelRecorder())])
+
+
+def test_a_model_that_overwrites_its_weights_is_refused():
+    loaded = families.loaded("llama/default")
+    weight = loaded.model.model.layers[0].self_attn.q_proj.weight
+    weight.requires_grad_(False)
+    structure(loaded.model)
+    loaded.model.model.norm.register_forward_pre_hook(lambda *_: weight.mul_(2))
+    with pytest.raises(ReportError, match=r"layers\.0\.self_attn\.q_proj\.weight"):
+        run_base(loaded.model, some_tokens(8))
+
+
 def test_alibi_counts_as_often_as_a_run_says():
     loaded = families.loaded("falcon/alibi")
     once, twice = DenseRecorder(), DenseRecorder()
@@ -102,17 +218,15 @@ def test_layers_that_were_not_measured_stop_the_measurement():
     structure(loaded.model)
     first = loaded.model.transformer.h[0].attn
     first.forward = lambda hidden_states, **_: (hidden_states, None)
-    with pytest.raises(
-        ReportError, match=r"measured attention was called for layers \[1, 2\], exp"
-    ):
+    with pytest.raises(ReportError, match=r"a text of 8 tokens.* in the layers \[1, 2\], not once"):
         run_texts(loaded, some_runs(1, recorder))
 
 
 def test_calls_in_another_order_are_refused():
     model = families.tiny("gpt2/default")
-    require_all_called(model, [0, 1], range(2))
-    with pytest.raises(ReportError, match=r"layers \[1, 0\], expected each of \[0, 1\] once"):
-        require_all_called(model, [1, 0], range(2))
+    require_all_called(model, [0, 1], range(2), 9)
+    with pytest.raises(ReportError, match=r"layers \[1, 0\], not once in each of \[0, 1\]"):
+        require_all_called(model, [1, 0], range(2), 9)
 
 
 def test_layers_without_attention_are_refused_before_anything_runs():

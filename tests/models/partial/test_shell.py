@@ -115,6 +115,15 @@ def test_a_forward_that_somebody_else_put_in_place_comes_back():
     assert "forward" not in vars(model.layers[0])
 
 
+def test_a_model_that_exchanges_parts_of_its_layers_is_refused():
+    """As BigBird does for short texts: the layers that would be run later are others."""
+    model = Toy("tensor")
+    model.register_forward_pre_hook(lambda *_: setattr(model.layers[1], "inner", nn.Identity()))
+    with pytest.raises(ReportError, match=r"exchanges parts of its layers.*load the whole model"):
+        calls_of(model)
+    assert not hasattr(model.layers[1], "inner")
+
+
 def test_layers_of_gemma_3_get_the_masks_and_angles_of_their_kind():
     model = families.tiny("gemma3/text")
     modules = [part.module for part in structure(model)]
