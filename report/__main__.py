@@ -5,8 +5,10 @@ and all that is said.
 """
 
 import gc
+import os
 import shlex
 import sys
+import traceback
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,7 +17,7 @@ import typer
 
 from report import __version__
 from report.console import NOT_MEASURED, Terminal, from_here, progress, say_error, shown
-from report.errors import PROGRAM, ReportError, UsageError, command, setup
+from report.errors import PROGRAM, TRACEBACK, ReportError, UsageError, command, setup
 from report.project import enclosing_project, nearest_project, only_build, project
 from report.study.options import Options, with_options
 
@@ -489,6 +491,8 @@ def main():
     try:
         app()
     except ReportError as error:
+        if os.environ.get(TRACEBACK):
+            traceback.print_exception(error)
         say_error(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:

@@ -15,6 +15,9 @@ NAME = "attention-focus-plots"
 """Name of the package, and of the command that it brings."""
 PROGRAM = NAME if INSTALLED else "python -m report"
 
+TRACEBACK = "REPORT_TRACEBACK"
+"""Variable of the environment; where it is set, an error is shown with what it came from."""
+
 
 class ReportError(Exception):
     """Something from outside cannot be used.

@@ -67,7 +67,8 @@ MAY_IMPORT = {
     "models/load/memory": {"errors"},
     "models/load/sentences": {"errors", "models/load/memory"},
     "models/load/tokenizing": {"errors", "models/load/sentences"},
-    "models/attention/": {"errors", "measurements/", "models/load/memory"},
+    "models/attention/": {"errors", "measurements/", "models/load/memory"}
+    | {"models/load/sentences"},
     "models/partial/": LEAVES
     | {"models/gguf/", "models/quantised/", "models/find/", "models/attention/"}
     | {"models/load/memory"},

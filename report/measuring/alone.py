@@ -32,13 +32,19 @@ def measure_task(task: pieces.Task, progress: Progress, announce: Announce) -> t
     """
     try:
         from report.models.load import load
+        from report.models.load.sentences import supported
     except ModuleNotFoundError as error:
         raise ReportError(
             f"measuring needs the package {error.name!r}; run `{setup()}`."
         ) from error
     if preset := preset_of(task.source):
         announce(known.about(preset, task.options["layers"]))
-    loaded = load.load_model(task.source, announce=announce, **task.options)
+    with supported(task.source.name):
+        return _measured(load.load_model, task, progress, announce)
+
+
+def _measured(load_model, task, progress, announce):
+    loaded = load_model(task.source, announce=announce, **task.options)
     progress = Pace(progress, announce)
     gathering = pieces.Gathering(task)
     several = pieces.has_corpus(gathering.kind)

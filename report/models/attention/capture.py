@@ -254,7 +254,14 @@ def _updates(chosen, updates):
         entering[index] = hidden_state
 
     def tell(index, heads, _, args, output):
-        context = args[0].reshape(-1, heads, args[0].shape[-1] // heads).transpose(0, 1)
+        if index not in entering:
+            raise ReportError(
+                f"layer {index} computes more than one attention, which is not measured; only "
+                "models whose layers compute one are"
+            )
+        size = args[0].shape[-1]
+        parts = heads if size % heads == 0 else 1  # the self-check sees that it is no context
+        context = args[0].reshape(-1, parts, size // parts).transpose(0, 1)
         # A model spread over GPUs moves it to the layer's own only after the hook has seen it.
         hidden_state = entering.pop(index).to(output.device)
         updates(index, hidden_state, context, output.reshape(-1, output.shape[-1]))

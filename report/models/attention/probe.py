@@ -110,6 +110,7 @@ class _Watch(TorchFunctionMode):
         self.active = []  # (module, name) that have begun and not ended, outermost first
         self.attention = None  # name, heads, route
         self.projection = self.output = self.norm = None
+        self.before = []  # what entered modules before the attention
 
     def found(self):
         """The names of what was seen."""
@@ -160,18 +161,22 @@ class _Watch(TorchFunctionMode):
             if self.layers == path:
                 self.active.append((module, name))
                 first = args[0] if args else next(iter(kwargs.values()), None)
+                if self.attention is None:
+                    self.before.append(first)
                 if "norm" in type(module).__name__.lower() and _same(first, self.output):
                     self.norm = name
 
         return entering
 
     def _leaving(self, path, name):
-        def leaving(module, _, output):
+        def leaving(module, args, output):
             if self.layers != path:
                 return
             self.active.pop()
             if self.attention and self.projection is None and _is_projection(module):
-                self.projection, self.output = name, output
+                # a gate is projected from what the queries are projected from
+                if not any(_same(args[0], one) for one in self.before):
+                    self.projection, self.output = name, output
             if not name:
                 raise _EndedError
 

@@ -14,6 +14,7 @@ from report.models.attention.modes import evaluating, run_base
 from report.models.attention.probe import architecture
 from report.models.attention.recorder import Recorder
 from report.models.attention.structure import require_layers, structure
+from report.models.load.sentences import supported
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
@@ -43,18 +44,20 @@ def run_texts(
     progress: called with (runs done, runs or None where their number is not known)
     returns: list of the output of the last measured layer's attention (after its output
         projection), float [T, hidden_size], one a run
-    raises: ReportError if not every measured layer came through a recorder exactly once
+    raises: ReportError if not every measured layer came through a recorder exactly once, or as
+        `supported`
     """
-    if loaded.partial is not None:
-        return loaded.partial.run_texts(loaded, runs, progress)
-    require_layers(loaded.model, loaded.measured_layers)
-    number = len(runs) if hasattr(runs, "__len__") else None
-    outputs = []
-    for run in runs:
-        outputs.append(_run(loaded.model, run, loaded.measured_layers))
-        if progress:
-            progress(len(outputs), number)
-    return outputs
+    with supported(loaded.identity["name"]):
+        if loaded.partial is not None:
+            return loaded.partial.run_texts(loaded, runs, progress)
+        require_layers(loaded.model, loaded.measured_layers)
+        number = len(runs) if hasattr(runs, "__len__") else None
+        outputs = []
+        for run in runs:
+            outputs.append(_run(loaded.model, run, loaded.measured_layers))
+            if progress:
+                progress(len(outputs), number)
+        return outputs
 
 
 def counting(
@@ -133,4 +136,16 @@ def require_all_called(
             f"all tokens was computed in the layers {list(calls)}, not once in each of "
             f"{list(layers)}; what is block-sparse, chunked or computed otherwise for texts of "
             "this length is not measured: shorten the text"
+        )
+
+
+def require_all_tokens(model: PreTrainedModel, output: torch.Tensor, tokens: int) -> None:
+    """Stop unless an attention's output, float [T, size], has a row for each token of the text.
+
+    raises: ReportError naming the architecture
+    """
+    if len(output) != tokens:
+        raise ReportError(
+            f"architecture {architecture(model)}: of a text of {tokens} tokens its attention is "
+            f"over {len(output)}; tokens that a model puts before a text by itself are not measured"
         )

@@ -12,7 +12,7 @@ from report.measurements.factors import Factors, Scores
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
-from report.models.attention.running import Run, run_texts
+from report.models.attention.running import Run, require_all_tokens, run_texts
 from report.models.attention.structure import LayerStructure, route_of
 from report.models.attention.updates import updates
 
@@ -83,6 +83,7 @@ def self_check(loaded: "LoadedModel") -> dict[str, Any]:
     checking = Checking(loaded.structure)
     plain, measured = run_texts(loaded, [Run(token_ids), Run(token_ids, checking)])
     differences = checking.differences | {"output": _difference(measured, plain, 0.0)}
+    require_all_tokens(loaded.model, plain, length)
     measured_layers = [part.module for part in checking.structure[: len(checking.layers)]]
     sizes = checking.sizes | {"tokens": length, "model": summed_by(measured_layers, length)}
     limits = {name: limit(name, sizes, plain.dtype) for name in SUMMED if name in differences}

@@ -18,7 +18,7 @@ from report.models.load.fitting import require_layers_held, require_shapes
 from report.models.load.identity import identity
 from report.models.load.memory import enough_memory, is_lack_of_memory
 from report.models.load.placement import device_named, placement
-from report.models.load.sentences import one_sentence
+from report.models.load.sentences import one_sentence, supported
 from report.models.load.settings import from_pretrained, read_settings
 from report.models.load.warned import heard
 from report.models.partial.merging import adapted
@@ -112,13 +112,12 @@ def load_model(
     options: the fields of `Loading`, by name
     returns: LoadedModel
     raises: ReportError if there is no such model, something is missing from it, its weights exist
-        only in pickle files, are incomplete, damaged or do not fit, or its architecture is unknown;
-        or if transformers warns that its results would be wrong (see `warned`)
+        only in pickle files, are incomplete, damaged or do not fit, its architecture is unknown or
+        not supported, or transformers warns that its results would be wrong (see `warned`)
     """
-    asked = Loading(**options)
     source = name if isinstance(name, names.Source) else names.find(name)
-    with heard(source.name, announce):
-        return _load(source, asked, announce)
+    with heard(source.name, announce), supported(source.name):
+        return _load(source, Loading(**options), announce)
 
 
 def _load(source, asked, announce):

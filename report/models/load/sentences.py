@@ -8,12 +8,14 @@ import os
 import re
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from huggingface_hub.errors import StrictDataclassError
 
-from report.errors import ReportError
+from report.errors import TRACEBACK, ReportError
 from report.models.load.memory import is_lack_of_memory
 
 PANIC = re.compile(rb"\n?thread '[^\n]* panicked at .*", re.DOTALL)
@@ -47,6 +49,29 @@ def one_sentence(
         if folder is not None:
             reason = reason.replace(f"{folder}", name)
         raise ReportError(f"{what}: {reason[:LONGEST]}") from error
+
+
+@contextmanager
+def supported(name: str) -> Iterator[None]:
+    """Within the context, an exception that nothing expects is a ReportError: of a model that is
+    not supported, or a defect here.
+
+    name: of the model
+    It says the kind of exception and where it was raised. A ReportError passes, and so do lack of
+    memory and errors of the system, of which others say what to do.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, (ReportError, OSError)) or is_lack_of_memory(error):
+            raise
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        parts = Path(place.filename).parts[-3:]
+        raise ReportError(
+            f"model '{name}' cannot be measured: {type(error).__name__} in "
+            f"{'/'.join(parts)}, line {place.lineno} ({_reason(error)[:LONGEST]}); it is not "
+            f"supported, please report it with what the same command says with {TRACEBACK}=1"
+        ) from error
 
 
 @contextmanager

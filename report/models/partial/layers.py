@@ -95,7 +95,7 @@ def _attached(model, run, layers):
 def _whole(part, call, hidden):
     """The hidden state that a layer leaves, float [1, T, hidden_size]."""
     output = call.of(part.module, hidden)
-    return output[0] if isinstance(output, tuple) else output
+    return output[0] if isinstance(output, tuple | list) else output
 
 
 def _attention(part, call, hidden):

@@ -16,10 +16,13 @@ from report.errors import ReportError
 from report.models.attention.modes import run_base
 from report.models.attention.structure import architecture
 
+BESIDE = object()
+"""What an empty layer returns beside the hidden state: a model that hands it on to the next layer,
+or computes with it, does more than to hand on the hidden state."""
 STYLES = (
     lambda hidden: hidden,
     lambda hidden: (hidden,),
-    lambda hidden: (hidden, None),
+    lambda hidden: (hidden, BESIDE),
 )
 """How layers of different families return the hidden state."""
 
@@ -92,6 +95,11 @@ def _empty(modules, style, seen):
             hidden, arguments = arguments[0], (None, *arguments[1:])
         else:
             hidden = named.pop("hidden_states")
+        if any(value is BESIDE for value in (*arguments, *named.values())):
+            raise ReportError(
+                "the layers of this model hand on more than the hidden state, so they cannot be run "
+                "one at a time; load the whole model"
+            )
         if seen and hidden is not seen[0][0]:
             raise _ChangedError
         seen.append((hidden, arguments, named))

@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import load_file
 from transformers.utils import logging
 
-from report import families
-from report.errors import ReportError
+from report import __main__, families
+from report.errors import TRACEBACK, ReportError
 from report.models.attention import running
 from report.models.load.load import load_model
 from tests.models.checkpoints import change_config, change_weights, refused, save
@@ -169,3 +169,36 @@ def test_of_first_layers_only_what_they_need_has_to_be_there(folder):
         replace(whole, identity=whole.identity | {"layers_measured": 1}), runs
     )
     assert torch.equal(running.run_texts(loaded, runs)[0], expected[0])
+
+
+def test_an_error_that_nothing_expects_is_one_sentence_that_names_its_place(folder, monkeypatch):
+    """Of the library or of ours, while loading or while a text runs; with what came before it."""
+
+    def fail(*_, **__):
+        raise KeyError("lost")
+
+    loaded = load_model(folder)
+    loaded.model.base_model.forward = fail
+    runs = (
+        lambda: running.run_texts(loaded, [running.Run([1, 2])]),
+        lambda: load_model(folder),
+    )
+    monkeypatch.setattr("report.models.load.load.read_settings", fail)
+    for run in runs:
+        with pytest.raises(ReportError, match=r"KeyError in .*test_load\.py, line \d+") as caught:
+            run()
+        assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_the_command_shows_where_an_error_came_from_when_it_is_asked_to(monkeypatch, capsys):
+    def fail():
+        raise ReportError("one sentence") from KeyError("lost")
+
+    monkeypatch.setattr(__main__, "app", fail)
+    for asked in ("", "1"):
+        monkeypatch.setenv(TRACEBACK, asked)
+        with pytest.raises(SystemExit):
+            __main__.main()
+        said = capsys.readouterr().err
+        assert "one sentence" in said
+        assert ("Traceback" in said and "KeyError: 'lost'" in said) == bool(asked)

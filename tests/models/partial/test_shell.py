@@ -115,6 +115,17 @@ def test_a_forward_that_somebody_else_put_in_place_comes_back():
     assert "forward" not in vars(model.layers[0])
 
 
+def test_a_model_whose_layers_hand_on_more_is_refused():
+    class Handing(Toy):
+        def forward(self, input_ids, use_cache):
+            hidden, beside = input_ids[..., None].float(), None
+            for layer in self.layers:
+                hidden, beside = layer(hidden, beside)
+
+    with pytest.raises(ReportError, match="hand on more than the hidden state"):
+        calls_of(Handing("pair"))
+
+
 def test_a_model_that_exchanges_parts_of_its_layers_is_refused():
     """As BigBird does for short texts: the layers that would be run later are others."""
     model = Toy("tensor")
