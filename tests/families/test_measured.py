@@ -6,6 +6,7 @@ import torch
 
 from report import families
 from report.errors import ReportError
+from report.families.reference import eager_pass
 from report.measurements.decomposition import score
 from report.measurements.head_statistics import UNIT
 from report.models.measure.passage import measure_corpus, measure_passage
@@ -106,3 +107,26 @@ def test_half_precision_that_overflows_names_layer_and_head(measure):
         attention.q_proj.weight[2 * size : 3 * size] *= 1e38
     with pytest.raises(ReportError, match="layer 1, head 2: the attention score is NaN or infin"):
         measure(loaded, IDS)
+
+
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize("kind", ["large", "constant"])
+def test_large_scores_are_measured_as_transformers_computes_them(kind):
+    """Far apart, beyond 65,504; or -109,000 more in all scores of a head, by its biases."""
+    loaded = families.loaded("gpt_neox")
+    heads, attention = 4, loaded.model.gpt_neox.layers[1].attention.query_key_value
+    with torch.no_grad():
+        if kind == "large":
+            attention.weight *= 80
+        else:
+            bias = attention.bias.view(heads, 3, -1)
+            bias[0, 0, -1], bias[0, 1, -1] = 660.0, -660.0
+    measured = measure_passage(loaded, IDS)
+    scores = score(measured.factors[1])
+    assert float(scores.abs().max()) > 65_504
+    for layer, expected in enumerate(
+        eager_pass(loaded.model, IDS, output_attentions=True)[0].attentions
+    ):
+        for head in range(heads):
+            difference = measured.probability(layer, head) - expected[0, head].numpy()
+            assert np.abs(difference).max() < 1e-8

@@ -51,17 +51,17 @@ class DecodedTerm:
 
 
 def require_plausible(layer: int, head: int, terms: list[DecodedTerm]) -> None:
-    """Stop for scores that no working model has: they would take gigabytes and mean nothing.
+    """Stop for scores that the integers of a file cannot hold.
 
-    raises: ReportError
+    raises: ReportError naming layer, head and term
     """
     for term in terms:
         largest = np.abs(term.values).max(initial=0)
         if not largest <= rounding.LARGEST_SCORE:
             raise ReportError(
                 f"layer {layer} head {head}: the {term.name} term of a score is {largest:.3g}, "
-                f"but at most {rounding.LARGEST_SCORE:,} is kept; quantised or damaged weights "
-                "look like this: give the model in float32, float16 or bfloat16."
+                f"the integers of a dataset hold {rounding.LARGEST_SCORE:,.0f} at most; measure "
+                "the layers before it alone (--layers), or another model"
             )
 
 
@@ -109,7 +109,7 @@ def decode_term(name: str, term: dict, ranges: Visible) -> DecodedTerm:
         require_number(f"term {name!r}", values, len(ranges.first))
         values = np.asarray(values) * step
     if not np.abs(values).max(initial=0) <= 2 * rounding.LARGEST_SCORE:  # rounding adds a little
-        raise damaged(f"term {name!r} has a value beyond {rounding.LARGEST_SCORE:,}")
+        raise damaged(f"term {name!r} has a value beyond {rounding.LARGEST_SCORE:,.0f}")
     return DecodedTerm(name, term["per"], values, ranges)
 
 

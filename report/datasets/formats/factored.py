@@ -114,7 +114,7 @@ def _decoded(shard):
     }
     for name in cells:
         if not np.abs(terms[name].values).max() <= 4 * rounding.LARGEST_SCORE:
-            raise damaged(f"term {name!r} has a value beyond {rounding.LARGEST_SCORE:,}")
+            raise damaged(f"term {name!r} has a value beyond {rounding.LARGEST_SCORE:,.0f}")
     score = np.where(mask, sum(term.matrix() for term in terms.values()), -np.inf)
     capped = cap(score, softmax.softcap)
     normalizer = softmax.log_normalizer(capped)

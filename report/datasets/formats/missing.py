@@ -6,6 +6,7 @@ scores of a row are off by changes nothing after softmax. So each row is moved b
 uncorrected scores are off on average, and only then single cells are corrected.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,9 +77,13 @@ def _to_content(head, products, exact):
 
 def _difference(written, measured):
     """By how much the products of one pair of queries and keys are larger than those of another,
-    float32 [query, key]; told by how much the queries and keys are, it keeps its digits."""
+    float32 [query, key], or float64 where they are so large that float32 would round them by more
+    than a tenth of the bound; told by how much the queries and keys are, it keeps its digits."""
     number = measured[1].shape[1]
-    queries, keys = (np.empty((len(side), 2 * number), np.float32) for side in measured)
+    largest = number * math.prod(float(np.abs(side).max(initial=0)) for side in measured)
+    fine = largest * np.finfo(np.float32).eps > rounding.TOP_ERROR / 10
+    dtype = np.float64 if fine else np.float32
+    queries, keys = (np.empty((len(side), 2 * number), dtype) for side in measured)
     np.subtract(written[0], measured[0], out=queries[:, :number], casting="same_kind")
     queries[:, number:], keys[:, :number] = measured[0], written[1]
     np.subtract(written[1], measured[1], out=keys[:, number:], casting="same_kind")

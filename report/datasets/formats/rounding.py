@@ -11,9 +11,6 @@ import numpy as np
 PROBABILITY_ERROR = 0.0005
 """Largest |probability from the file - measured probability| that is accepted."""
 
-LARGEST_SCORE = 10_000
-"""Largest score that is kept; working models have scores of some hundreds at most."""
-
 STEPS = {
     "content": 0.002,
     "score": 0.002,
@@ -25,6 +22,11 @@ STEPS = {
 
 CELL_STEP = 0.0005
 """Unit of RoPE's position term, whose rounding error the content term corrects."""
+
+LARGEST_SCORE = 2**29 * CELL_STEP
+"""Largest term of a score that is kept. A browser reads integers of 32 bits, with a sign, in units
+of `CELL_STEP` or coarser; products of queries and keys, and what is missing to them, may be up to
+four times as large as a term on the way."""
 
 CELL_COARSENING = ((0.01, 10), (0.0, 100))
 """Like COARSENING, for that term: it may be coarser, since its error is corrected."""

@@ -82,10 +82,10 @@ def group_of(
     scale = np.float32(factors.scale)
     if query_bias is not None:
         query_bias = query_bias[some]
-        queries = queries - query_bias[:, None]
+        queries = queries.astype(float) - query_bias[:, None]  # large ones lose digits in float32
     if key_bias is not None:
         key_bias = key_bias[key_head]
-        keys = keys - key_bias
+        keys = keys.astype(float) - key_bias
     return Group(
         layer=layer,
         key_head=key_head,

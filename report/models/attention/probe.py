@@ -173,10 +173,10 @@ class _Watch(TorchFunctionMode):
             if self.layers != path:
                 return
             self.active.pop()
-            if self.attention and self.projection is None and _is_projection(module):
-                # a gate is projected from what the queries are projected from
-                if not any(_same(args[0], one) for one in self.before):
-                    self.projection, self.output = name, output
+            # a gate is projected from what the queries are projected from
+            gate = any(_same(entered, one) for entered in args[:1] for one in self.before)
+            if self.attention and self.projection is None and _is_projection(module) and not gate:
+                self.projection, self.output = name, output
             if not name:
                 raise _EndedError
 

@@ -65,7 +65,9 @@ def learned(ask: Ask, factors: Factors, rotated: Pairs) -> Learned:
     for name in ("query", "key"):
         # of token 0, which is never rotated; each [heads, head_dim]
         once, double, bias = (getattr(one, name)[:, 0] for one in (factors, twice, zero))
-        difference = _relative(double - once, once - bias)
+        # a large bias is rounded as coarsely as it is large
+        size = max(float(one.abs().max()) for one in (once, double, bias))
+        difference = _relative(double - once, once - bias, floor=size)
         if not bias.any():
             biases.append(None)
         elif difference <= max(LINEAR, 16 * torch.finfo(bias.dtype).eps):

@@ -21,7 +21,11 @@ from report.measurements.precision import tolerance
 from report.measurements.visible import Visible
 
 HIDDEN = 9000.0
-"""A score this far below its row's largest is masked: -1e4 is the mildest mask that models add."""
+"""A score this far below its row's largest is masked where no mask is stronger: -1e4 is the mildest
+mask that models add."""
+STRONG = -1e30
+"""What a strong mask leaves less than, and no score is: most models add the lowest number of their
+dtype, or minus infinity. Then scores may be as far apart as they like."""
 
 
 def measured_forward(module: nn.Module, attention: Callable) -> Callable:
@@ -127,7 +131,8 @@ def seen_targets(scores: torch.Tensor) -> Visible:
     raises: ReportError as `common_targets`
     """
     largest = scores.amax(-1, keepdim=True)
-    cells = scores >= largest - HIDDEN
+    masked = scores <= STRONG
+    cells = ~masked if masked.any() else scores >= largest - HIDDEN
     if largest.isfinite().all():
         return common_targets(cells)
     # NaN or infinity: every target counts as seen, and the recorder names the head

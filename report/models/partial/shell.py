@@ -97,8 +97,8 @@ def _empty(modules, style, seen):
             hidden = named.pop("hidden_states")
         if any(value is BESIDE for value in (*arguments, *named.values())):
             raise ReportError(
-                "the layers of this model hand on more than the hidden state, so they cannot be run "
-                "one at a time; load the whole model"
+                "the layers of this model hand on more than the hidden state, so they cannot be "
+                "run one at a time; load the whole model"
             )
         if seen and hidden is not seen[0][0]:
             raise _ChangedError

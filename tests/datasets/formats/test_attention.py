@@ -334,3 +334,34 @@ def test_the_inputs_are_left_as_they_were():
     attention.encode(0, 0, terms, probability, np.ones(20, int), np.zeros((20, 11), int))
     assert all((t.values == b).all() for t, b in zip(terms, before[0], strict=True))
     assert (probability == before[1]).all()
+
+
+def of_scores(score):
+    """The shard of a head of which nothing but its scores is known, and its probabilities."""
+    probability = softmax_rows(score)
+    rows = np.arange(len(score))
+    targets = np.where(rows[:11] <= rows[:, None], rows[:11], -1)
+    terms = [term("score", "cell", np.tril(score))]
+    targets = np.pad(targets, ((0, 0), (0, 11 - targets.shape[1])), constant_values=-1)
+    return attention.encode(
+        0, 0, terms, probability, np.ones(len(score), int), targets
+    ), probability
+
+
+@pytest.mark.parametrize("size", [-110_208, 65_504, 0.99 * rounding.LARGEST_SCORE])
+@pytest.mark.parametrize("spread", [1, 30_000])
+def test_scores_as_large_as_a_file_holds_keep_their_probabilities(size, spread):
+    """A constant of all scores of pythia-70m, and scores that are far apart."""
+    limit = abs(size)
+    score = np.random.default_rng(0).normal(size, spread, (9, 9)).clip(-limit, limit)
+    shard, probability = of_scores(score)
+    store.check(shard, "test")
+    decoded = attention.decode(shard)
+    assert np.abs(decoded.probability - probability).max() <= rounding.PROBABILITY_ERROR
+    seen = np.tril_indices(9)
+    assert np.abs(decoded.score - score)[seen].max() <= 50 * rounding.STEPS["score"] + 1e-9
+
+
+def test_a_score_beyond_what_a_file_holds_names_layer_head_and_term():
+    with pytest.raises(ReportError, match=r"layer 0 head 0: the score term .* hold 268,435 at"):
+        of_scores(np.full((3, 3), 1.01 * rounding.LARGEST_SCORE))

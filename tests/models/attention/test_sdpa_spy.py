@@ -204,6 +204,16 @@ def test_masks_with_holes_are_refused():
         spied(QUERY, ALL_KEYS, ALL_KEYS, attn_mask=mask)
 
 
+@pytest.mark.parametrize("lowest", [-torch.inf, torch.finfo(torch.float32).min])
+def test_scores_may_be_as_far_apart_as_they_like_beside_a_strong_mask(lowest):
+    scores = (
+        torch.linspace(-110_000, 110_000, 2 * 5 * 5)
+        .view(2, 5, 5)
+        .masked_fill(~CAUSAL[:5, :5], lowest)
+    )
+    assert sdpa_spy.seen_targets(scores).is_causal
+
+
 @pytest.mark.parametrize("broken", [torch.nan, torch.inf])
 def test_a_broken_score_hides_nothing_so_that_its_head_can_be_named(broken):
     scores = torch.zeros(2, 5, 5)
