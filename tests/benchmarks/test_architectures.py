@@ -10,6 +10,9 @@ from report.datasets.formats.rounding import PROBABILITY_ERROR
 AWKWARD = {
     "ProphetNetForCausalLM": ("refused", "computes more than one attention"),
     "CpmAntForCausalLM": ("refused", r"'cpmant'.*of 16 tokens its attention is over 48"),
+    "AlbertForMaskedLM": ("refused", r"states 4 layers.* as many \(1\): its layers share weights"),
+    "CLIPVisionModel": ("refused", "a CLIPVisionModel, which reads pixel_values and no text"),
+    "GraniteSWAForCausalLM": ("measured", None),
     "LagunaForCausalLM": ("measured", None),
     "OpenAIGPTLMHeadModel": ("measured", None),
     "ZayaForCausalLM": ("measured", "hand on more than the hidden state"),

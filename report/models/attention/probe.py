@@ -73,6 +73,15 @@ def probe(model: PreTrainedModel) -> Found:
             error = watch.run(through_interface)
             if watch.projection is not None:
                 return watch.found()
+    number = text_config(model).num_hidden_layers
+    stacks = {len(one) for one in run.modules() if isinstance(one, nn.ModuleList)}
+    if number not in stacks:
+        raise _unsupported(
+            model,
+            f"its config states {number} layers, and it has no list of as many "
+            f"({', '.join(map(str, sorted(stacks))) or 'none'}): its layers share weights, or are "
+            "not built one by one",
+        )
     said = "".join(f" ({line})" for line in str(error).strip().splitlines()[:1])
     raise _unsupported(model, f"in its first layer no attention of a text to itself was seen{said}")
 

@@ -21,6 +21,9 @@ from report.text import quoted
 
 NAME = re.compile(r"[\w./-]{1,100}")
 
+TEXT = "input_ids"
+"""What transformers calls the tokens of a text among the inputs of a model."""
+
 TEXT_PART = {
     "Gemma3ForConditionalGeneration": (
         "Gemma3ForCausalLM",
@@ -80,6 +83,16 @@ def _require_own(own_code, name):
                 )
 
 
+def _require_text(saved_by, name):
+    """Stop for a class whose first input is no text."""
+    read = saved_by.main_input_name
+    if read != TEXT:
+        raise ReportError(
+            f"model '{name}' is a {saved_by.__name__}, which reads {read} and no text ({TEXT}); "
+            "measured are models that read text: decoders (GPT, Llama, …) and encoders (BERT, …)"
+        )
+
+
 def model_class(
     config: PretrainedConfig, name: str, own_code: bool = False
 ) -> tuple[type, PretrainedConfig, dict[str, str]]:
@@ -89,7 +102,7 @@ def model_class(
         checkpoint's own code is run
     returns: (class, config, dict of pattern -> replacement); the class is one of transformers'
         automatic ones where the checkpoint does not say what saved it, or brings its own
-    raises: ReportError for an architecture that has no single stack of layers
+    raises: ReportError for an architecture that has no single stack of layers, or reads no text
     """
     architectures = config.architectures or []
     if config.is_encoder_decoder:
@@ -104,6 +117,7 @@ def model_class(
             return getattr(transformers, alone), config.get_text_config(), dict(renamed)
         saved_by = getattr(transformers, architecture, None)
         if isinstance(saved_by, type) and issubclass(saved_by, PreTrainedModel):
+            _require_text(saved_by, name)
             return saved_by, config, {}
     causal = "AutoModelForCausalLM" in (getattr(config, "auto_map", None) or {})
     if (own_code and causal) or type(config) in MODEL_FOR_CAUSAL_LM_MAPPING:

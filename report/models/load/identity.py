@@ -102,7 +102,10 @@ def training_step(folder: Path) -> int | None:
 
 
 def head_dim(config: PretrainedConfig) -> int:
-    """Length of a head's query: as the config says, else the hidden size shared out."""
+    """Length of a head's query: as the config says, in layer 0 where layers differ; else the hidden
+    size shared out."""
+    layers = getattr(config, "per_layer_config", None)
+    config = layers[0] if layers else config
     for name in ("qk_head_dim", "head_dim"):
         if getattr(config, name, None):
             return getattr(config, name)

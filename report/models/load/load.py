@@ -1,8 +1,9 @@
 """Load a language model, or the part of it that a study needs, and say exactly what was loaded."""
 
 import functools
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from report.models.partial.model import Partial, open_partial
 from report.models.partial.packed import open_checkpoint, stored_plainly
 from report.models.partial.reader import Checkpoint
 
+WRAPPERS = (r"_orig_mod\.", r"^module\.")
+"""What torch.compile and DistributedDataParallel put into the names of a model's tensors."""
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -126,6 +129,7 @@ def _load(source, asked, announce):
     number = settings.number_of_layers(asked.layers)
     wanted = None if asked.layers is None else functools.partial(weights.first_layers, count=number)
     folder = source.model.folder or _fetch(settings, wanted, announce)
+    settings = replace(settings, renamed=settings.renamed | _wrapped(folder))
     adapter = _adapter(settings, folder)
     with enough_memory("loading the weights"):
         require_layers_held(settings.config, folder, settings.name)
@@ -156,6 +160,13 @@ def _load(source, asked, announce):
         facts["adapter"] = adapter.facts(source, checkpoint.ranks, len(checkpoint.changes))
         announce(merged(facts["name"], facts["adapter"]))
     return LoadedModel(model.eval(), settings.tokenizer, facts, folder, opened)
+
+
+def _wrapped(folder):
+    """How names change of tensors that were saved of a compiled or a distributed model: dict of
+    pattern -> replacement."""
+    names = weights.weight_map(folder)
+    return {one: "" for one in WRAPPERS if any(re.search(one, name) for name in names)}
 
 
 def devices(model: PreTrainedModel, device: torch.device) -> str:

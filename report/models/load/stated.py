@@ -193,8 +193,8 @@ def _require_allowed(where, key, value):
     rule = next((rule for rule in RULES if rule.names.fullmatch(key)), None)
     if rule is not None and not rule.allows(value):
         raise ReportError(
-            f"{where}: {_shown(key)} is {quoted(value)}, allowed is {rule.words}; the file is "
-            "damaged"
+            f"{where}: {_shown(key)} is {quoted(value)}, allowed is {rule.words}; if the "
+            "file is whole, this architecture is not supported"
         )
     if key.endswith("_implementation") and isinstance(value, str) and "/" in value:
         raise ReportError(

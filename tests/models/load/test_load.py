@@ -202,3 +202,16 @@ def test_the_command_shows_where_an_error_came_from_when_it_is_asked_to(monkeypa
         said = capsys.readouterr().err
         assert "one sentence" in said
         assert ("Traceback" in said and "KeyError: 'lost'" in said) == bool(asked)
+
+
+@pytest.mark.parametrize("prefix", ["_orig_mod.", "module._orig_mod.", "module."])
+@pytest.mark.parametrize("family", ["llama/default", "qwen3_moe", "bert/encoder"])
+def test_tensors_that_were_saved_of_a_wrapped_model_are_read(tmp_path, family, prefix):
+    """By torch.compile and DistributedDataParallel; whole, in part, and layer by layer."""
+    folder = save(families.tiny(family), tmp_path / "model")
+    run = running.Run(list(range(3, 30)))
+    options = {}, {"layers": 2}, {"layer_by_layer": True}
+    expected = [running.run_texts(load_model(folder, **each), [run])[0] for each in options]
+    change_weights(folder, lambda tensors: {prefix + name: one for name, one in tensors.items()})
+    for each, output in zip(options, expected, strict=True):
+        assert torch.equal(running.run_texts(load_model(folder, **each), [run])[0], output)
