@@ -45,7 +45,7 @@ OPTIONS := $(if $(filter no,$(REAL)),--no-real) $(if $(STUDY),--study "$(STUDY)"
   $(if $(DEVICE),--device "$(DEVICE)") $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock site site-zensical why freeze serve watch check publish test release fuzz lint format clean browser
+.PHONY: help setup lock site site-zensical why freeze serve watch check publish test release fuzz architectures lint format clean browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -128,6 +128,9 @@ release: $(READY) ## Make the wheel and the source distribution in dist/, and tr
 fuzz: $(READY) ## Try new random inputs for a while (MINUTES=10 ONLY=checkpoints INPUTS=10000)
 	$(BIN)/python -m tests.fuzz $(MINUTES) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(INPUTS),--inputs $(INPUTS))
+
+architectures: $(READY) ## Try every architecture of transformers, tiny, and write the table of the docs (FRESH=1: all again)
+	nice $(BIN)/python -m benchmarks.architectures $(if $(FRESH),--fresh)
 
 lint: $(READY) ## Check style and formatting
 	$(BIN)/ruff check .
