@@ -285,8 +285,9 @@ search: {{boost: 0.1}}
 # Architectures
 
 Every causal, masked and encoder class of transformers {version} was made with small sizes and
-random weights, saved, and measured like any checkpoint (`make architectures`, which writes this
-page): a text of {long} tokens, one of {short}, and the first again, each compared with a freshly
+random weights, saved, and measured like any checkpoint. `make architectures` in
+[a copy of the program](../how-to/install.md#in-a-copy-of-the-program) does it and writes this page:
+a text of {long} tokens, one of {short}, and the first again, each compared with a freshly
 loaded model whose attention is eager.
 
 | | classes |
