@@ -312,19 +312,23 @@ BY_KIND = {
 }
 
 
+def limit() -> float:
+    """The largest difference of a probability from eager attention that rounding explains."""
+    from report.measurements.precision import tolerance
+
+    return tolerance(10_000, 10)  # terms summed in four tiny layers, and the size of scores
+
+
 def page(known):
     """The page of the documentation, from the outcomes of all classes."""
     import transformers
 
-    from report.measurements.precision import tolerance
-
-    limit = tolerance(10_000, 10)  # terms summed in four tiny layers, and the size of scores
     groups = {kind: {} for kind in KINDS}
     for name, result in sorted(known.items()):
         eager = result.get("eager")
         kind = result["what"]
         if kind == "measured":
-            kind = "equal" if isinstance(eager, float) and eager <= limit else "otherwise"
+            kind = "equal" if isinstance(eager, float) and eager <= limit() else "otherwise"
         why = "" if kind == "equal" else _short(result.get("why", eager), name)
         groups[kind].setdefault(why, []).append(name)
     numbers = {kind: sum(map(len, reasons.values())) for kind, reasons in groups.items()}
@@ -333,7 +337,7 @@ def page(known):
     for kind, reasons in groups.items():
         if not reasons:
             continue
-        lines = [f"## {KINDS[kind]}", "", BY_KIND[kind].format(limit=limit), ""]
+        lines = [f"## {KINDS[kind]}", "", BY_KIND[kind].format(limit=limit()), ""]
         if kind == "equal":
             lines.append(", ".join(reasons[""]) + ".")
         else:

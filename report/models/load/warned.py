@@ -60,19 +60,21 @@ def heard(name: str, announce: Callable[[str], object]) -> Iterator[None]:
     """
     handler = _Handler(announce)
     loggers = [logging.getLogger(library) for library in LIBRARIES]
-    before = [(logger, logger.handlers, logger.propagate) for logger in loggers]
+    before = [(logger, logger.handlers, logger.propagate, logger.level) for logger in loggers]
     bars = of_transformers.is_progress_bar_enabled()
     try:
         for logger in loggers:
             logger.handlers, logger.propagate = [handler], False
+            logger.setLevel(logging.WARNING)  # whatever the environment says
         of_transformers.disable_progress_bar()
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             warnings.showwarning = handler.showwarning
             yield
     finally:
-        for logger, handlers, propagate in before:
+        for logger, handlers, propagate, level in before:
             logger.handlers, logger.propagate = handlers, propagate
+            logger.setLevel(level)
         if bars:
             of_transformers.enable_progress_bar()
     if handler.refused:

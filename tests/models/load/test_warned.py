@@ -20,6 +20,15 @@ from tests.models.tiny_tokenizers import llama2
 LLAMA3_CUT = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+"
 
 
+@pytest.fixture(autouse=True)
+def _silenced():
+    """As where a user's environment or another test silences transformers."""
+    before = of_transformers.get_verbosity()
+    of_transformers.set_verbosity_error()
+    yield
+    of_transformers.set_verbosity(before)
+
+
 def test_no_warning_is_lost_and_each_is_shown_once(capfd):
     said = []
     handlers = [logging.getLogger(name).handlers for name in LIBRARIES]

@@ -67,7 +67,7 @@ def part_of(model, folder, **options):
 
 
 def loaded(model, layers, folder=None, partial=None):
-    return LoadedModel(model, None, {"layers_measured": layers}, folder, partial)
+    return LoadedModel(model, None, {"name": "tiny", "layers_measured": layers}, folder, partial)
 
 
 def measured(model, partial=None, texts=TEXTS, layers=2):
@@ -309,7 +309,7 @@ def test_nothing_is_left_when_a_run_fails(tmp_path):
 
     before = [dict(vars(module)) for module in partial.model.modules()]
     hooks = [len(module._forward_pre_hooks) for module in partial.model.modules()]
-    with pytest.raises(RuntimeError, match="no more"):
+    with pytest.raises(ReportError, match="no more"):
         run_texts(loaded(partial.model, 3, partial=partial), [Run(TEXTS[0], Failing())])
     assert all(one.is_meta for one in partial.model.parameters())
     assert [set(vars(module)) for module in partial.model.modules()] == [set(one) for one in before]
