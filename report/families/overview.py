@@ -33,7 +33,10 @@ def overview(family: str | None = None) -> Iterator[str]:
         if isinstance(found, str):
             yield from _not_measured(name, found)
             continue
-        terms = ", ".join(found["terms"]).replace("_", " ")
+        named = found["terms"]
+        if "mixed" in named:  # in the first layer its parts, of which there is no room to tell
+            named = ["content and position", *named[named.index("mixed") + 1 :]]
+        terms = ", ".join(named).replace("_", " ")
         four_way, probable = (_yes(found[key]) for key in ("rotary_terms", "probabilities"))
         updates = found["updates"] or "no"
         yield OVERVIEW.format(name, found["route"], terms, probable, updates, four_way).rstrip()

@@ -4,6 +4,7 @@ import altair
 import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention
+from report.datasets.formats.attention_terms import PLACED
 from report.datasets.read.passage import PassageData, Token
 from report.figures.parts import choices, marking, scatter, score_terms, ternary, theme, token_names
 from report.figures.parts.choices import Control, Switch
@@ -35,8 +36,9 @@ def left_out(data: PassageData) -> str:
         return ""
     if number == 0:
         return "Of this model only whole scores could be measured, so they cannot be broken down."
+    name = score_terms.names(data)[score_terms.compares(data)]
     return (
-        "All that differs between the targets of a token is the content term, so there is "
+        f"All that differs between the targets of a token is the {name} term, so there is "
         "nothing to break down."
     )
 
@@ -63,13 +65,27 @@ def caption(data: PassageData) -> str:
             f"the {across} term to the right, the {up} term upwards. Only differences between "
             f"targets count, so {shift}. On the dashed line both say as much. "
             f"Targets at both minima are left out{_own_only(data)}. Colour is the probability."
+            f"{_mixed(data)}"
         )
     content, bias, position = axes.values()
     return (
         f"{target}Its place says which part each term has in the score: at a corner the score is "
         f"all {content}, all {bias} or all {position}. Only differences between targets count, so "
         f"{shift}. Targets at all three minima are left out{_own_only(data)}. Colour is the "
-        "probability."
+        f"probability.{_mixed(data)}"
+    )
+
+
+def _mixed(data):
+    """What a term of content and position holds, and where it can be told apart."""
+    if score_terms.compares(data) != "mixed":
+        return ""
+    where = "it cannot be told apart here"
+    if PLACED[-1] in data.terms:
+        where = "only in layer 0 its parts are known"
+    return (
+        f" The {score_terms.MIXED} term compares hidden states, which hold what tokens are and, as "
+        f"this model adds positions to its embeddings, where they stand; {where}."
     )
 
 
@@ -241,8 +257,8 @@ def seen(data: PassageData, **state: int) -> str:
         return "No target of this rank has a place in the figure."
     if len(axes) == 3:
         parts = parts / parts.sum(1, keepdims=True)
-    leading = parts.argmax(1)
-    most = int(np.bincount(leading, minlength=len(axes)).argmax())
+    told = _parts(data, data.attention(layer, head), sort_idx)
+    most, leading = _leading(parts)
     what = axes[list(axes)[most]]
     which = "the top target" if sort_idx == 0 else f"the target of rank {sort_idx}"
     share = percent(np.mean(leading == most))
@@ -250,11 +266,31 @@ def seen(data: PassageData, **state: int) -> str:
         side = "below" if most == 0 else "above"
         return (
             f"The {what} term speaks most for {which} of {share} of the tokens: "
-            f"those points lie {side} the dashed line."
+            f"those points lie {side} the dashed line.{told}"
         )
     mean = percent(parts[:, most].mean())
     return (
         f"The {what} term has the largest part in the score of {which} for {share} of the tokens; "
         f"those points lie nearest its corner. On average, this term makes up {mean} of the "
-        "score."
+        f"score.{told}"
+    )
+
+
+def _leading(parts):
+    """The term that is largest at most points, and the largest of each; parts: [point, term]."""
+    leading = parts.argmax(1)
+    return int(np.bincount(leading, minlength=parts.shape[1]).argmax()), leading
+
+
+def _parts(data, attention, sort_idx):
+    """Which part of content and position speaks most for targets, where its parts are known."""
+    if PLACED[-1] not in attention.terms:
+        return ""
+    _, _, parts = _above(attention, sort_idx, list(PLACED))
+    if not len(parts):
+        return ""
+    most, leading = _leading(parts)
+    return (
+        f" Of the {score_terms.MIXED} term, {score_terms.names(data)[PLACED[most]]} speaks most "
+        f"for {percent(np.mean(leading == most))} of them."
     )

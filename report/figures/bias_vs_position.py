@@ -30,7 +30,8 @@ def left_out(data: PassageData) -> str:
     if not choosing:
         return "Of this model only whole scores could be measured, so no term can be shown alone."
     if len(choosing) < 2:
-        return "The content term is the only one here, so there is no other to compare it with."
+        name = score_terms.names(data)[score_terms.compares(data)]
+        return f"The {name} term is the only one here, so there is no other to compare it with."
     return ""
 
 
@@ -40,9 +41,9 @@ def _lines(data):
     if score_terms.position(data) == "rotary":
         shown = list(choosing)
     elif "bias" in choosing:
-        shown = ["bias", "position" if "position" in choosing else "content"]
+        shown = ["bias", "position" if "position" in choosing else score_terms.compares(data)]
     else:
-        shown = ["content", "position"]
+        shown = [score_terms.compares(data), "position"]
     return {term: names[term] for term in shown}
 
 
@@ -62,9 +63,8 @@ def title(data: PassageData) -> str:
 
 def caption(data: PassageData) -> str:
     lines = _lines(data)
-    unit = (
-        "In nats: one more makes the probability of a target 2.7 times as large beside any other."
-    )
+    capped = "" if data.attention(0, 0).softcap is None else ", but for the cap,"
+    unit = f"In nats: one more makes a probability{capped} 2.7 times as large beside any other."
     if by_distance(data):
         sides = "" if data.causal else " (right: before the current token, left: after it)"
         return (
@@ -82,13 +82,14 @@ def caption(data: PassageData) -> str:
             f"ALiBi’s pull to the recent past. {unit}"
         )
     other = "ALiBi" if "position" in lines else "bias"
-    fits = "The dashed line is the straight line that fits the content best."
+    both = score_terms.names(data)[score_terms.compares(data)]
+    fits = f"The dashed line is the straight line that fits the {both} term best."
     if other == "bias":
         fits = "The dashed lines are the straight lines that fit best."
     if data.causal and _fewest(data) > 1:
-        fits = f"Of the last targets, which few tokens see, the content is left out. {fits}"
+        fits = f"Of the last targets, which few tokens see, the {both} term is left out. {fits}"
     return (
-        f"{LINE} The {other} term depends on the target alone, the content term on both tokens: "
+        f"{LINE} The {other} term depends on the target alone, the {both} term on both tokens: "
         "its line is an average over the current tokens. "
         f"{_common()} Each line has its mean removed, since only differences count. {fits} {unit}"
     )

@@ -2,10 +2,13 @@
 
 import numpy as np
 
+from report.datasets.formats.attention_terms import PLACED
+from report.figures.parts import score_terms, theme
+
 PLACES = ("first_token", "last_token", "previous_token", "next_token")
 """Targets that are told by their place."""
 
-TERMS = ("content", "bias", "position")
+TERMS = tuple(dict.fromkeys([*theme.TERMS, *PLACED]))
 """The terms that can differ between the targets of a token."""
 
 
@@ -16,7 +19,7 @@ def summary(data) -> dict[str, np.ndarray]:
         first_token: mean probability that tokens but the first give to it
         last_token: mean probability that tokens but the last give to it
         sink: what no token gets, mean over all tokens
-        content, bias, position: mean over rows with two targets or more of the standard deviation
+        each of `TERMS`: mean over rows with two targets or more of the standard deviation
             of this term over the targets
         even_<place>: mean of what uniform attention gives to each of `PLACES`
     and largest_target: int [layer, head, T], the index of every token's top target
@@ -34,8 +37,8 @@ def summary(data) -> dict[str, np.ndarray]:
         found["sink"][at] = 0 if attention.sink is None else 1 - probability.sum(1).mean()
         for name, share in _even(seen).items():
             found[f"even_{name}"][at] = share
-        for name, term in attention.terms.items():
-            if name in TERMS:
+        for name in TERMS:
+            if (term := score_terms.term(attention, name)) is not None:
                 found[name][at] = _row_spread(term.matrix(), seen)
     return found
 

@@ -9,6 +9,7 @@ import functools
 
 import numpy as np
 
+from report.datasets.formats.attention_terms import PLACED
 from report.datasets.formats.head_statistics import MEASURES
 from report.datasets.read.passage import PassageData, PassageModels
 from report.datasets.read.prediction import of_passage
@@ -256,11 +257,22 @@ class Findings(UpdateFindings):
     def term_spreads(self) -> dict[str, np.ndarray]:
         """How much each term varies between the targets of a token: dict of term to [layer, head].
 
-        Has those of content, bias and position that vary in some head. The standard deviation over
-        the targets of a row, averaged over rows with at least two targets. A term that is the same
-        for all targets does not affect the probabilities.
+        Has those of `choosing` that vary in some head. The standard deviation over the targets of a
+        row, averaged over rows with at least two targets. A term that is the same for all targets
+        does not affect the probabilities.
         """
-        return {name: self.attention[name] for name in TERMS if (self.attention[name] > 1e-9).any()}
+        spreads = {name: self.attention[name] for name in TERMS if name in self.choosing}
+        return {name: spread for name, spread in spreads.items() if (spread > 1e-9).any()}
+
+    @functools.cached_property
+    def placed(self) -> dict[str, int]:
+        """In how many heads of layer 0 each part of content and position varies most between
+        targets: dict of its name to heads; {} where these parts are not known."""
+        if PLACED[-1] not in self.data.terms:
+            return {}
+        leading = np.argmax([self.attention[name][0] for name in PLACED], axis=0)
+        names = score_terms.names(self.data)
+        return {names[name]: int((leading == n).sum()) for n, name in enumerate(PLACED)}
 
     def leading_term(self, name: str) -> int:
         """How many heads vary most in this term."""

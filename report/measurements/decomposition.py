@@ -13,9 +13,16 @@ current token i for target token j is
     position_ij    = A_j - A_i                                 with ALiBi (Press et al. 2022)
                    = s (R_i q_i) . (R_j k_j) - s q_i . k_j     with RoPE (Su et al. 2021)
 
-Positions that are learned and added to the token (GPT-2, BERT) are inside content. Softmax runs
-over j, so the row constant changes no probability and is dropped, except where the scores are
-capped (Gemma 2) or a sink takes part in the softmax (gpt-oss): there it counts.
+Softmax runs over j, so the row constant changes no probability and is dropped, except where the
+scores are capped (Gemma 2) or a sink takes part in the softmax (gpt-oss): there it counts.
+
+Positions that are added to the embeddings (GPT-2, BERT) are in every hidden state, and so inside
+the product of a and a, which then is called mixed and not content. In the first layer they can be
+told apart: a = c + p there, p being what positions put in, c all the rest (see
+`report/models/attention/positions.py`), and
+
+    mixed_ij = s c_q,i . c_k,j + s c_q,i . p_k,j + s p_q,i . c_k,j + s p_q,i . p_k,j
+             = content_ij + content_position_ij + position_content_ij + position_position_ij
 
 Long passages with rotary positions are written as queries and keys, not as terms; the same split is
 then made by who reads them: `report/datasets/formats/group.py`, and `factored.py` for positions.
@@ -27,12 +34,17 @@ import torch
 
 from report.measurements.factors import Factors, Scores
 
+PLACED = ("content", "content_position", "position_content", "position_position")
+"""The terms of a first layer whose positions are told apart, in order: the query's part is named
+first. Together they are what is "mixed" in other layers."""
+
 
 @dataclass(frozen=True)
 class Term:
     """One term of the scores, with what its values are indexed by.
 
-    name: "content", "bias", "position", "row_constant"; or "score" where nothing is split
+    name: "content", "bias", "position", "row_constant"; "mixed", or the names of `PLACED`, where
+        positions are added to the embeddings; or "score" where nothing is split
     per: "cell": values [..., T, T], term_ij = values[i, j] (0 where j is not visible);
         "target": values [..., T], term_ij = values[j];
         "target_difference": values [..., T], term_ij = values[j] - values[i];
@@ -88,13 +100,19 @@ def probability(factors: Factors | Scores) -> torch.Tensor:
 def terms(factors: Factors | Scores) -> list[Term]:
     """The terms whose sum is the score, up to a constant of the row that softmax removes.
 
-    returns: list of Term with values [heads, T, T] or [heads, T]: content always; bias where the
-        query projection has one; position with ALiBi or RoPE; row_constant where it counts. Of
-        `Scores`, the one term "score".
+    returns: list of Term with values [heads, T, T] or [heads, T]: content, mixed or those of
+        `PLACED` always; bias where the query projection has one; position with ALiBi or RoPE;
+        row_constant where it counts. Of `Scores`, the one term "score".
     """
     if isinstance(factors, Scores):
         return [Term("score", "cell", _kept(factors, factors.score))]
-    parts = [Term("content", "cell", _kept(factors, content(factors)), content_pair(factors))]
+    name = "mixed" if factors.mixed else "content"
+    parts = [Term(name, "cell", _kept(factors, content(factors)), content_pair(factors))]
+    if factors.query_place is not None:
+        parts = [
+            Term(name, "cell", _kept(factors, _product(*pair)), pair)
+            for name, pair in placed_pairs(factors).items()
+        ]
     if factors.query_bias is not None:
         parts.append(Term("bias", "target", bias(factors)))
     if factors.position is not None:
@@ -109,7 +127,7 @@ def terms(factors: Factors | Scores) -> list[Term]:
 
 
 def content(factors: Factors) -> torch.Tensor:
-    """The part of the score that both tokens determine together, float [heads, T, T].
+    """The part of the score that both hidden states determine together, float [heads, T, T].
 
     content_ij = s (q_i - b_q) . (k_j - b_k), not rotated
     """
@@ -120,6 +138,16 @@ def content_pair(factors: Factors) -> tuple[torch.Tensor, torch.Tensor]:
     """Query and key whose product `content` is: float [heads, T, d], [key_heads, T, d]."""
     query, key = _unrotated(factors)
     return factors.scale * _less(query, factors.query_bias), _less(key, factors.key_bias)
+
+
+def placed_pairs(factors: Factors) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
+    """The terms `PLACED`, which together are `content`, by name: the pairs whose products they are,
+    float [heads, T, d], [key_heads, T, d]."""
+    query, key = content_pair(factors)
+    query_place, key_place = factors.scale * factors.query_place, factors.key_place
+    queries, keys = (query - query_place, query_place), (key - key_place, key_place)
+    pairs = [(one, other) for one in queries for other in keys]
+    return dict(zip(PLACED, pairs, strict=True))
 
 
 def bias(factors: Factors) -> torch.Tensor:

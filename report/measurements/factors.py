@@ -25,6 +25,10 @@ class Factors:
     visible: which targets a token sees; None is causal
     rotated_query_bias, rotated_key_bias: float [heads or key_heads, T, head_dim], the biases as
         each token rotates them, for `rotary_terms`; None where there are no biases or no rotation
+    query_place, key_place: float [heads or key_heads, T, head_dim], the parts of query and key that
+        come of positions added to the embeddings; None but in a first layer where they are known
+    mixed: whether the model adds positions to its embeddings, so that what the layer reads holds
+        both what tokens are and where they stand
     """
 
     query: torch.Tensor
@@ -40,6 +44,9 @@ class Factors:
     visible: Visible | None = None
     rotated_query_bias: torch.Tensor | None = None
     rotated_key_bias: torch.Tensor | None = None
+    query_place: torch.Tensor | None = None
+    key_place: torch.Tensor | None = None
+    mixed: bool = False
 
     @property
     def heads(self) -> int:
@@ -58,7 +65,7 @@ class Factors:
     def head(self, head: int) -> "Factors":
         """The factors of one head, in float64 and with a heads axis of length 1."""
         key_head = head // (self.heads // self.key.shape[0])
-        shared = ("key", "unrotated_key", "key_bias", "rotated_key_bias")
+        shared = ("key", "unrotated_key", "key_bias", "rotated_key_bias", "key_place")
 
         def one(name, value):
             if not isinstance(value, torch.Tensor):

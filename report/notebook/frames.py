@@ -86,7 +86,10 @@ class Measurements(Mapping):
 
         distance is current less target. score is what enters the softmax (uncapped: before a cap,
         for models that have one); its terms content, bias, position and row_constant follow
-        probability as far as the model has them. Of a table, those of its first rendering.
+        probability as far as the model has them. A model that adds positions to its embeddings has
+        mixed for content; in the first layer, that is the sum of content, content_position,
+        position_content and position_position, which are NaN in the others. Of a table, those of
+        its first rendering.
         """
         terms = [name for name in self.data.terms if name != "score"]
         cells = []
@@ -96,7 +99,7 @@ class Measurements(Mapping):
             values = {"score": attention.capped, "probability": attention.probability}
             if attention.softcap:
                 values["uncapped"] = attention.score
-            values |= {name: score_terms.matrix(attention, name) for name in terms}
+            values |= {name: _matrix(attention, name) for name in terms}
             cells.append(
                 {"layer": np.full(len(current), layer), "head": np.full(len(current), head)}
                 | {"current_token": current, "target_token": target}
@@ -259,3 +262,10 @@ def _frame(columns):
     import pandas  # slow to import, and only needed here
 
     return pandas.DataFrame(columns)
+
+
+def _matrix(attention, name):
+    """A term of every cell; NaN for a part of "mixed" in a layer that does not tell its parts."""
+    if name in score_terms.PLACED and name not in attention.terms:
+        return np.full_like(attention.probability, np.nan)
+    return score_terms.matrix(attention, name)

@@ -70,6 +70,7 @@ def environment(*folders: Path) -> Environment:
         "count": text.count,
         "shortened": shortened,
         "layers": layers,
+        "term_name": score_terms.stated,
         "listed": score_terms.listed,
         "yaml_text": filters.yaml_text,
         "slug": text.slug,

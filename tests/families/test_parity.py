@@ -194,7 +194,7 @@ def test_the_command_says_what_is_measured_and_by_which_route(monkeypatch, capsy
         ("gemma2", "interface   content, position                     yes   effective no"),
         ("gpt_oss", "interface   content, bias, position, row constant yes   raw       yes"),
         ("gptj", "softmax     score                                 yes   raw       no"),
-        ("gpt2/default", "interface   content, bias                         yes   raw       no"),
+        ("gpt2/default", "interface   content and position, bias            yes   raw       no"),
     ],
 )
 def test_a_line_says_what_the_run_has_shown(name, told):

@@ -10,6 +10,7 @@ import numpy as np
 
 from report.datasets import store
 from report.datasets.formats import attention, head_statistics, passage, updates
+from report.datasets.formats.attention_terms import PLACED
 from report.datasets.formats.visible import Visible
 from report.datasets.read.passage import PassageData, PassageModels
 
@@ -39,8 +40,8 @@ KINDS = {
     "alibi": Kind("mpt", ("content", "position")),
     "rotary": Kind("llama", ("content", "position"), "cell"),
     "rotary_bias": Kind("qwen2", ("content", "bias", "position"), "cell"),
-    "learned_bias": Kind("gpt2", ("content", "bias")),
-    "content": Kind("gpt2 without biases"),
+    "learned_bias": Kind("gpt2", (*PLACED, "mixed", "bias")),
+    "content": Kind("llama without rotation"),
     "score": Kind("gptj", ("score",)),
     "no_updates": Kind("gpt_neo without updates", ("score",), updates=None),
     "softcap": Kind(
@@ -48,11 +49,13 @@ KINDS = {
     ),
     "sink": Kind("gpt_oss", ("content", "bias", "position", "row_constant"), "cell", sink=1.5),
     "window": Kind("mistral", ("content", "position"), "cell", window=7),
-    "encoder": Kind("bert", ("content", "bias"), causal=False),
+    "encoder": Kind("bert", ("mixed", "bias"), causal=False),
     "encoder_rotary": Kind("modernbert", ("content", "position"), "cell", causal=False),
 }
 """Name -> kind; the first is the embedded model's."""
 
+
+ALIKE = ("content", "mixed", "score")
 
 OF_SCORES = ("attention_map", "attention_breakdown", "bias_vs_position")
 """Figures that show the terms of scores, in which all kinds differ."""
@@ -109,7 +112,14 @@ def one_head(rng, layer, head, kind=KINDS["alibi_bias"]):
     if kind.causal:
         visible = Visible.causal(LENGTH, kind.window if layer % 2 == 0 else None)
     seen = visible.mask()
-    terms = [t for t in every_term(rng, head, kind.position, seen) if t.name in kind.terms]
+    absent = ()
+    if PLACED[-1] in kind.terms:
+        absent = ("mixed",) if layer == 0 else PLACED
+    terms = [
+        term
+        for term in every_term(rng, head, kind.position, seen)
+        if term.name in kind.terms and term.name not in absent
+    ]
     score = sum(attention.DecodedTerm(t.name, t.per, t.values, visible).matrix() for t in terms)
     score = attention.cap(np.where(seen, score, -np.inf), kind.softcap)
     sink = -np.inf if kind.sink is None else kind.sink + head
@@ -133,7 +143,7 @@ def one_head(rng, layer, head, kind=KINDS["alibi_bias"]):
 
 
 def every_term(rng, head, position, seen):
-    """All terms that there are, of which a kind has some; content and score are the same.
+    """All terms that there are, of which a kind has some; those of `ALIKE` are the same.
 
     Content of head 2 is a product of few numbers a token, as it is in models, and is told as such
     in its file.
@@ -149,6 +159,10 @@ def every_term(rng, head, position, seen):
     past = np.abs(places[:, None] - places)
     values = {
         "content": ("cell", content * seen),
+        "content_position": ("cell", 0.3 * content.T * seen),
+        "position_content": ("cell", 0.2 * content[::-1] * seen),
+        "position_position": ("cell", -0.5 * past * seen),
+        "mixed": ("cell", content * seen),
         "score": ("cell", content * seen),
         "bias": ("target", bias),
         "position": (position, slope * places),
@@ -158,7 +172,7 @@ def every_term(rng, head, position, seen):
         rotary = -slope * past * (1 + 0.3 * np.sin(content))
         values["position"] = ("cell", rotary * seen)
     return [
-        SimpleNamespace(name=n, per=per, values=v, pair=pair if n in ("content", "score") else None)
+        SimpleNamespace(name=n, per=per, values=v, pair=pair if n in ALIKE else None)
         for n, (per, v) in values.items()
     ]
 

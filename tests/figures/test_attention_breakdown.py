@@ -87,7 +87,7 @@ def test_two_terms_are_heights_above_their_smallest_value_in_the_row():
     ("kind", "axes"),
     [
         ("alibi", ["content", "position"]),
-        ("learned_bias", ["content", "bias"]),
+        ("learned_bias", ["mixed", "bias"]),
         ("rotary_bias", ["content", "bias", "position"]),
     ],
 )

@@ -11,8 +11,8 @@ TITLES = {
     "alibi": "Content vs ALiBi",
     "rotary": "Content vs rotary position",
     "rotary_bias": "Content and bias vs rotary position",
-    "learned_bias": "Bias vs content",
-    "encoder": "Bias vs content",
+    "learned_bias": "Bias vs content and position",
+    "encoder": "Bias vs content and position",
     "encoder_rotary": "Content vs rotary position",
 }
 

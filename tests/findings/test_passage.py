@@ -8,6 +8,7 @@ import statistics
 import numpy as np
 import pytest
 
+from report.datasets.formats.attention_terms import PLACED
 from report.errors import ReportError
 from report.figures.parts.heads import Head, head_label
 from report.findings.passage import Findings
@@ -281,10 +282,13 @@ def test_spreads_of_terms_and_what_they_lead(study, kind):
     for layer, head in EVERY_HEAD:
         attention = data.attention(layer, head)
         first, last = attention.visible.first, attention.visible.last
-        for name in ("content", "bias", "position"):
-            if name not in attention.terms:
+        named = {name: term.matrix() for name, term in attention.terms.items()}
+        if "mixed" in data.terms and "mixed" not in named:
+            named["mixed"] = sum(named.pop(name) for name in PLACED)
+        for name in ("content", "mixed", "bias", "position"):
+            if name not in named:
                 continue
-            matrix = attention.terms[name].matrix()
+            matrix = named[name]
             rows = [matrix[i][first[i] : last[i] + 1].tolist() for i in range(LENGTH)]
             values = [statistics.pstdev(row) for row in rows if len(row) > 1]
             spreads[name, layer, head] = statistics.mean(values)

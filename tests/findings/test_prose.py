@@ -74,7 +74,9 @@ def test_words_fit_the_kind(written, kind):
     own_words = {
         "ALiBi": "position" in like.terms and like.position == "target_difference",
         "rotary": "position" in like.terms and like.position == "cell",
-        "There is no term for position": "position" not in like.terms and "score" not in like.terms,
+        "There is no term for position": not {"position", "score", "mixed"} & {*like.terms},
+        "adds a vector for every place": "mixed" in like.terms,
+        "can be taken apart": "content_position" in like.terms,
         "**bias** term": "bias" in like.terms,
         "There is no bias term": "bias" not in like.terms and "score" not in like.terms,
         "row constant": "row_constant" in like.terms,
@@ -92,6 +94,7 @@ def test_words_fit_the_kind(written, kind):
     assert {word: word in text for word in own_words} == own_words
     assert ("update_magnitude" in figures) == (like.updates is not None)
     terms = {"content", "bias", "position"} & set(like.terms)
+    terms |= {"content"} & {term.replace("mixed", "content") for term in like.terms}
     for name in ("attention_breakdown", "bias_vs_position"):
         assert (name in figures) == (len(terms) >= 2)
 

@@ -45,7 +45,7 @@ __all__ = [
 
 SCHEMA = "attention/3"
 
-TAKES_UP = ("content", "score")
+TAKES_UP = ("content", "mixed", "score")
 """The first of these that a head has is rounded last. It is computed from the exact score less the
 other rounded terms, and so corrects their errors."""
 
@@ -71,7 +71,7 @@ def encode(
 ) -> dict:
     """The attention/3 dataset of one head.
 
-    terms: one of them, "content" or "score", is a "cell" term. It takes up the rounding of the
+    terms: one of them, of `TAKES_UP`, is a "cell" term. It takes up the rounding of the
         others, so the total is off by at most half of its own step
     probability: float [query, key], the measured probabilities
     marker_count, largest_targets: as of `DecodedAttention`

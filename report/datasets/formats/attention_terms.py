@@ -15,7 +15,10 @@ from report.datasets.formats.product import Product, as_json, from_json, shortes
 from report.datasets.formats.visible import Visible
 from report.errors import ReportError
 
-TERMS = ("content", "bias", "position", "row_constant", "score")
+PLACED = ("content", "content_position", "position_content", "position_position")
+"""What is "mixed" in other layers, where positions added to the embeddings are told apart."""
+
+TERMS = (*PLACED, "mixed", "bias", "position", "row_constant", "score")
 """The names of terms, in the order of `PassageData.terms`."""
 
 
@@ -24,7 +27,7 @@ class DecodedTerm:
     """One summand of a head's scores."""
 
     name: str
-    """"content", "bias", "position", "row_constant"; or "score" where the terms are unknown."""
+    """One of `TERMS`; "score" where the terms are unknown."""
     per: str
     """What the values belong to: "cell", "target", "target_difference" (values[j] - values[i]) or
     "current"."""

@@ -12,10 +12,10 @@ b the biases of the projections, which q and k are without,
 Integers are coarse, so a file says what is missing where it counts: of the largest targets of every
 row, in their order, and of the few other cells where a probability would be wrong. What is missing
 to `position` is missing to the sum of both. Where nothing is rotated there is no such term:
-positions are learned, and in content, or they are ALiBi's, which depend on single tokens. Then
-what is missing to `content` is as exact as that to `position` is elsewhere. The largest targets are
-told by how their scores lie before anything missing is added (ranking.py). The normalizers follow
-from the scores.
+positions are added to the embeddings, and content is called mixed, or they are ALiBi's, which
+depend on single tokens. Then what is missing to `content` is as exact as that to `position` is
+elsewhere. The largest targets are told by how their scores lie before anything missing is added
+(ranking.py). The normalizers follow from the scores.
 """
 
 import numpy as np
@@ -102,8 +102,9 @@ def _decoded(shard):
     content, together = products.content(whole, whole), products.together(whole, whole)
     of_target, _ = of_tokens(others, length)
     targets = _targets(shard, ranges, np.where(mask, together + of_target, -np.inf))
-    content += _missing("content", shard, ranges, mask, targets)
-    cells = {"content": content}
+    plain = "mixed" if "mixed" in shard["terms"] else "content"
+    content += _missing(plain, shard, ranges, mask, targets)
+    cells = {plain: content}
     if "position" in shard["terms"] and "position" not in others:
         together += _missing("position", shard, ranges, mask, targets)
         cells["position"] = together - content

@@ -4,12 +4,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from report.datasets.formats import rounding
+from report.datasets.formats.attention_terms import PLACED
 
 LOG = "score, natural logarithm"
 
 TERMS = {
     ("content", "cell"): "query times key, both without their bias and not rotated, scaled: what "
-    "the two tokens say to each other, learned positions included",
+    "the two tokens say to each other; without what positions add to the embeddings",
+    ("content_position", "cell"): "the current token's part of the query times the position's part "
+    "of the key, scaled",
+    ("position_content", "cell"): "the position's part of the query times the target token's part "
+    "of the key, scaled",
+    ("position_position", "cell"): "the position's part of the query times that of the key, scaled",
+    ("mixed", "cell"): "query times key, both without their bias and not rotated, scaled: what the "
+    "two hidden states say to each other, which hold both tokens and the positions added to their "
+    "embeddings",
     ("bias", "target"): "query bias times key, not rotated, scaled: depends on the target token "
     "alone",
     ("position", "target_difference"): "what the distance of the two tokens adds (ALiBi: the "
@@ -102,22 +111,22 @@ def _of_cells(name, per, terms):
     if per != "cell":
         half = rounding.STEPS[name] / 2
         return f"within {2 * half if per == 'target_difference' else half:g}"
-    if name == "position":
+    if name == "position" or name in PLACED[1:]:
         bounds = [(p, _half(p)) for p, _ in rounding.CELL_COARSENING]
         return f"within {_listed(bounds)}, the largest targets within {bounds[0][1]:g}"
     # this term takes up the rounding errors of the others, beside its own
     alone = sum(rounding.STEPS[n] / 2 for n, p in terms.items() if p in ("target", "current"))
     alone += rounding.STEPS["position"] * (terms.get("position") == "target_difference")
-    rotary = terms.get("position") == "cell"
+    others = [n for n, p in terms.items() if p == "cell" and (n == "position" or n in PLACED[1:])]
     bounds = [
-        (p, rounding.STEPS[name] * multiple / 2 + alone + (_half(p) if rotary else 0))
+        (p, rounding.STEPS[name] * multiple / 2 + alone + len(others) * _half(p))
         for p, multiple in rounding.COARSENING
     ]
     return f"within {_listed(bounds)}; probabilities within {rounding.PROBABILITY_ERROR}"
 
 
 def _half(probability):
-    """The largest error of a rotary position term at a probability."""
+    """The largest error of a term of cells that content corrects, at a probability."""
     multiple = next(m for lower, m in rounding.CELL_COARSENING if probability >= lower)
     return rounding.CELL_STEP * multiple / 2
 

@@ -35,7 +35,7 @@ KEY_WEIGHT = 1.2
 """What a byte of keys counts beside one of the queries of a head: a step to another group fetches
 both."""
 
-ORDER = ("content", "bias", "position", "row_constant")
+ORDER = ("content", "mixed", "bias", "position", "row_constant")
 """The terms of a file."""
 
 
@@ -173,7 +173,7 @@ def _shard(head: Head, queries: Side, of_keys: keys.Keys) -> dict:
     blocks = [slice(start, min(start + ROWS, length)) for start in range(0, length, ROWS)]
     found = [missing.of_rows(head, products, some) for some in exact(head, blocks)]
     numbers = {name: np.concatenate([rows[name] for rows in found]) for name in found[0]}
-    terms = {"content": missing.as_json("content" if head.turned else "position", numbers)}
+    terms = {head.group.plain: missing.as_json("content" if head.turned else "position", numbers)}
     if head.turned:
         terms["position"] = missing.as_json("position", numbers)
     terms |= head.encoded

@@ -39,6 +39,8 @@ class Group:
     softmaxes: Sequence[Softmax]
     alibi: np.ndarray | None = None
     """float [head, token], what ALiBi adds to the scores of a target; or None."""
+    plain: str = "content"
+    """The name of the term of queries and keys: "mixed" where both hold positions."""
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,8 @@ class Factors(Protocol):
     key_bias: np.ndarray | None
     position: np.ndarray | None
     scale: float
+    query_place: np.ndarray | None
+    mixed: bool
 
 
 class HeadStatistics(Protocol):

@@ -13,6 +13,7 @@ PROBABILITY_ERROR = 0.0005
 
 STEPS = {
     "content": 0.002,
+    "mixed": 0.002,
     "score": 0.002,
     "bias": 0.001,
     "position": 0.0001,
@@ -21,7 +22,8 @@ STEPS = {
 """Unit of the integers of each term, in units of score (natural logarithm)."""
 
 CELL_STEP = 0.0005
-"""Unit of RoPE's position term, whose rounding error the content term corrects."""
+"""Unit of RoPE's position term, and of those of positions in the embeddings, whose rounding errors
+the content term corrects."""
 
 LARGEST_SCORE = 2**29 * CELL_STEP
 """Largest term of a score that is kept. A browser reads integers of 32 bits, with a sign, in units

@@ -22,6 +22,11 @@ LONG = 200_000
 map at once, without a worker (isMany in raster.js)."""
 
 
+PLACED = 2_200_000
+"""The same of a first layer whose positions are told apart, which takes its cells: about those of a
+causal passage of 2,048 tokens. In longer ones, its terms are not told apart."""
+
+
 @dataclass(frozen=True)
 class Groups:
     """The heads of a layer that are written as queries and keys."""
@@ -39,7 +44,8 @@ def groups(measurement: PassageMeasurement, layer: int) -> Groups | None:
     heads, length, components = factors.query.shape
     visible = Visible.of(measurement.visible(layer), length)
     plain = factors.unrotated_query is None or factors.position is not None
-    if not shorter(visible.count, length, components) or (plain and visible.count <= LONG):
+    most = LONG if factors.query_place is None else PLACED
+    if not shorter(visible.count, length, components) or (plain and visible.count <= most):
         return None
     turned = rotation(factors)
     size, kept = heads // len(factors.key), measurement.largest_targets.shape[1]
@@ -102,6 +108,7 @@ def group_of(
         marker_count=measurement.marker_count[layer, some],
         softmaxes=[softmax_of(measurement, layer, head) for head in heads],
         alibi=None if factors.position is None else _array(factors.position)[some],
+        plain="mixed" if factors.mixed else "content",
     )
 
 

@@ -1,11 +1,12 @@
 """The terms of a score: which of them a model has, and what a reader knows them by."""
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from report.datasets.formats.attention import DecodedAttention
+from report.datasets.formats.attention import DecodedAttention, DecodedTerm
+from report.datasets.formats.attention_terms import PLACED
 from report.datasets.read.passage import PassageData, Token
 from report.figures.parts.theme import KINDS, TERMS
 from report.text import set_apart, shortened
@@ -15,40 +16,71 @@ POSITION_NAMES = {"target_difference": "ALiBi", "cell": "rotary position"}
 
 ROW_CONSTANT = "row constant"
 
+MIXED = "content and position"
+
+NAMES = {"row_constant": ROW_CONSTANT, "mixed": MIXED} | {
+    name: name.replace("_", " × ") for name in PLACED[1:]
+}
+"""Terms whose names are others in prose than in datasets."""
+
 ITSELF, FIRST, ANOTHER = KINDS
 
 
 @functools.lru_cache(maxsize=16)
 def choosing(data: PassageData) -> dict[str, str]:
-    """The terms that can choose between targets, of "content", "bias" and "position".
+    """The terms that can choose between targets, of "content", "mixed", "bias" and "position".
 
     A term that is the same for all targets in every head is left out. A model of which only scores
-    are known has no such term.
+    are known has no such term. One that adds positions to its embeddings has "mixed" in place of
+    "content", in a layer that tells both apart too.
 
     returns: dict of term to what its values belong to, see `PassageData.terms`
     """
     known = {*data.terms, *data.capabilities.get("terms", ())}
-    wanted = [name for name in TERMS if name in known]
+    mixed = known & {"mixed", *PLACED[1:]}
+    wanted = [name for name in TERMS if name in known or (mixed and name == "mixed")]
+    if mixed and "content" in wanted:
+        wanted.remove("content")
     per = {}
     for layer, head in np.ndindex(data.layers, data.heads):
         missing = [name for name in wanted if name not in per]
         if not missing:
             break
-        terms = data.attention(layer, head).terms
+        attention = data.attention(layer, head)
         for name in missing:  # a layer without positions of its own lacks the term
-            if name in terms and np.ptp(terms[name].values) > 0:
-                per[name] = terms[name].per
+            found = term(attention, name)
+            if found is not None and np.ptp(found.values) > 0:
+                per[name] = found.per
     return {name: per[name] for name in wanted if name in per}
 
 
 def names(data: PassageData) -> dict[str, str]:
-    """dict of term to its name: the terms of `choosing`, and the row constant where it counts."""
-    named = {name: name for name in choosing(data)}
+    """dict of term to its name: the terms of `choosing`, the parts of "mixed" where a layer has
+    them, and the row constant where it counts."""
+    named = {name: NAMES.get(name, name) for name in choosing(data)}
     if "position" in named:
         named["position"] = POSITION_NAMES[choosing(data)["position"]]
+    if "mixed" in named:
+        named |= {
+            name: NAMES.get(name, "content × content") for name in PLACED if name in data.terms
+        }
     if has_row_constant(data):
         named["row_constant"] = ROW_CONSTANT
     return named
+
+
+def stated(name: str, terms: Sequence[str], kind: str | None = None) -> str:
+    """What a list of a model's terms calls one of them; kind: of its position term, if known."""
+    if name in PLACED and PLACED[-1] in terms:
+        return f"{NAMES.get(name, 'content × content')} (layer 0)"
+    if name == "position" and kind:
+        return f"position ({kind})"
+    return NAMES.get(name, name.replace("_", " "))
+
+
+def compares(data: PassageData) -> str:
+    """The term of this model's scores that depends on both tokens: "content" or "mixed"."""
+    return "mixed" if "mixed" in choosing(data) else "content"
 
 
 def has_row_constant(data: PassageData) -> bool:
@@ -64,18 +96,25 @@ def position(data: PassageData) -> str | None:
     return {"target_difference": "ALiBi", "cell": "rotary"}.get(choosing(data).get("position"))
 
 
+def term(attention: DecodedAttention, name: str) -> DecodedTerm | None:
+    """A term of a head, "mixed" also where it is stored as its parts; None where there is none."""
+    parts = [attention.terms[part] for part in PLACED if part in attention.terms]
+    if name == "mixed" and len(parts) == len(PLACED):
+        total = sum(part.values for part in parts)
+        return DecodedTerm(name, "cell", total, parts[0].visible)
+    return attention.terms.get(name)
+
+
 def matrix(attention: DecodedAttention, name: str) -> np.ndarray:
     """A term of every cell, float [query, key]; 0 where this layer does not have it."""
-    if name not in attention.terms:
-        return np.zeros_like(attention.probability)
-    return attention.terms[name].matrix()
+    found = term(attention, name)
+    return np.zeros_like(attention.probability) if found is None else found.matrix()
 
 
 def smallest(attention: DecodedAttention, name: str) -> np.ndarray:
     """The smallest value of a term among the targets that a token can see, float [query]."""
-    if name not in attention.terms:
-        return np.zeros(len(attention.probability))
-    return attention.terms[name].smallest
+    found = term(attention, name)
+    return np.zeros(len(attention.probability)) if found is None else found.smallest
 
 
 def listed(words: Iterable[str | int]) -> str:

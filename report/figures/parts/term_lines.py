@@ -46,7 +46,7 @@ def layers(
     marks = [_zero()] if field == "distance" else [_zero(), *_marked_token()]
     for term, name in lines.items():
         named = table.transform_calculate(line=json.dumps(f"{name} term"))
-        if term == "content" and field == "token" and data.causal:
+        if term in ("content", "mixed") and field == "token" and data.causal:
             named = named.transform_filter(f"datum.token <= {data.length - fewest}")
         marks += _drawn(named, x, field, term, _colour(lines), data.length <= DOTTED)
         if term != "position" and field == "token":

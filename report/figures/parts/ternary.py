@@ -155,7 +155,7 @@ def _rules(rows):
 
 
 def _texts(rows, term, angle, **style):
-    align = {"content": "left", "bias": "right", "position": "center"}[term]
+    align = {"content": "left", "mixed": "left", "bias": "right", "position": "center"}[term]
     mark = altair.Chart(altair.InlineData(rows)).mark_text(
         **{"align": align, "baseline": "middle", "fontSize": TYPE["tick"]} | style,
         angle=angle,

@@ -70,6 +70,7 @@ KINDS = {
 
 TERMS = {
     "content": ("#26309a", "#7b93f4"),
+    "mixed": ("#26309a", "#7b93f4"),  # content and position, never beside content
     "bias": ("#c93d08", "#ec6f24"),
     "position": ("#067f7f", "#9ff2ea"),
 }

@@ -8,6 +8,7 @@
                    transformers' interface; modes.py changes what else must be and puts it back
     kernel.py      computes attention in blocks, in the model's place
     completion.py  adds biases, and queries and keys before rotation, which rotation.py finds
+    positions.py   what positions in the embeddings put into what the first layer reads
     updates.py     what each head adds to the hidden state
     self_check.py  compares all of it with the model's own forward pass
 

@@ -25,7 +25,7 @@ from report.errors import ReportError
 from report.measurements.decomposition import probability, score
 from report.measurements.factors import Factors, Scores
 from report.measurements.visible import Visible
-from report.models.attention import sdpa_spy, softmax_spy
+from report.models.attention import positions, sdpa_spy, softmax_spy
 from report.models.attention.completion import Completion
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.modes import evaluating, implementation, interface
@@ -61,6 +61,8 @@ def attached(
     with ExitStack() as undo:
         undo.enter_context(evaluating(model))
         completion = undo.enter_context(_completion(model, chosen, recorder))
+        if recorder.wants_factors:
+            undo.enter_context(positions.watched(model))
 
         def attention(layer, factors, value):
             if factors.heads != parts[layer].heads:
@@ -88,7 +90,8 @@ def _completion(model, chosen, recorder):
     if not recorder.wants_factors:
         return Completion(parts, [])
     given = route_of(model) == "own forward"
-    return Completion(parts, chosen, recorder.wants_rotary_terms, given)
+    known = partial(positions.embedded, model)
+    return Completion(parts, chosen, recorder.wants_rotary_terms, given, known)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ split itself is arithmetic on factors: `terms` in `report/measurements/decomposi
 """
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -17,6 +17,7 @@ from report.errors import ReportError
 from report.measurements.decomposition import score
 from report.measurements.factors import Factors, Scores
 from report.models.attention import rotation
+from report.models.attention.positions import Embedded, position_part, through_norm
 from report.models.attention.structure import LayerStructure, state_of
 
 ANGLES = ("cos", "sin", "freqs_cis", "freqs_ci")
@@ -33,6 +34,7 @@ class Completion:
     wants_rotary_terms: whether rotated biases are, too
     given: whether the family has a file in `own/`, whose factors are complete; then only its biases
         are checked, once
+    embedded: function without arguments, what is known of positions in the embeddings
     """
 
     def __init__(
@@ -41,11 +43,14 @@ class Completion:
         chosen: Iterable[int],
         wants_rotary_terms: bool = False,
         given: bool = False,
+        embedded: Callable[[], Embedded] = lambda: Embedded(False),
     ):
         self.parts = parts
         self.chosen = {layer: parts[layer] for layer in chosen}
         self.wants_rotary_terms = wants_rotary_terms
         self.given = given
+        self.embedded = embedded
+        self.entered = None  # the first layer
         self.arguments = {}  # of the attention module that runs, by layer and name
         self.rotated = []  # pairs (rotated, not rotated), from the rotary functions
         self.asking = False
@@ -55,6 +60,8 @@ class Completion:
         with ExitStack() as undo:
             for layer, part in self.chosen.items():
                 undo.callback(self._remember_arguments(layer, part.attention).remove)
+            if 0 in self.chosen:
+                undo.callback(self._remember_entered(self.chosen[0].module).remove)
             kinds = {type(part.attention) for part in self.chosen.values()}
             for kind in kinds if not self.given else ():
                 self._watch_rotary_functions(inspect.unwrap(kind.forward).__globals__, undo)
@@ -81,7 +88,9 @@ class Completion:
                 "models whose layers compute one are"
             )
         part = self.chosen[layer]
-        ask = partial(self._ask, part.attention, self.arguments.pop(layer))
+        factors = replace(factors, mixed=self.embedded().added)
+        arguments = self.arguments.pop(layer)
+        ask = partial(self._ask, part.attention, arguments)
         weights = state_of(part.attention.parameters())
         if part.learned is None or part.learned_from != weights:
             learn = rotation.given if self.given else rotation.learned
@@ -91,7 +100,36 @@ class Completion:
         # One layer that cannot be split makes the scores of all the only comparable thing.
         if any(part.learned and part.learned.rotation == "unknown" for part in self.parts):
             return Scores(_unsplit(factors), factors.range())
-        return self._split(layer, ask, factors, rotated)
+        factors = self._split(layer, ask, factors, rotated)
+        if layer == 0 and part.learned.rotation == "none" and self.embedded().modules:
+            return self._placed(ask, factors, next(iter(arguments.values())))
+        return factors
+
+    def _placed(self, ask, factors, entering):
+        """The factors with the parts of positions; without, if they cannot be told from the rest.
+
+        entering: what the first layer's attention reads, float [1, T, hidden_size]
+        """
+        hidden, learned = self.entered, self.chosen[0].learned
+        part = position_part(hidden)
+        if part is not None:
+            part = through_norm(part, hidden, entering, self.chosen[0].module)
+        if part is None or learned.entangled:
+            return factors
+        of_places, _ = ask(lambda _: part)
+        query, key = (
+            getattr(of_places, name) - (0 if bias is None else bias[:, None])
+            for name, bias in (("query", factors.query_bias), ("key", factors.key_bias))
+        )
+        if learned.place_difference is None:
+            of_rest, _ = ask(lambda all_: all_ - part)
+            learned.place_difference = max(
+                rotation.relative(of_rest.query + query, factors.query),
+                rotation.relative(of_rest.key + key, factors.key),
+            )
+        if not learned.place_difference <= rotation.linear(query.dtype):
+            return factors
+        return replace(factors, query_place=query, key_place=key)
 
     def _split(self, layer, ask, factors, rotated):
         learned = self.chosen[layer].learned
@@ -137,6 +175,12 @@ class Completion:
             self.arguments[layer] = dict(zip(names, args, strict=False)) | kwargs
 
         return attention.register_forward_pre_hook(remember, with_kwargs=True)
+
+    def _remember_entered(self, module):
+        def remember(_, args, kwargs):
+            self.entered = args[0] if args else kwargs["hidden_states"]
+
+        return module.register_forward_pre_hook(remember, with_kwargs=True)
 
     def _watch_rotary_functions(self, names, undo):
         for name, function in list(names.items()):

@@ -38,7 +38,7 @@ INPUTS = 2**14
 first pair of numbers by a whole radian a token, which is far more."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Learned:
     """What an attention module puts into its queries and keys.
 
@@ -49,6 +49,8 @@ class Learned:
     entangled: whether there are biases that cannot be told from the rest
     bias_difference: how far from linear the projections are beyond the biases, relative to the
         largest query or key; None where no bias was found
+    place_difference: the same of the sum of what positions and everything else put in; None but in
+        a first layer of a model that adds positions to its embeddings
     """
 
     query_bias: torch.Tensor | None
@@ -56,6 +58,7 @@ class Learned:
     rotation: str
     entangled: bool
     bias_difference: float | None
+    place_difference: float | None = None
 
 
 def learned(ask: Ask, factors: Factors, rotated: Pairs) -> Learned:
@@ -67,10 +70,10 @@ def learned(ask: Ask, factors: Factors, rotated: Pairs) -> Learned:
         once, double, bias = (getattr(one, name)[:, 0] for one in (factors, twice, zero))
         # a large bias is rounded as coarsely as it is large
         size = max(float(one.abs().max()) for one in (once, double, bias))
-        difference = _relative(double - once, once - bias, floor=size)
+        difference = relative(double - once, once - bias, floor=size)
         if not bias.any():
             biases.append(None)
-        elif difference <= max(LINEAR, 16 * torch.finfo(bias.dtype).eps):
+        elif difference <= linear(bias.dtype):
             biases.append(bias.detach().clone())
             differences.append(difference)
         else:
@@ -85,7 +88,7 @@ def given(ask: Ask, factors: Factors, _rotated: Pairs) -> Learned:
     zero, _ = ask(torch.zeros_like)
     pairs = (zero.query[:, 0], factors.query_bias), (zero.key[:, 0], factors.key_bias)
     differences = [
-        _relative(true, torch.zeros_like(true) if bias is None else bias, floor=1.0)
+        relative(true, torch.zeros_like(true) if bias is None else bias, floor=1.0)
         for true, bias in pairs
     ]
     return Learned(factors.query_bias, factors.key_bias, "given", False, max(differences))
@@ -104,6 +107,11 @@ def rotated_biases(ask: Ask, factors: Factors) -> dict[str, torch.Tensor]:
     if biases is None or (biases.query.shape, biases.key.shape) != shapes:
         biases, _ = ask(torch.zeros_like)
     return {"rotated_query_bias": biases.query, "rotated_key_bias": biases.key}
+
+
+def linear(dtype: torch.dtype) -> float:
+    """The largest relative deviation of projections from linearity that rounding explains."""
+    return max(LINEAR, 16 * torch.finfo(dtype).eps)
 
 
 def _rotation(ask, factors, rotated):
@@ -170,10 +178,10 @@ def _rows_alike(*values):
 
 
 def _close(one, other):
-    return _relative(one, other) <= max(tolerance(INPUTS), 4 * torch.finfo(one.dtype).eps)
+    return relative(one, other) <= max(tolerance(INPUTS), 4 * torch.finfo(one.dtype).eps)
 
 
-def _relative(one, other, floor=0.0):
-    """Largest difference, as a fraction of the largest value of both."""
+def relative(one: torch.Tensor, other: torch.Tensor, floor: float = 0.0) -> float:
+    """Largest difference, as a fraction of the largest value of both, or of `floor`."""
     largest = max(float(one.abs().max()), float(other.abs().max()), floor)
     return float((one - other).abs().max()) / largest if largest > 0 else 0.0

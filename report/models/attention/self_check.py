@@ -1,6 +1,6 @@
 """Proof, once for every loaded model, that what is measured is what the model computes."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ SEED = 20261120
 SUMMED = {
     "rows_sum_to_one": ("tokens",),
     "biases": ("hidden",),
+    "positions": ("hidden",),
     "terms_sum_to_score": ("head", "head"),
     "probability_from_terms": ("head", "head", "tokens"),
     "updates_sum_to_output": ("context",),
@@ -34,13 +35,15 @@ SUMMED = {
 """For each difference, the sizes that its sums run over: the tokens, the dimensions of the hidden
 state, of a head's query (once in the score, once in the terms) or of all heads' contexts, or
 everything in the measured layers. `limit` makes of them the rounding that is allowed."""
-OF_THE_MODEL = ("biases", "updates_sum_to_output", "updates_sum_to_norm", "output")
+OF_THE_MODEL = ("biases", "positions", "updates_sum_to_output", "updates_sum_to_norm", "output")
 """Those that depend on the precision in which the model itself computes."""
 HALF_PRECISION_LIMIT = 0.1
 """Of a model in half precision, which rounds every number on the way by up to 0.004."""
 
 SCORES_ONLY = "its attention modules show no more than their scores"
-ENTANGLED = "a norm comes after the biases of queries and keys: they are inside content"
+ENTANGLED = "a norm comes after the biases of queries and keys, so they are in what is compared"
+NONE = "it neither rotates nor adds ALiBi"
+ADDED = "it adds positions to its embeddings, so they are in every hidden state"
 
 
 def checked(loaded: "LoadedModel") -> dict[str, Any]:
@@ -64,6 +67,7 @@ def self_check(loaded: "LoadedModel") -> dict[str, Any]:
         rows_sum_to_one: of a row of probabilities and the sink's share, from 1
         biases: twice the hidden state, less once, against once less none (the biases), relative
             to the largest query or key; and the biases of a family's file against the latter
+        positions: what positions, and all else, put into queries and keys of layer 0, likewise
         terms_sum_to_score: the sum of the terms and the row constant, capped, against the score,
             relative to the largest score or term where that is above 1
         probability_from_terms: softmax of the sum of the terms, against the probability used for
@@ -153,6 +157,8 @@ class Checking(Recorder):
         self.terms += [name for name in names if name not in self.terms]
         if isinstance(factors, Factors):
             self.sizes["head"] = factors.query.shape[-1]
+            if factors.query_place is not None:
+                self._note({"positions": learned.place_difference})
             self.rotary_terms |= decomposition.rotary_terms(factors) is not None
         return context
 
@@ -185,7 +191,9 @@ class Checking(Recorder):
         """
         if "score" in self.terms:
             self.terms = ["score"]
-        order = ("score", "content", "bias", "position", "row_constant")
+        if "content_position" in self.terms:  # together these are what other layers have
+            self.terms.append("mixed")
+        order = ("score", *decomposition.PLACED, "mixed", "bias", "position", "row_constant")
         return {
             "terms": [name for name in order if name in self.terms],
             "probabilities": True,
@@ -199,11 +207,10 @@ class Checking(Recorder):
         if "score" in self.terms:
             return reasons | {"terms": SCORES_ONLY, "rotary_terms": SCORES_ONLY}
         if "bias" not in self.terms:
-            learned = [part.learned for part in self.structure if part.learned is not None]
-            entangled = any(one.entangled for one in learned)
+            entangled = any(part.learned and part.learned.entangled for part in self.structure)
             reasons["bias"] = ENTANGLED if entangled else "its queries have no bias"
         if "position" not in self.terms:
-            reasons["position"] = "it neither rotates nor adds ALiBi: positions are inside content"
+            reasons["position"] = ADDED if "mixed" in self.terms else NONE
         if not self.rotary_terms:
             reasons["rotary_terms"] = "it takes rotation, and biases of queries and of keys"
         return reasons
@@ -215,13 +222,8 @@ class Checking(Recorder):
 
 def _wide(factors):
     """The same factors or scores in float64, in which the terms of a passage are computed."""
-    found = {field.name: getattr(factors, field.name) for field in fields(factors)}
-    return replace(
-        factors,
-        **{
-            name: value.double() for name, value in found.items() if isinstance(value, torch.Tensor)
-        },
-    )
+    values = vars(factors).items()
+    return replace(factors, **{name: one.double() for name, one in values if torch.is_tensor(one)})
 
 
 def _score_differences(factors, blocks):
@@ -256,8 +258,7 @@ def _joined(factors, blocks):
 
 
 def _capped(score, factors):
-    cap = factors.softcap
-    return score if cap is None else cap * torch.tanh(score / cap)
+    return score if (cap := factors.softcap) is None else cap * torch.tanh(score / cap)
 
 
 def _softmax(score, visible, sink):

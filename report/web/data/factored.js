@@ -30,7 +30,7 @@ export function factored(shard) {
   const terms = {};
   for (const [name, term] of Object.entries(shard.terms)) {
     if (term.per !== "cell") terms[name] = termOf(term);
-    else if (name === "content") terms[name] = content;
+    else if (name === rows.plain) terms[name] = content;
     else terms[name] = (i, j) => score(i, j) - others(i, j) - content(i, j);
   }
   const capped = (i, j) => cap(score(i, j));
@@ -68,6 +68,7 @@ class Rows {
   constructor(shard, { first, last, start }) {
     Object.assign(this, { shard, first, last, start });
     this.ofTokens = tokenTerms(shard);
+    this.plain = shard.terms.mixed ? "mixed" : "content"; // the term of queries and keys
     this.rows = new Map(); // row -> {scores, targets, normalizer}
     this.contents = new Map(); // row -> content of its cells
   }
@@ -94,7 +95,7 @@ class Rows {
   }
 
   get missingContent() {
-    return this.own("missingContent", this.missingOf(this.shard.terms.content));
+    return this.own("missingContent", this.missingOf(this.shard.terms[this.plain]));
   }
 
   own(name, value) {
@@ -236,7 +237,7 @@ class Rows {
   term(name, i) {
     if (this.shard.terms[name].per !== "cell") return undefined;
     const content = this.contentRow(i);
-    if (name === "content") return content;
+    if (name === this.plain) return content;
     const [{ scores }, from, { target, current }] = [this.of(i), this.first[i], this.ofTokens];
     return scores.map((score, n) => score - target[from + n] - current[i] - content[n]);
   }

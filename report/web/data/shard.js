@@ -5,6 +5,8 @@
 import { factored, rowOf } from "./factored.js";
 import { startOfRows, visibleOf } from "./visible.js";
 
+const PLACED = ["content", "content_position", "position_content", "position_position"];
+
 // A cell that i cannot see has no value: ask `sees` first.
 export function attention(shard) {
   if (shard.schema === "attention/4") return factored(shard);
@@ -19,6 +21,11 @@ export function attention(shard) {
     addTo(parts, term, cells);
   }
   const each = Object.values(terms);
+  if (terms.position_position) {
+    // what is one term where its parts are not known
+    const value = (i, j) => PLACED.reduce((sum, name) => sum + terms[name](i, j), 0);
+    Object.defineProperty(terms, "mixed", { value }); // to be asked for, but no term beside them
+  }
   const { softcap, log_normalizer } = shard;
   const score = each.reduce((sum, term) => (i, j) => sum(i, j) + term(i, j));
   // what enters the softmax

@@ -13,7 +13,14 @@ NAMES = {
     "alibi": {"content": "content", "position": "ALiBi"},
     "rotary": {"content": "content", "position": "rotary position"},
     "rotary_bias": {"content": "content", "bias": "bias", "position": "rotary position"},
-    "learned_bias": {"content": "content", "bias": "bias"},
+    "learned_bias": {
+        "mixed": "content and position",
+        "bias": "bias",
+        "content": "content × content",
+        "content_position": "content × position",
+        "position_content": "position × content",
+        "position_position": "position × position",
+    },
     "content": {"content": "content"},
     "score": {},
     "softcap": {
@@ -21,7 +28,7 @@ NAMES = {
         "position": "rotary position",
         "row_constant": "row constant",
     },
-    "encoder": {"content": "content", "bias": "bias"},
+    "encoder": {"mixed": "content and position", "bias": "bias"},
 }
 
 

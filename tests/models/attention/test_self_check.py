@@ -9,6 +9,7 @@ from report import families
 from report.errors import ReportError
 from report.families.double import in_float64
 from report.measurements import decomposition
+from report.measurements.decomposition import PLACED
 from report.measurements.precision import tolerance
 from report.models.attention import rotation, self_check
 from report.models.attention.own import falcon
@@ -19,9 +20,10 @@ from tests.models.remote_code import random_remote
 
 EVERYTHING = "gemma2"  # the model with a norm after its attention, and a row constant
 BIASED = "qwen2/default"
+ADDING = "bert/encoder"  # the model that adds positions to its embeddings
 
 
-@pytest.mark.parametrize("name", [EVERYTHING, BIASED, "falcon/alibi", "gpt_oss", "bert/encoder"])
+@pytest.mark.parametrize("name", [EVERYTHING, BIASED, "falcon/alibi", "gpt_oss", ADDING])
 def test_a_sound_model_passes(name):
     result = self_check.self_check(families.loaded(name))
     assert (result["layers_called"], result["tokens"]) == (3, 16)
@@ -33,7 +35,7 @@ def test_a_sound_model_passes(name):
 
 
 def test_between_them_the_models_have_everything_that_is_checked():
-    seen = [self_check.self_check(families.loaded(name)) for name in (EVERYTHING, BIASED)]
+    seen = [self_check.self_check(families.loaded(name)) for name in (EVERYTHING, BIASED, ADDING)]
     assert {name for result in seen for name in result["differences"]} == SUMMED.keys()
     assert "biases" not in seen[0]["differences"]
     assert "updates_sum_to_norm" not in seen[1]["differences"]
@@ -62,7 +64,8 @@ def test_each_difference_has_a_limit_that_is_enforced(what, monkeypatch):
     )
     message = rf"self-check failed: {what.replace('_', ' ')} is off by .*, allowed is -1"
     with pytest.raises(ReportError, match=message):
-        self_check.self_check(families.loaded(BIASED if what == "biases" else EVERYTHING))
+        name = {"biases": BIASED, "positions": ADDING}.get(what, EVERYTHING)
+        self_check.self_check(families.loaded(name))
 
 
 def expect_failure(name, what):
@@ -215,8 +218,8 @@ MEASURED = {
     "gemma3/multimodal": ("interface", ["content", "position"], "effective", False),
     "gpt_oss": ("interface", ["content", "bias", "position", "row_constant"], "raw", True),
     "glm4": ("interface", ["content", "bias", "position"], "effective", True),
-    "gpt2/default": ("interface", ["content", "bias"], "raw", False),
-    "bert/encoder": ("interface", ["content", "bias"], "raw", False),
+    "gpt2/default": ("interface", [*PLACED, "mixed", "bias"], "raw", False),
+    "bert/encoder": ("interface", [*PLACED, "mixed", "bias"], "raw", False),
     "smollm3": ("interface", ["content", "position"], "raw", False),
     "gptj": ("softmax", ["score"], "raw", False),
 }
@@ -239,7 +242,7 @@ def test_what_is_missing_has_a_reason():
     reasons = capabilities(families.loaded("phi/qk-layernorm"))["reasons"]
     assert reasons["bias"] == self_check.ENTANGLED
     reasons = capabilities(families.loaded("gpt2/default"))["reasons"]
-    assert "positions are inside content" in reasons["position"]
+    assert "every hidden state" in reasons["position"]
 
 
 def remote(change):
