@@ -120,9 +120,10 @@ def seen(data: PassageData, **state: int) -> str:
     shares = {what: float(here.mean()) for what, (here, _, _) in habits.items()}
     most = max(shares, key=shares.get)
     if shares[most] <= 0.5:
+        others = [what for what in habits if what != most]
         return (
-            f"This head has no single habit: most often its top target is {most}, but only for "
-            f"{percent(shares[most])} of the tokens."
+            f"This head has no single habit of place: its top target is {most} for "
+            f"{percent(shares[most])} of the tokens, and {score_terms.listed(others)} for no more."
         )
     _, given, where = habits[most]
     return (

@@ -102,8 +102,8 @@ def test_the_map_names_no_habit_where_there_is_none():
     text = attention_map.seen(one_head(probability))
     # tokens 1, 2 and 3 of nine; all others look two tokens back
     assert text == (
-        "This head has no single habit: most often its top target is the token itself, but "
-        "only for 33\u00a0% of the tokens."
+        "This head has no single habit of place: its top target is the token itself for "
+        "33\u00a0% of the tokens, and the first token and the token just before for no more."
     )
 
 
