@@ -3,12 +3,12 @@
 import numpy as np
 
 from report.datasets.formats.attention_terms import PLACED
-from report.figures.parts import score_terms, theme
+from report.figures.parts import score_terms
 
 PLACES = ("first_token", "last_token", "previous_token", "next_token")
 """Targets that are told by their place."""
 
-TERMS = tuple(dict.fromkeys([*theme.TERMS, *PLACED]))
+TERMS = ("content", "mixed", "bias", "position", *PLACED[1:])
 """The terms that can differ between the targets of a token."""
 
 

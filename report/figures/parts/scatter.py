@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import altair
 
-from report.figures.parts import theme
+from report.figures.parts import score_terms, theme
 
 
 def params() -> list[altair.Parameter]:
@@ -40,8 +40,8 @@ def layers(axes: dict[str, str]) -> list[altair.Chart]:
     )
     line = ends.mark_rule(strokeDash=[5, 4], strokeWidth=1.2, opacity=0.7, aria=False)
     x, y = (
-        channel("zero:Q", title=f"{axes[term]} term, above its minimum (score)").axis(
-            titleColor=theme.themed(*theme.TERMS[term]),
+        channel("zero:Q", title=f"{score_terms.short(axes[term])}, above minimum (score)").axis(
+            titleColor=theme.themed(*theme.of_term(term)),
             titleFontWeight=600,
             tickCount=ticks,
             format=".2~f",

@@ -37,10 +37,10 @@ def choosing(data: PassageData) -> dict[str, str]:
     returns: dict of term to what its values belong to, see `PassageData.terms`
     """
     known = {*data.terms, *data.capabilities.get("terms", ())}
-    mixed = known & {"mixed", *PLACED[1:]}
-    wanted = [name for name in TERMS if name in known or (mixed and name == "mixed")]
-    if mixed and "content" in wanted:
-        wanted.remove("content")
+    mixed = bool(known & {"mixed", *PLACED[1:]})
+    known |= {"content"} if mixed else set()
+    wanted = [name for name in TERMS if name in known]
+    wanted = ["mixed" if mixed and name == "content" else name for name in wanted]
     per = {}
     for layer, head in np.ndindex(data.layers, data.heads):
         missing = [name for name in wanted if name not in per]
@@ -67,6 +67,11 @@ def names(data: PassageData) -> dict[str, str]:
     if has_row_constant(data):
         named["row_constant"] = ROW_CONSTANT
     return named
+
+
+def short(name: str) -> str:
+    """What stands at a line or an axis, where a phone has room for some twenty signs."""
+    return f"{name} term" if len(name) <= len("rotary position") else name
 
 
 def stated(name: str, terms: Sequence[str], kind: str | None = None) -> str:

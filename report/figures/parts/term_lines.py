@@ -45,7 +45,7 @@ def layers(
     x = _x(data, field)
     marks = [_zero()] if field == "distance" else [_zero(), *_marked_token()]
     for term, name in lines.items():
-        named = table.transform_calculate(line=json.dumps(f"{name} term"))
+        named = table.transform_calculate(line=json.dumps(score_terms.short(name)))
         if term in ("content", "mixed") and field == "token" and data.causal:
             named = named.transform_filter(f"datum.token <= {data.length - fewest}")
         marks += _drawn(named, x, field, term, _colour(lines), data.length <= DOTTED)
@@ -73,8 +73,8 @@ def _y(term):
 
 def _colour(lines):
     scale = altair.Scale(
-        domain=[f"{name} term" for name in lines.values()],
-        range=[theme.themed(*theme.TERMS[term]) for term in lines],
+        domain=[score_terms.short(name) for name in lines.values()],
+        range=[theme.themed(*theme.of_term(term)) for term in lines],
     )
     return altair.Color("line:N", scale=scale, legend=None)
 
@@ -85,7 +85,7 @@ def _ends(table, field, lines):
     There are at most three lines.
     """
     last = f"datum.{field} >= 0.85 * datum.most"
-    names = {term: f"{name} term" for term, name in lines.items()}
+    names = {term: score_terms.short(name) for term, name in lines.items()}
     said = ", ".join(f"{json.dumps(term)}: {json.dumps(name)}" for term, name in names.items())
     named = (
         table.transform_joinaggregate(most=f"max({field})")

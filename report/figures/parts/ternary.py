@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import altair
 
-from report.figures.parts.theme import TERMS, TYPE, themed
+from report.figures.parts.theme import TYPE, of_term, themed
 
 HEIGHT = math.sqrt(3) / 2
 TICKS = (0.2, 0.4, 0.6, 0.8)
@@ -137,8 +137,9 @@ def _outline():
 
 
 def _rules(rows):
+    terms = list(dict.fromkeys(row["term"] for row in rows))
     colour = altair.Color("term:N", legend=None).scale(
-        domain=list(TERMS), range=[themed(*pair) for pair in TERMS.values()]
+        domain=terms, range=[themed(*of_term(term)) for term in terms]
     )
     mark = altair.Chart(altair.InlineData(rows)).mark_rule(
         strokeWidth=0.8,
@@ -159,7 +160,7 @@ def _texts(rows, term, angle, **style):
     mark = altair.Chart(altair.InlineData(rows)).mark_text(
         **{"align": align, "baseline": "middle", "fontSize": TYPE["tick"]} | style,
         angle=angle,
-        color=themed(*TERMS[term]),
+        color=themed(*of_term(term)),
         aria=False,
     )
     return mark.encode(**position("x", "y"), text=altair.Text("text:N"))

@@ -70,11 +70,15 @@ KINDS = {
 
 TERMS = {
     "content": ("#26309a", "#7b93f4"),
-    "mixed": ("#26309a", "#7b93f4"),  # content and position, never beside content
     "bias": ("#c93d08", "#ec6f24"),
     "position": ("#067f7f", "#9ff2ea"),
 }
 """Score terms -> (colour on light, colour on dark); they colour text too."""
+
+
+def of_term(name: str) -> tuple[str, str]:
+    """The colours of a term; "mixed", content and position, has those of content."""
+    return TERMS["content" if name == "mixed" else name]
 
 
 def themed(light: str, dark: str) -> alt.ExprRef:
