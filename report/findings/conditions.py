@@ -147,7 +147,7 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         return [
             (first, model)
             for first, name, model in pairs
-            if " or " in name and model.manifest["model"]["name"] != first
+            if " or " in name and first != model.own_name
         ]
 
     @functools.cached_property

@@ -18,7 +18,7 @@ from report.measuring import kinds
 from report.measuring.changes import changes
 from report.measuring.kept_heads import require_heads
 from report.measuring.key import determined_by, key_of, known_model
-from report.measuring.settings import labelled, measuring_settings, require_layers, require_some
+from report.measuring.settings import measuring_settings, require_layers, require_some
 from report.models.find import names
 from report.models.find.sizes import size_of
 from report.project import Project
@@ -86,7 +86,8 @@ def left_out(studies: Iterable[Study], project: Project) -> list[str]:
     sentences = {}
     for study in studies:
         manifests = _manifests(project.frozen / study.name, study.front_matter.kind)
-        frozen = {manifest["model"]["name"] for _, manifest in manifests}
+        models = [manifest["model"] for _, manifest in manifests]
+        frozen = {model.get("own_name", model["name"]) for model in models}
         for name in study.front_matter.all_models:
             tried = names.alternatives(name)
             for place, wanted in enumerate(tried[:-1], start=1):
@@ -168,8 +169,7 @@ class _Planner:
         commits = self.project.root / names.COMMITS
         with self.study.blaming("revisions", *MODELS):
             source = names.find_first(name, commits, wanted.layers, self.ask)
-        with self.study.blaming("label"):
-            source = labelled(source, wanted.label)
+        source = replace(source, label=wanted.label)
         settings = measuring_settings(wanted, source)
         with self.study.blaming("layers"):
             require_layers(source, settings["layers"])
@@ -241,7 +241,7 @@ def _source(name, label, before, commits):
     if hub is not None:
         if hub != name.partition("@")[0] or here:
             return None
-        return names.find(name, commits, ask=False)
+        return replace(names.find(name, commits, ask=False), label=label)
     in_file = "file" in before["model"]
     with suppress(*([ReportError] if in_file else [])):  # a damaged file counts as missing
         if here:

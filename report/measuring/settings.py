@@ -49,18 +49,6 @@ def _is_whole(wanted, source, before):
     return there <= wanted.layers
 
 
-def labelled(source: names.Source, label: str | None) -> names.Source:
-    """A model with what an article calls it.
-
-    raises: ReportError for a model whose name others know
-    """
-    if label is not None and source.origin not in ("folder", "file"):
-        raise ReportError(
-            f"`label` is for a model in a folder or a file; {source.name} is called by its name"
-        )
-    return replace(source, label=label)
-
-
 def size_measured(study: Study, project: Project, name: str) -> Size:
     """The layers that are measured of a model, and its heads, as far as its config states them.
 

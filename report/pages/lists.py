@@ -98,7 +98,8 @@ LIMITS = ("loss", "first token", "previous token", "induction")
 
 def _preset(model):
     """The preset of a model that came in a package, or None; model: as of `_card`."""
-    return known.packaged().get(model["name"]) if model.get("source") == "package" else None
+    name = model.get("own_name", model["name"])
+    return known.packaged().get(name) if model.get("source") == "package" else None
 
 
 def _take_out_shared(models):
@@ -121,7 +122,7 @@ def _card(model):
     model: a manifest's identity; the card must be about these very weights
     """
     cards = {path.parent.name: path for path in known.EMBEDDED.glob("*/README.md")}
-    card = cards.get(model["name"])  # a name from a manifest makes no path
+    card = cards.get(model.get("own_name", model["name"]))  # a name from a manifest makes no path
     if card is None:
         return None
     judged = json.loads((card.parent / "acceptance.json").read_text("utf-8"))["weights_sha256"]

@@ -110,7 +110,7 @@ class FrontMatter(BaseModel):
     """Name of an embedded model, a folder with a checkpoint, a GGUF file, `ollama:NAME[:TAG]`, or
     owner/model on the hub, with `@revision` for another commit than the recorded one."""
     label: Shown | None = None
-    """What pages call `model`, if it is in a folder or a file; default: the file's own name for it,
+    """What pages call `model`; default: its name here or on the hub, the file's own name for it,
     else that of the folder or file."""
     models: list[Named] = []
     """Several models for an article that compares them, in place of `model`. An entry may name

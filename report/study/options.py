@@ -19,9 +19,7 @@ class Options:
             help="Embedded model, folder, GGUF file, ollama:NAME, or owner/model[@revision]."
         ),
     ] = None
-    label: Annotated[
-        str | None, typer.Option(help="What pages call a model in a folder or a file.")
-    ] = None
+    label: Annotated[str | None, typer.Option(help="What pages call the model.")] = None
     models: Annotated[
         list[str] | None,
         typer.Option(help="Of an article that compares models, each in turn: give it again."),

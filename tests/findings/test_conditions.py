@@ -187,10 +187,12 @@ def test_a_model_without_the_heads_named_shows_those_that_give_most(find):
     ]
 
 
-def test_models_that_stand_in_for_others(data, find):
+def test_models_that_stand_in_for_others(data, find, monkeypatch):
     names = ["big/one or x or one", "owner/two@main or small"]
     assert find.stand_ins(names) == [("big/one", data.models[0])]
     assert find.stand_ins(["path/to/one", "owner/two"]) == []
+    monkeypatch.setitem(data.models[0].manifest["model"], "own_name", "big/one")  # by a label
+    assert find.stand_ins(names) == []
 
 
 def test_kinds_are_the_conditions_that_add_at_one_place(find, tmp_path):

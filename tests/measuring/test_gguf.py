@@ -8,7 +8,10 @@ import pytest
 
 from report.console import Terminal
 from report.errors import ReportError
-from report.measuring import command, frozen, plan, run
+from report.measuring import command, frozen, plan, run, settings
+from report.models.find import known
+from report.models.find.sizes import Size
+from report.models.load import identity
 from report.pipeline import Request, make_pages
 from report.project import project as project_in
 from report.study.study import read_study
@@ -116,14 +119,25 @@ def test_a_label_is_what_pages_call_a_model(root):
     assert planned(root, model="tiny.Q4_1.gguf", label="B").model == "B"
 
 
-@pytest.mark.parametrize(
-    ("model", "said"),
-    [
-        ("model: falcon-8x8", "`label` is for a model in a folder or a file"),
-        ("models: [falcon-8x8, qwen2-5x28]", "several models"),
-    ],
-)
-def test_a_label_is_for_one_model_whose_name_says_little(root, model, said):
-    edit(root, "model: tiny.Q4_1.gguf", f"label: A Lamp\n{model}")
-    with pytest.raises(ReportError, match=said):
+@pytest.mark.parametrize("origin", ["embedded", "package", "hub", "file"])
+def test_a_label_is_for_every_model_and_its_own_name_is_kept(root, origin, monkeypatch):
+    named = {"embedded": "falcon-8x8", "package": "smollm2-135m", "hub": f"some/one@{'a' * 40}"}
+    name = named.get(origin, "tiny.Q4_1.gguf")
+    edit(root, "model: tiny.Q4_1.gguf", f"label: A Lamp\nmodel: {name}")
+    if origin == "package":
+        monkeypatch.setattr(known, "packaged_file", lambda _: root / "tiny.Q4_1.gguf")
+    if origin == "hub":
+        for module in (settings, plan):
+            monkeypatch.setattr(module, "size_of", lambda _: Size())
+    found = planned(root)
+    assert (found.model, found.parts["model_name"]) == ("A Lamp", "A Lamp")
+    assert (found.source.origin, found.source.shown) == (origin, "A Lamp")
+    about = identity.called(found.source)
+    own = name.partition("@")[0]
+    assert about == {"name": "A Lamp"} | ({} if origin == "file" else {"own_name": own})
+
+
+def test_a_label_is_for_one_model(root):
+    edit(root, "model: tiny.Q4_1.gguf", "label: A Lamp\nmodels: [falcon-8x8, qwen2-5x28]")
+    with pytest.raises(ReportError, match="several models"):
         planned(root)

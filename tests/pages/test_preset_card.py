@@ -32,7 +32,7 @@ def card(folder, monkeypatch, *layers, **about):
         every[-1].manifest["model"] |= {"name": NAME} | own | about
     lists.render_lists([page] * len(every), every, project / "site_src")
     text = (project / "site_src" / "models" / "index.md").read_text("utf-8")
-    return text.partition(f"{{: #{NAME} }}")[2]
+    return text.partition(f"{{: #{about.get('name', NAME).lower()} }}")[2]
 
 
 def test_the_card_says_source_licence_quantisation_and_what_was_measured(tmp_path, monkeypatch):
@@ -43,6 +43,12 @@ def test_the_card_says_source_licence_quantisation_and_what_was_measured(tmp_pat
     assert "*quantised* (Q4&#95;1)" in said
     assert "| Measured for | [Small](../articles/small/index.md) |" in said
     assert "Weights, SHA-256" in said
+
+
+def test_a_label_hides_neither_where_it_is_from_nor_its_name(tmp_path, monkeypatch):
+    said = card(tmp_path, monkeypatch, source="package", name="Small", own_name=NAME)
+    assert PRESET.made in said
+    assert NAME in said.replace("&#45;", "-").partition(PRESET.made)[0]
 
 
 def test_a_model_of_that_name_from_elsewhere_is_not_called_the_preset(tmp_path, monkeypatch):

@@ -33,6 +33,12 @@ class ModelData:
         return self.manifest["model"]["name"].rpartition("/")[2]
 
     @property
+    def own_name(self) -> str:
+        """What it is called without the label that an article gives it."""
+        model = self.manifest["model"]
+        return model.get("own_name", model["name"])
+
+    @property
     def label(self) -> str:
         """What figures call it."""
         return self.name

@@ -58,24 +58,34 @@ def identity(
     stored = {} if packed is None else {"stored_as": packed}
     if is_gguf(folder):
         stored["defaults"] = list(architecture_of(open_gguf(folder)).defaults)
-    return stored | {
-        "name": source.shown,
-        "source": source.origin,
-        "revision": source.revision,
-        "family": model.config.model_type,
-        "tokenizer_sha256": tokenizer_sha256(own if tokenizer_files(own) else folder),
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "num_hidden_layers": config.num_hidden_layers,
-        "num_attention_heads": structure(model)[0].heads,
-        "hidden_size": config.hidden_size,
-        "head_dim": head_dim(config),
-        "vocabulary": vocabulary(model),
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "context": context(model),
-        "made_for": made_for(model),
-        "training_step": training_step(own),
-        "special_tokens_added": special_tokens_added(tokenizer),
-    }
+    return (
+        stored
+        | called(source)
+        | {
+            "source": source.origin,
+            "revision": source.revision,
+            "family": model.config.model_type,
+            "tokenizer_sha256": tokenizer_sha256(own if tokenizer_files(own) else folder),
+            "dtype": str(model.dtype).removeprefix("torch."),
+            "num_hidden_layers": config.num_hidden_layers,
+            "num_attention_heads": structure(model)[0].heads,
+            "hidden_size": config.hidden_size,
+            "head_dim": head_dim(config),
+            "vocabulary": vocabulary(model),
+            "parameters": sum(parameter.numel() for parameter in model.parameters()),
+            "context": context(model),
+            "made_for": made_for(model),
+            "training_step": training_step(own),
+            "special_tokens_added": special_tokens_added(tokenizer),
+        }
+    )
+
+
+def called(source: Source) -> dict[str, str]:
+    """The "name" of a model, which may be a label; then also the "own_name" by which others know
+    it, if it has one."""
+    known = source.label is not None and source.origin in ("embedded", "package", "hub")
+    return {"name": source.shown} | ({"own_name": source.name} if known else {})
 
 
 def vocabulary(model: PreTrainedModel) -> int:
