@@ -8,6 +8,7 @@ import numpy as np
 from report.datasets.formats.conditions import MEASURES
 from report.datasets.read.conditions import ConditionsData
 from report.errors import ReportError
+from report.figures.parts.heads import Head
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,16 @@ class EffectFindings:
         found = [(self.head(model, layer, n, measure, condition, rows), n) for n in range(number)]
         return sorted(found, key=lambda pair: pair[0].value)
 
-    def most(self, measure: str, condition: str | None = None) -> tuple[Value, int, int]:
-        """The largest value of any head of any model: (`Value`, model, layer)."""
+    def most(self, measure: str, condition: str | None = None) -> tuple[Head, int]:
+        """The head that has the largest value of all models: (`Head`, model).
+
+        As everywhere, a `Head` counts from 0: `{{ find.most("taken")[0].label }}` is "L5H2".
+        """
         found = [
-            (self.heads(model, layer, measure, condition)[-1][0], model, layer)
+            (Head(layer, head, most.value), model)
             for model, one in enumerate(self.data.models)
             for layer in range(one.layers)
+            for most, head in self.heads(model, layer, measure, condition)[-1:]
         ]
         return max(found, key=lambda each: each[0].value)
 

@@ -109,13 +109,14 @@ def test_what_was_not_measured_is_refused(find, arguments, said):
 
 def test_the_head_that_has_most_of_all_models_and_layers(data, find):
     every = [
-        (1 - row["lambda"], model, row["layer"])
+        (1 - row["lambda"], model, row["layer"], row["head"])
         for model in (0, 1)
         for row in rows(data, model, "effects")
         if (row["condition"], row["rows"]) == ("filler", "mean")
     ]
-    value, model, layer = find.most("taken")
-    assert (value.value, model, layer) == pytest.approx(max(every))
+    head, model = find.most("taken")
+    assert (head.value, model, head.layer, head.head) == pytest.approx(max(every))
+    assert head.label == f"L{head.layer}H{head.head}"
 
 
 def test_what_old_tokens_keep_is_the_sum_over_them(data, find):

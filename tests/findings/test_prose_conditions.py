@@ -216,7 +216,9 @@ def test_sentences_go_by_the_numbers(written, changes, said, not_said):
 
 def test_the_most_that_a_head_gives_is_named_with_its_model_and_layer(written):
     text, _ = written([SMALL[0], SMALL[1] | {"taken": [0.2, 0.2, 0.8]}, SMALL[2]])
-    assert re.search(r"that they take from any head is [89]\d\s%, in layer 2 of qwen2-5x28\.", text)
+    assert re.search(
+        r"that they take from any head is [89]\d\s%, from L2H\d+ of qwen2-5x28\.", text
+    )
 
 
 def test_what_old_tokens_keep_is_explained_only_where_the_data_do(written, monkeypatch):
