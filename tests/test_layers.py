@@ -102,7 +102,7 @@ MAY_IMPORT = {
     "findings/": LEAVES | SEEN | FIGURES,
     "pages/": LEAVES
     | SEEN
-    | {"__init__", "project", "study/", "models/find/", "datasets/", "findings/"}
+    | {"__init__", "project", "study/", "inputs/", "models/find/", "datasets/", "findings/"}
     | FIGURES,
     "site/": LEAVES | {"datasets/", "datasets/verify/", "pages/"},
     # all of them

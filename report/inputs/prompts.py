@@ -21,11 +21,20 @@ class Prompts:
 
     name: str
     title: str
+    """What pages call the set; default: the name of the file."""
     source: str
+    """Where the questions come from."""
     licence: str
+    """The licence that they are under."""
     language: str
+    """The language that they are in, such as `en`."""
     system: str
+    """The system prompt, which must be given."""
     questions: tuple[str, ...]
+
+
+KEYS = ("title", "source", "licence", "language", "system")
+"""What the front matter of a set says; each is a text in one line."""
 
 
 def prompt_names() -> tuple[str, ...]:
@@ -54,6 +63,6 @@ def prompts(name: str | Path) -> Prompts:
         raise ReportError(f"{path} names no system prompt; add a line 'system: …' on top")
     if not questions:
         raise ReportError(f"{path} has no question; write one a line after the front matter")
-    about = {key: field(fields, key, path) for key in ("source", "licence", "language")}
+    about = {key: field(fields, key, path) for key in KEYS[1:4]}
     title = field(fields, "title", path) or path.stem
     return Prompts(path.stem, title, system=system, questions=questions, **about)

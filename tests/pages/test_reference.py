@@ -1,16 +1,23 @@
 """The reference: all that the code has stands there and is explained, and nothing of the machine
 that wrote it."""
 
+import re
 from dataclasses import fields
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 import typer
 
 from report.__main__ import app
 from report.datasets import store
+from report.datasets.read.passage import tokens_of
+from report.errors import ReportError
 from report.figures.parts.figure import Figure
 from report.findings import updates
+from report.findings.effects import EffectFindings
+from report.findings.passage import Findings
+from report.inputs.prompts import Prompts, prompts
 from report.pages.article import ArticleFigures
 from report.pages.reference import command_line, datasets, drawing, errors, front_matter, in_prose
 from report.pages.reference.documented import Section, code, prose
@@ -61,6 +68,34 @@ def test_every_key_of_front_matter_is_there():
     assert names("front-matter", "Keys") == list(FrontMatter.model_fields)
     for key, (model, _) in INSIDE.items():
         assert names("front-matter", f"Keys of {key}") == list(model.model_fields)
+
+
+def test_arguments_say_what_they_may_be(tmp_path):
+    """What the code takes is what the reference lists: measures, tokens' fields, keys of files."""
+    refused = r"unknown measure 'x'; known: (.*)\.$"
+    for title, ask in (
+        ("Measures of a passage", lambda: Findings(None).values("x")),
+        ("Measures of conditions", lambda: EffectFindings(None).head(0, 0, 0, "x", "filler")),
+    ):
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            pytest.raises(ReportError, match="unknown measure") as said,
+        ):
+            shown = SimpleNamespace(effects={"head": 0})
+            patch.setattr(EffectFindings, "data", SimpleNamespace(models=[shown]), raising=False)
+            patch.setattr(EffectFindings, "__init__", lambda *_: None)
+            ask()
+        known = re.search(refused, str(said.value))[1].split(", ")
+        assert sorted(known) == sorted(names("prose", title))
+    (token,) = tokens_of([{"id": 3, "text": "a"}])
+    public = {name for name in dir(token) if not name.startswith("_")}
+    assert public == {*names("prose", "Fields of a token")}
+    path = tmp_path / "own.md"
+    keys = names("front-matter", "Keys of a file of prompts")
+    path.write_text("---\n" + "".join(f"{key}: {key}!\n" for key in keys) + "---\nWhy?\n")
+    read = prompts(path)
+    assert {key: getattr(read, key) for key in keys} == {key: f"{key}!" for key in keys}
+    assert {field.name for field in fields(Prompts)} == {*keys, "name", "questions"}
 
 
 def test_a_key_says_what_it_may_be():

@@ -36,7 +36,9 @@ class Token:
     """One token of the passage."""
 
     index: int
+    """Its place in the text, from 0."""
     id: int
+    """Its number in the model's vocabulary."""
     text: str
     """Exact text, leading space included; U+FFFD where the bytes are not whole characters."""
     label: str

@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import fields
 
+from report.inputs.prompts import KEYS, Prompts
 from report.pages.reference.documented import Entry, Reference, Section, attributes, code, prose
 from report.study.front_matter import INSIDE, FrontMatter
 from report.study.options import Options
@@ -21,6 +22,15 @@ def page() -> Reference:
     for key, (model, _) in INSIDE.items():
         title = _inside(key)
         sections.append(Section(title, _entries(model, set()), prose(inspect.getdoc(model))))
+    about = attributes(Prompts)
+    sections.append(
+        Section(
+            "Keys of a file of prompts",
+            [Entry(key, prose(about[key]), "A text.") for key in KEYS],
+            "They stand at the top of an `.md` file, between two lines `---`; below, each line is "
+            "a question. Other keys are passed over.",
+        )
+    )
     return Reference(
         "front-matter",
         "Front matter",

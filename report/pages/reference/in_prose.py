@@ -10,6 +10,9 @@ from typing import get_args
 from jinja2.filters import FILTERS
 
 from report import findings
+from report.datasets.formats import conditions, head_statistics
+from report.datasets.read.passage import Token
+from report.findings.passage import NEIGHBOURS
 from report.pages.article import FUNCTIONS, ArticleFigures
 from report.pages.reference.documented import (
     Entry,
@@ -35,6 +38,8 @@ def page() -> Reference:
         [
             Section("Functions", _functions(functions)),
             *(_findings(kind) for kind in get_args(Kind)),
+            *_measures(),
+            Section("Fields of a token", members(Token), "Such as of `data.tokens[0]`."),
             Section(
                 "Filters", _functions(filters), "A filter stands behind a value: `value | filter`."
             ),
@@ -64,6 +69,32 @@ def _findings(kind):
         ],
         f"Templates have these names: {', '.join(map(code, sorted(names)))}.",
     )
+
+
+def _measures():
+    """Sections of what the argument `measure` may be."""
+    beside = {-1: "before", 1: "after"}
+    of_passages = {
+        name: f"{said}, {unit}." for name, (said, unit) in head_statistics.MEASURES.items()
+    }
+    of_passages |= {
+        name: f"fraction of the passage's tokens whose top target is the token {beside[way]}, of "
+        "those that have one, 0 to 1."
+        for name, way in NEIGHBOURS.items()
+    }
+    of_conditions = {name: f"{said}." for name, said in conditions.MEASURES.items()}
+    of_conditions |= {"taken": "1 less `lambda`: what goes to the added segment."}
+    return [
+        Section(
+            title,
+            [Entry(name, prose(text[0].upper() + text[1:])) for name, text in known.items()],
+            said,
+        )
+        for title, known, said in (
+            ("Measures of a passage", of_passages, "What `find.strongest`, for one, takes."),
+            ("Measures of conditions", of_conditions, "What `find.most`, for one, takes."),
+        )
+    ]
 
 
 def members(owner: type, prefix: str = "") -> list[Entry]:
