@@ -4,8 +4,11 @@ Most end in what to type. That differs: the project's own repository has a Makef
 package has a command.
 """
 
+import json
 import shlex
+from importlib import metadata
 from pathlib import Path
+from urllib.parse import urlsplit
 
 PACKAGE = Path(__file__).parent
 INSTALLED = (PACKAGE / "mkdocs.yml").is_file()
@@ -66,3 +69,32 @@ def setup(extra: str = "measure", installed: bool | None = None) -> str:
     """
     here = INSTALLED if installed is None else installed
     return f"pip install '{NAME}[{extra}]'" if here else "make setup"
+
+
+def requirement(extra: str = "measure") -> str | None:
+    """What `pip install` takes to have this very program elsewhere, by pip's own record of it.
+
+    The record is that of PEP 610, without user and password.
+
+    extra: what is installed besides
+    returns: a requirement with the version, or with the address that it came from; None where it
+        came from a folder or a file on this machine, or was not installed
+    """
+    try:
+        installed = metadata.distribution(NAME)
+    except metadata.PackageNotFoundError:
+        return None
+    recorded = installed.read_text("direct_url.json")
+    if recorded is None:
+        return f"{NAME}[{extra}]=={installed.version}"
+    record = json.loads(recorded)
+    parts = urlsplit(record["url"])
+    if parts.scheme == "file" or not parts.netloc or parts.query or "dir_info" in record:
+        return None
+    user, _, host = parts.netloc.rpartition("@")
+    place = parts._replace(netloc=f"git@{host}" if user == "git" else host, fragment="").geturl()
+    if source := record.get("vcs_info"):
+        place = f"{source['vcs']}+{place}@{source['commit_id']}"
+    if folder := record.get("subdirectory"):
+        place += f"#subdirectory={folder}"
+    return f"{NAME}[{extra}] @ {place}"

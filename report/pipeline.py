@@ -38,6 +38,7 @@ from report.pages.gallery import write_gallery
 from report.pages.lists import remove_departed, render_lists
 from report.pages.page import Page, Site
 from report.pages.prose import check_prose
+from report.pages.publication import placeholders
 from report.pages.reference.write import write_reference
 from report.pages.render import render_article
 from report.pages.share_card import write_cards
@@ -80,6 +81,8 @@ def make_pages(request: Request, terminal: Terminal) -> list[str]:
     about = read_site(request.project.config)
     studies = read(request)
     say_uncited(request.project, terminal)
+    for sentence in placeholders(request.project, studies):
+        terminal.say(sentence)
     found = measure(studies, request, terminal)
     for sentence in too_heavy(model.folder for models in found for model in models):
         terminal.say(sentence)

@@ -11,6 +11,9 @@ from report.study.study import ENDING, require_name, study_names
 
 SKELETONS = TEMPLATES / "new"
 
+PLACEHOLDERS = {"author": "Your name", "summary": "One sentence for the home page."}
+"""Key of front matter -> what a new article says until its author replaces it."""
+
 
 def kinds() -> list[str]:
     """What a new article may be about: the skeletons there are, sorted."""

@@ -1,15 +1,18 @@
 """A new publication: a folder with its settings and one article, that builds at once."""
 
 import re
+import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 from report import __version__, files
-from report.errors import UsageError
+from report.errors import NAME, UsageError, requirement
 from report.files import SHIPPED, TEMPLATES
 from report.pages.filters import yaml_text
-from report.pages.new import new_article
+from report.pages.new import PLACEHOLDERS, new_article
 from report.project import Project
-from report.study.study import require_name
+from report.study.study import Study, require_name
+from report.text import quoted
 
 STARTER = TEMPLATES / "publication"
 COPIED = {
@@ -21,6 +24,9 @@ COPIED = {
 
 ARTICLE = "first-look"
 """Name of the article that a new publication has."""
+
+ADDRESS = "ADDRESS-OF-THE-PROGRAM"
+"""Stands where an address must be, if the program came from this machine."""
 
 LEFT_OUT = ("Docs", "About")
 """Parts of the navigation whose pages are about this project itself."""
@@ -54,7 +60,45 @@ def new_publication(name: str, folder: Path) -> list[Path]:
 
 
 def _filled(text, title):
-    return text.replace("@TITLE@", title).replace("@VERSION@", __version__)
+    needed = requirement()
+    values = {
+        "TITLE": title,
+        "VERSION": __version__,
+        "PROGRAM": shlex.quote(needed or f"{NAME}[measure] @ {ADDRESS}"),
+        "ORIGIN": _origin(needed),
+    }
+    return re.sub(r"@([A-Z]+)@", lambda name: values[name[1]], text)
+
+
+def _origin(needed):
+    """A sentence about where the program came from; needed: as of `requirement`."""
+    if needed is None:
+        return (
+            "The program came from a folder or a file on one machine. Put where others can get it "
+            f"in place of {ADDRESS}, here and in `.github/workflows/pages.yml`."
+        )
+    if " @ " in needed:
+        return "The program that began this publication came from there."
+    return (
+        "The program came from a package registry, or from a folder that `--find-links` named; "
+        "then name it here and in `.github/workflows/pages.yml` too."
+    )
+
+
+def placeholders(project: Project, studies: Iterable[Study]) -> list[str]:
+    """A sentence for every text of a new publication that its author has not replaced yet."""
+    found = [
+        f"{study.template}: `{key}` still says {quoted(text)}; write your own before you publish."
+        for study in studies
+        for key, text in PLACEHOLDERS.items()
+        if getattr(study.front_matter, key) == text
+    ]
+    return found + [
+        f"{path} still says {ADDRESS}; put the address there from which others can install the "
+        "program."
+        for path in (project.root / name for name in COPIED.values())
+        if path.is_file() and ADDRESS in path.read_text("utf-8", "replace")
+    ]
 
 
 def _settings(title):

@@ -1,5 +1,6 @@
 """The templates' language: where they lie, and the filters they know."""
 
+from functools import partial
 from pathlib import Path
 
 from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
@@ -7,7 +8,7 @@ from jinja2.bccache import Bucket
 
 from report import text
 from report.datasets.formats.passage import together
-from report.errors import INSTALLED, PROGRAM, command
+from report.errors import INSTALLED, NAME, PROGRAM, command, requirement
 from report.figures.parts import score_terms
 from report.files import TEMPLATES
 from report.pages import filters
@@ -50,7 +51,12 @@ def environment(*folders: Path) -> Environment:
         bytecode_cache=COMPILED,
     )
     jinja.globals |= {"ROUTES": filters.ROUTES, "UPDATES": filters.UPDATES}
-    jinja.globals |= {"INSTALLED": INSTALLED, "PROGRAM": PROGRAM, "command": command}
+    # The Makefile is the repository's: a publication elsewhere has the installed command.
+    ours = TEMPLATES.resolve()
+    installed = INSTALLED or any(Path(folder).resolve() != ours for folder in folders[:1])
+    jinja.globals |= {"INSTALLED": installed, "PROGRAM": NAME if installed else PROGRAM}
+    jinja.globals |= {"command": partial(command, installed=installed)}
+    jinja.globals |= {"REQUIREMENT": requirement()}
     jinja.filters |= {
         "text": filters.markdown_text,
         "percent": text.percent,

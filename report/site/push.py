@@ -4,14 +4,17 @@ This happens in a temporary repository. The project's working tree, index, branc
 not touched, and the project need not be a git repository.
 """
 
+import json
 import re
 import shutil
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from report.errors import ReportError, UsageError, command
 from report.files import own_folder, unreplaced
+from report.pages.new import PLACEHOLDERS
 from report.site.address import EXAMPLE, address, after_user, built_for
 from report.site.check import check_site
 from report.site.git import Git, asked
@@ -67,6 +70,7 @@ def push(
         git.shown = without_secrets(git.pushed_to(target))
         with unreplaced(folder):  # what is pushed is what was checked
             check_site(folder)
+            _require_own_words(folder)
             _require_address(folder, wanted, domain)
             old, tree = _trees(git, folder, target, branch, domain)
             message = f"Publish {built_for(folder)}"
@@ -106,6 +110,26 @@ def _require_domain(domain):
             f"DOMAIN: {after_user(domain)!r} is no name of a domain in small letters; e.g. "
             "plots.example.org"
         )
+
+
+def _require_own_words(folder):
+    """Refuse a site that still has a text of a new article which stands for its author's own."""
+    shown = f">{PLACEHOLDERS['summary']}<"
+    authors = [
+        f"articles/{path.parent.name}/"
+        for path in sorted(folder.glob("datasets/*/provenance.json"))
+        if json.loads(path.read_text("utf-8"))["article"]["author"] == PLACEHOLDERS["author"]
+    ]
+    pages = [*authors, *(["index.html"] if shown in _text_of(folder / "index.html") else [])]
+    if pages:
+        raise ReportError(
+            f"{folder}: {pages[0]} still says what a new article says of its author or in its "
+            f"summary; write your own in its first lines, and run `{command('site')}`."
+        )
+
+
+def _text_of(page):
+    return unescape(page.read_text("utf-8", "replace"))
 
 
 def _require_address(folder, wanted, domain):

@@ -15,8 +15,9 @@ from report import __main__ as command_line
 from report import errors
 from report.console import NOT_MEASURED
 from report.errors import NAME
+from report.pages.new import PLACEHOLDERS
 from tests.commands import report
-from tests.documents import blocks
+from tests.documents import DOCS, blocks
 
 pytestmark = pytest.mark.usefixtures("no_pictures", "short_corpus")
 
@@ -66,6 +67,9 @@ def test_it_can_be_followed(tmp_path, monkeypatch, installed, falcon_folder):
         file.write(f"\n{MISTAKE}")
     code, said = run(BUILD, *tiny)
     assert (code, said[: len(MISTAKEN) - 1]) == (1, MISTAKEN.rstrip())
+    for placeholder in PLACEHOLDERS.values():
+        assert f"`{placeholder}`" in (DOCS / "tutorial.md").read_text("utf-8")
+        text = text.replace(placeholder, "Ann")
     article.write_text(f"{text}\n{FINDING}")
     assert f"{NAME} serve" == SERVE
     subprocess.run(shlex.split(REPOSITORY), check=True, capture_output=True)

@@ -1,8 +1,11 @@
 """A new publication: its files, its settings, and what of its own comes before what ships."""
 
+import json
 import re
+import shlex
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -11,7 +14,9 @@ from report import __version__, errors, files
 from report.errors import UsageError
 from report.pages.assets import write_theme
 from report.pages.lighter import SHEETS
-from report.pages.publication import ARTICLE, LEFT_OUT, new_publication
+from report.pages.publication import ADDRESS, ARTICLE, LEFT_OUT, new_publication, placeholders
+from report.pages.templates import environment
+from report.project import Project
 from report.study.study import publication_of, read_studies
 from tests.commands import ROOT, report
 from tests.small import write_publication
@@ -46,13 +51,58 @@ def test_it_has_these_files(made):
         "site_src/images/favicon.svg",
         f"templates/articles/{ARTICLE}.md.j2",
     }
-    for name in ("README.md", ".github/workflows/pages.yml"):
-        text = (made / name).read_text("utf-8")
-        assert f"[measure]=={__version__}'" in text
-        assert not re.search(r"@[A-Z]+@", text)
-    assert len((made / "README.md").read_text("utf-8").splitlines()) == 10
+    assert len((made / "README.md").read_text("utf-8").splitlines()) == 12
     (study,) = read_studies(made / "templates" / "articles")
     assert publication_of(study.template) == made.resolve()
+
+
+VCS = {"vcs": "git", "commit_id": "a" * 40}
+
+
+@pytest.mark.parametrize(
+    ("record", "needed"),
+    [
+        (None, f"=={__version__}"),
+        (
+            {"url": "https://me:secret@git.org/a/b.git", "vcs_info": VCS},
+            f" @ git+https://git.org/a/b.git@{'a' * 40}",
+        ),
+        (
+            {"url": "ssh://git@git.org/a/b", "vcs_info": VCS, "subdirectory": "in"},
+            f" @ git+ssh://git@git.org/a/b@{'a' * 40}#subdirectory=in",
+        ),
+        ({"url": "https://a.org/x-1.whl", "archive_info": {}}, " @ https://a.org/x-1.whl"),
+        ({"url": "https://a.org/x.whl?token=secret", "archive_info": {}}, None),
+        ({"url": "file:///home/me/x.whl", "archive_info": {}}, None),
+        ({"url": "file:///home/me/clone", "dir_info": {"editable": True}}, None),
+        ({"url": "file:///home/me/clone", "vcs_info": VCS}, None),
+    ],
+)
+def test_it_installs_the_program_from_where_it_came(monkeypatch, tmp_path, record, needed):
+    """And page, README and workflow never name a secret or a place on this machine."""
+    text = record and json.dumps(record)
+    installed = SimpleNamespace(version=__version__, read_text=lambda _: text)
+    monkeypatch.setattr(errors.metadata, "distribution", lambda _: installed)
+    wanted = needed and f"attention-focus-plots[measure]{needed}"
+    assert errors.requirement() == wanted
+    new_publication("own", tmp_path)
+    for name in ("README.md", ".github/workflows/pages.yml"):
+        text_of = (tmp_path / "own" / name).read_text("utf-8")
+        (line,) = re.findall(r"^ +(pip install .*attention-focus.*)$", text_of, re.MULTILINE)
+        assert shlex.split(line)[2] == (wanted or f"attention-focus-plots[measure] @ {ADDRESS}")
+        assert not re.search(r"@[A-Z]+@|secret|/home", text_of)
+    own = Project(tmp_path / "own")
+    said = placeholders(own, read_studies(own.articles))
+    assert [ADDRESS in each for each in said] == [False, False] + 2 * [True] * (wanted is None)
+    page = environment(own.root / "templates").from_string(
+        "{{ command('site') }} {{ REQUIREMENT or 'ask' }}"
+    )
+    assert page.render() == f"attention-focus-plots site {wanted or 'ask'}"
+
+
+def test_pages_of_the_repository_name_its_makefile():
+    page = environment(ROOT / "templates").from_string("{{ command('site') }}")
+    assert page.render() == "make site"
 
 
 def test_its_settings_are_those_of_our_site_but_for_its_name_and_our_own_pages(made):

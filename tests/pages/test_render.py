@@ -371,14 +371,16 @@ def test_hostile_tokens_stay_text_in_the_passage(data):
 
 
 def test_what_only_builders_need_is_folded_away(tmp_path, data):
-    builders = re.compile(r"\bmake site|python -m|sweep: true|article’s template|front matter")
+    builders = re.compile(
+        r"\b(make|plots) site|python -m|sweep: true|article’s template|front matter"
+    )
     for template in TEMPLATES:
         said = re.sub(r"\{[#%].*?[#%]\}", "", template.read_text("utf-8").rpartition("\n---\n")[2])
         assert not builders.search(said), template
     _, text = render(tmp_path, data, '{{ figure("update_magnitude") }}\n')
     open_text = re.sub(r"^(\?\?\? .*|    .*|# Written by .*)$", "", text, flags=re.MULTILINE)
     assert not builders.search(open_text)
-    assert "`make site MODEL=owner/name` measures another model." in text
+    assert "`attention-focus-plots site --model owner/name` measures another model." in text
 
 
 def test_one_sentence_stands_under_a_figure_and_the_others_are_folded(tmp_path, data):
