@@ -1,7 +1,9 @@
 """What the pages of the documentation show, for tests that run exactly that."""
 
 import re
+from pathlib import Path
 
+from report.errors import NAME
 from report.figures.build.find import figure_names
 from tests.commands import ROOT
 
@@ -34,3 +36,31 @@ def blocks(page: str, language: str) -> list[str]:
     """All blocks of code in a language on a page, "how-to/figures", in order."""
     text = (DOCS / f"{page}.md").read_text("utf-8")
     return re.findall(rf"^```{language}\b[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+NOT_RUN = {
+    "a copy of the program": r"make |-m report |arcee",
+    "a package registry": r"\b(pip|pipx|uv|uvx) ",
+    "a cluster": r"--ray |helm |#SBATCH",
+    "minutes": r"--answers|--generated|\b(train|accept|models)\b",
+}
+"""What a block may need to be run -> how it shows. A comment before the block says so."""
+
+COMMANDS = re.compile(
+    r"(?:<!-- not run: (?P<reason>[^>]*) -->\n)?"
+    r"^```(?P<language>sh|python|text)[^\n]*\n(?P<code>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def commands(path: Path) -> list[tuple[str, str, str]]:
+    """What a reader of a Markdown file would run: (language, code, why tests do not run it or "").
+
+    A text is among it where it begins with the program's name.
+    """
+    found = COMMANDS.finditer(path.read_text("utf-8"))
+    return [
+        (block["language"], block["code"], block["reason"] or "")
+        for block in found
+        if block["language"] != "text" or block["code"].startswith(NAME)
+    ]

@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
@@ -15,8 +16,10 @@ import pytest
 
 from report import __version__
 from tests.commands import ROOT
-from tests.documents import blocks
+from tests.documents import DOCS, NOT_RUN, WRITTEN, blocks, commands
 from tests.site import tiny_models
+from tests.small import SENTENCE
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 NAME = "attention-focus-plots"
 MOST = 35_000_000
@@ -89,7 +92,25 @@ def program(wheel, tmp_path_factory):
     Those packages are the tests' own. The repository is not among them, as a folder that is named
     in a .pth file has its own .pth files ignored.
     """
-    folder = tmp_path_factory.mktemp("environment")
+    return installed(wheel, tmp_path_factory.mktemp("environment"))
+
+
+@pytest.fixture(scope="module")
+def small_program(wheel, tmp_path_factory):
+    """The same with a small model, short texts and few figures: every command takes seconds."""
+    command = installed(wheel, tmp_path_factory.mktemp("small"))
+    _make_small(package(command))
+    return command
+
+
+def package(command):
+    """The folder of the package that a command belongs to."""
+    (found,) = command.parents[1].glob("lib/python*/site-packages/report")
+    return found
+
+
+def installed(wheel, folder):
+    """The command of a new environment in a folder."""
     call([sys.executable, "-m", "venv", "--without-pip", folder], ROOT)
     (packages,) = folder.glob("lib/python*/site-packages")
     pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
@@ -98,6 +119,21 @@ def program(wheel, tmp_path_factory):
     (own,) = (path for path in sys.path if (Path(path) / "transformers").is_dir())
     (packages / "others.pth").write_text(own)
     return folder / "bin" / NAME
+
+
+def _make_small(package):
+    shutil.rmtree(package / "embedded" / "falcon-8x8")
+    random_falcon(num_hidden_layers=4).save_pretrained(package / "embedded" / "falcon-8x8")
+    byte_level_tokenizer().save_pretrained(package / "embedded" / "falcon-8x8")
+    shipped = package / "inputs" / "shipped"
+    (shipped / "passages" / "the-lamp-on-the-hill.md").write_text(SENTENCE)
+    for text in sorted((shipped / "corpus").glob("*.md"))[2:]:
+        text.unlink()
+    prompts = (shipped / "prompts" / "arithmetic.md").read_text().splitlines(keepends=True)
+    few = prompts.index("---\n", 1) + 4
+    (shipped / "prompts" / "arithmetic.md").write_text("".join(prompts[:few]))
+    article = package / "templates" / "new" / "passage.md.j2"
+    article.write_text(article.read_text().partition("\n## All heads")[0] + "\n")
 
 
 def test_a_publication_is_made_built_checked_and_frozen_without_the_repository(program, tmp_path):
@@ -115,10 +151,14 @@ def test_a_publication_is_made_built_checked_and_frozen_without_the_repository(p
     tiny_models.save("llama", tmp_path / "tiny")
     code, said = run("site", "--model", tmp_path / "tiny", SITE_URL="https://ann.github.io/words/")
     assert code == 0, said
+    built_said = said
     page = tmp_path / "my-words" / "site" / "articles" / "first-look" / "index.html"
     assert page.read_text("utf-8").count('<figure class="live-figure') >= 5
     code, said = run("check")
     assert (code, said.startswith("site: all right (")) == (0, True), said
+    assert "`author` still says" in built_said
+    code, said = run("publish", "--remote", tmp_path)
+    assert (code, "articles/first-look/ still says" in said) == (1, True), said
     code, said = run("new", "again")
     assert (code, f"`{NAME} site --study again`" in said) == (0, True)
     code, said = run("freeze", "--study", "first-look", "--model", tmp_path / "tiny")
@@ -138,3 +178,70 @@ def test_the_documentation_shows_these_commands(wheel, tmp_path):
     code, said = call([*pip, "--target", tmp_path / "into"], tmp_path)
     assert code == 0, said
     assert (tmp_path / "into" / "report" / "mkdocs.yml").is_file()
+
+
+PAGES = [ROOT / "README.md", ROOT / "CLUSTER.md", DOCS.parent / "about.md"]
+PAGES += [DOCS / f"{page}.md" for page in WRITTEN]
+ELSEWHERE = {"tutorial": "tests/cli/test_tutorial.py", "figures": "tests/site/test_docs_figure.py"}
+"""Page -> the file that runs its code, with more around it."""
+
+SERVING = f"""
+{NAME}() {{
+    if [ "$1" != serve ]; then command {NAME} "$@"; return; fi
+    command {NAME} "$@" --port "$PORT" >served 2>&1 & local pid=$!
+    until grep -q "http://" served; do kill -0 $pid || {{ cat served; return 1; }}; sleep 0.2; done
+    kill $pid; wait $pid || [ $? = 143 ]
+}}
+set -e
+"""
+"""Before every script: what serves ends as soon as it does."""
+
+
+@pytest.fixture(scope="module")
+def written(small_program, tmp_path_factory):
+    """A publication as the page about installing makes it."""
+    folder = tmp_path_factory.mktemp("reader")
+    (start,) = (block for block in blocks("how-to/install", "sh") if f"{NAME} check" in block)
+    code, said = _followed(small_program, start, folder)
+    assert code == 0, said
+    return folder / "my-words"
+
+
+def _followed(program, code, folder):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+    path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
+    return call(
+        ["bash", "-c", SERVING + code],
+        folder,
+        PATH=path,
+        PORT=port,
+        XDG_CACHE_HOME=str(folder / ".cache"),
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_the_documentation_shows_is_run_as_a_reader_does(
+    page, written, small_program, tmp_path
+):
+    """Installed, outside the repository; in a publication, or in a folder with nothing in it."""
+    for folder, model in ((written, "path/to/checkpoint"), (tmp_path, "my-model")):
+        (folder / "my-text.txt").write_text(SENTENCE)
+        shutil.copytree(
+            package(small_program) / "embedded" / "falcon-8x8", folder / model, dirs_exist_ok=True
+        )
+    python = ""
+    for language, code, reason in commands(page):
+        if reason or page.stem in ELSEWHERE:
+            print(f"{page.name}: not run here: {reason or ELSEWHERE[page.stem]}: {code}")
+            assert page.stem in ELSEWHERE or re.search(NOT_RUN[reason], code), code
+            continue
+        if language == "python":
+            python += code
+            said = call(
+                [small_program.with_name("python"), "-c", python], tmp_path, XDG_CACHE_HOME="c"
+            )
+        else:
+            inside = f"{NAME} new my-words" not in code and not (tmp_path / "my-words").exists()
+            said = _followed(small_program, code, written if inside else tmp_path)
+        assert said[0] == 0, (code, said[1])

@@ -11,7 +11,7 @@ from report.figures import Figure
 from report.figures.build import still
 from report.figures.build.find import figure_named, figure_names, own_file
 from report.figures.parts import choices
-from report.project import nearest_project
+from report.project import enclosing_project
 from report.text import nearest
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ def _others(measurements):
 
 def _own_figures() -> Path | None:
     """The folder of figures of the project that the current folder lies in, or None."""
-    folder = nearest_project().figures
-    return folder if folder.is_dir() else None
+    project = enclosing_project()
+    return project.figures if project and project.figures.is_dir() else None
 
 
 def _left_out(name: str, own: Path | None, data: Any) -> str:
