@@ -161,6 +161,16 @@ def short_corpus():
         yield
 
 
+@pytest.fixture(scope="module")
+def positions_end():
+    """All models as one whose positions end after 512 tokens; those of the tiny Falcon do not."""
+    from report.models.load import identity
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(identity, "context", lambda model: 512)
+        yield
+
+
 @pytest.fixture
 def loaded(falcon_folder):
     """The tiny Falcon, loaded afresh for each test, which may damage it."""

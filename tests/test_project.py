@@ -85,6 +85,7 @@ FOREIGN = {
     "site_src/articles/notes.md": "mine",
     "site_src/articles/small/index.md": "mine",
     "site_src/datasets/table.csv": "mine",
+    "site_src/datasets/old/table.csv": "mine",
     "site_src/datasets/small/notes/read.md": "mine",
     "site_src/embed/old/index.html": "mine",
     "site_src/feed.xml": "mine",

@@ -59,7 +59,10 @@ def remove_departed(names: list[str], site_src: Path) -> None:
     ]
     measured = [path for path in gone if path.parent.name == "datasets" and path.is_dir()]
     for path in (each for folder in measured for each in folder.iterdir()):
-        store.require_datasets(path)
+        if path.is_dir():
+            store.require_datasets(path)
+        else:
+            files.require_ours(path)
     for path in gone:
         if path in measured:
             shutil.rmtree(path)

@@ -12,7 +12,7 @@ from tests.site import tiny_models
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
 ARTICLES = ROOT / "templates" / "articles"
-MOST_LINES = 15
+MOST_LINES = 16
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_a_name_that_is_taken_or_none_is_refused(run, project, arguments, said):
     assert len(list(article(project).parent.iterdir())) == 1
 
 
-def test_no_study_has_more_than_fifteen_lines_of_front_matter(run, project):
+def test_no_study_has_more_than_sixteen_lines_of_front_matter(run, project):
     for kind in kinds():
         run("new", f"my-{kind}", "--kind", kind, "--project", project)
     for folder in (ARTICLES, article(project).parent):

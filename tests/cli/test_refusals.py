@@ -8,6 +8,7 @@ import pytest
 import torch
 from transformers import MambaConfig, MambaForCausalLM, T5Config, T5ForConditionalGeneration
 
+from report.models.load import identity
 from tests.cli.saying import assert_matches
 from tests.commands import ROOT, contents
 from tests.models.hub_server import hub_in_place
@@ -91,7 +92,8 @@ def test_a_model_that_cannot_be_measured(run, project, tiny, options, damage, sa
     ],
     ids=["missing", "empty", "too long", "front matter"],
 )
-def test_a_passage_that_cannot_be_measured(run, project, options, text, said):
+def test_a_passage_that_cannot_be_measured(run, project, options, text, said, monkeypatch):
+    monkeypatch.setattr(identity, "context", lambda model: 512)
     path = project / "passage.md"
     path.unlink() if text is None else path.write_text(text)
     before = contents(project)

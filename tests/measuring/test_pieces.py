@@ -25,6 +25,9 @@ from tests.small import write_publication
 WORDS = "The old lamp stood by the window. Is the lamp lit? asked Ann; nobody answered Ann".split()
 
 
+pytestmark = pytest.mark.usefixtures("positions_end")
+
+
 def texts(number, seed=1):
     """Texts of 1 to 40 words, one of them too long for the tiny model and one empty."""
     rng = random.Random(seed)
@@ -46,7 +49,7 @@ def small_article(project, model, **keys):
 
 
 @pytest.fixture(scope="module")
-def measured_once(tmp_path_factory, falcon_folder):
+def measured_once(tmp_path_factory, falcon_folder, positions_end):
     """A project whose small article was measured in one batch, to be compared with or copied."""
     project = write_project(tmp_path_factory.mktemp("once") / "project")
     run.datasets(small_article(project, falcon_folder), project, lambda *_: None)

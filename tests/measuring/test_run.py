@@ -20,6 +20,7 @@ from report.measuring.kinds import passage as passage_kind
 from report.measuring.settings import measuring_settings
 from report.models.find import known as known_models
 from report.models.find import names
+from report.models.load import identity
 from report.project import project as project_in
 from report.study.study import read_study
 from tests.commands import ROOT, contents, without_date
@@ -313,6 +314,7 @@ def test_a_chat_is_measured_with_the_model_s_own_marks(datasets, asked, tmp_path
 def test_texts_of_the_corpus_that_are_too_long_for_the_model_are_left_out_and_counted(
     datasets, monkeypatch
 ):
+    monkeypatch.setattr(identity, "context", lambda model: 512)
     longer = replace(CORPUS[0], text=CORPUS[0].text * 200)
     monkeypatch.setattr(passage_kind, "corpus", lambda: (*CORPUS, longer))
     folder, _, _ = datasets()

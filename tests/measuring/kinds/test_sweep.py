@@ -11,6 +11,7 @@ from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.measuring import run
 from report.measuring.kinds import sweep as kind
+from report.models.load import identity
 from report.models.load.load import load_model
 from report.models.measure import repetition as induction_module
 from report.models.measure.loss import mean_loss
@@ -120,6 +121,7 @@ def test_steps_that_a_name_would_say_otherwise_are_the_checkpoint_s_own(root, tr
 
 
 def test_a_corpus_that_no_model_can_read_is_refused(root, monkeypatch):
+    monkeypatch.setattr(identity, "context", lambda model: 512)
     long = tuple(replace(text, text=text.text * 500) for text in CORPUS)
     monkeypatch.setattr(kind, "corpus", lambda: long)
     with pytest.raises(ReportError, match="every text of the corpus is longer than the model"):

@@ -13,6 +13,7 @@ from report.datasets.read.study import open_study
 from report.datasets.verify.table import verify_table
 from report.errors import ReportError
 from report.measuring import run
+from report.models.load import identity
 from report.pages.policy import NAME, policy
 from report.pages.templates import environment
 from report.project import project as project_in
@@ -158,7 +159,10 @@ def test_shares_do_not_depend_on_what_else_is_measured(measured):
         ({"rows": 30}, "written as JSON, the table has "),
     ],
 )
-def test_what_is_wrong_is_one_sentence_that_says_what_is_allowed(measured, project, asked, said):
+def test_what_is_wrong_is_one_sentence_that_says_what_is_allowed(
+    measured, project, asked, said, monkeypatch
+):
+    monkeypatch.setattr(identity, "context", lambda model: 512)
     with pytest.raises(ReportError, match=re.escape(said)) as caught:
         measured(**asked)
     if asked.get("rows") == 30:
