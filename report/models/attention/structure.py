@@ -14,6 +14,10 @@ from report.models.attention.own import bloom, falcon, mpt
 from report.models.attention.probe import architecture, probe, text_config
 from report.models.attention.rotation import Learned
 
+ANY_LENGTH = ("default", "linear", "llama3", "yarn", "proportional")
+"""Ways to rotate in which a token's angles do not depend on how long the text is. Others
+("dynamic", "longrope") change all of them when it passes what the config states."""
+
 OWN_FORWARDS = {family.model_type: family for family in (bloom.FAMILY, falcon.FAMILY, mpt.FAMILY)}
 """The families with a forward of ours in a file of their own, by the model_type of their config."""
 
@@ -137,3 +141,11 @@ def _layer(module, names):
         return None
     multiplier = getattr(module, "residual_multiplier", 1.0)
     return LayerStructure(module, attention, projection, norm, multiplier, names.heads)
+
+
+def angles_follow_length(model: PreTrainedModel) -> bool:
+    """Whether a token is rotated otherwise the longer its text is, see `ANY_LENGTH`: then no text
+    may be run in parts, nor filled up."""
+    rope = getattr(text_config(model), "rope_parameters", None) or {}
+    layers = [each for each in rope.values() if isinstance(each, dict)] or [rope]
+    return not all(each.get("rope_type", "default") in ANY_LENGTH for each in layers)

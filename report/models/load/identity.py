@@ -8,7 +8,7 @@ from torch import nn
 from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from report import files
-from report.models.attention.structure import structure, text_config
+from report.models.attention.structure import angles_follow_length, structure, text_config
 from report.models.find.names import Source
 from report.models.find.weights import NOT_TEXT
 from report.models.gguf.architectures import architecture_of
@@ -28,10 +28,6 @@ TOKENIZER_FILES = (
 
 CONTEXT_NAMES = ("max_position_embeddings", "max_seq_len")
 """What configs call the most tokens of a text. ALiBi models may state none: they have no limit."""
-
-ANY_LENGTH = ("default", "linear", "llama3", "yarn", "proportional")
-"""Ways to rotate in which a token's angles do not depend on how long the text is. Others
-("dynamic", "longrope") change all of them when it passes what the config states."""
 
 STEPS = {"training.json": "steps", "trainer_state.json": "global_step"}
 """Files beside a checkpoint -> the name under which they say after how many steps it was saved. The
@@ -161,9 +157,7 @@ def _endless(model):
         name.rpartition(".")[2].endswith("inv_freq") and not NOT_TEXT.search(name)
         for name, _ in model.named_buffers()
     )
-    rope = getattr(config, "rope_parameters", None) or {}
-    layers = [each for each in rope.values() if isinstance(each, dict)] or [rope]
-    return rotates and all(each.get("rope_type", "default") in ANY_LENGTH for each in layers)
+    return rotates and not angles_follow_length(model)
 
 
 def _usable_rows(embedding):

@@ -18,6 +18,7 @@ from report.models.attention.kernel import streaming_attention
 from report.models.attention.modes import evaluating, unchanged
 from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
+from report.models.attention.structure import angles_follow_length
 from report.models.measure.loss import predicts
 from report.models.measure.passage import require_measurable
 from report.models.text.segments import Crossing, segmented_prompts
@@ -104,15 +105,17 @@ def answer_scores(loaded: "LoadedModel", prompts: Sequence[Asked]) -> AnswerScor
     """How probable the right answers are.
 
     What all prompts begin with is run once, and the rest of them in batches of similar length.
-    Shorter ones are filled up at their ends: no token sees what comes after it.
+    Shorter ones are filled up at their ends: no token sees what comes after it. Where rotation
+    follows the length of a text, each is run whole, with others of its length.
     """
     model = loaded.model
-    shared = _shared([prompt.token_ids for prompt in prompts])
+    whole = angles_follow_length(model)
+    shared = 0 if whole else _shared([prompt.token_ids for prompt in prompts])
     shared = min([shared, *(prompt.answer.start - 1 for prompt in prompts)])
     found = np.zeros(len(prompts)), np.zeros(len(prompts), bool)
     with evaluating(model):
         before = _cache(model, prompts[0].token_ids[:shared])
-        for batch in _batches([len(prompt.token_ids) - shared for prompt in prompts]):
+        for batch in _batches([len(prompt.token_ids) - shared for prompt in prompts], whole):
             rows = [prompts[place].token_ids[shared:] for place in batch]
             longest = max(map(len, rows))
             kept = longest + shared + 1 - min(prompts[place].answer.start for place in batch)
@@ -173,11 +176,13 @@ def _tensor(model, rows):
     return torch.as_tensor(rows, device=model.device)
 
 
-def _batches(lengths):
-    """Places of prompts in batches of at most `BATCH` tokens, those of similar length together."""
+def _batches(lengths, equal):
+    """Places of prompts in batches of at most `BATCH` tokens, those of similar length together, or
+    only those of equal length."""
     batches, batch = [], []
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and (len(batch) + 1) * lengths[place] > BATCH:
+        full = (len(batch) + 1) * lengths[place] > BATCH
+        if batch and (full or (equal and lengths[place] != lengths[batch[0]])):
             batches.append(batch)
             batch = []
         batch.append(place)

@@ -16,6 +16,7 @@ from report.models.measure import answers
 from report.models.measure.answers import Asked, answer_scores, asked, filler_shares
 from report.models.text.segments import segmented_prompts
 from tests.inputs.filled import with_filler
+from tests.models.attention.test_running import CHANGING
 from tests.models.tiny_tokenizers import llama3
 from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
@@ -53,11 +54,11 @@ def limit(loaded, prompt):
     return len(prompt.answer) * tolerance(summed_by([loaded.model], places), 100, torch.float32)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [*MODELS, "longrope", "dynamic"])
 @pytest.mark.parametrize("batch", [1, 30, 2048])
 def test_batches_that_share_a_beginning_give_what_single_prompts_give(name, batch, monkeypatch):
     monkeypatch.setattr(answers, "BATCH", batch)
-    loaded = families.loaded(name)
+    loaded = CHANGING[name]() if name in CHANGING else families.loaded(name)
     loaded.model.eval()
     asked_ = prompts()
     found = answer_scores(loaded, asked_)
