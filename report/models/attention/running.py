@@ -1,6 +1,7 @@
 """Run texts through a model: whole, or in parts where a partial reader is at hand."""
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from transformers import PreTrainedModel
 
 from report.errors import ReportError
 from report.models.attention.capture import attached
-from report.models.attention.modes import evaluating, run_base
+from report.models.attention.modes import evaluating, implementation, run_base
 from report.models.attention.probe import architecture
 from report.models.attention.recorder import Recorder
 from report.models.attention.structure import require_layers, structure
@@ -27,11 +28,17 @@ class Run:
     token_ids: list of int, all of the text
     recorder: what its attention is handed to; None runs the untouched model
     alibi_factor: what ALiBi is multiplied by
+    attention: the implementation in transformers that the untouched model takes; None for its own
     """
 
     token_ids: list[int]
     recorder: Recorder | None = None
     alibi_factor: float = 1
+    attention: str | None = None
+
+    def untouched(self, model: PreTrainedModel) -> AbstractContextManager:
+        """The context in which a run without a recorder takes place."""
+        return implementation(model, self.attention) if self.attention else nullcontext()
 
 
 def run_texts(
@@ -69,7 +76,8 @@ def counting(
 
 def _run(model, run, measured_layers):
     if run.recorder is None:
-        return forward(model, run.token_ids, measured_layers)
+        with run.untouched(model):
+            return forward(model, run.token_ids, measured_layers)
     layers = range(measured_layers)
     with attached(model, run.recorder, layers, run.alibi_factor) as calls:
         output = forward(model, run.token_ids, measured_layers)
@@ -148,4 +156,25 @@ def require_all_tokens(model: PreTrainedModel, output: torch.Tensor, tokens: int
         raise ReportError(
             f"architecture {architecture(model)}: of a text of {tokens} tokens its attention is "
             f"over {len(output)}; tokens that a model puts before a text by itself are not measured"
+        )
+
+
+def require_one_attention(
+    model: PreTrainedModel, plain: torch.Tensor, eager: torch.Tensor, limit: float
+) -> None:
+    """Stop where a model puts out something else with the eager attention of transformers.
+
+    PaliGemma is causal with one and not with the other: its checkpoints were trained on a beginning
+    that sees all of itself and an end that does not, and a text alone says of neither where it is.
+
+    plain, eager: float [T, size], of an attention of the model as it was loaded, and as eager
+    limit: the largest difference that rounding explains, relative to the largest of plain
+    raises: ReportError naming the architecture
+    """
+    difference = float((plain - eager).abs().max() / plain.abs().max().clamp(min=1e-30))
+    if not difference <= limit:
+        raise ReportError(
+            f"architecture {architecture(model)}: with the eager attention of transformers its "
+            f"output is another one, by {difference:.3g} of the largest number, so which tokens a "
+            "token sees is not known; choose another model"
         )

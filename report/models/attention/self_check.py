@@ -12,7 +12,12 @@ from report.measurements.factors import Factors, Scores
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
-from report.models.attention.running import Run, require_all_tokens, run_texts
+from report.models.attention.running import (
+    Run,
+    require_all_tokens,
+    require_one_attention,
+    run_texts,
+)
 from report.models.attention.structure import LayerStructure, route_of
 from report.models.attention.updates import updates
 
@@ -85,13 +90,19 @@ def self_check(loaded: "LoadedModel") -> dict[str, Any]:
     rng = np.random.default_rng(SEED)
     token_ids = rng.integers(0, loaded.identity["vocabulary"], length).tolist()
     checking = Checking(loaded.structure)
-    plain, measured = run_texts(loaded, [Run(token_ids), Run(token_ids, checking)])
+    runs = [
+        Run(token_ids, attention=_other(loaded.model)),
+        Run(token_ids),
+        Run(token_ids, checking),
+    ]
+    other, plain, measured = run_texts(loaded, runs)
     differences = checking.differences | {"output": _difference(measured, plain, 0.0)}
     require_all_tokens(loaded.model, plain, length)
     measured_layers = [part.module for part in checking.structure[: len(checking.layers)]]
     sizes = checking.sizes | {"tokens": length, "model": summed_by(measured_layers, length)}
     limits = {name: limit(name, sizes, plain.dtype) for name in SUMMED if name in differences}
     _require_within_limits(differences, limits)
+    require_one_attention(loaded.model, plain, other, limits["output"])
     return {
         "tokens": length,
         "seed": SEED,
@@ -100,6 +111,13 @@ def self_check(loaded: "LoadedModel") -> dict[str, Any]:
         "limits": limits,
         "capabilities": {"route": route_of(loaded.model), **checking.capabilities()},
     }
+
+
+def _other(model):
+    """ "eager", or None where nothing is known of it (code that is no transformers') or that it is
+    wrong (Falcon's adds ALiBi twice)."""
+    own = type(model).__module__.startswith("transformers.")
+    return "eager" if own and route_of(model) != "own forward" else None
 
 
 def limit(name, sizes, dtype):

@@ -5,7 +5,6 @@ layer is read, called for every text with the hidden state that the layer before
 """
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -72,7 +71,11 @@ def _entered(partial, modules, runs):
 
 def _by_recorder(texts):
     """Neighbours that share a recorder, as lists: they are measured under one attachment."""
-    same = groupby(texts, lambda text: (id(text.run.recorder), text.run.alibi_factor))
+
+    def kind(text):
+        return id(text.run.recorder), text.run.alibi_factor, text.run.attention
+
+    same = groupby(texts, kind)
     return [list(group) for _, group in same]
 
 
@@ -88,7 +91,7 @@ def _run_group(model, layer, part, group, step):
 
 def _attached(model, run, layers):
     if run.recorder is None:
-        return nullcontext()
+        return run.untouched(model)
     return attached(model, run.recorder, layers, run.alibi_factor)
 
 

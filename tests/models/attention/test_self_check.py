@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from transformers import PaliGemmaConfig, PaliGemmaModel
 
 from report import families
 from report.errors import ReportError
@@ -15,8 +16,10 @@ from report.models.attention import rotation, self_check
 from report.models.attention.own import falcon
 from report.models.attention.self_check import SUMMED, capabilities, checked
 from report.models.attention.structure import OWN_FORWARDS, LayerStructure, structure
+from report.models.load.load import load_model
 from report.models.measure.passage import measure_passage
 from tests.models.remote_code import random_remote
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 EVERYTHING = "gemma2"  # the model with a norm after its attention, and a row constant
 BIASED = "qwen2/default"
@@ -80,6 +83,36 @@ def test_alibi_counted_twice_is_noticed(monkeypatch):
     wrong = replace(falcon.FAMILY, measured_forward=twice)
     monkeypatch.setitem(OWN_FORWARDS, "falcon", wrong)
     expect_failure("falcon/alibi", "output")
+
+
+def prefixed():
+    """PaliGemma, whose text is causal with eager attention alone."""
+    sizes = {"hidden_size": 32, "intermediate_size": 32, "num_attention_heads": 4}
+    text = sizes | {"num_hidden_layers": 2, "num_key_value_heads": 1, "head_dim": 8}
+    config = PaliGemmaConfig(
+        text_config=text | {"model_type": "gemma", "vocab_size": 99},
+        vision_config=sizes | {"num_hidden_layers": 1, "image_size": 28, "patch_size": 14},
+        projection_dim=32,
+    )
+    loaded = families.loaded("gemma")
+    loaded.model = PaliGemmaModel._from_config(config, attn_implementation="sdpa").eval()
+    families.randomise(loaded.model, 2.0, torch.Generator().manual_seed(0))
+    return replace(loaded, identity=loaded.identity | {"layers_measured": 2})
+
+
+@pytest.mark.parametrize("layer_by_layer", [False, True])
+def test_a_model_that_is_another_with_eager_attention_is_refused(
+    layer_by_layer, tmp_path, monkeypatch
+):
+    """PaliGemma, and Falcon's ALiBi where it is not known to be added twice, in every load."""
+    with pytest.raises(ReportError, match=r"PaliGemmaModel.*eager"):
+        self_check.self_check(prefixed())
+    monkeypatch.setattr(self_check, "_other", lambda _: "eager")
+    for part in (random_falcon(), byte_level_tokenizer()):
+        part.save_pretrained(tmp_path)
+    loaded = load_model(tmp_path, layer_by_layer=layer_by_layer)
+    with pytest.raises(ReportError, match=r"FalconForCausalLM.*eager"):
+        self_check.self_check(loaded)
 
 
 def test_the_factor_of_alibi_does_not_touch_the_check():
