@@ -26,6 +26,7 @@ from report.figures import (
 )
 from report.figures.build.find import figure_named
 from report.figures.parts import choices
+from report.text import percent
 from tests.figures import hand_conditions
 
 attending_to_first_token = figure_named("attending_to_first_token")
@@ -397,7 +398,7 @@ def test_the_heat_map_names_the_largest_the_middle_and_the_one_shown(conditions)
     middle = np.median([cell["taken"] for cell in cells])
     assert filler_effect.seen(panels) == (
         f"L{top['layer']}H{top['head']} gives most to meaningless tokens: "
-        f"{100 * top['taken']:.0f}\u00a0%; in half of the 12 heads, {100 * middle:.0f}\u00a0% or "
+        f"{percent(top['taken'])}; in half of the 12 heads, {100 * middle:.0f}\u00a0% or "
         f"less; in the head drawn underneath, {100 * shown['taken']:.0f}\u00a0%."
     )
     at_top = filler_effect.seen(panels, layer=top["layer"], head=top["head"])

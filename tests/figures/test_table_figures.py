@@ -13,6 +13,7 @@ from report.figures import classes_by_layer, renderings_compared, table_attentio
 from report.figures.build import still
 from report.figures.build.find import figure_named
 from report.figures.parts import target_classes
+from report.text import percent
 from tests.figures import hand_table, live_page
 from tests.figures.live_page import OF_TABLES, go_live, told_at
 from tests.figures.test_decoders import assert_same, decoded
@@ -71,7 +72,7 @@ def test_alt_text_names_the_largest_head_of_the_class_that_is_chosen(table):
     values = table.shares("delimiter", "json")
     layer, head = np.unravel_index(values.argmax(), values.shape)
     text = classes_by_layer.alt(table, target="delimiter", rendering="json")
-    assert f"{values.max():.1%}, head {head} of layer {layer}" in text
+    assert f"{percent(values.max(), 1)}, head {head} of layer {layer}" in text
     assert "given to delimiters" in text
     assert "written as JSON" in text
 
@@ -138,7 +139,7 @@ def test_alt_text_of_a_panel_has_the_means_of_all_renderings(table):
     panel = renderings_compared.panels(table).index("delimiters")
     text = renderings_compared.alt(table, panel=panel, shown="probability")
     for name, label in (("csv", "CSV"), ("json", "JSON"), ("sentences", "sentences")):
-        assert f"{table.shares('delimiter', name).mean():.1%} as {label}" in text
+        assert f"{percent(table.shares('delimiter', name).mean(), 1)} as {label}" in text
 
 
 # --- In a browser --------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from tests.figures.live_page import TOOLTIP, go_live, resting_box, until
 
 
 def number(shown):
-    """The number that a tooltip shows, e.g. "−1.25" or "37.5%"."""
-    plain = shown.replace("−", "-")
+    """The number that a tooltip shows, e.g. "−1.25" or "37.5%"; the end of "less than 0.001"."""
+    plain = shown.rpartition(" than ")[2].replace("−", "-")
     return float(plain.removesuffix("%")) / (100 if plain.endswith("%") else 1)
 
 

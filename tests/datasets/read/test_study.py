@@ -88,7 +88,7 @@ def test_a_raw_update_is_read_beside_the_effective_one(study):
 def test_a_broken_shard_is_refused_by_its_place(study):
     data = study("encoder")
     shard = store.read(data.path / "attention/2/1.json")
-    shard["terms"]["content"]["packed"] = packing.pack(range(575))
+    shard["terms"]["mixed"]["packed"] = packing.pack(range(575))
     store.write(data.path / "attention/2/1.json", shard)
-    with pytest.raises(ReportError, match="layer 2 head 1: term 'content' has 575 values, not 576"):
+    with pytest.raises(ReportError, match="layer 2 head 1: term 'mixed' has 575 values, not 576"):
         data.attention(2, 1)

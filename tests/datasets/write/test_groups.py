@@ -10,7 +10,7 @@ from tests import factored
 from tests.commands import ROOT
 
 
-@pytest.mark.parametrize("family", ["falcon", "gpt2"])
+@pytest.mark.parametrize("family", ["falcon"])
 def test_heads_without_a_rotation_are_written_by_their_cells_until_these_are_many(
     family, monkeypatch
 ):

@@ -328,6 +328,7 @@ def test_not_a_number_between_layers_names_the_layer_it_enters(loaded, token_ids
     ],
 )
 def test_token_ids_that_cannot_be_measured_are_refused(loaded, token_ids, message):
+    loaded.identity["context"] = 512
     with pytest.raises(ReportError, match=message):
         measure_passage(loaded, token_ids)
     with pytest.raises(ReportError, match=message):

@@ -186,7 +186,7 @@ def test_a_passage_of_one_token_is_refused(loaded):
 
 def test_a_passage_longer_than_the_model_allows_is_refused(loaded):
     with pytest.raises(ReportError, match="has 601 tokens, the model takes at most 512"):
-        encode(loaded, "z" * 600)
+        encode(with_tokenizer(loaded.tokenizer), "z" * 600)
     assert len(encode(with_tokenizer(loaded.tokenizer, context=None), "z" * 600)) == 601
 
 
