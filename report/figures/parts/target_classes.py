@@ -31,7 +31,7 @@ ROLES = {
     "header": SEEN["column names"],
     "delimiter": SEEN["delimiters"],
     "value": SEEN["other cells"],
-    "edge": SEEN["anything else"],
+    "edge": SEEN["the first token"],
     "added": SEEN["anything else"],
 }
 """What a token is in the table -> (shape, colour on light, colour on dark)."""
