@@ -79,7 +79,7 @@ def test_only_what_is_needed_is_read(written):
     row = 64 // 32 * 20
     rows, rest = divmod(loaded.partial.checkpoint.bytes_read - planned["bytes"], row)
     assert rest == 0
-    assert 0 <= rows <= 2 * loaded.checked["tokens"]  # the self-check runs the model twice
+    assert 0 <= rows <= 3 * loaded.checked["tokens"]  # the self-check runs the model three times
     assert planned["bytes"] < planned["of"] / 3
 
 
