@@ -73,17 +73,28 @@ def probe(model: PreTrainedModel) -> Found:
             error = watch.run(through_interface)
             if watch.projection is not None:
                 return watch.found()
+    raise _unsupported(model, _cause(run, watch, error))
+
+
+def _cause(model, watch, error):
+    """Why nothing was found in the first layer of a model: the words of a message."""
     number = text_config(model).num_hidden_layers
-    stacks = {len(one) for one in run.modules() if isinstance(one, nn.ModuleList)}
+    stacks = {len(one) for one in model.modules() if isinstance(one, nn.ModuleList)}
     if number not in stacks:
-        raise _unsupported(
-            model,
+        return (
             f"its config states {number} layers, and it has no list of as many "
             f"({', '.join(map(str, sorted(stacks))) or 'none'}): its layers share weights, or are "
-            "not built one by one",
+            "not built one by one"
         )
-    said = "".join(f" ({line})" for line in str(error).strip().splitlines()[:1])
-    raise _unsupported(model, f"in its first layer no attention of a text to itself was seen{said}")
+    stated = "".join(f" ({line})" for line in str(error).strip().splitlines()[:1])
+    if watch.layers is None:
+        return f"it does not run on a text alone{stated}"
+    layer = f"its first layer, a {type(model.get_submodule(watch.layers)[0]).__name__},"
+    if error:
+        return f"{layer} does not run on a text of two tokens{stated}"
+    if watch.attention:
+        return f"{layer} has no projection after its attention"
+    return f"{layer} computes no softmax attention over the tokens of a text"
 
 
 @contextmanager

@@ -131,8 +131,8 @@ def test_a_model_without_attention_is_named_and_still_works():
     before, logits = state(model), plain(model, some_tokens(9)).logits
     with pytest.raises(
         ReportError,
-        match=r"architecture 'mamba' \(MambaForCausalLM\) is not supported: in its first layer no "
-        r"attention of a text to itself was seen\. The model is unchanged",
+        match=r"architecture 'mamba' \(MambaForCausalLM\) is not supported: its first layer, a "
+        r"MambaBlock, computes no softmax attention over the tokens of a text\. The model is un",
     ):
         structure(model)
     assert state(model) == before
@@ -151,10 +151,24 @@ def test_a_model_of_two_texts_is_refused():
         probe(T5ForConditionalGeneration(config).eval())
 
 
-def test_what_stopped_the_first_layer_is_said():
+@pytest.mark.parametrize(
+    "where, cause",
+    [
+        ("wte", r"does not run on a text alone \(list index out of range\)"),
+        ("blocks.0.norm_1", r"a RemoteBlock, does not run on a text of two tokens \(list in"),
+    ],
+)
+def test_what_stopped_the_model_is_stated(where, cause):
     model = random_remote()
-    model.blocks[0].norm_1.register_forward_pre_hook(lambda *_: [][0])
-    with pytest.raises(ReportError, match=r"no attention .* was seen \(list index out of range\)"):
+    model.get_submodule(where).register_forward_pre_hook(lambda *_: [][0])
+    with pytest.raises(ReportError, match=cause):
+        probe(model)
+
+
+def test_an_attention_without_a_projection_is_named():
+    model = random_remote()
+    model.blocks[0].mixer.wo = model.blocks[0].experts = nn.Identity()
+    with pytest.raises(ReportError, match="a RemoteBlock, has no projection after its attention"):
         probe(model)
 
 
