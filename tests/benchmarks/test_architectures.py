@@ -16,6 +16,12 @@ AWKWARD = {
     "LagunaForCausalLM": ("measured", None),
     "OpenAIGPTLMHeadModel": ("measured", None),
     "ZayaForCausalLM": ("measured", "hand on more than the hidden state"),
+    "SplinterModel": ("measured", None),  # eager, without a mask: all tokens see all
+    "BigBirdPegasusForCausalLM": ("measured", None),  # eager, its attention not causal by itself
+    "Inkling2Model": ("refused", "its attention computes with 'sinks', which is not measured"),
+    "DogeForCausalLM": ("refused", "the heads of a layer see different targets"),
+    "SiglipModel": ("refused", "it does not run on a text alone"),
+    "JambaForCausalLM": ("refused", "its first layer, a JambaMambaDecoderLayer, computes no soft"),
     "BridgeTowerModel": ("refused", "AttributeError in models/bridgetower/modeling_bridgetower.py"),
 }
 """Class of transformers -> what comes of it, and why; of a measured one, why not layer by layer."""

@@ -98,6 +98,7 @@ def _completion(model, chosen, recorder):
 def _through_interface(model, chosen, attention, alibi_factor):
     _require_no_factor(model, alibi_factor)
     index_of = {part.attention: index for index, part in chosen.items()}
+    eager = model.config._attn_implementation == "eager"
     ranges = {}  # the layers of a pass share their masks: id to (mask, Visible)
 
     def function(
@@ -112,6 +113,8 @@ def _through_interface(model, chosen, attention, alibi_factor):
         is_causal = options.get("is_causal")
         if is_causal is None:
             is_causal = getattr(module, "is_causal", True)
+        if attention_mask is None and eager:  # which adds nothing where it gets no mask
+            is_causal = False
         sink, position_bias = options.get("s_aux"), options.get("position_bias")
         factors = Factors(
             query[0],
@@ -123,6 +126,7 @@ def _through_interface(model, chosen, attention, alibi_factor):
             softcap=options.get("softcap"),
             sink=None if sink is None else sink.detach(),
         )
+        _require_known(model, options)
         factors = _masked(factors, attention_mask, is_causal, ranges)
         if position_bias is not None:  # learned, one for every pair of tokens and every head
             factors = Scores(score(factors) + position_bias[0], factors.range())
@@ -134,6 +138,17 @@ def _through_interface(model, chosen, attention, alibi_factor):
 
     with interface(model, function):
         yield
+
+
+def _require_known(model, options):
+    """Refuse what an architecture hands to its attention besides, if it may change the scores."""
+    for name, option in options.items():
+        numbers = isinstance(option, torch.Tensor) and option.is_floating_point()
+        if numbers and name not in ("s_aux", "position_bias"):
+            raise ReportError(
+                f"architecture {architecture(model)} is not supported: its attention computes with "
+                f"'{name}', which is not measured; choose another model"
+            )
 
 
 def _unseen(factors, value):

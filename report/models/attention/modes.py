@@ -106,16 +106,23 @@ def interface(model: PreTrainedModel, function: Callable) -> Iterator[None]:
 
     function: as the attention interface of transformers takes it
     The mask has to be registered too: an unknown name gets none, and a sliding window is lost.
+    Of a model that runs with eager attention every mask is made: without one it attends to all.
     """
     name = f"report_{next(_numbers)}"
+    eager = model.config._attn_implementation == "eager"
     try:
         AttentionInterface.register(name, function)
-        AttentionMaskInterface.register(name, sdpa_mask)
+        AttentionMaskInterface.register(name, _every_mask if eager else sdpa_mask)
         with implementation(model, name):
             yield
     finally:
         AttentionInterface._global_mapping.pop(name, None)
         AttentionMaskInterface._global_mapping.pop(name, None)
+
+
+def _every_mask(*args, **options):
+    skips = "allow_is_causal_skip", "allow_is_bidirectional_skip"
+    return sdpa_mask(*args, **(options | dict.fromkeys(skips, False)))
 
 
 @contextmanager

@@ -111,10 +111,11 @@ def with_added(
 
 
 def _by_target(added, hidden):
-    """A function of the target, [T], that is `added` [T, T] up to constants of rows; or None.
+    """A line over the targets, [T], that is `added` [T, T] up to constants of rows; or None.
 
     What neighbouring targets differ by in one row, they must differ by in every row, but for the
-    rounding of each, which adds up from target to target.
+    rounding of each, which adds up from target to target. And by the same from place to place, as
+    ALiBi does: what differs otherwise from target to target depends on what they are.
     """
     steps = added.diagonal()[1:] - added.diagonal(-1)
     position = torch.cat([added[0, :1], steps]).cumsum(0)
@@ -122,7 +123,9 @@ def _by_target(added, hidden):
     largest = rest.masked_fill(hidden, -torch.inf).amax(1)
     smallest = rest.masked_fill(hidden, torch.inf).amin(1)
     rounding = tolerance(len(added), added.abs().max())
-    return position if (largest - smallest).max() <= rounding else None
+    line = torch.arange(len(added)).to(added) / max(len(added) - 1, 1)
+    bent = (position - torch.lerp(position[0], position[-1], line)).abs().max()
+    return position if max((largest - smallest).max(), bent) <= rounding else None
 
 
 def seen_targets(scores: torch.Tensor) -> Visible:
