@@ -90,6 +90,7 @@ def small(config_class, sizes, missing):
     default = config_class()
     stated, values = default.to_dict(), {}
     parts = getattr(config_class, "sub_configs", None) or {}
+    ignored = getattr(config_class, "ignore_keys_at_rope_validation", ())
     for name, value in stated.items():
         if name in parts:
             if getattr(default, name, None) is not None:
@@ -103,6 +104,9 @@ def small(config_class, sizes, missing):
             values |= {name: size} if size < value else {}
         elif value is None and name in missing:
             values[name] = missing[name]
+        elif name == "rope_parameters" and "mrope_section" in ignored:
+            half = int(16 * value.get("partial_rotary_factor", 1.0)) // 2
+            values[name] = value | {"mrope_section": [half // 4, half // 4, half - half // 4 * 2]}
     return values
 
 
@@ -118,7 +122,7 @@ def save_tiny(name, folder):
     from tests.models.tiny_tokenizers import byte_level
 
     cls = getattr(transformers, name)
-    for sizes, missing in ((SIZES, {}), (SIZES, MISSING), (FEW, {}), (FEW, MISSING)):
+    for sizes, missing in ((SIZES, MISSING), (SIZES, {}), (FEW, MISSING), (FEW, {})):
         try:
             config = cls.config_class(**small(cls.config_class, sizes, missing))
             if hasattr(config, "is_decoder") and re.search("CausalLM|LMHead", name):
@@ -159,7 +163,7 @@ def _measured(name, folder):
     rng = np.random.default_rng(0)
     try:
         loaded = load_model(folder, announce=lambda _: None)
-        ids = rng.integers(10, 250, LONG).tolist()
+        ids = rng.integers(10, 250, min(LONG, loaded.identity["context"] or LONG)).tolist()
         texts = ids, ids[:SHORT], ids
         found = [measure_passage(loaded, text) for text in texts]
         for layer in range(len(found[0].factors)):

@@ -20,7 +20,7 @@ AWKWARD = {
     "BigBirdPegasusForCausalLM": ("measured", None),  # eager, its attention not causal by itself
     "Inkling2Model": ("refused", "its attention computes with 'sinks', which is not measured"),
     "DogeForCausalLM": ("refused", "the heads of a layer see different targets"),
-    "SiglipModel": ("refused", "it does not run on a text alone"),
+    "SiglipModel": ("refused", "a text alone does not reach its first layer"),
     "JambaForCausalLM": ("refused", "its first layer, a JambaMambaDecoderLayer, computes no soft"),
     "BridgeTowerModel": ("refused", "AttributeError in models/bridgetower/modeling_bridgetower.py"),
 }

@@ -88,7 +88,7 @@ def _cause(model, watch, error):
         )
     stated = "".join(f" ({line})" for line in str(error).strip().splitlines()[:1])
     if watch.layers is None:
-        return f"it does not run on a text alone{stated}"
+        return f"a text alone does not reach its first layer{stated}"
     layer = f"its first layer, a {type(model.get_submodule(watch.layers)[0]).__name__},"
     if error:
         return f"{layer} does not run on a text of two tokens{stated}"

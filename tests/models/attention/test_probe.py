@@ -154,7 +154,7 @@ def test_a_model_of_two_texts_is_refused():
 @pytest.mark.parametrize(
     "where, cause",
     [
-        ("wte", r"does not run on a text alone \(list index out of range\)"),
+        ("wte", r"a text alone does not reach its first layer \(list index out of range\)"),
         ("blocks.0.norm_1", r"a RemoteBlock, does not run on a text of two tokens \(list in"),
     ],
 )
