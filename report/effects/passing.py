@@ -13,6 +13,7 @@ from report.measurements.factors import Factors, Scores
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.modes import evaluating, unchanged
 from report.models.attention.recorder import Recorder
+from report.models.attention.running import require_sound_logits
 
 Wanted = Mapping[object, tuple[nn.Module, str]]
 """Any name -> (module, "in" or "out")."""
@@ -25,7 +26,7 @@ def logits_of(model: PreTrainedModel, token_ids: Sequence[int]) -> torch.Tensor:
     if any(module.training for module in model.modules()):  # a look costs less than to set them all
         mode = evaluating(model)
     with mode, unchanged(model), torch.no_grad():
-        return model(input_ids=ids, use_cache=False).logits[0]
+        return require_sound_logits(model(input_ids=ids, use_cache=False).logits[0])
 
 
 @contextmanager

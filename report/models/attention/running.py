@@ -159,6 +159,35 @@ def require_all_tokens(model: PreTrainedModel, output: torch.Tensor, tokens: int
         )
 
 
+def require_sound_end(model: PreTrainedModel, token_ids: list[int]) -> None:
+    """Stop if what leaves the last layer of a whole model holds a number that is none: what comes
+    after the last attention is used for predictions, and no recorder looks at it.
+
+    raises: ReportError naming the architecture
+    """
+    with evaluating(model):
+        output = run_base(model, token_ids)
+    end = getattr(output, "last_hidden_state", None)
+    if end is not None and not torch.isfinite(end).all():
+        raise ReportError(
+            f"architecture {architecture(model)}: after its last layer the hidden state is NaN or "
+            "infinite; check the weights, and measure in float32"
+        )
+
+
+def require_sound_logits(logits: torch.Tensor) -> torch.Tensor:
+    """The same logits [..., vocabulary]; a model may hide tokens by minus infinity.
+
+    raises: ReportError if the largest of a token is NaN or infinite
+    """
+    if not torch.isfinite(logits.amax(-1)).all():
+        raise ReportError(
+            "the model's prediction of a token is NaN or infinite; check the weights, and measure "
+            "in float32"
+        )
+    return logits
+
+
 def require_one_attention(
     model: PreTrainedModel, plain: torch.Tensor, eager: torch.Tensor, limit: float
 ) -> None:

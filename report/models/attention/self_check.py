@@ -16,6 +16,7 @@ from report.models.attention.running import (
     Run,
     require_all_tokens,
     require_one_attention,
+    require_sound_end,
     run_texts,
 )
 from report.models.attention.structure import LayerStructure, route_of
@@ -103,6 +104,8 @@ def self_check(loaded: "LoadedModel") -> dict[str, Any]:
     limits = {name: limit(name, sizes, plain.dtype) for name in SUMMED if name in differences}
     _require_within_limits(differences, limits)
     require_one_attention(loaded.model, plain, other, limits["output"])
+    if loaded.partial is None:
+        require_sound_end(loaded.model, token_ids)
     return {
         "tokens": length,
         "seed": SEED,

@@ -23,7 +23,7 @@ from report.models.load.sentences import one_sentence, supported
 from report.models.load.settings import from_pretrained, read_settings
 from report.models.load.warned import heard
 from report.models.partial.merging import adapted
-from report.models.partial.model import Partial, open_partial
+from report.models.partial.model import Partial, open_partial, require_sound
 from report.models.partial.packed import open_checkpoint, stored_plainly
 from report.models.partial.reader import Checkpoint
 
@@ -283,6 +283,8 @@ def _load_whole(settings, checkpoint, _, how, dtype, device):
             f"the weights of '{settings.name}' lack {len(missing)} tensors, the first is "
             f"{missing[0]}; nothing is filled in with random numbers"
         )
+    for name, weight in model.named_parameters():
+        require_sound(name, weight)
     return (model if how == "several devices" else model.to(device)), None
 
 

@@ -17,7 +17,7 @@ from report.measurements.factors import Factors, Scores
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.modes import evaluating, unchanged
 from report.models.attention.recorder import Recorder
-from report.models.attention.running import Run, run_texts
+from report.models.attention.running import Run, require_sound_logits, run_texts
 from report.models.attention.structure import angles_follow_length
 from report.models.measure.loss import predicts
 from report.models.measure.passage import require_measurable
@@ -163,7 +163,7 @@ def _logits(model, rows, before, kept):
     batch = _tensor(model, rows)
     with unchanged(model):
         logits = model(batch, past_key_values=cache, use_cache=True, **_last(model, kept)).logits
-    return logits[:, -kept:]
+    return require_sound_logits(logits[:, -kept:])
 
 
 def _last(model, kept):

@@ -8,6 +8,7 @@ import torch
 from transformers import PreTrainedModel
 
 from report.models.attention.modes import unchanged
+from report.models.attention.running import require_sound_logits
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
@@ -28,7 +29,7 @@ def token_losses(model: PreTrainedModel, token_ids: Sequence[int]) -> np.ndarray
     """
     batch = torch.as_tensor(token_ids)[None].to(model.device)
     with unchanged(model):
-        logits = model(batch, use_cache=False).logits[0, :-1].double()
+        logits = require_sound_logits(model(batch, use_cache=False).logits[0, :-1]).double()
     return torch.nn.functional.cross_entropy(logits, batch[0, 1:], reduction="none").cpu().numpy()
 
 

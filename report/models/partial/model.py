@@ -26,6 +26,9 @@ from report.models.partial.stored import Stored, converted, stored_names
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
 
+LARGEST = 1e19
+"""Weights are below it: the square of more, which norms compute, is no number in float32."""
+
 
 def open_partial(
     checkpoint: Checkpoint,
@@ -84,11 +87,13 @@ class Partial:
     layer_by_layer: bool
     device: torch.device
     _own: dict[str, torch.Tensor] = field(init=False)
+    _weights: set[str] = field(init=False)
     _held: dict[str, torch.Tensor] = field(default_factory=dict)
     _spare: dict[tuple, list[torch.Tensor]] = field(default_factory=dict)
 
     def __post_init__(self):
         self._own = self.model.state_dict()  # the tensors without memory
+        self._weights = {name for name, _ in self.model.named_parameters(remove_duplicate=False)}
 
     @property
     def names(self) -> list[str]:
@@ -158,6 +163,7 @@ class Partial:
         known = sorted(set(map(int, token_ids)))
         dtype = self._own[self.table].dtype
         table = self.checkpoint.read_rows(self._stored_name(self.table), known, dtype)
+        require_sound(self.table, table)
         ids = torch.tensor(known, device=self.device)
 
         def to_rows(_, args):
@@ -199,6 +205,9 @@ class Partial:
                     )
                 else:
                     tensors |= self._joined(name)
+        for name, tensor in tensors.items():
+            if name in self._weights:
+                require_sound(name, tensor)
         return tensors
 
     @contextmanager
@@ -244,6 +253,22 @@ class Partial:
 
     def _stored_name(self, name):
         return self.stored[name].names[0]
+
+
+def require_sound(name: str, tensor: torch.Tensor) -> None:
+    """Stop for a weight that no model can compute with.
+
+    name: of the tensor, in the model; on any device, of any dtype of floating point
+    raises: ReportError naming the tensor, if a number in it is NaN, infinite or beyond `LARGEST`
+    """
+    if tensor.is_meta or not tensor.is_floating_point() or not tensor.numel():
+        return
+    smallest, largest = (float(one) for one in torch.aminmax(tensor.detach()))
+    if not (smallest > -LARGEST and largest < LARGEST):
+        raise ReportError(
+            f"the weight '{name}' holds numbers from {smallest:.3g} to {largest:.3g}, allowed is "
+            f"up to {LARGEST:.0e} either way; its file is damaged, so fetch or save it again"
+        )
 
 
 def announce_bytes(

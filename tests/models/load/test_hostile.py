@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 import os
 import pickle
 import resource
@@ -18,10 +19,12 @@ from hypothesis import strategies as st
 from report import families
 from report.errors import ReportError
 from report.inputs.conditions import Segment
+from report.models.attention import self_check
 from report.models.find import names, weights
 from report.models.load import load, tokenizing
 from report.models.load.load import load_model
 from report.models.load.stated import OTHER_FILES
+from report.models.measure.passage import measure_passage
 from report.models.text import chat, chat_process
 from report.models.text.segments import segmented
 from report.models.text.tokens import tokenize
@@ -484,11 +487,46 @@ def test_a_chat_template_takes_little_memory_and_time(loaded, template, seconds,
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss - before < 3 << 20  # kilobytes
 
 
-def test_numbers_that_are_none_are_never_drawn(folder, tmp_path):
-    name = "transformer.h.0.self_attention.query_key_value.weight"
-    change_weights(folder, lambda tensors: tensors | {name: tensors[name] * float("nan")})
-    loaded = load_model(folder)
-    from report.models.attention import self_check
+WAYS = {"whole": {}, "some layers": {"layers": 2}, "layer by layer": {"layer_by_layer": True}}
+PLACES = {
+    "transformer.h.0.self_attention.query_key_value.weight": ("whole", "some layers"),
+    "transformer.word_embeddings.weight": ("whole", "layer by layer"),
+    "transformer.h.{last}.self_attention.dense.weight": ("whole", "layer by layer"),
+    "transformer.h.{last}.mlp.dense_4h_to_h.weight": ("whole",),
+    "transformer.ln_f.weight": ("whole",),
+}
+"""Name of a weight -> the ways of loading that use it."""
 
-    _, said = tried(self_check.checked, loaded)
-    assert said is not None
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -3e38])
+@pytest.mark.parametrize(
+    ("name", "way"), [(name, way) for name, ways in PLACES.items() for way in ways]
+)
+def test_a_weight_that_no_model_computes_with_is_named(folder, name, way, value):
+    config = json.loads((folder / "config.json").read_text())
+    name = name.format(last=config["num_hidden_layers"] - 1)
+
+    def damage(tensors):
+        tensors[name].view(-1)[tensors[name].numel() // 2 :] = value
+        return tensors
+
+    change_weights(folder, damage)
+
+    def first_use():
+        measure_passage(load_model(folder, **WAYS[way]), list(range(config["vocab_size"])))
+
+    _, said = tried(first_use)
+    assert f"the weight '{name}' holds numbers from" in said
+
+
+def test_what_overflows_after_the_last_attention_is_told(folder):
+    last = json.loads((folder / "config.json").read_text())["num_hidden_layers"] - 1
+    name = f"transformer.h.{last}.mlp.dense_"
+
+    def blow_up(tensors):
+        large = {one: tensors[one].sign() * 9e18 for one in tensors if one.startswith(name)}
+        return tensors | large
+
+    change_weights(folder, blow_up)
+    _, said = tried(self_check.checked, load_model(folder))
+    assert "after its last layer the hidden state is NaN or infinite" in said
