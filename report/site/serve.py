@@ -8,6 +8,7 @@ import errno
 import functools
 import gzip
 import re
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -62,13 +63,48 @@ def server(folder: Path, port: int, handler: Callable | None = None) -> "Server"
 
 
 class Server(ThreadingHTTPServer):
-    """One thread a connection, of which browsers open several."""
+    """One thread a connection, of which browsers open several, and at most `MOST` of them."""
 
     request_queue_size = 64  # a page asks for some thirty files at once
 
+    def __init__(self, *arguments):
+        self.free = threading.Semaphore(MOST)
+        super().__init__(*arguments)
+
+    def process_request(self, request, client_address):
+        if self.free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request, client_address):
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.free.release()
+
+
+MOST = 128
+"""Connections at a time; another is closed at once. A browser opens six."""
+
+ONLY_HERE = {
+    "Content-Security-Policy": "frame-ancestors 'self'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+"""Headers of every answer: no page of another site shows, runs or reads what is served, which may
+not be published yet."""
 
 COMPRESSED = {".html", ".css", ".js", ".json", ".svg", ".xml", ".txt"}
 
+
+LARGEST = 32_000_000
+"""Bytes of a file that is compressed, which takes it into memory; larger ones go out as they are.
+A shard has at most a tenth of it."""
+
+PIECE = 2**20
+"""Bytes of a part of a file that are in memory at a time."""
 
 PATIENCE = 20
 """Looks for the folder of the site, a second in all, while a build replaces it."""
@@ -79,6 +115,7 @@ class Handler(SimpleHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"  # one connection for many files
     disable_nagle_algorithm = True  # or a file waits for the browser to confirm its head
+    timeout = 20  # seconds for what a client says next, then its connection is closed
 
     def handle(self):
         """Browsers drop requests when a reader leaves a page. That is not an error."""
@@ -101,9 +138,27 @@ class Handler(SimpleHTTPRequestHandler):
             address = f"http://{HERE}:{self.server.server_address[1]}/"
             said = f"This server answers only to its own address; open {address}"
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST, explain=said)
+        elif self.is_foreign():
+            self.send_error(HTTPStatus.FORBIDDEN, explain="This server answers to its own pages")
         else:
             return True
         return False
+
+    def is_foreign(self) -> bool:
+        """Whether a page of another site, or of another port, asks. A reader may follow a link.
+
+        What it would be answered, a refusal with the same headers, is the same for every address.
+        """
+        origin = self.headers.get("Origin")
+        site = self.headers.get("Sec-Fetch-Site", "none")
+        followed = self.headers.get("Sec-Fetch-Dest") == "document"
+        own = (None, *(f"{scheme}://{self.headers.get('Host')}" for scheme in ("http", "https")))
+        return origin not in own or not (site in ("none", "same-origin") or followed)
+
+    def end_headers(self):
+        for name, value in ONLY_HERE.items():
+            self.send_header(name, value)
+        super().end_headers()
 
     def is_new(self) -> bool:
         """Whether the request is HTTP/1.1, which must say the host."""
@@ -130,7 +185,7 @@ class Handler(SimpleHTTPRequestHandler):
         if part is not None:
             return self.send_part(path, part, size)
         accepts = "gzip" in self.headers.get("Accept-Encoding", "")
-        if not accepts or path.suffix not in COMPRESSED:
+        if not accepts or path.suffix not in COMPRESSED or size > LARGEST:
             return super().do_GET()
         content = self.compressed(path)
         self.send_response(HTTPStatus.OK)
@@ -179,17 +234,17 @@ class Handler(SimpleHTTPRequestHandler):
     def send_part(self, path: Path, part: range, size: int) -> None:
         """Answer with some bytes of a file of that size, never compressed."""
         with path.open("rb") as file:
+            self.send_response(
+                HTTPStatus.PARTIAL_CONTENT if part else HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+            )
+            said = f"{part[0]}-{part[-1]}" if part else "*"
+            self.send_header("Content-Range", f"bytes {said}/{size}")
+            self.send_header("Content-Type", self.guess_type(str(path)))
+            self.send_header("Content-Length", str(len(part)))
+            self.end_headers()
             file.seek(part.start)
-            content = file.read(len(part))
-        self.send_response(
-            HTTPStatus.PARTIAL_CONTENT if part else HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
-        )
-        said = f"{part[0]}-{part[-1]}" if part else "*"
-        self.send_header("Content-Range", f"bytes {said}/{size}")
-        self.send_header("Content-Type", self.guess_type(str(path)))
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+            for start in range(0, len(part), PIECE):
+                self.wfile.write(file.read(min(PIECE, len(part) - start)))
 
     def compressed(self, path: Path) -> bytes:
         """A file as it goes out."""

@@ -4,14 +4,17 @@ machine."""
 import gzip
 import http.client
 import socket
-from contextlib import closing
+import threading
+import time
+import tracemalloc
+from contextlib import ExitStack, closing, suppress
 from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from report.site.serve import Handler
+from report.site.serve import MOST, Handler
 from tests.fuzz.profile import examples
 from tests.serving import served
 
@@ -192,3 +195,77 @@ def test_a_range_is_of_the_file_itself_and_its_condition_is_not_guessed(port):
     assert (whole[0], gzip.decompress(whole[2])) == (200, PAGE.encode())
     status, headers, _ = ask(port, "/data.bin", "HEAD", Range="bytes=1-5")
     assert (status, headers["Content-Length"]) == (200, "1024")
+
+
+OTHERS = {
+    "a script, image or frame": {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "script"},
+    "a frame": {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "iframe"},
+    "a page at another port": {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Dest": "empty"},
+    "by its origin": {"Origin": "https://elsewhere.example"},
+    "no origin that has a name": {"Origin": "null"},
+}
+
+
+@pytest.mark.parametrize("asks", OTHERS.values(), ids=OTHERS)
+def test_another_page_does_not_learn_whether_there_is_a_file(port, asks):
+    answers = {ask(port, path, **asks)[::2] for path in ("/", "/data.bin", "/missing")}
+    assert len(answers) == 1
+    assert answers.pop()[0] == 403
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        {"Sec_Fetch_Site": "none", "Sec_Fetch_Dest": "document"},
+        {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Dest": "document"},  # a link was followed
+        {"Sec_Fetch_Site": "same-origin", "Sec_Fetch_Dest": "script"},
+    ],
+)
+def test_a_reader_and_the_site_itself_are_answered(port, asks):
+    assert ask(port, "/data.bin", Origin=f"http://127.0.0.1:{port}", **asks)[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/data.bin", "/missing", "/a"])
+@pytest.mark.parametrize("asks", [{}, {"Range": "bytes=0-1"}, {"Accept_Encoding": "gzip"}])
+def test_no_answer_may_be_shown_or_run_elsewhere(port, path, asks):
+    headers = ask(port, path, **asks)[1]
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert headers["Content-Security-Policy"] == "frame-ancestors 'self'"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Access-Control-Allow-Origin"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "asks"),
+    [("large.bin", {"Range": "bytes=1-"}), ("large.json", {"Accept-Encoding": "gzip"})],
+)
+def test_a_large_file_is_never_in_memory(site, port, name, asks):
+    with (site / name).open("wb") as file:
+        file.truncate(200_000_000)
+    tracemalloc.start()
+    try:
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+            connection.request("GET", f"/{name}", headers=asks)
+            answer, length = connection.getresponse(), 0
+            while piece := answer.read(2**20):
+                length += len(piece)
+        assert length >= 199_999_999
+        assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    finally:
+        tracemalloc.stop()
+        (site / name).unlink()
+
+
+def test_clients_that_say_nothing_get_no_threads_without_end(port):
+    before = threading.active_count()
+    with ExitStack() as opened:
+        for _ in range(MOST + 100):
+            opened.enter_context(socket.create_connection(("127.0.0.1", port), 10))
+        while threading.active_count() < before + MOST // 2:
+            time.sleep(0.01)
+        assert threading.active_count() <= before + MOST
+    while True:  # until the server has seen that they are gone
+        with suppress(ConnectionError, http.client.BadStatusLine):
+            assert ask(port, "/data.bin")[0] == 200
+            break
