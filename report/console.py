@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from report.project import enclosing_project
-from report.text import lasting, printable, without_secrets
+from report.text import brief, lasting, printable, without_secrets
 
 FIRST_PAUSE = 30
 """Seconds after which a log has its first line about progress."""
@@ -110,8 +110,8 @@ def say_error(error: Exception) -> None:
 
 def clean(sentence: str) -> str:
     """A sentence as it is safe to show: it repeats no secret of an address, and whatever else it
-    repeats does nothing to the terminal. Paths are as of `from_here`."""
-    return printable(without_secrets(from_here(sentence)))
+    repeats is `brief` and does nothing to the terminal. Paths are as of `from_here`."""
+    return printable(brief(without_secrets(from_here(sentence))))
 
 
 def from_here(sentence: str) -> str:

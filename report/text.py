@@ -22,6 +22,11 @@ SMALLEST = 0.0001
 ROUNDING = 5e-7
 """By how much float32 may fall short of a sum of probabilities that is 1."""
 
+MOST_REPEATED, END_REPEATED, LONGEST_PATH = 80, 16, 300
+"""Signs of a value that a message repeats, those at its end, and of a path."""
+
+LONG_VALUE = re.compile(r"""(?<!\w)(['"])(?!\s)[^\n'"]{81,}(?<!\s)\1(?!\w)|\S{81,}""")
+
 UNKNOWN = "not known"
 """Stands for NaN and infinity."""
 
@@ -285,6 +290,25 @@ QUERY = re.compile(r"(://[^\s'\"`?#]+)[?#][^\s'\"`]*[^\s'\"`).,;:]")
 def without_secrets(text: str) -> str:
     """A text whose addresses name no user and no password, and no query, which may be a token."""
     return QUERY.sub(r"\1?…", USER.sub("", text))
+
+
+def brief(sentence: str) -> str:
+    """A sentence that repeats of a value at most `MOST_REPEATED` signs.
+
+    Values are words, and what stands in quotation marks; paths and addresses, which are of use only
+    as a whole, may be `LONGEST_PATH`.
+    """
+
+    def shorter(found):
+        value = found[0]
+        mark = found[1] or ""
+        most = LONGEST_PATH if "/" in value else MOST_REPEATED
+        if len(value) <= most + 2 * len(mark):
+            return value
+        inner = value[len(mark) : len(value) - len(mark)]
+        return f"{mark}{inner[: MOST_REPEATED - END_REPEATED]}…{inner[-END_REPEATED:]}{mark}"
+
+    return LONG_VALUE.sub(shorter, sentence)
 
 
 def printable(text: str) -> str:

@@ -152,3 +152,26 @@ def test_code_headings_tags_and_other_names_are_left_alone(markdown):
 )
 def test_sentences_end_before_a_capital_a_digit_or_a_quotation(said, split):
     assert text.split_sentences(said) == split
+
+
+@pytest.mark.parametrize("value", ["9" * 4300, "word " * 50 + "end", "é" * 81, "a=b;" * 40])
+@pytest.mark.parametrize("sentence", ["got '{}', allowed is 'a'", "the users' {}: don't", '"{}"?'])
+def test_a_message_repeats_little_of_a_long_value(value, sentence):
+    said = text.brief(sentence.format(value))
+    before, after = sentence.split("{}")
+    if " " in value and before[-1] == " ":
+        return  # not in quotation marks, so words of a sentence
+    assert said.startswith(before + value[:40]) and said.endswith(value[-10:] + after)
+    assert len(said) <= len(before + after) + 81 and "…" in said
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "model 'x': its config's value is 'y', and no one's; it's the users' own who said: 'no'",
+        f"cannot read '/home/{'a/' * 90}my file.md': it isn't the program's own",
+        f"type `pip install 'a[measure] @ git+https://github.com/a/b@{'f' * 40}'` first",
+    ],
+)
+def test_a_message_keeps_its_own_words_and_paths(sentence):
+    assert text.brief(sentence) == sentence
