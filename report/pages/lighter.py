@@ -37,7 +37,7 @@ which is named where a page can have it."""
 BACKWARDS = re.compile(r"language: *[\"']?(?:ar|fa|he|ur)\b")
 """Settings of a site that is written from right to left."""
 
-SIGNS = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|/\*.*?\*/|[{};]""", re.DOTALL)
+SIGNS = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|/\*.*?(?:\*/|\Z)|[{};]""", re.DOTALL)
 """What a style sheet is split at; signs in texts and comments do not count."""
 
 TEXT = r""""[^"]*"|'[^']*'"""

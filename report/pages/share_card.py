@@ -32,7 +32,7 @@ LARGEST = 564, 504
 TITLE_SIZES = (60, 52, 44, 38)
 MOST_LINES = 6
 
-VIEW_BOX = re.compile(r'<svg[^>]* viewBox="([^"]*)"')
+VIEW_BOX = re.compile(r'<svg[^<>]* viewBox="([^"]*)"')
 
 MANNER = 1
 """Counts up whenever the same title and figure make another picture."""

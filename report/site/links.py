@@ -4,11 +4,13 @@ import re
 from pathlib import Path
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-COMMENT_LINES = re.compile(r"^\s*(//.*$|/\*[\s\S]*?\*/)", re.MULTILINE)
+# One that is not closed goes to the end of the file, for browsers as well; so no text is read more
+# than once or twice, whatever its author wrote.
+COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+COMMENT_LINES = re.compile(r"^[ \t]*(//.*$|/\*[\s\S]*?(?:\*/|\Z))", re.MULTILINE)
 
 IN_STYLE = re.compile(
-    r"""url\(\s*(?:"([^"]*)"|'([^']*)'|([^'")\s]*))\s*\)|@import\s+["']([^"']+)""", re.IGNORECASE
+    r"""url\(\s*(?:"([^"]*)"|'([^']*)'|([^'"()\s]*))\s*\)|@import\s+["']([^"']+)""", re.IGNORECASE
 )
 
 IN_SCRIPT = re.compile(

@@ -16,7 +16,7 @@ from report.pages.policy import NAME, policy, script_hash
 
 HASH = re.compile(r"'sha256-[A-Za-z0-9+/]{43}='")
 
-CHARSET = re.compile(r"<head[^>]*>\s*<meta charset=\S+?>", re.IGNORECASE)
+CHARSET = re.compile(r"<head[^<>]*>\s*<meta charset=\S+?>", re.IGNORECASE)
 """How the head of a page begins. What follows is still within the first KB, as it must be."""
 
 REFERENCE = "404.html"

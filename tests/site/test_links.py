@@ -1,7 +1,13 @@
 """Where addresses lead inside a site, and which addresses style sheets and scripts hold."""
 
+import re
+import signal
+from collections import deque
+
 import pytest
 
+from report.pages import lighter, sidenotes, works
+from report.site import links, protect, services
 from report.site.links import in_script, in_styles, is_foreign, leads_to
 
 
@@ -60,3 +66,43 @@ const root = new URL("..", import.meta.url), own = new URL("g.css", root);"""
 def test_addresses_on_other_hosts(address):
     assert is_foreign(address)
     assert not is_foreign(f"x/{address}")
+
+
+PATTERNS = {
+    f"{module.__name__.rpartition('.')[2]}.{name}": pattern
+    for module in (links, lighter, protect, services, sidenotes, works)
+    for name, pattern in vars(module).items()
+    if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str)
+}
+OWN = {"lighter.COMMA"}
+"""Only read the theme's own style sheets, of a version that is locked."""
+
+AT_ONE_PLACE = {"services.DOMAIN", "works.ARXIV", "works.JOINED"}
+"""Never searched for: they match at one place, or a whole text."""
+
+REPEATED = [
+    *("a", "ab.", "<", "/*", "/* ", "*/", "//", "'", '"', "(", "[", "{", "\\", "\n", " \n", "\t"),
+    *("url(", "url('", "url( ", "import ", "import(", "import '", '<link href="', "@import "),
+    *("[^a]: x\n", ":not(", "--a:", "1.", "<head", "Sitemap: ", "a-", "new URL(", "arXiv: "),
+]
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS.keys() - OWN))
+def test_no_text_takes_quadratic_time(name):
+    """A linear pattern takes milliseconds for each text, a quadratic one minutes."""
+
+    def stop(*_):
+        raise AssertionError(f"{name} does not come to an end over {text[:12]!r}…")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(60)
+    try:
+        for repeated in REPEATED:
+            text = repeated * (200_000 // len(repeated))
+            if name in AT_ONE_PLACE:
+                PATTERNS[name].match(text)
+            else:
+                deque(PATTERNS[name].finditer(text), maxlen=0)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
