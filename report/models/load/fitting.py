@@ -69,14 +69,6 @@ def require_shapes(
     headers = checkpoint.shapes(whole)
     _require_meant(checkpoint, model, headers, name)
     stored = stored_names(model, headers, renamed)
-    if is_gguf(folder):
-        _require_all_used(stored, headers, name)
-    elif unused := unused_names(model, headers, renamed):
-        raise ReportError(
-            f"model '{name}' has {count(len(unused), 'tensor')} that its architecture leaves out, "
-            f"the first is {unused[0]}; config.json and the weights do not belong together, so "
-            "mend config.json (does it switch biases or norms off?)"
-        )
     asked = {own: list(tensor.shape) for own, tensor in model.state_dict().items()}
     lacking = [own for own in asked if own not in stored]
     for own, shape in asked.items():
@@ -122,15 +114,43 @@ def _require_meant(checkpoint, model, headers, name):
         )
 
 
-def _require_all_used(stored, headers, name):
-    """Stop for a tensor that the model has no place for: its numbers would be left out."""
-    used = {source for each in stored.values() for source in each.names}
-    left = sorted(headers.keys() - used)
-    if left:
+def require_all_used(
+    model: PreTrainedModel, folder: str | Path, name: str, renamed: dict[str, str] | None = None
+) -> list[str]:
+    """Stop for a tensor of a checkpoint that a model has no place for: its numbers would be left
+    out without a word, as those of layers beyond the ones that config.json states.
+
+    model: its weights may have no memory; folder, name, renamed: as of `require_shapes`
+    returns: names of tensors that are left out and lie beside all that is measured, as a head of
+        another task
+    raises: ReportError naming the first
+    """
+    checkpoint = open_checkpoint(folder)
+    if is_gguf(folder):
+        stored = stored_names(model, checkpoint.files, renamed)
+        used = {source for each in stored.values() for source in each.names}
+        if left := sorted(checkpoint.files.keys() - used):
+            raise ReportError(
+                f"model '{name}': its weights hold {left[0]}, for which a model of these settings "
+                "has no place; use another file of this model, or its checkpoint in safetensors"
+            )
+        return []
+    held = dict.fromkeys(checkpoint.files) | checkpoint.shapes(whole=False)
+    unused, beside = unused_names(model, held, renamed)
+    if unused := [one for one in unused if not _adds_nothing(checkpoint, one, held[one])]:
         raise ReportError(
-            f"model '{name}': its weights hold {left[0]}, for which a model of these settings has "
-            "no place; use another file of this model, or its checkpoint in safetensors"
+            f"model '{name}' has {count(len(unused), 'tensor')} that its architecture leaves out, "
+            f"the first is {quoted(unused[0])}; config.json and the weights do not belong "
+            "together, so mend config.json (does it state fewer layers, or switch biases or norms "
+            "off?)"
         )
+    return beside
+
+
+def _adds_nothing(checkpoint, name, shape):
+    """Whether a tensor is a bias of zeros, as programs that pack weights give to every matrix."""
+    is_bias = name.endswith(".bias") and shape is not None and len(shape) == 1
+    return is_bias and not checkpoint.read(name).any()
 
 
 def _without_memory(model_class, config, name, options):

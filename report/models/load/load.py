@@ -15,7 +15,7 @@ from report.errors import ReportError
 from report.models.attention.structure import LayerStructure, structure
 from report.models.find import names, weights
 from report.models.find.adapters import adapter_in, merged
-from report.models.load.fitting import require_layers_held, require_shapes
+from report.models.load.fitting import require_all_used, require_layers_held, require_shapes
 from report.models.load.identity import identity
 from report.models.load.memory import enough_memory, is_lack_of_memory
 from report.models.load.placement import device_named, placement
@@ -26,6 +26,7 @@ from report.models.partial.merging import adapted
 from report.models.partial.model import Partial, open_partial, require_sound
 from report.models.partial.packed import open_checkpoint, stored_plainly
 from report.models.partial.reader import Checkpoint
+from report.text import count, quoted
 
 WRAPPERS = (r"_orig_mod\.", r"^module\.")
 """What torch.compile and DistributedDataParallel put into the names of a model's tensors."""
@@ -139,12 +140,15 @@ def _load(source, asked, announce):
         partly = asked.layers is not None or how == "layer by layer"
         about = settings.model_class, settings.config, folder, settings.name, settings.renamed
         empty = require_shapes(*about, whole=not partly, **_build_options(settings))
+        _require_all_used(settings, folder, empty, announce)
         checkpoint = open_checkpoint(folder)
         if adapter is not None:
             checkpoint = adapted(checkpoint, adapter, empty, settings.renamed)
         load = _open_partial if partly else _load_whole
         model, opened = load(settings, checkpoint, number, how, dtype, where)
         _require_known_parts(settings, model)
+        if empty is None:
+            _require_all_used(settings, folder, model, announce)
         with one_sentence(f"model '{settings.name}': its files do not say what it is"):
             facts = identity(source, folder, model, settings.tokenizer)
     _require_same_vocabulary(settings, facts["vocabulary"])
@@ -192,6 +196,21 @@ def _adapter(settings, folder):
     if adapter is not None and settings.own_code:
         raise adapter.refused("the model brings its own code, which may use it in its own way")
     return adapter
+
+
+def _require_all_used(settings, folder, model, announce):
+    """Stop for weights that are left out where they matter, and say which are where they do not.
+
+    model: None where it has to be loaded first
+    """
+    if model is None:
+        return
+    beside = require_all_used(model, folder, settings.name, settings.renamed)
+    if beside and not all(weights.AFTER_LAYERS.search(name) for name in beside):
+        announce(
+            f"{settings.name}: {count(len(beside), 'tensor')} beside the layers are left out, as "
+            f"a {type(model).__name__} has no place for them; the first is {quoted(beside[0])}"
+        )
 
 
 def _require_known_parts(settings, model):

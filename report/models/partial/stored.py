@@ -21,6 +21,22 @@ from transformers.core_model_loading import (
 )
 
 from report.errors import ReportError
+from report.models.attention.structure import text_config
+from report.models.find.weights import NOT_TEXT, layer_of
+
+MADE = re.compile(
+    r"inv_freq$|^(masked_bias|causal_mask|(cos|sin)_cached|(position|token_type)_ids)$"
+)
+"""What versions of transformers called tensors that a model computes from its config."""
+
+NOT_OF_LAYERS = re.compile(
+    r"(^|\.)(\w*pooler|mtp\w*|image_\w+|\w*(projector|connector)|embed_(audio|vision))\."
+)
+"""Parts beside the layers of text, that nothing which is measured passes through."""
+
+FURTHER = "eh_proj"
+"""What layers after the last hold that predict further tokens (DeepSeek's and those of its kin);
+classes of transformers leave them out."""
 
 
 @dataclass
@@ -49,33 +65,67 @@ def stored_names(
     renamed: dict of pattern to replacement, as the key_mapping of from_pretrained
     returns: dict of the model's own names to `Stored`, one object for all that are made together
     """
-    return {
-        name: stored
-        for name, stored in _by_target(model, names, renamed).items()
-        if name in model.state_dict()
-    }
+    own = model.state_dict()
+    held = _by_target(model, names, renamed)
+    return {name: stored for name, stored in held.items() if name in own}
 
 
 def unused_names(
-    model: PreTrainedModel, names: Iterable[str], renamed: dict[str, str] | None = None
-) -> list[str]:
-    """Tensors of a checkpoint that belong to a part of the model which does not use them: a bias,
-    say, of a projection that has none. transformers leaves them out without an error.
+    model: PreTrainedModel,
+    shapes: dict[str, list[int] | None],
+    renamed: dict[str, str] | None = None,
+) -> tuple[list[str], list[str]]:
+    """Tensors of a checkpoint that a model has no place for; transformers leaves them out without
+    an error.
 
-    model, names, renamed: as of `stored_names`
-    returns: their names in the checkpoint, sorted; without those that the model's class ignores,
-        and without tensors that every model makes for itself
+    model, renamed: as of `stored_names`
+    shapes: dict of name in the checkpoint -> shape, None where its file is not here
+    returns: (those of a part that the model has, of its text model or of further layers of it,
+        those beside all of these, such as heads), their names in the checkpoint, sorted; without
+        those that the model's class ignores, that every model makes for itself, that predict
+        further tokens, or that are of a part which reads no text
     """
     own, ignored = model.state_dict(), model._keys_to_ignore_on_load_unexpected or ()
-    parts = dict(model.named_modules())
-    found = []
-    for name, stored in _by_target(model, names, renamed).items():
-        path, _, leaf = name.rpartition(".")
-        part = parts.get(path)
-        known = name in own or any(re.search(pattern, name) for pattern in ignored)
-        if part is not None and path and not known and leaf not in dict(part.named_buffers()):
-            found += stored.names
-    return sorted(found)
+    base = next(path for path, module in model.named_modules() if module is model.base_model)
+    parts, number = dict(model.named_modules()), text_config(model).num_hidden_layers
+    further = {layer_of(name) for name in shapes if f".{FURTHER}." in name} - {None, *range(number)}
+    inside, beside = [], []
+    for target, stored in _by_target(model, shapes, renamed).items():
+        if target in own:
+            continue
+        for name in stored.names:
+            path = _longest_path(model, parts, target, name)
+            if any(re.search(pattern, one) for pattern in ignored for one in (target, name)):
+                continue
+            if _makes_itself(parts, target, shapes[name]) or layer_of(name) in further:
+                continue
+            if NOT_TEXT.search(name) or NOT_OF_LAYERS.search(name):
+                continue
+            whole = target.rpartition(".")[0] == path != ""
+            of_text = path != "" if base == "" else f"{path}.".startswith(f"{base}.")
+            (inside if whole or of_text else beside).append(name)
+    return sorted(inside), sorted(beside)
+
+
+def _longest_path(model, parts, *names):
+    """The innermost part of a model that one of a tensor's names leads to, "" for the model."""
+    prefix, paths = f"{model.base_model_prefix}.", [""]
+    for name in names:
+        for path in (name, prefix + name, name.removeprefix(prefix)):
+            while path and path not in parts:
+                path = path.rpartition(".")[0]
+            if path != prefix[:-1] or name.startswith(prefix):
+                paths.append(path)
+    return max(paths, key=len)
+
+
+def _makes_itself(parts, name, shape):
+    """Whether a tensor is one that a model makes for itself: a buffer of its own, or one that older
+    versions of its class stored, masks (four sizes, or one number) among them."""
+    path, _, leaf = name.rpartition(".")
+    if path in parts and leaf in dict(parts[path].named_buffers(recurse=False)):
+        return True
+    return bool(MADE.search(leaf)) or (leaf == "bias" and (shape is None or len(shape) == 4))
 
 
 def _by_target(model, names, renamed):
