@@ -1,18 +1,31 @@
-"""What a run will do, said before it does it: what is read, for how long, and how much is written.
+"""What a run will do, said before it does it: what is read, for how long, in how much memory, and
+how much is written.
 
 No estimate is from a table of machines or models. The time is that of the first text of the run
-itself, and the size that of some of its datasets.
+itself, the size that of some of its datasets, and the memory that of the weights as they are held
+and of the largest tensors that are kept beside them.
 """
 
 import time
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from report.datasets import store
 from report.measuring.kinds import Announce, Progress
 from report.text import count, lasting, sized
 
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
+
 HOST_BYTES = 10**9
 """What GitHub Pages takes of a site, uncompressed (its documentation: "no larger than 1 GB")."""
+
+LITTLE = 10**9
+"""Bytes of memory below which nothing is said: the libraries alone take a third of it, so whatever
+machine has them has as much."""
+
+HALF = ("bfloat16", "float16")
+"""Dtypes of files of half the bytes of float32."""
 
 SOME = 6
 """Layers whose datasets are made to tell the size of all."""
@@ -26,6 +39,37 @@ def reads(model: str, what: str, tokens: int, passes: int, about: bool = False) 
     """
     number = f"{'about ' if about else ''}{count(tokens, 'token')}"
     return f"{model} reads {what}: {number} in {passes:,} forward pass{'es' * (passes != 1)}."
+
+
+def needs(loaded: "LoadedModel", together: int = 0, kept: int = 0, logits: int = 0) -> str:
+    """The sentence about the memory that a run takes, after a space; "" where it is little.
+
+    together: tokens of all texts that go through the layers together, if one layer is held at a
+        time
+    kept: tokens of the text of which every head's queries and keys are kept, 0 for none
+    logits: tokens of the longest text whose next tokens are predicted, 0 for none
+    The interpreter and its libraries, some 0.3 GB, are not counted.
+    """
+    about, weights = loaded.identity, loaded.weight_bytes
+    heads = loaded.measured_layers * about["num_attention_heads"]
+    # float32: a query and a key of each head; logits, their logarithms, and two copies on the way
+    by_layer = loaded.partial is not None and loaded.partial.layer_by_layer
+    together *= about["hidden_size"] * by_layer
+    beside = 4 * (
+        together + kept * heads * about["head_dim"] * 2 + logits * about["vocabulary"] * 4
+    )
+    if weights + beside < LITTLE:
+        return ""
+    said = f" It needs about {sized(weights + beside)} of memory"
+    if beside > weights / 100:
+        said += f", {sized(beside)} of it beside the weights"
+    stored = about.get("stored_dtype", "").split(", ")[0]
+    if about["dtype"] != "float32" or stored not in HALF:
+        return f"{said}."
+    return (
+        f"{said}; the weights are in float32, twice the {stored} of the file (dtype: bfloat16 "
+        "takes half, and rounds more)."
+    )
 
 
 def beyond(identity: dict, tokens: int) -> str:

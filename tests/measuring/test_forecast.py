@@ -1,17 +1,21 @@
 """What is said before a model is measured and while it is: work, time, size, progress."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
+from report import families
 from report.datasets.read.study import open_study
 from report.errors import ReportError
-from report.measuring import run
-from report.measuring.forecast import Pace, Rest, size, writes
+from report.measuring import forecast, run
+from report.measuring.forecast import LITTLE, Pace, Rest, needs, size, writes
 from report.measuring.plan import Plan
+from report.models.load.load import load_model
 from report.project import project as project_in
 from report.study.study import read_study
 from report.text import lasting, sized
+from tests.models.checkpoints import save
 from tests.small import write_publication
 
 pytestmark = pytest.mark.usefixtures("short_corpus")
@@ -100,6 +104,67 @@ def test_the_size_is_said_before_most_is_measured_and_is_about_that_of_the_datas
     of_heads = [about["bytes"] for name, about in files.items() if "/" in name]
     written = sum(of_heads) or files["habits.json"]["bytes"]
     assert written / 2 <= said <= 2 * written
+
+
+def model_of(weights, dtype, stored, **about):
+    """What `needs` asks of a model of 2 layers of 4 heads with 8 numbers, and 100 words."""
+    sizes = {"num_attention_heads": 4, "head_dim": 8, "hidden_size": 32, "vocabulary": 100}
+    facts = sizes | {"dtype": dtype} | ({"stored_dtype": stored} if stored else {})
+    partial = SimpleNamespace(layer_by_layer=True) if about else None
+    return SimpleNamespace(
+        identity=facts, weight_bytes=weights, measured_layers=2, partial=partial, **about
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "stored", "said"),
+    [
+        ("float32", "bfloat16", True),
+        ("float32", "bfloat16, float32", True),
+        ("float32", "float16", True),
+        ("float32", "float32", False),
+        ("float32", None, False),
+        ("bfloat16", "bfloat16", False),
+        ("bfloat16", "float32", False),
+    ],
+)
+def test_float32_of_a_file_of_16_bits_is_said_with_what_halves_it(dtype, stored, said):
+    told = needs(model_of(4 * LITTLE, dtype, stored))
+    assert "4.00 GB of memory" in told
+    assert ("dtype: bfloat16 takes half" in told) == said
+    assert needs(model_of(LITTLE // 2, dtype, stored)) == "", "of little, nothing is said"
+
+
+def test_memory_counts_what_is_kept_beside_the_weights():
+    whole, by_layer = model_of(LITTLE, "float32", None), model_of(LITTLE, "float32", None, x=1)
+    heads = 2 * 4 * 8  # numbers of a query in all heads
+    for more, tokens in (
+        (2 * heads * 4, {"kept": 10**6}),  # queries and keys
+        (4 * 100 * 4, {"logits": 10**6}),
+        (0, {"together": 10**6}),
+    ):
+        beside = f"{sized(LITTLE + more * 10**6)} of memory"
+        assert beside in needs(whole, **tokens)
+    assert f"{sized(LITTLE + 32 * 4 * 10**6)} of memory" in needs(by_layer, together=10**6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_weights_count_as_they_are_held_in_every_way_to_load(dtype, tmp_path):
+    folder = save(families.tiny("llama").bfloat16(), tmp_path / "model", 60)
+    whole = load_model(folder, dtype=dtype)
+    assert whole.identity["stored_dtype"] == "bfloat16"
+    assert whole.weight_bytes == whole.identity["parameters"] * (4 if dtype == "float32" else 2)
+    part = load_model(folder, dtype=dtype, layers=2).weight_bytes
+    one = load_model(folder, dtype=dtype, layer_by_layer=True).weight_bytes
+    assert one < part < whole.weight_bytes
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_build_says_the_memory_beside_what_is_read(kind, measured, monkeypatch):
+    monkeypatch.setattr(forecast, "LITTLE", 0)
+    data, told, _ = measured(kind)
+    sentence(told, r"forward passes\. It needs about [\d.]+ [kM]B of memory")
+    assert data.models[0].manifest["model"]["stored_dtype"] == "float32"
 
 
 def test_the_time_of_a_run_is_told_after_its_first_text(measured):

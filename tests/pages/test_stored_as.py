@@ -1,5 +1,6 @@
 """What pages say of numbers that are no checkpoint's own: unpacked, or changed by an adapter."""
 
+import re
 from html import unescape
 
 import pytest
@@ -38,6 +39,26 @@ def test_article_and_page_of_models_say_how_numbers_are_stored_and_what_was_take
     for text in map(unescape, written(tmp_path, monkeypatch, **about)):
         assert f"| Matrices stored as | {FORMATS} |" in text
         assert f"| Not stated in the file | {DEFAULTS} |" in text
+
+
+@pytest.mark.parametrize(
+    ("stored", "said"),
+    [
+        ({"stored_dtype": "bfloat16"}, "in float32; the checkpoint is in bfloat16"),
+        (
+            {"stored_dtype": "float16, float32"},
+            "in float32; the checkpoint is in float16 and float32",
+        ),
+        ({"stored_dtype": "float32"}, "in float32"),
+        ({}, "in float32"),  # measured before it was recorded
+    ],
+)
+def test_article_and_page_of_models_say_where_the_checkpoint_has_other_numbers(
+    stored, said, tmp_path, monkeypatch
+):
+    texts = written(tmp_path, monkeypatch, source="folder", dtype="float32", **stored)
+    for text in map(unescape, texts):
+        assert f"| {said} |" in re.sub(r"\| Computed in \| ", "| in ", text)
 
 
 @pytest.mark.parametrize("base", [{}, {"base": "owner/model@" + "a" * 40}])

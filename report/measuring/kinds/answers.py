@@ -15,7 +15,7 @@ from report.errors import ReportError
 from report.inputs.conditions import FRAME, Condition, question_prompt
 from report.inputs.prompts import prompts
 from report.inputs.questions import Question, questions
-from report.measuring.forecast import reads
+from report.measuring.forecast import needs, reads
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
 from report.measuring.kinds import conditions as prompting
@@ -130,7 +130,7 @@ def measure(
     total = len(texts) + len(asked[attended])
     what = f"{count(len(inputs.questions), 'question')} under {count(len(asked), 'condition')}"
     tokens = sum(len(text.token_ids) for text in texts)
-    announce(reads(name, what, tokens, total))
+    announce(reads(name, what, tokens, total) + needs(loaded))
     labels = {spec.name: spec.label or spec.name for spec in inputs.specs}
     said = [f"{labels.get(condition, condition)} ({length})" for condition, length in asked]
     by_question = chain.from_iterable(zip(*asked.values(), strict=True))

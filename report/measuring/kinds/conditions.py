@@ -12,7 +12,7 @@ from report.datasets.write.conditions import write_conditions
 from report.inputs import fillers
 from report.inputs.conditions import FILLER, FRAME, Condition, Segment, question_prompt
 from report.inputs.prompts import Prompts, prompts
-from report.measuring.forecast import reads, size, writes
+from report.measuring.forecast import needs, reads, size, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
 from report.text import count
@@ -98,7 +98,9 @@ def measure(
     announce_bytes(loaded, [*chain.from_iterable(texts)], announce)
     name, number = loaded.identity["name"], len(questions)
     what = f"{count(number, 'prompt')} under {count(len(inputs.specs), 'condition')}"
-    announce(reads(name, what, sum(map(len, texts)), len(texts)))
+    announce(
+        reads(name, what, sum(map(len, texts)), len(texts)) + needs(loaded, sum(map(len, texts)))
+    )
     say_over_edges(name, [spec.label or spec.name for spec in inputs.specs], read, announce)
     progress("Measuring", 0, len(texts))
 

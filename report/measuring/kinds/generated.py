@@ -13,7 +13,7 @@ from report.datasets.write.generated import write_generated
 from report.inputs import generated
 from report.inputs.generated import Generated
 from report.inputs.passages import corpus
-from report.measuring.forecast import reads
+from report.measuring.forecast import needs, reads
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
 from report.measuring.kinds.prediction import MEANS_OF, replacements
@@ -172,7 +172,8 @@ def _reads(loaded, inputs, tokens):
     number, ablated = inputs.spec.number, inputs.corpus.ablated
     passes = 3 * ablated * loaded.measured_layers * loaded.structure[0].heads
     what = f"{count(number, 'sentence')}, and {ablated} of them three times without each head"
-    return reads(loaded.identity["name"], what, tokens * passes // number, passes)
+    said = reads(loaded.identity["name"], what, tokens * passes // number, passes)
+    return said + needs(loaded)
 
 
 def _facts(inputs, ids, about, known):

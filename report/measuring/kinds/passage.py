@@ -14,7 +14,7 @@ from report.errors import ReportError
 from report.inputs import corpora, rows
 from report.inputs.passages import SUFFIXES, Passage, corpus, passage
 from report.measuring import kept_heads
-from report.measuring.forecast import beyond, reads, size, writes
+from report.measuring.forecast import beyond, needs, reads, size, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import SOMEWHERE, Announce, Progress
 from report.measuring.kinds import prediction as predicted
@@ -196,11 +196,14 @@ def _reads(loaded, inputs, piece, passage_ids, ids):
     """What will be read, from the texts of the first piece; `ids`: those that can be measured."""
     texts, counted, tokens = len(inputs.corpus), len(piece.texts), sum(map(len, ids))
     what = f"a passage of {len(passage_ids)} tokens and {count(texts, 'text')}"
+    logits = len(passage_ids) if inputs.means_of else 0
+    memory = needs(loaded, len(passage_ids) + tokens, len(passage_ids), logits)
     if not counted:  # the texts are read elsewhere, or were measured before
-        return reads(loaded.identity["name"], what, len(passage_ids), 1)
+        return reads(loaded.identity["name"], what, len(passage_ids), 1) + memory
     some = counted < texts
     passes, tokens = (round(n * texts / counted) for n in (len(ids), tokens))
-    return reads(loaded.identity["name"], what, len(passage_ids) + tokens, 1 + passes, some)
+    said = reads(loaded.identity["name"], what, len(passage_ids) + tokens, 1 + passes, some)
+    return said + memory
 
 
 def _size(measurement):

@@ -19,7 +19,7 @@ from report.errors import ReportError
 from report.inputs import predictions, rows
 from report.inputs.passages import corpus, passage
 from report.inputs.predictions import Prompt
-from report.measuring.forecast import reads, writes
+from report.measuring.forecast import needs, reads, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
 from report.text import count, large, quoted
@@ -255,5 +255,6 @@ def _announce(loaded, texts, announce):
     passes = 2 * len(texts) * shape[0] * shape[1]
     what = f"{count(len(texts), 'text')}, and each again without each head"
     name = loaded.identity["name"]
-    announce(reads(name, what, sum(tokens) * (1 + 2 * shape[0] * shape[1]), passes + len(texts)))
+    said = reads(name, what, sum(tokens) * (1 + 2 * shape[0] * shape[1]), passes + len(texts))
+    announce(said + needs(loaded, logits=max(tokens)))
     announce(writes(name, sum(map(partial(about_bytes, shape), tokens))))

@@ -15,7 +15,7 @@ from report.datasets.formats.sweep import about_bytes
 from report.datasets.write.sweep import write_sweep
 from report.errors import ReportError
 from report.inputs.passages import Passage, corpus
-from report.measuring.forecast import reads, writes
+from report.measuring.forecast import needs, reads, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
 
@@ -82,7 +82,8 @@ def measure(
     tokens = sum(map(len, texts)) + sequences * (1 + 2 * span(loaded))
     passes = times * (len(texts) + sequences)
     name = loaded.identity["name"]
-    announce(reads(name, what, times * tokens, passes))
+    logits = max(map(len, texts)) if predicts(loaded) else 0
+    announce(reads(name, what, times * tokens, passes) + needs(loaded, tokens, logits=logits))
     announce(writes(name, about_bytes(loaded.measured_layers, loaded.structure[0].heads)))
     progress("Measuring", 0, total)
     with enough_memory(f"measuring {max(map(len, texts))} tokens"):

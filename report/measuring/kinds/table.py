@@ -16,7 +16,7 @@ from report.errors import ReportError
 from report.inputs import tables
 from report.inputs.passages import Passage
 from report.measuring import kept_heads
-from report.measuring.forecast import beyond, reads, size, writes
+from report.measuring.forecast import beyond, needs, reads, size, writes
 from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
 from report.text import count
@@ -108,7 +108,7 @@ def measure(
     announce_bytes(loaded, [*chain.from_iterable(t.token_ids for t in texts)], announce)
     name, passes = loaded.identity["name"], 1 + len(texts)  # the first is a passage, too
     _say_over_edges(name, texts, announce)
-    _say_read(loaded.identity, texts, announce)
+    _say_read(loaded, texts, announce)
     progress("Measuring", 0, passes)
 
     kept_heads.require(loaded, inputs.heads)
@@ -146,13 +146,14 @@ def measure(
     }
 
 
-def _say_read(identity, texts, announce):
+def _say_read(loaded, texts, announce):
     """Say what will be read, and whether a rendering is longer than what the model was made for."""
     lengths = [len(text.token_ids) for text in texts]
     total = lengths[0] + sum(lengths)
     what = f"a table in {len(texts)} renderings"
-    announce(reads(identity["name"], what, total, 1 + len(texts)))
-    if said := beyond(identity, max(lengths)):
+    said = reads(loaded.identity["name"], what, total, 1 + len(texts))
+    announce(said + needs(loaded, total, lengths[0]))
+    if said := beyond(loaded.identity, max(lengths)):
         announce(said)
 
 

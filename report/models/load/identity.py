@@ -14,7 +14,7 @@ from report.models.find.weights import NOT_TEXT
 from report.models.gguf.architectures import architecture_of
 from report.models.gguf.file import is_gguf, open_gguf
 from report.models.load.tokenizing import asked
-from report.models.partial.packed import stored_as
+from report.models.partial.packed import stored_as, stored_dtype
 
 TOKENIZER_FILES = (
     "tokenizer.json",
@@ -51,7 +51,8 @@ def identity(
     config = text_config(model)
     own = folder if source.base is None else source.folder
     packed = stored_as(folder)
-    stored = {} if packed is None else {"stored_as": packed}
+    stored = {"stored_as": packed, "stored_dtype": stored_dtype(folder)}
+    stored = {key: value for key, value in stored.items() if value is not None}
     if is_gguf(folder):
         stored["defaults"] = list(architecture_of(open_gguf(folder)).defaults)
     return (

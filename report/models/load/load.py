@@ -44,7 +44,8 @@ class LoadedModel:
         `identity.made_for`), training_step (after which it
         was saved, None if nothing beside it says), alibi_factor,
         special_tokens_added (their texts, in the order of the passage); of weights that were
-        unpacked, stored_as (the formats of the matrices, such as "Q4_K_M: Q4_K, Q6_K"); of a GGUF
+        unpacked, stored_as (the formats of the matrices, such as "Q4_K_M: Q4_K, Q6_K"), of others
+        stored_dtype (of the matrices in the files, that of most numbers first); of a GGUF
         file, defaults (what was taken where it says nothing, as phrases); of weights that an
         adapter was merged into, adapter (see `Adapter.facts`); never a path
     folder: where its files are
@@ -65,6 +66,13 @@ class LoadedModel:
     def measured_layers(self) -> int:
         """How many layers, from the first, are measured."""
         return self.identity["layers_measured"]
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of memory that its weights take while it is run."""
+        if self.partial is not None:
+            return self.partial.held_bytes()
+        return sum(tensor.nbytes for tensor in self.model.parameters())
 
     @cached_property
     def structure(self) -> list[LayerStructure]:

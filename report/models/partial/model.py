@@ -116,6 +116,14 @@ class Partial:
             "of": self.checkpoint.total_bytes(),
         }
 
+    def held_bytes(self) -> int:
+        """Bytes of memory that the weights take, the embedding's few rows left out."""
+        before, *layers = (
+            sum(self._own[name].nbytes for name in {*names})
+            for names in (self.before, *self.layers)
+        )
+        return before + (max(layers) if self.layer_by_layer else sum(layers))
+
     def require_complete(self) -> None:
         """Stop, before anything is read, for a tensor that is missing or does not fit.
 

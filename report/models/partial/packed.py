@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from report.errors import ReportError
-from report.models.find.weights import NOT_TEXT
+from report.models.find.weights import NOT_TEXT, read_header, weight_map
 from report.models.gguf.file import is_gguf, mixture, open_gguf
 from report.models.partial.reader import DTYPES, Checkpoint, Entry, GgufCheckpoint
 from report.models.quantised.methods import packing_in
@@ -54,6 +54,20 @@ def stored_as(folder: Path | str) -> str | None:
         if len(shape) > 1 and not NOT_TEXT.search(name):
             numbers[checkpoint.kind(name)] += math.prod(shape)
     return mixture(checkpoint.packing.label, numbers)
+
+
+def stored_dtype(folder: Path | str) -> str | None:
+    """The dtypes of the matrices of a model that is stored as it is, that of most numbers first,
+    such as "bfloat16"; None where numbers are unpacked, or none is a matrix."""
+    if is_gguf(folder) or packing_in(folder) is not None:
+        return None
+    numbers = Counter()
+    for path in sorted({Path(folder) / file for file in weight_map(folder).values()}):
+        for tensor in read_header(path).values() if path.is_file() else ():
+            dtype = DTYPES.get(tensor["dtype"])
+            if dtype and dtype.is_floating_point and len(tensor["shape"]) > 1:
+                numbers[str(dtype).removeprefix("torch.")] += math.prod(tensor["shape"])
+    return ", ".join(dtype for dtype, _ in numbers.most_common()) or None
 
 
 @dataclass(frozen=True)
