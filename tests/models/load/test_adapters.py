@@ -16,7 +16,9 @@ from report import families
 from report.models.attention.structure import structure
 from report.models.load import load
 from report.models.load.load import load_model
+from tests.models import tiny_tokenizers
 from tests.models.checkpoints import add_adapter, change_config, refused, save
+from tests.models.gguf import written as gguf
 from tests.models.quantised import written
 
 WAYS = [{}, {"layers": 2}, {"layer_by_layer": True}]
@@ -401,3 +403,20 @@ def test_weights_that_config_json_names_elsewhere_are_refused(beside):
     change_config(beside, transformers_weights="other.safetensors")
     for way in WAYS:
         refused(beside, r"transformers_weights is 'other\.safetensors'", **way)
+
+
+@one_is_enough
+def test_an_adapter_of_a_gguf_file_is_merged_as_into_its_checkpoint(tmp_path):
+    # whose queries llama.cpp stores in another order of rows, which the adapter does not know
+    model = gguf.tiny("llama")
+    base = gguf.Written(gguf.saved(model, tiny_tokenizers.llama2(), tmp_path / "tiny"))
+    tensors, pairs = matrices(model, QUERY)
+    for name, path in (("plain", base.folder), ("packed", base.to(tmp_path / "it.gguf"))):
+        add_adapter(tmp_path / name, tensors, base_model_name_or_path=str(path))
+    for way in WAYS:
+        plain, packed = (load_model(tmp_path / name, **way) for name in ("plain", "packed"))
+        assert packed.identity["adapter"]["base"] == "it.gguf"
+        assert packed.identity["adapter"]["tensors_changed"] == len(pairs)
+        expected, found = held(plain), held(packed)
+        assert found.keys() == expected.keys()
+        assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())
