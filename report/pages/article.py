@@ -76,6 +76,7 @@ class ArticleFigures:
 
         key: what the article calls it, if it places a figure more than once; default: its name
         data: what it is drawn of, if not the article's data
+        state: where its controls stand; its page in the gallery lists them, with their values
         returns: its HTML; "" while figures are being counted
         raises: ReportError if no figure has that name, the key cannot be one, it is placed already,
             it cannot be drawn, or the state is out of reach
