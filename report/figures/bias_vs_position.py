@@ -112,7 +112,7 @@ def chart(data: PassageData, **state: int) -> altair.LayerChart:
         description=f"{title(data)}: terms of the score by {field}, mean removed",
         controls=choices.at_state(controls(data), state),
         shows={dataset: [["pairs", ">=", _fewest(data)]] if field == "distance" else []},
-        params=[*marking.marked("token"), *term_lines.params(data, field)],
+        params=[*marking.marked("token"), *term_lines.params(data, lines, field)],
         terms=score_terms.names(data),
         lines=list(lines),
         walk=[field],

@@ -85,7 +85,7 @@ def chart(data: TableData, **state: str) -> altair.LayerChart:
 def _y():
     y = altair.Y("probability:Q", title="probability, mean over tokens")
     # A chart keeps the room for labels that it begins with, so there is room for every class.
-    y = y.scale(zero=True, nice=False, padding=6)
+    y = y.scale(zero=True, nice=False, padding=14)
     return y.axis(format=".2~%", tickCount=6)
 
 

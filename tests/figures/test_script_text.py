@@ -1,11 +1,23 @@
 """What is written in a figure can be read: inside the picture, and nothing over anything else."""
 
-import itertools
-
 import pytest
 
 from report.figures.build import still
 from report.figures.parts import token_names
+from tests.figures import hand_made, tools
+from tests.figures.hand_made import OF_SCORES
+from tests.figures.lettering import IN_PICTURE, OF_THE_PAGE, WRITTEN, unreadable
+from tests.figures.live_page import (
+    GRIDS,
+    OF_MODELS,
+    OF_PREDICTIONS,
+    OF_SWEEPS,
+    OF_TABLES,
+    ORDER,
+    TWO_LOOKS,
+    go_live,
+    painted,
+)
 from tests.figures.pictures import picture, specification
 from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
     drawn_of,
@@ -15,21 +27,6 @@ from tests.figures.test_every_figure import (  # noqa: F401 (a fixture)
 )
 
 pytestmark = pytest.mark.browser
-
-TEXTS = """() => {
-    const svg = document.querySelector('svg');
-    const whole = svg.getBoundingClientRect();
-    return [...svg.querySelectorAll('text')].filter(each => each.textContent.trim()
-            && Number(getComputedStyle(each).opacity) > 0).map(each => {
-        const named = each.closest('[class*=role-]').getAttribute('class');
-        const role = named.match(/role-([\\w-]+)/)[1];
-        const {left, right, top, bottom} = each.getBoundingClientRect();
-        return {role, said: each.textContent, left: left - whole.left, right: right - whole.left,
-            top: top - whole.top, bottom: bottom - whole.top,
-            width: whole.width, height: whole.height};
-    });
-}"""
-"""Every text of a picture, and where it is in it."""
 
 SLACK = 3
 """Pixels: letters of a browser are not exactly as wide as those it was laid out by."""
@@ -54,21 +51,12 @@ def shown(browser):
 
 def texts(shown, svg):
     shown.set_content(f"<body style='margin:0'>{svg}")
-    return shown.evaluate(TEXTS)
+    return shown.evaluate(IN_PICTURE)
 
 
 def check(found):
     assert found
-    for text in found:
-        assert text["left"] >= -SLACK, text
-        assert text["top"] >= -SLACK, text
-        assert text["right"] <= text["width"] + SLACK, text
-        assert text["bottom"] <= text["height"] + SLACK, text
-    around = [text for text in found if text["role"] != "mark"]
-    for one, other in itertools.combinations(around, 2):
-        across = min(one["right"], other["right"]) - max(one["left"], other["left"])
-        down = min(one["bottom"], other["bottom"]) - max(one["top"], other["top"])
-        assert min(across, down) <= SLACK, (one, other)
+    assert unreadable(found, SLACK) == []
 
 
 @every_figure
@@ -76,6 +64,39 @@ def check(found):
 def test_no_label_is_cut_off_or_covers_another(figure, drawn_of, shown, phone):  # noqa: F811
     for panel in panels_of(figure, drawn_of):
         check(texts(shown, picture(figure, drawn_of, phone=phone, **panel)))
+
+
+SIZES = ((6, 12), (8, 16), (12, 12), (24, 16), (48, 4))
+"""(layers, heads a layer) of models whose heads have long names, or names near each other."""
+
+SORTED = (*TWO_LOOKS, "bias_vs_position", "update_magnitude")
+
+
+@pytest.fixture(scope="module", params=SIZES, ids=lambda size: "x".join(map(str, size)))
+def of_a_size(request, tmp_path_factory):
+    """A hand-made study of a model of one of the sizes."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, number in zip(("LAYERS", "HEADS"), request.param, strict=True):
+            patch.setattr(hand_made, name, number)
+        return hand_made.study(tmp_path_factory.mktemp("size") / "datasets" / "hand" / "size")
+
+
+@each(SORTED)
+@pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
+def test_nor_of_a_model_of_any_size(figure, of_a_size, shown, phone):
+    for panel in panels_of(figure, of_a_size):
+        check(texts(shown, picture(figure, of_a_size, phone=phone, **panel)))
+
+
+KINDS = ("rotary", "rotary_bias", "learned_bias", "encoder_rotary")
+"""Kinds of models whose terms have the longest names."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@each(OF_SCORES)
+@pytest.mark.parametrize("phone", [False, True], ids=["wide", "phone"])
+def test_nor_of_a_kind_with_other_terms(figure, study, kind, shown, phone):
+    check(texts(shown, picture(figure, study(kind), phone=phone)))
 
 
 @every_figure
@@ -96,3 +117,34 @@ def test_whatever_a_token_says_its_label_keeps_its_place(figure, drawn_of, shown
     assert any("漢字" in text["said"] for text in found)
     assert any("<b>" in text["said"] for text in found)
     check(found)
+
+
+PAGES = {
+    "address": (ORDER, True),
+    "grids": (GRIDS, True),
+    "tables_address": (OF_TABLES, True),
+    "sweep_address": (OF_SWEEPS, True),
+    "predictions_address": (OF_PREDICTIONS, True),
+    "models_address": (("attention_map", *OF_MODELS), False),
+}
+"""Fixture -> figures of its page, and whether they have a state of `tools.STATES`."""
+
+
+@pytest.mark.parametrize("tab", ["page", "phone"])
+@pytest.mark.parametrize("on", PAGES)
+def test_on_a_page_too_all_that_is_written_stands_apart(request, tab, on):
+    """At 1280 and 390 pixels, what is in a chart, above and below it."""
+    (names, have_states), tab = PAGES[on], request.getfixturevalue(tab)
+    tab.goto(request.getfixturevalue(on))
+    for moved in (False, True)[: 1 + have_states]:
+        for number, name in enumerate(names, 1):
+            go_live(tab, number)
+            if moved:
+                tools.set_to(tab, number, **tools.state_of(name))
+        painted(tab)
+        found = tab.evaluate(WRITTEN)
+        kinds = {(text["figure"], text["kind"]) for text in found}
+        for number, name in enumerate(names, 1):
+            assert {(f"fig-{number} {name}", kind) for kind in ("caption", "links")} <= kinds
+        assert sum(kind not in OF_THE_PAGE for _, kind in kinds) >= len(names)
+        assert unreadable(found) == []

@@ -75,7 +75,6 @@ def _legend(panel):
         gradientThickness=10,
         gradientOpacity=1,
         labelOverlap="greedy",
-        labelSeparation=8,
         **labels,
     )
     nothing = altair.Chart(altair.NamedData("no_shade"))  # an empty layer, for its legend

@@ -93,7 +93,6 @@ def _shade_legend(causal):
         gradientOpacity=1,
         tickCount=3,
         labelOverlap="greedy",
-        labelSeparation=8,
     )
     nothing = altair.Chart(altair.NamedData("no_shade"))  # an empty layer, for its legend
     return nothing.mark_point(aria=False).encode(color=colour.legend(legend))

@@ -12,6 +12,9 @@ MANY = 16
 
 PEAKS = 5
 
+CLOSE = 26
+"""Pixels from the number of one peak to that of the next, at least."""
+
 
 def sorted_lines(
     data: choices.Heads,
@@ -61,7 +64,7 @@ def _names(data, table, x, y, rank, most_layers):
     """
     value = y.shorthand.removesuffix(":Q")
     room = f"width / {data.layers}"
-    wide_enough = f"width / {most_layers} >= 46"
+    wide_enough = f"width / {most_layers} >= 68"
     named = (
         table.transform_filter(f"datum.{rank} === {data.heads - 1}")
         .transform_window(
@@ -73,18 +76,12 @@ def _names(data, table, x, y, rank, most_layers):
             left=f"datum.before - datum.{value}",
             right=f"datum.after - datum.{value}",
             # the first name begins at its point where it would otherwise reach into the axis
-            first=f"datum.layer === 0 && {room} >= 60 && {wide_enough}",
+            first=f"datum.layer === 0 && {wide_enough}",
+            second=f"datum.layer === 1 && {wide_enough}",
         )
     )
     if most_layers > MANY:
-        peak = f"datum.{value} >= datum.before && datum.{value} >= datum.after"
-        named = (
-            named.transform_filter(peak)
-            .transform_window(
-                order="row_number()", sort=[altair.SortField(value, order="descending")]
-            )
-            .transform_filter(f"datum.order <= {PEAKS}")
-        )
+        named = _peaks(named, value, room)
     aside = (
         f"(datum.layer === 0 || datum.layer === {data.layers - 1} ? 0 : "
         "datum.left > 2 * max(0, datum.right) ? 1 : datum.right > 2 * max(0, datum.left) ? -1 : 0)"
@@ -104,13 +101,37 @@ def _names(data, table, x, y, rank, most_layers):
         for mark in theme.halo(
             named.mark_text,
             **style,
-            # the name of layer 0 begins at its point, so that of layer 1 has less room
+            # neighbours may come towards each other; the name of layer 0 begins at its point
             dx=altair.ExprRef(
-                f"{aside} * clamp({room} - (datum.layer === 1 ? 20 : 0) - {wide}, 0, {most})"
+                f"{aside} * clamp(({room} - {wide} - (datum.second ? 22 : 0)) / 2, 0, {most})"
             ),
             opacity=theme.only(f"{shown} && {room} >= {6 if most_layers > MANY else 16}"),
         )
     ]
+
+
+def _peaks(named, value, room):
+    """Of the highest heads the highest peaks, which have room for their numbers."""
+    peak = f"datum.{value} >= datum.before && datum.{value} >= datum.after"
+    named = (
+        named.transform_filter(peak)
+        .transform_window(order="row_number()", sort=[altair.SortField(value, order="descending")])
+        .transform_filter(f"datum.order <= {PEAKS}")
+        # of two close to each other only the higher one is named
+        .transform_window(
+            last="lag(layer)",
+            last_order="lag(order)",
+            next="lead(layer)",
+            next_order="lead(order)",
+            sort=[altair.SortField("layer")],
+        )
+    )
+    for there in ("last", "next"):
+        near = f"abs(datum.{there} - datum.layer) * {room} < {CLOSE}"
+        named = named.transform_filter(
+            f"!(isValid(datum.{there}) && {near} && datum.{there}_order < datum.order)"
+        )
+    return named
 
 
 def layer_axis(data: choices.Heads, field: str = "layer", around: float = 0.25) -> altair.X:

@@ -1,6 +1,7 @@
 """Terms of the score as lines in one plot, by target token or by distance; see `profiles`."""
 
 import json
+import textwrap
 
 import altair
 
@@ -8,23 +9,28 @@ from report.datasets.read.passage import PassageData
 from report.figures.parts import marking, score_terms, theme, token_names
 from report.figures.parts.layers import layered
 
-ENDS = "width > 500 ? 88 : 74"
-"""Width in pixels of the room on the right in which the lines are named."""
+PER_LETTER = 7.5
+"""Pixels of a letter of a line's name, in a browser's widest fonts; the names are on the right."""
 LINE = 15
 """Pixels from one of those names to the next, at least."""
 
 
 NAMED = 14
 """Signs of a token's name that stand at a point at most."""
+WIDEST = 92
+"""Pixels of such a name, at most."""
+PER_SIGN = 5.6
+"""Pixels of one of its signs on each side of its middle, at most: half of a wide one."""
 
 
 DOTTED = 600
 """Tokens of a passage whose points are drawn, at most: more lie on each other and hide the line."""
 
 
-def params(data: PassageData, field: str) -> list[altair.Parameter]:
-    """The params of `layers`; field: as there."""
-    ends = altair.param(name="ends", expr=ENDS)
+def params(data: PassageData, lines: dict[str, str], field: str) -> list[altair.Parameter]:
+    """The params of `layers`; lines, field: as there."""
+    longest = max(len(part) for name in lines.values() for part in _said(name).split("\n"))
+    ends = altair.param(name="ends", value=round(8 + PER_LETTER * longest))
     if field == "distance":
         return [ends]
     named = [score_terms.quoted(token, NAMED) for token in data.tokens]
@@ -45,19 +51,20 @@ def layers(
     x = _x(data, field)
     marks = [_zero()] if field == "distance" else [_zero(), *_marked_token()]
     for term, name in lines.items():
-        named = table.transform_calculate(line=json.dumps(score_terms.short(name)))
+        named = table.transform_calculate(line=json.dumps(_said(name)))
         if term in ("content", "mixed") and field == "token" and data.causal:
             named = named.transform_filter(f"datum.token <= {data.length - fewest}")
         marks += _drawn(named, x, field, term, _colour(lines), data.length <= DOTTED)
-        if term != "position" and field == "token":
-            marks += _standing_out(data, named, x, term)
+    if field == "token":
+        named = [term for term in lines if term != "position"]
+        marks += _standing_out(data, table, x, named, fewest)
     return layered(*marks, _ends(table, field, lines), _hover(data, table, x, field, lines))
 
 
 def _x(data, field):
     title = "target token (index)"
     if field == "distance":
-        title = "distance (tokens in the past" + (")" if data.causal else "; negative: later ones)")
+        title = "distance (tokens in the past" + (")" if data.causal else "; below 0: later)")
     axis = {"grid": False, "tickMinStep": 1, "format": "d"}
     room = [0, altair.ExprRef("width - ends")]
     return (
@@ -68,12 +75,13 @@ def _x(data, field):
 
 
 def _y(term):
-    return altair.Y(f"{term}:Q", title="term of the score, mean removed (nats)").axis(tickCount=6)
+    y = altair.Y(f"{term}:Q", title="term of the score, mean removed (nats)")
+    return y.scale(padding=18).axis(tickCount=6)  # room for names above and below points
 
 
 def _colour(lines):
     scale = altair.Scale(
-        domain=[score_terms.short(name) for name in lines.values()],
+        domain=[_said(name) for name in lines.values()],
         range=[theme.themed(*theme.of_term(term)) for term in lines],
     )
     return altair.Color("line:N", scale=scale, legend=None)
@@ -85,7 +93,8 @@ def _ends(table, field, lines):
     There are at most three lines.
     """
     last = f"datum.{field} >= 0.85 * datum.most"
-    names = {term: score_terms.short(name) for term, name in lines.items()}
+    line = LINE * (1 + any("\n" in _said(name) for name in lines.values()) / 2)
+    names = {term: _said(name) for term, name in lines.items()}
     said = ", ".join(f"{json.dumps(term)}: {json.dumps(name)}" for term, name in names.items())
     named = (
         table.transform_joinaggregate(most=f"max({field})")
@@ -103,12 +112,13 @@ def _ends(table, field, lines):
     )
     here, above, top = (f"scale('y', datum.{name})" for name in ("end", "above", "top"))
     # a name is pushed down by the names above it
-    pushed = f"isValid(datum.above) ? max({here}, {above} + {LINE}) : {here}"
-    pushed = f"isValid(datum.top) ? max({here}, {above} + {LINE}, {top} + {2 * LINE}) : {pushed}"
+    pushed = f"isValid(datum.above) ? max({here}, {above} + {line}) : {here}"
+    pushed = f"isValid(datum.top) ? max({here}, {above} + {line}, {top} + {2 * line}) : {pushed}"
     text = named.mark_text(
         align="left",
         baseline="middle",
         fontWeight=600,
+        lineBreak="\n",
         dy=altair.ExprRef(f"({pushed}) - {here}"),
         aria=False,
     )
@@ -120,49 +130,73 @@ def _ends(table, field, lines):
     )
 
 
-def _standing_out(data, table, x, term):
-    """The texts of the tokens that a term raises or lowers most, at their points."""
-    texts = []
-    near = f"{data.length / 7:.4g}"
-    for order, side, baseline, away in (
-        ("descending", ">", "bottom", -6),
-        ("ascending", "<", "top", 6),
-    ):
-        ranked = (
-            table.transform_window(rank="row_number()", sort=[altair.SortField(term, order)])
-            .transform_filter(f"datum.rank <= 3 && datum.{term} {side} 0")
-            # of two tokens close to each other only the one that stands out more is named
-            .transform_window(
-                before="lag(token)",
-                rank_before="lag(rank)",
-                after="lead(token)",
-                rank_after="lead(rank)",
-                sort=[altair.SortField("token")],
-            )
-            .transform_filter(
-                f"!(isValid(datum.before) && datum.token - datum.before < {near}"
-                " && datum.rank_before < datum.rank)"
-            )
-            .transform_filter(
-                f"!(isValid(datum.after) && datum.after - datum.token < {near}"
-                " && datum.rank_after < datum.rank)"
-            )
-            .transform_calculate(text="names[datum.token]")
+def _standing_out(data, table, x, terms, fewest):
+    """The texts of the tokens that each of some terms raises or lowers most, at their points."""
+    order = altair.WindowFieldDef(op="row_number", field="value", **{"as": "rank"})
+    across, last = "(width - ends)", data.length - fewest if data.causal else data.length
+    of_term = f"indexof({json.dumps(terms)}, datum.term)"
+    named = (
+        table.transform_fold(terms, as_=["term", "value"])
+        .transform_filter(
+            f"datum.token <= {last} || !(datum.term === 'content' || datum.term === 'mixed')"
         )
-        texts += [
-            mark.encode(x=x, y=_y(term), text=altair.Text("text:N"))
-            for mark in theme.halo(
-                ranked.mark_text,
-                baseline=baseline,
-                dy=away,
-                align=altair.ExprRef(
-                    f"datum.token < {data.length / 12:.4g} ? 'left' : "
-                    f"datum.token > {data.length * 11 / 12:.4g} ? 'right' : 'center'"
-                ),
-                fontSize=theme.TICK,
-            )
-        ]
-    return texts
+        .transform_calculate(up="datum.value > 0", far="abs(datum.value)")
+        .transform_window(
+            [order], groupby=["term", "up"], sort=[altair.SortField("far", "descending")]
+        )
+        .transform_filter("datum.rank <= 3 && datum.far > 0")
+        .transform_calculate(
+            text="names[datum.token]",
+            rank=f"datum.rank + {of_term} / 4 + (datum.up ? 0 : 0.1)",  # no two are equal
+        )
+        .transform_calculate(half=f"min({WIDEST / 2}, {PER_SIGN} * length(datum.text))")
+        .transform_calculate(
+            middle=f"clamp(datum.token / {max(1, data.length - 1)} * {across}, "
+            f"datum.half, {across} - datum.half)"
+        )
+    )
+    for _ in range(2):  # those beside one that goes become neighbours
+        named = _apart(named, [] if len(terms) > 1 else ["up"])
+    return [
+        mark.encode(x=x, y=_y("value"), text=altair.Text("text:N"))
+        for side, baseline, away in (("datum.up", "bottom", -6), ("!datum.up", "top", 6))
+        for mark in theme.halo(
+            named.transform_filter(side).mark_text,
+            baseline=baseline,
+            dy=away,
+            dx=altair.ExprRef("datum.middle - scale('x', datum.token)"),
+            limit=WIDEST,
+            fontSize=theme.TICK,
+        )
+    ]
+
+
+def _apart(ranked, sides):
+    """Of two names that would lie on each other only that of the token that stands out more.
+
+    sides: fields of groups that never meet: above and below the points of one term
+    """
+    fields = ("middle", "half", "rank")
+    windowed = ranked.transform_window(
+        [
+            altair.WindowFieldDef(op=op, field=field, **{"as": f"{field}_{op}"})
+            for op in ("lag", "lead")
+            for field in fields
+        ],
+        sort=[altair.SortField("token")],
+        groupby=sides,
+    )
+    for op in ("lag", "lead"):
+        windowed = windowed.transform_filter(
+            f"!(isValid(datum.rank_{op}) && datum.rank_{op} < datum.rank"
+            f" && abs(datum.middle - datum.middle_{op}) < datum.half + datum.half_{op} + 4)"
+        )
+    return windowed
+
+
+def _said(name):
+    """The name of a term at its line, in lines that leave a phone room for the plot."""
+    return "\n".join(textwrap.wrap(score_terms.short(name), 13))
 
 
 def _zero():

@@ -269,6 +269,7 @@ def _config():
             "labelOverlap": True,
             "labelFlush": False,
         },
+        "axisX": {"labelSeparation": 6},  # two numbers side by side are not read as one
         # Titles lie flat above the axis: they are read like all text, and a phone keeps its width
         # for the picture.
         "axisY": {
@@ -289,6 +290,7 @@ def _config():
             "labelFontSize": LABEL,
             "titleFontSize": LABEL,
             "titleFontWeight": 500,
+            "labelSeparation": 8,
             "symbolSize": 70,
             "rowPadding": 4,
             "columnPadding": 18,
