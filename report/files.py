@@ -404,6 +404,56 @@ def inside(folder: Path | str, name: str) -> Path:
     return path
 
 
+def require_within(path: Path | str, root: Path, allowed: Collection[str] = ()) -> None:
+    """Stop for a file whose content would be published, though it lies outside the project.
+
+    A name is judged by where it leads, so a link inside the project does not help.
+
+    root: folder of the project; allowed: files and folders elsewhere that the command line named
+    raises: ReportError that says where the file lies
+    """
+    file = Path(os.path.realpath(path))
+    if any(file.is_relative_to(os.path.realpath(folder)) for folder in (root, *allowed)):
+        return
+    link = f"{path} leads out through a link: " if Path(path).is_symlink() else ""
+    raise ReportError(
+        f"{link}the file {file} lies outside the project, and what is in it would be published; "
+        f"copy it into the project, or name it on the command line too: --allow-file {file}"
+    )
+
+
+def require_all_within(folder: Path, root: Path, allowed: Collection[str] = ()) -> None:
+    """Stop for what must not end in a site, in a folder that is published; it may be missing.
+
+    Links are followed, as by what builds sites.
+
+    root, allowed: as of `require_within`
+    raises: ReportError for a link that leads out of the project, nowhere, or to a folder that it
+        lies in; and for what is neither a file nor a folder
+    """
+    if os.path.lexists(folder):
+        require_within(folder, root, allowed)
+    for where, folders, names in os.walk(folder, followlinks=True):
+        for path in (Path(where, name) for name in (*folders, *names)):
+            if path.is_symlink() and (path.exists() or not path.name.startswith(".")):
+                require_within(path, root, allowed)
+                _require_end(path)
+            if not (path.is_symlink() or path.is_file() or path.is_dir()):
+                raise ReportError(
+                    f"{path}: is neither a file nor a folder, and cannot be published; take it out."
+                )
+
+
+def _require_end(link):
+    """Stop for a link that leads to no file and no folder, or to a folder that it lies in."""
+    around = {os.path.realpath(folder) for folder in link.absolute().parents}
+    if not (link.is_file() or link.is_dir()) or os.path.realpath(link) in around:
+        raise ReportError(
+            f"{link}: is a link that leads nowhere, or to a folder that it lies in; put the file "
+            "or folder itself in its place, or take it out."
+        )
+
+
 def sha256(*paths: Path | str) -> str:
     """SHA-256 over the contents of files in the order given, as hex digits."""
     digest = hashlib.sha256()

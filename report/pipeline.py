@@ -43,7 +43,7 @@ from report.pages.reference.write import write_reference
 from report.pages.render import render_article
 from report.pages.share_card import write_cards
 from report.project import Project
-from report.site.address import read_site
+from report.site.address import read_site, require_own_files
 from report.site.build import build
 from report.site.sums import require_site
 from report.site.weight import too_heavy
@@ -78,6 +78,7 @@ def make_pages(request: Request, terminal: Terminal) -> list[str]:
 
     returns: names of the articles that were not asked for, which are left as they were
     """
+    require_own(request)
     about = read_site(request.project.config)
     studies = read(request)
     say_uncited(request.project, terminal)
@@ -90,6 +91,11 @@ def make_pages(request: Request, terminal: Terminal) -> list[str]:
     write(pages, opened, request.project, about)
     names = [study.name for study in studies]
     return [name for name in study_names(request.project.articles) if name not in names]
+
+
+def require_own(request: Request) -> None:
+    """Stop for a file of another place that would be published, before anything is measured."""
+    require_own_files(request.project.config, request.options.get("allow_file", ()))
 
 
 def read(request: Request) -> list[Study]:

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import re
 import shutil
 from types import SimpleNamespace
 
@@ -9,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from report import files
+from report import files, pipeline
+from report.console import Terminal
 from report.datasets import store
 from report.datasets.verify import published, whole
 from report.errors import ReportError, UsageError
@@ -21,10 +24,12 @@ from report.pages import lists
 from report.pages.article import ArticleFigures
 from report.pages.provenance import NAME
 from report.project import Project
-from report.site import check, specifications
+from report.site import address, check, specifications
 from report.study.study import read_study, study_names
-from tests.commands import ROOT, contents
+from report.watching.rebuild import Rebuilder
+from tests.commands import ROOT, contents, copy_project, report
 from tests.fuzz.profile import examples
+from tests.site import small_site
 from tests.small import ARTICLE
 
 OUTSIDE = (
@@ -268,3 +273,109 @@ def test_the_name_of_an_article_can_be_a_part_of_its_address(tmp_path, name, nea
         study_names(tmp_path)
     assert str(raised.value).isprintable()
     assert (f"Try {near!r}." in str(raised.value)) == bool(near)
+
+
+PLACES = (
+    *("site_src", "site_src/images", "site_src/assets/page", "site_src/docs", "frozen-theme"),
+    *("templates", "templates/theme", "templates/articles", "figures", "pages"),
+)
+"""Folders of a project of which something may end in its site."""
+
+WAYS = {
+    "to a file": lambda out, _: out / "secret.txt",
+    "to a folder": lambda out, _: out,
+    "to the root": lambda *_: "/",
+    "to a device": lambda *_: "/dev/zero",
+    "relative": lambda out, folder: os.path.relpath(out / "secret.txt", folder),
+    "by another link": lambda *_: "first-link",
+    "by a folder of the project": lambda *_: "around",
+    "nowhere": lambda *_: "missing",
+    "to itself": lambda *_: "a-link",
+    "to the folder above": lambda *_: ".",
+    "to the project": lambda _, folder: folder,
+}
+
+
+@pytest.fixture
+def linked(tmp_path):
+    """A function that puts a link into a folder of a project, and returns the project's folder."""
+
+    def put(place, way):
+        root, out = copy_project(tmp_path / "project", articles=False), tmp_path / "out"
+        (root / "templates" / "articles").mkdir(exist_ok=True)
+        out.mkdir()
+        (out / "secret.txt").write_text("secret")
+        settings = (root / "mkdocs.yml").read_text("utf-8").replace("site_src", "pages")
+        (root / "mkdocs.yml").write_text(settings.replace(".theme", "frozen-theme"), "utf-8")
+        folder = root / place
+        folder.mkdir(parents=True, exist_ok=True)
+        if "another link" in way:
+            (folder / "first-link").symlink_to(out / "secret.txt")
+        if "folder of the project" in way:
+            (root / "aside").mkdir()
+            (root / "aside" / "deep").symlink_to(out)
+            (folder / "around").symlink_to(root / "aside")
+        (folder / "a-link").symlink_to(WAYS[way](out, folder))
+        return root
+
+    return put
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("place", PLACES)
+def test_no_link_brings_a_file_from_elsewhere_into_a_site(linked, place, way, monkeypatch):
+    root = linked(place, way)
+    monkeypatch.setattr(pipeline, "read", None)  # nothing is read, and so nothing measured, before
+    there = contents(root / "site_src")
+    done = report("render", "--project", root)
+    assert done.returncode == 1
+    said = "leads out through a link: .* lies outside|leads nowhere, or to a folder that it lies in"
+    assert re.search(said, " ".join(done.stderr.split()))
+    assert re.search(rf"{place}/(a-link|first-link|around)", re.sub(r"\s", "", done.stderr))
+    assert contents(root / "site_src") == there
+
+
+def test_a_link_that_comes_while_a_project_is_watched_is_named(linked):
+    rebuilder = Rebuilder(pipeline.Request(Project(linked("site_src", "to a file"))), Terminal())
+    rebuilder.waiting = frozenset()  # no article has changed
+    with pytest.raises(ReportError, match="site_src/a-link leads out through a link"):
+        rebuilder.rebuild(["site_src/a-link"])
+
+
+@pytest.mark.parametrize("part", ["site_src", "templates/theme", "figures", "mkdocs.yml"])
+def test_a_part_of_a_project_that_lies_elsewhere_is_named_on_the_command_line(tmp_path, part):
+    root = copy_project(tmp_path / "project", articles=False)
+    (root / "figures").mkdir()
+    (root / part).rename(tmp_path / "elsewhere")
+    (root / part).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ReportError, match=f"--allow-file {tmp_path / 'elsewhere'}"):
+        address.require_own_files(root / "mkdocs.yml")
+    address.require_own_files(root / "mkdocs.yml", [str(tmp_path / "elsewhere")])
+
+
+def test_links_inside_a_project_are_followed_and_those_of_editors_are_none(tmp_path):
+    root = copy_project(tmp_path / "project", articles=False)
+    (root / "site_src" / "same.md").symlink_to("about.md")
+    (root / "site_src" / "pictures").symlink_to(root / "site_src" / "images")
+    (root / "site_src" / ".#about.md").symlink_to("ann@host.12:34")
+    address.require_own_files(root / "mkdocs.yml")
+    os.mkfifo(root / "site_src" / "pipe")
+    with pytest.raises(ReportError, match="pipe: is neither a file nor a folder"):
+        address.require_own_files(root / "mkdocs.yml")
+
+
+@pytest.mark.parametrize("key", ["docs_dir: site_src", "custom_dir: .theme"])
+def test_no_setting_has_a_folder_of_another_place_published(tmp_path, key):
+    root = copy_project(tmp_path / "project", articles=False)
+    settings = (root / "mkdocs.yml").read_text("utf-8")
+    (root / "mkdocs.yml").write_text(settings.replace(key, f"{key.split(':')[0]}: {tmp_path}"))
+    with pytest.raises(ReportError, match=f"the file {tmp_path} lies outside the project"):
+        address.require_own_files(root / "mkdocs.yml")
+
+
+@pytest.mark.parametrize("target", ["index.html", "missing", "a", "."])
+def test_a_built_site_holds_no_link(tmp_path, target):
+    site = small_site.write(tmp_path / "site")
+    (site / "a" / "b.html").symlink_to(target)
+    with pytest.raises(ReportError, match=r"a/b\.html is a link, which cannot be published"):
+        check.check_site(site)

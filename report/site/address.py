@@ -1,6 +1,7 @@
 """Where a site is published: what mkdocs.yml says of it, and what a built site was built for."""
 
 import re
+from collections.abc import Collection
 from html import unescape
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ from mkdocs.exceptions import MkDocsException
 from mkdocs.utils.yaml import yaml_load
 
 from report.errors import UsageError
+from report.files import require_all_within
 from report.pages.page import Site
 
 NO_PART = re.compile(r"[\s?#<>\"'\\{}|^`]")
@@ -24,17 +26,35 @@ def read_site(config: Path) -> Site:
 
     raises: UsageError if the file is not YAML, or its site_url is not an address
     """
-    try:
-        with Path(config).open(encoding="utf-8") as file:
-            settings = yaml_load(file)
-    except MkDocsException as error:
-        said = " ".join(str(error).split())  # YAML says it in several lines
-        raise UsageError(f"{config}: {said}") from error
+    settings = _settings(config)
     return Site(
         name=str(settings.get("site_name") or ""),
         description=str(settings.get("site_description") or ""),
         url=address(settings.get("site_url") or ""),
     )
+
+
+def _settings(config):
+    try:
+        with Path(config).open(encoding="utf-8") as file:
+            return yaml_load(file)
+    except MkDocsException as error:
+        said = " ".join(str(error).split())  # YAML says it in several lines
+        raise UsageError(f"{config}: {said}") from error
+
+
+def require_own_files(config: Path, allowed: Collection[str] = ()) -> None:
+    """Stop for a file that would end in a site and lies outside the project, as a link may lead.
+
+    config: the project's mkdocs.yml; allowed: files and folders that the command line named
+    raises: ReportError, as `files.require_all_within`, or that of `read_site`
+    """
+    settings, root = _settings(config), config.parent
+    theme = settings.get("theme")
+    named = [settings.get("docs_dir"), theme.get("custom_dir") if isinstance(theme, dict) else None]
+    for name in dict.fromkeys((config.name, "site_src", "templates", "figures", *named)):
+        if isinstance(name, str):
+            require_all_within(root / name, root, allowed)
 
 
 def address(text: str) -> str:

@@ -59,8 +59,8 @@ class Options:
     allow_file: Annotated[
         list[str] | None,
         typer.Option(
-            help="A file or folder outside the project that front matter may publish; give it "
-            "again for more."
+            help="A file or folder outside the project that may be published, as front matter or a "
+            "link says; give it again for more."
         ),
     ] = None
     allow_local: Annotated[

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from report.errors import PROGRAM, ReportError, UsageError, command
+from report.files import require_within
 from report.inputs.passages import SUFFIXES
 from report.inputs.specs import ROW_ENDINGS
 from report.inputs.yaml_lines import blocks, line_of, parse
@@ -213,20 +214,11 @@ def _text(path):
 
 
 def _require_inside(value, root, allowed):
-    """Stop for a value of front matter that is a file outside the project and was not allowed.
-
-    A name is judged by where it leads, so a link inside the project does not help.
-    """
+    """Stop for a value of front matter that is a file outside the project and was not allowed."""
     name = getattr(value, "file", value)
-    if not str(name).lower().endswith((*SUFFIXES, *ROW_ENDINGS)) or not os.path.lexists(name):
-        return  # a text, a name that ships, or nothing, which is told where it is read
-    file = Path(os.path.realpath(name))
-    if any(file.is_relative_to(os.path.realpath(folder)) for folder in (root, *allowed)):
-        return
-    raise ReportError(
-        f"the file {file} lies outside the project, and what is in it would be published; copy it "
-        f"into the project, or name it on the command line too: --allow-file {file}"
-    )
+    if str(name).lower().endswith((*SUFFIXES, *ROW_ENDINGS)) and os.path.lexists(name):
+        require_within(name, root, allowed)
+    # else a text, a name that ships, or nothing, which is told where it is read
 
 
 def instead_of(replaced: dict) -> tuple[str, ...]:

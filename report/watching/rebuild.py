@@ -110,6 +110,7 @@ class Rebuilder:
         """Render what waits, and write the pages around the articles; returns the names of those
         that were not asked for."""
         project, names = self.request.project, self.waiting
+        pipeline.require_own(self.request)
         about = read_site(project.config)
         rendered = {} if names is None else dict(self.rendered)
         if names is None:
