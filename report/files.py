@@ -24,6 +24,12 @@ SHIPPED = PACKAGE if INSTALLED else PACKAGE.parent
 """Where `mkdocs.yml`, `templates/` and `site_src/images/` lie that publications are made with."""
 TEMPLATES = SHIPPED / "templates"
 
+LARGEST_TEXT, LARGEST_YAML = 20_000_000, 1_000_000
+"""Bytes of a text that an author writes, and of settings, which take some ten seconds to read."""
+TEXTS = dict.fromkeys((".bib", ".css", ".html", ".j2", ".js", ".md", ".mjs", ".py"), LARGEST_TEXT)
+TEXTS |= dict.fromkeys((".toml", ".yaml", ".yml"), LARGEST_YAML)
+"""Ending -> the bytes that it may have."""
+
 
 def write_text(path: Path | str, text: str) -> None:
     """Write a text file (UTF-8) whole or not at all; an equal file is left untouched.
@@ -429,10 +435,11 @@ def require_all_within(folder: Path, root: Path, allowed: Collection[str] = ()) 
 
     root, allowed: as of `require_within`
     raises: ReportError for a link that leads out of the project, nowhere, or to a folder that it
-        lies in; and for what is neither a file nor a folder
+        lies in; for what is neither a file nor a folder; and as `require_text`
     """
     if os.path.lexists(folder):
         require_within(folder, root, allowed)
+        require_text(Path(folder))
     for where, folders, names in os.walk(folder, followlinks=True):
         for path in (Path(where, name) for name in (*folders, *names)):
             if path.is_symlink() and (path.exists() or not path.name.startswith(".")):
@@ -442,6 +449,20 @@ def require_all_within(folder: Path, root: Path, allowed: Collection[str] = ()) 
                 raise ReportError(
                     f"{path}: is neither a file nor a folder, and cannot be published; take it out."
                 )
+            require_text(path)
+
+
+def require_text(path: Path) -> None:
+    """Stop for a text of an author, or settings, that would take minutes and gigabytes to read.
+
+    raises: ReportError that says how large it is, and may be; nothing of what is missing or no text
+    """
+    most = TEXTS.get(path.suffix)
+    if most and path.is_file() and path.stat().st_size > most:
+        raise ReportError(
+            f"{path}: has {path.stat().st_size / 1e6:,.1f} MB, and a text of its kind may have "
+            f"{most / 1e6:.0f}; take it out, or make several of it"
+        )
 
 
 def _require_end(link):

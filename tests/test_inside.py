@@ -373,6 +373,36 @@ def test_no_setting_has_a_folder_of_another_place_published(tmp_path, key):
         address.require_own_files(root / "mkdocs.yml")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("mkdocs.yml", "site_src/about.md", "site_src/own.css", "templates/works.bib"),
+        *("templates/articles/long.md.j2", "templates/_article.md.j2", "figures/own.py"),
+        *("site_src/docs/deep/own.js", "templates/theme/main.html"),
+    ],
+)
+def test_a_text_without_end_is_named_before_it_is_read(tmp_path, name):
+    root = copy_project(tmp_path / "project", articles=False)
+    (root / "templates" / "articles").mkdir(exist_ok=True)
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    with (root / name).open("ab") as file:
+        file.truncate(300_000_000)
+    done = report("render", "--project", root)
+    assert done.returncode == 1
+    assert f"{name}: has 300.0 MB, and a text of its kind may have" in " ".join(done.stderr.split())
+
+
+def test_front_matter_and_datasets_have_an_end_too(tmp_path):
+    article = tmp_path / "a.md.j2"
+    article.write_text("---\n" + "key: value\n" * 120_000 + "---\n")
+    with pytest.raises(ReportError, match="line 2: front matter has 1,200,000 characters"):
+        read_study(article)
+    with (tmp_path / "manifest.json").open("wb") as file:
+        file.truncate(300_000_000)
+    with pytest.raises(ReportError, match="has more than 200 MB, which no dataset has"):
+        store.read(tmp_path / "manifest.json")
+
+
 @pytest.mark.parametrize("target", ["index.html", "missing", "a", "."])
 def test_a_built_site_holds_no_link(tmp_path, target):
     site = small_site.write(tmp_path / "site")

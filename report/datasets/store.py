@@ -20,6 +20,9 @@ from report.files import finite, inside, require_only, strict_json, write_text
 
 SCHEMAS = Path(__file__).parent / "schemas"
 
+LARGEST = 200_000_000
+"""Bytes of a dataset; GitHub takes no file of more than half of it."""
+
 
 @functools.cache
 def schema_names() -> list[str]:
@@ -139,7 +142,10 @@ def _seal(manifest):
 
 def _bytes(path):
     try:
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) <= LARGEST:
+            return content
     except FileNotFoundError as error:
         raise ReportError(
             f"{path}: no such dataset; run `{command('site')}` to measure it."
@@ -149,6 +155,10 @@ def _bytes(path):
             f"{path}: cannot be read: {error.strerror}; make it readable, or delete it and run "
             f"`{command('site')}`."
         ) from error
+    raise ReportError(
+        f"{path}: has more than {LARGEST / 1e6:.0f} MB, which no dataset has; delete it and run "
+        f"`{command('site')}`."
+    )
 
 
 def _parsed(content, path):

@@ -10,6 +10,7 @@ from yaml.constructor import ConstructorError
 from yaml.events import AliasEvent
 
 from report.errors import ReportError
+from report.files import LARGEST_YAML
 from report.text import quoted, whole
 
 FIRST = 2
@@ -86,6 +87,12 @@ def parse(header: Sequence[str], path: str | Path) -> dict[str, Any]:
     header: its lines, list of str; path: of the file, for messages
     raises: ReportError with file and line
     """
+    length = sum(map(len, header))
+    if length > LARGEST_YAML:
+        raise ReportError(
+            f"{path}, line {FIRST}: front matter has {length:,} characters, allowed are "
+            f"{LARGEST_YAML:,}; keep texts in files of their own, and name these."
+        )
     try:
         values = load("\n".join(header)) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -10,7 +10,7 @@ from mkdocs.exceptions import MkDocsException
 from mkdocs.utils.yaml import yaml_load
 
 from report.errors import UsageError
-from report.files import require_all_within
+from report.files import require_all_within, require_text
 from report.pages.page import Site
 
 NO_PART = re.compile(r"[\s?#<>\"'\\{}|^`]")
@@ -35,6 +35,7 @@ def read_site(config: Path) -> Site:
 
 
 def _settings(config):
+    require_text(Path(config))
     try:
         with Path(config).open(encoding="utf-8") as file:
             return yaml_load(file)

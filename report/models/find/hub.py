@@ -28,6 +28,7 @@ from huggingface_hub.errors import (
 from report import files as store
 from report.errors import ReportError
 from report.models.find.adapters import CONFIG, WEIGHTS
+from report.models.find.inside import require_readable
 from report.models.find.known import did_you_mean
 from report.models.find.weights import (
     INDEX,
@@ -130,7 +131,10 @@ def fetch_settings(repository: str, commit: str, code: bool = False) -> Path:
     returns: Path of a folder that holds them
     raises: ReportError if there is no config.json, or as `resolve`
     """
-    names = _settings(files(repository, commit), code)
+    sizes = files(repository, commit)
+    names = _settings(sizes, code)
+    for name in names:
+        require_readable(Path(name), sizes[name], repository)
     if "config.json" not in names:
         adapter = "give a folder that `hf download` brings its adapter into"
         instead = adapter if CONFIG in names else "name another"

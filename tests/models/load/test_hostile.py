@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pickle
+import re
 import resource
 import shutil
 import struct
@@ -530,3 +531,23 @@ def test_what_overflows_after_the_last_attention_is_told(folder):
     change_weights(folder, blow_up)
     _, said = tried(self_check.checked, load_model(folder))
     assert "after its last layer the hidden state is NaN or infinite" in said
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("config.json", "tokenizer.json", "vocab.txt", "merges.txt", "tokenizer.model"),
+        *("model.safetensors.index.json", "adapter_config.json", "generation_config.json"),
+        *("chat_template.jinja", "additional_chat_templates/one.jinja", "modeling.py"),
+    ],
+)
+def test_settings_without_end_are_refused_before_they_are_read(folder, name):
+    (folder / name).parent.mkdir(exist_ok=True)
+    with (folder / name).open("wb") as file:
+        file.truncate(300_000_000)
+    tracemalloc.start()
+    try:
+        refused(folder, rf"{re.escape(name)} has 300 MB, allowed is 100, several times")
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
