@@ -21,6 +21,8 @@ CONDITIONS = {
     "newline": "Repeated newline",
     "front": "Meaningless tokens first",
 }
+SEES = {"what came before": (99, 0), "everything": (99, 99), "a window": (9, 0)}
+"""What tokens see: that many before them and after them."""
 PLAIN = {"system": SYSTEM, "question": QUESTION}
 
 
@@ -55,12 +57,14 @@ def write(
     error=0.1,
     merged=False,
     lengths=None,
+    sees="what came before",
     **model,
 ):
     """A folder with the datasets of one model.
 
     merged: whether the filler's first token reaches into it from the instruction
     lengths: dict of condition to tokens added, where it is not FILLER
+    sees: one of `SEES`
     """
     rng = np.random.default_rng(seed)
     means = np.stack([np.broadcast_to(each, layers) for each in (taken, moved, error)])
@@ -83,7 +87,7 @@ def write(
                 if condition == "front":
                     effect[1:, :, 0] /= 10
             shift = counterparts(condition, number, length)
-            values = received(rng, layers, heads, len(text.segment))
+            values = received(rng, layers, heads, len(text.segment), SEES[sees])
             prompt.append(statistics_of(about, text, values, effect, shift))
         found.append(prompt)
     merged_prompts = [reduce(ConditionStatistics.merge, each) for each in zip(*found, strict=True)]
@@ -119,12 +123,17 @@ def counterparts(condition, number, length):
     return [*range(start), *range(start + length, plain + length)]
 
 
-def received(rng, layers, heads, length):
-    """What the positions of a random causal pattern receive, float [3, layers, heads, length]."""
-    weight = np.tril(rng.random((layers, heads, length, length)) ** 3)
+def received(rng, layers, heads, length, reach):
+    """What the positions of a random pattern receive, float [3, layers, heads, length].
+
+    reach: how many tokens back and on are seen
+    """
+    back = np.subtract.outer(np.arange(length), np.arange(length))
+    visible = (back <= reach[0]) & (-back <= reach[1])
+    weight = visible * rng.random((layers, heads, length, length)) ** 3
     probability = weight / weight.sum(-1, keepdims=True)
     total = probability.sum(-2)
-    seen = length - np.arange(length)
+    seen = visible.sum(0)
     return np.stack([total / seen, probability[..., -1, :], total / length])
 
 

@@ -242,13 +242,22 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
     def even(self, model: int, condition: str | None = None) -> float:
         """The share that uniform attention would give to what a condition adds.
 
-        A mean over the current tokens after it and over prompts, if no window hides anything.
+        A mean over the current tokens after it and over prompts; NaN where windows hide some of
+        the prompt in the first layer, as how much is not kept.
         """
-        text = self.data.models[model].condition(self.chosen(condition))
+        known = self.data.models[model]
+        text = known.condition(self.chosen(condition))
+        # what all current tokens give to a position beside what those give that see it
+        received = [known.received(0, head)[text.name] for head in range(known.heads)]
+        seeing, every = (sum(one[over][0] for one in received) for over in ("mean", "all"))
+        if every[0] < 0.9 * seeing[0]:
+            return float("nan")
+        one_way = every[-1] * len(text.counts) <= 1.5 * seeing[-1]
         prompts_ending = -np.diff([*text.counts.tolist(), 0])  # at each position
         first = min(place for place in text.positions if place >= text.new.stop)
         shares = len(text.new) / np.arange(first + 1, len(text.counts) + 1)
-        means = np.cumsum(shares) / np.arange(1, len(shares) + 1)
+        # in an encoder, each of a prompt's tokens sees all of it
+        means = np.cumsum(shares) / np.arange(1, len(shares) + 1) if one_way else shares
         ending = prompts_ending[first:]
         return float((means * ending).sum() / ending.sum())
 

@@ -218,6 +218,17 @@ def test_even_attention_over_what_is_added(data, find):
         assert find.even(1, condition) == pytest.approx(statistics.mean(shares))
 
 
+@pytest.mark.parametrize("sees", made.SEES)
+def test_even_attention_is_that_over_what_tokens_see(tmp_path, sees):
+    find = Findings(made.study(tmp_path, [{"sees": sees}]))
+    lengths = [made.BEGIN + made.SYSTEM + made.FILLER + made.QUESTION + n for n in range(3)]
+    everything = statistics.mean(made.FILLER / length for length in lengths)
+    if sees == "a window":
+        assert np.isnan(find.even(0))
+    else:
+        assert (find.even(0) == pytest.approx(everything)) == (sees == "everything")
+
+
 def test_models_in_whose_first_layer_the_pattern_moves_alike(find, tmp_path, monkeypatch):
     assert find.alike == ["one", "two"]
     monkeypatch.setattr(made, "FILLER", 8)
