@@ -165,8 +165,8 @@ def _alt_by_distance(attention, lines, where):
     columns = profiles.by_distance(attention, list(lines))
     named = score_terms.listed(list(lines.values()))
     said = [
-        f"the {name} term is largest at {columns['distance'][columns[term].argmax()]} tokens in "
-        f"the past and spreads over {np.ptp(columns[term]):.2f}"
+        f"the {name} term is largest for {_targets(columns['distance'][columns[term].argmax()])} "
+        f"and spreads over {np.ptp(columns[term]):.2f}"
         for term, name in lines.items()
     ]
     return f"{_sentence(named)} terms of {where} by distance, means removed: {'; '.join(said)}."
@@ -212,6 +212,13 @@ def seen(data: PassageData, **state: int) -> str:
     return f"{trend} {together}"
 
 
+def _targets(distance):
+    """Those so many tokens back, in words; negative: after the current token."""
+    if distance == 0:
+        return "the token itself"
+    return f"targets {count(abs(int(distance)), 'token')} {'before' if distance > 0 else 'after'}"
+
+
 def _moved(change):
     if abs(change) < LEVEL:
         return "stays level"
@@ -226,13 +233,11 @@ def _seen_by_distance(data, attention, lines):
     spreads = {term: float(np.ptp(columns[term][shown])) for term in lines}
     most = max(spreads, key=spreads.get)
     at = int(columns["distance"][shown][columns[most][shown].argmax()])
-    place = "the token itself" if at == 0 else f"targets {count(abs(at), 'token')} "
-    place += "" if at == 0 else "before" if at > 0 else "after"
     others = [
         f"the {lines[term]} term by {number(spreads[term])}" for term in lines if term != most
     ]
     return (
         f"Distance moves the {lines[most]} term most, by {number(spreads[most])} "
         f"between its highest and its lowest point, and {score_terms.listed(others)}. It "
-        f"speaks most for {place}."
+        f"speaks most for {_targets(at)}."
     )

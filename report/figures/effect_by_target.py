@@ -259,5 +259,5 @@ def alt(data: PredictionData, panel: int = 0, **state: int) -> str:
     what = "direct effect by target token" if panel else "attention"
     return (
         f"Map of the {what} of layer {head.layer}, head {head.head}, over {sentence.rows} tokens "
-        f"of {predicted.which(at)}, a lower triangle. In its last row most is at: {listed}."
+        f"of {predicted.which(at)}. In its last row most is at: {listed}."
     )

@@ -32,6 +32,7 @@ def render_lists(pages: list[Page], datas: list, site_src: Path, feed: bool = Fa
     context = {
         "shared_card": _take_out_shared(models),
         "pages": pages,
+        "kinds": {data.kind for data in datas},
         "tags": sorted(tags.items()),
         "models": models,
         "glossary": glossary().values(),

@@ -33,6 +33,8 @@ class Kind:
     """Targets that a token sees in every second layer, the first one included."""
     causal: bool = True
     updates: str | None = "raw"
+    special: bool = True
+    """Whether the tokenizer puts a token in front, and an encoder's one at the end."""
 
 
 KINDS = {
@@ -54,6 +56,11 @@ KINDS = {
 }
 """Name -> kind; the first is the embedded model's."""
 
+OF_WORDS = {
+    "post_norm": Kind("opt", (*PLACED, "mixed", "bias")),
+    "no_special": Kind("olmo", ("content", "position"), "cell", special=False),
+}
+"""Kinds that figures draw as others, but of which not the same words are true."""
 
 ALIKE = ("content", "mixed", "score")
 
@@ -71,7 +78,7 @@ def figures_of(kind, names):
 
 def study(folder, kind="alibi_bias"):
     """`PassageData` over datasets of a kind of `KINDS`, written into `folder`."""
-    rng, kind = np.random.default_rng(5), KINDS[kind]
+    rng, kind = np.random.default_rng(5), (KINDS | OF_WORDS)[kind]
     store.write(folder / "passage.json", encoded_passage(kind))
     for layer in range(LAYERS):
         largest = []
@@ -99,7 +106,8 @@ def several(folder, kinds=("alibi_bias", "window"), labels=("step100", "step2000
 
 def encoded_passage(kind):
     pieces = [{"id": i, "text": TEXTS[i % len(TEXTS)]} for i in range(LENGTH)]
-    pieces[0] = {"id": 0, "text": "<|begin|>" if kind.causal else "[CLS]", "special": True}
+    if kind.special:
+        pieces[0] = {"id": 0, "text": "<|begin|>" if kind.causal else "[CLS]", "special": True}
     if not kind.causal:
         pieces[-1] = {"id": 1, "text": "[SEP]", "special": True}
     about = {"name": "hand", "title": "By hand", "source": "", "licence": "CC0", "language": "en"}
@@ -184,6 +192,11 @@ def statistics(rng):
     )
 
 
+def added_by(kind):
+    """Texts of the tokens that the tokenizer adds."""
+    return [] if not kind.special else ["<|begin|>"] if kind.causal else ["[CLS]", "[SEP]"]
+
+
 def manifest(kind):
     capabilities = {
         "route": "interface",
@@ -204,7 +217,7 @@ def manifest(kind):
         "num_attention_heads": HEADS,
         "hidden_size": 32,
         "parameters": 1234,
-        "special_tokens_added": ["<|begin|>"] if kind.causal else ["[CLS]", "[SEP]"],
+        "special_tokens_added": added_by(kind),
         "capabilities": capabilities,
     }
     self_check = {

@@ -47,27 +47,30 @@ KINDS = {
 """Name -> kind; the first is that of the shipped article."""
 
 
-def study(folder, kind="whole"):
-    """`SweepData` of five checkpoints, and two models that are none, written into `folder`."""
+def study(folder, kind="whole", of="alibi_bias"):
+    """`SweepData` of five checkpoints, and two models that are none, written into `folder`.
+
+    of: the kind of model, of `hand_made.KINDS`
+    """
     kind, paths, labels = KINDS[kind], [], []
     for name in kind.others:
         heads, step, same = OTHERS[name]
         recipe = kind.recipe if same else None
-        paths.append(write(folder, len(paths), name, step, heads, 4, recipe, kind))
+        paths.append(write(folder, len(paths), name, step, heads, 4, recipe, kind, of))
         labels.append(None)
     for at, step in enumerate(kind.steps):
         name = f"runs@step-{step}"
-        paths.append(write(folder, len(paths), name, step, HEADS, at, kind.recipe, kind))
+        paths.append(write(folder, len(paths), name, step, HEADS, at, kind.recipe, kind, of))
         labels.append(f"step-{step}")
     return opened(paths, labels)
 
 
-def write(folder, number, name, step, heads, at, recipe, kind):
+def write(folder, number, name, step, heads, at, recipe, kind, of):
     """One model's folder; at: which of the steps its heads are like."""
     path = folder / f"{number:012x}"
     habits = sweep.encode(statistics(at, heads), repetition(at, heads, kind.learns))
     store.write(path / sweep.FILE, habits)
-    manifest = hand_made.manifest(hand_made.KINDS["alibi_bias"])
+    manifest = hand_made.manifest((hand_made.KINDS | hand_made.OF_WORDS)[of])
     model = {"name": name, "num_attention_heads": heads, "training_step": step}
     model |= {"source": "folder", "vocabulary": 3000}
     kept = ("schema", "command", "seed", "date", "self_check")

@@ -1,5 +1,6 @@
 """A small study of a table, made of numbers and not by a model, in the files of a real one."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,7 @@ from report.datasets.read.table import TableData
 from report.inputs.tables import Cell, Table
 from report.inputs.tables import renderings as every_rendering
 from tests.figures import hand_made
-from tests.figures.hand_made import HEADS, KINDS, LAYERS, LENGTH
+from tests.figures.hand_made import HEADS, KINDS, LAYERS, LENGTH, OF_WORDS
 
 TABLE = Table(
     "hand-made",
@@ -31,8 +32,8 @@ CHUNK = {"csv": 4, "json": 6, "sentences": 5}
 
 def study(folder, kind="alibi_bias", table=TABLE):
     """`TableData` over datasets of a kind of `hand_made.KINDS`, written into `folder`."""
-    rng, kind = np.random.default_rng(8), KINDS[kind]
-    texts = [tokens(each, kind.causal) for each in every_rendering(table)]
+    rng, kind = np.random.default_rng(8), (KINDS | OF_WORDS)[kind]
+    texts = [tokens(each, kind) for each in every_rendering(table)]
     assert len(texts[0].tokens) == LENGTH, len(texts[0].tokens)
     about = {"name": table.name, "title": "By hand", "source": "", "licence": "", "language": ""}
     store.write(folder / "passage.json", passage.encode(SimpleNamespace(**about), texts[0].tokens))
@@ -50,14 +51,17 @@ def study(folder, kind="alibi_bias", table=TABLE):
     return TableData(folder)
 
 
-def tokens(rendering, causal):
+def tokens(rendering, kind):
     """A rendering as tokens of some characters each, as `report.models.text.cells.TableText`."""
-    pieces = [{"id": 0, "text": "<|begin|>" if causal else "[CLS]", "special": True}]
-    places = [SimpleNamespace(role="added", row=-1, column=-1)]
+    first = hand_made.added_by(kind)[:1]
+    pieces = [{"id": 0, "text": text, "special": True} for text in first]
+    places = [SimpleNamespace(role="added", row=-1, column=-1) for _ in first]
     size = CHUNK[rendering.name]
     for part in rendering.parts:
-        for start in range(0, len(part.text), size):
-            text = part.text[start : start + size]
+        # without a token in front, the first character stands alone: as many tokens as with one
+        starts = [*([] if pieces else [0]), *range(0 if pieces else 1, len(part.text), size)]
+        for start, end in pairwise([*starts, len(part.text)]):
+            text = part.text[start:end]
             pieces.append({"id": 1 + sum(map(ord, text)) % 300, "text": text})
             places.append(part)
     crossings = [len(pieces) - 2] if rendering.name == "json" else []

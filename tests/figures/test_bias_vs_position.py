@@ -59,7 +59,7 @@ def test_rotary_terms_are_shown_by_distance(study):
     # the hand-made term falls by about 0.3 a token from the token itself on
     near = [row["position"] for row in rows[:10]]
     assert near == sorted(near, reverse=True)
-    assert "the rotary position term is largest at 0 tokens in the past" in bias_vs_position.alt(
+    assert "the rotary position term is largest for the token itself" in bias_vs_position.alt(
         data, layer=1, head=0
     )
 

@@ -1,44 +1,86 @@
-"""The article of a newcomer, the home page and the glossary, for words false of a kind of model."""
+"""Every kind of article, the home page and the glossary, for words false of a kind of model."""
 
-import html
 import re
 
 import pytest
 
 from report.pages.lists import render_lists
 from report.study.study import read_study
-from tests import rendered
+from tests import made_conditions, rendered
 from tests.commands import ROOT
-from tests.figures import hand_made
+from tests.figures import hand_made, hand_sweep, hand_table
+from tests.findings.test_prose_table import plain
 
-BACK = "looks? back|or an earlier one|so far|next (?:word|token)|left to right|triangle|the past"
+BACK = (
+    "looks? back|or an earlier one|so far(?! apart)|(?<!predict the )next (?:word|token)"
+    "|(?<!orientation from )left to right|triangle|the past|all later|what came before"
+)
+POST_NORM = "overwrit|nothing else happens|only (?:ever )?add|last norm|norm first"
 FALSE = {
     "learned_bias": "content term|ALiBi|rotary|later ones|square",
     "encoder": f"content term|ALiBi|rotary|{BACK}",
     "encoder_rotary": f"ALiBi|embeddings|{BACK}",
-    "softcap": "ALiBi|embeddings|later ones",
-    "alibi": "rotary|embeddings|later ones|bias term",
-    "content": "ALiBi|rotary|embeddings|later ones",
+    "softcap": "ALiBi|embeddings|later ones|sum to the logit",
+    "alibi": "rotary|embeddings|later ones|(?<!no )bias term",
+    "content": "ALiBi|rotary|(?<!nor the )embeddings|later ones",
+    "post_norm": f"content term|ALiBi|rotary|later ones|square|{POST_NORM}",
+    "no_special": r"stands for no word|tokenizer adds|puts first|in front of every|\[CLS|<.begin",
 }
 """Kind of model -> what is not true of it."""
 OF_ANY = {
-    "index.md": "looks? back|next (?:word|token)|left to right",
-    "glossary/index.md": "nothing is overwritten|full square",
+    "index.md": "looks? back|next (?:word|token)|left to right|[Ee]very number",
+    "glossary/index.md": "overwritten|each head adds its update|full square|last norm",
 }
 """Pages that stand beside models of all kinds -> what is not true of some."""
 
 
+def conditions(folder, kind):
+    """The same three models as `made_conditions` has, which see what a kind sees."""
+    sees = "what came before" if kind.causal else "everything"
+    about = {"sees": sees, "terms": list(kind.terms), "family": kind.like}
+    about["special_tokens_added"] = hand_made.added_by(kind)
+    return made_conditions.study(folder, [{"name": name, **about} for name in MODELS])
+
+
+MODELS = ["one", "two", "three"]
+DATA = {
+    "passage": hand_made.study,
+    "table": hand_table.study,
+    "conditions": lambda folder, kind: conditions(folder, EVERY[kind]),
+    "sweep": lambda folder, kind: hand_sweep.study(
+        folder, "whole" if EVERY[kind].causal else "no losses", kind
+    ),
+}
+"""Kind of article -> a function from a folder and a kind of model to its data."""
+EVERY = hand_made.KINDS | hand_made.OF_WORDS
+ARTICLES = {
+    "attention-focus-plots": "passage",
+    "reading-a-table": "table",
+    "filler-tokens": "conditions",
+    "how-heads-form": "sweep",
+}
+"""Articles that ship -> their kind; their models are whatever a reader gives."""
+
+
+@pytest.mark.parametrize("article", [*DATA, *ARTICLES])
 @pytest.mark.parametrize("kind", FALSE)
-def test_nothing_false_is_said_of_a_kind_of_model(tmp_path, monkeypatch, kind):
+def test_nothing_false_is_said_of_a_kind_of_model(tmp_path, monkeypatch, kind, article):
     rendered.words_only(monkeypatch)
-    written = (ROOT / "templates" / "new" / "passage.md.j2").read_text("utf-8")
-    article = tmp_path / "new.md.j2"
-    article.write_text(written.replace("@TITLE@", "New").replace("@DATE@", "2026-01-01"), "utf-8")
-    data = hand_made.study(tmp_path / "datasets", kind)
-    text = rendered.text_of(read_study(article), data, tmp_path)
-    text = rendered.captions_alone(rendered.without_passage(text))
-    text = html.unescape(re.sub(r"<[^>]*>", "", text)).partition("## How this was measured")[0]
-    assert "Shade is the probability" in text
+    if not EVERY[kind].special:
+        monkeypatch.setattr(made_conditions, "BEGIN", 0)
+    template = ROOT / "templates" / "articles" / f"{article}.md.j2"
+    options = {}
+    if article in DATA:
+        template = tmp_path / "new.md.j2"
+        written = (ROOT / "templates" / "new" / f"{article}.md.j2").read_text("utf-8")
+        written = written.replace("@TITLE@", "New").replace("@DATE@", "2026-01-01")
+        template.write_text(written, "utf-8")
+    elif ARTICLES[article] == "conditions":
+        options["models"] = MODELS
+    data = DATA[ARTICLES.get(article, article)](tmp_path / "datasets", kind)
+    text = plain(rendered.text_of(read_study(template, **options), data, tmp_path))
+    text = text.partition("## How this was measured")[0]
+    assert "Figure 1." in text
     assert re.findall(f"[^.]*(?:{FALSE[kind]})[^.]*", text) == []
 
 

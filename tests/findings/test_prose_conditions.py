@@ -243,7 +243,7 @@ def test_heads_that_give_a_sentence_more_are_named_and_those_whose_slashes_look_
     assert "higher in L0H26 of small-llama, and about as high in L0H0 of qwen2-5x28: " in text
     monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [], [(1, 0, 0)]))
     text, _ = written()
-    assert "the slashes are nevertheless about as high in L0H0 of qwen2-5x28: there they" in text
+    assert "are nevertheless about as high in L0H0 of qwen2-5x28: there they" in text
     monkeypatch.setattr(Findings, "against", lambda *_: Against(places, [], []))
     text, _ = written()
     assert "from each other" not in text

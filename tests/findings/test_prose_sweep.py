@@ -57,7 +57,7 @@ def test_sentences_are_whole(written, kind):
 
 def test_what_happens_is_told_with_its_steps_and_heads(written):
     said = prose(written()[0])
-    assert "Between step 100 and step 200, the attention that a head of a small model" in said
+    assert "Between step 100 and step 200, the attention that a head gives" in said
     assert "to the token that came next last time goes from 5\u00a0% to 70\u00a0%" in said
     assert "At step 0, a random token costs 8.00 nats, said before or not" in said
     assert "Having been said before is worth 1.2 nats by step 100, and 6.5 by step 200" in said

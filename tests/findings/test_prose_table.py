@@ -90,7 +90,7 @@ def test_hostile_cells_stay_text(written):
 def test_what_was_not_seen_in_training_is_said_of_embedded_models_only(written):
     text, _, _ = written(source="embedded")
     assert "said over and over, with no table among them." in plain(text)
-    assert "this model has not learnt to read tables" in plain(text)
+    assert "This model has not learnt to read tables" in plain(text)
     text, _, _ = written(source="hub")
     assert "no table" not in plain(text)
     assert "not learnt to read tables" not in plain(text)

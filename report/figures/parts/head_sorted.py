@@ -88,7 +88,7 @@ def use(data: PassageData) -> str:
     """What pointing at a value does."""
     return (
         "Point at a value to read which head has it, and to see that head in the other figures of "
-        "this section. Click on it, and figures of one head show it. Where there is room for one "
+        "all heads. Click on it, and figures of one head show it. Where there is room for one "
         "panel, “Drawn as” leads to the other."
     )
 
