@@ -10,7 +10,7 @@ CAPTION = r'<figure .*?<figcaption>(.*?) <span class="live-figure__links".*?</fi
 """A figure, and what is said under it."""
 
 
-FOLD = "<summary>How to (?:read|use) it</summary>"
+FOLD = "<summary>(?:How to (?:read|use) it|More)</summary>"
 
 
 def captions_alone(text):

@@ -131,7 +131,7 @@ def alt(data: TableData, **state: str) -> str:
     even = data.even(at["target"], at["rendering"]).mean()
     times = f", {number(values.mean() / even)} times that" if even else ""
     return (
-        f"Probability given to {target_classes.NAMES[at['target']]}, by layer, with the "
+        f"Probability given to {target_classes.named(at['target'])}, by layer, with the "
         f"{data.heads} heads of each layer sorted; the table is written as "
         f"{target_classes.renderings(data)[at['rendering']]}. The largest value is "
         f"{percent(values[layer, head], 1)}, head {head} of layer {layer}. Uniform attention "

@@ -214,7 +214,7 @@ def rows(data: TableData, panel: int = 0, **state: str) -> dict[str, Rows]:
 def alt(data: TableData, panel: int = 0, **state: str) -> str:
     """What the class gets in each way of writing."""
     shown = choices.values(controls(data), state)["shown"]
-    target, named = list(_compared(data).items())[panel]
+    target = list(_compared(data))[panel]
     given = []
     for name, label in target_classes.renderings(data).items():
         mean, even = data.shares(target, name).mean(), data.even(target, name).mean()
@@ -223,8 +223,8 @@ def alt(data: TableData, panel: int = 0, **state: str) -> str:
             said = f"{number(mean / even)} times uniform attention" if even else "nothing"
         given.append(f"{said} as {label}")
     return (
-        f"What {named} get by layer, one line a way to write the table, {MEASURES[shown]}. Over "
-        f"all layers and heads: {score_terms.listed(given)}."
+        f"Attention to {target_classes.named(target)} by layer, one line a way to write the "
+        f"table, {MEASURES[shown]}. Over all layers and heads: {score_terms.listed(given)}."
     )
 
 

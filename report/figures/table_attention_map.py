@@ -143,8 +143,8 @@ def alt(data: TableData, **state: int) -> str:
     at = choices.values(controls(data), state)
     layer, head = at["layer"], at["head"]
     given = {
-        name: data.shares(target, data.first.name)[layer, head]
-        for target, name in target_classes.present(data).items()
+        target_classes.named(target): data.shares(target, data.first.name)[layer, head]
+        for target in target_classes.present(data)
     }
     largest = sorted(given, key=given.get, reverse=True)[:3]
     said = score_terms.listed(f"{percent(given[name])} to {name}" for name in largest)

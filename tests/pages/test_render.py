@@ -117,6 +117,8 @@ def test_what_needs_a_live_figure_stands_apart_and_is_said_once(tmp_path, data):
     ):
         assert f'<span class="live-only">{figure.use(data)}</span>' in caption
     assert "live-only" not in way  # "How to read it: see Figure 1" leads to it
+    assert way.count("How to read it") == 1
+    assert "<summary>More</summary>" in way
     assert "Point at a cell" in scores.partition('<span class="live-only">')[2]
     embed = tmp_path / "site_src" / "embed" / "a" / "update_alignment.html"
     assert (
