@@ -119,6 +119,9 @@ def seen(data: PassageData, **state: int) -> str:
         habits["the token just after"] = after
     shares = {what: float(here.mean()) for what, (here, _, _) in habits.items()}
     most = max(shares, key=shares.get)
+    if not shares[most]:
+        places = score_terms.listed(list(habits))
+        return f"This head has no habit of place: {places} are no top targets after token 0."
     if shares[most] <= 0.5:
         others = [what for what in habits if what != most]
         return (

@@ -106,6 +106,11 @@ def test_the_map_names_no_habit_where_there_is_none():
         "This head has no single habit of place: its top target is the token itself for "
         "33\u00a0% of the tokens, and the first token and the token just before for no more."
     )
+    probability = looking(2, causal=False)
+    probability[-2:] = looking(-2, causal=False)[-2:]
+    text = attention_map.seen(one_head(probability, causal=False))
+    assert text.startswith("This head has no habit of place: ")
+    assert "%" not in text
 
 
 def test_the_breakdown_names_the_term_that_speaks_most():
@@ -178,7 +183,9 @@ def test_sorted_heads_name_the_first_the_middle_and_the_layers():
         level, source="corpus"
     )
     nothing = statistics([[0.0, 0.0, 0.0]])
-    assert "(2 other heads come within" in attention_concentration.seen(nothing, source="corpus")
+    assert attention_concentration.seen(nothing, source="corpus") == "For all 3 heads, this is 0."
+    few = attending_to_first_token.seen(statistics([[0.0, 0.0, 0.3]]), source="corpus")
+    assert few.endswith("half of all 3 heads are at 0\u00a0%.")
     level = statistics([[0.5, 0.5]])
     assert attention_concentration.seen(level, source="corpus") == (
         "L0H0 is the most concentrated, its top target 0.50 ahead of the next (another head "

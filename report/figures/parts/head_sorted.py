@@ -173,11 +173,14 @@ def _seen(data, measure, state):
     table, written = data.head_statistics, measure.written
     values = table[measure.column][table["source"] == source].reshape(data.layers, data.heads)
     top = largest(values)
+    if values.size > 1 and not values.any():
+        return f"For all {values.size} heads, this is {written(0.0)}."
     said = measure.does.format(head=top.label, value=written(top.value))
     if values.size == 1:
         return f"{said}."
-    middle = written(float(np.median(values)))
-    said += f"{_near(values, top)}; half of all {values.size} heads are at {middle} or below."
+    median = float(np.median(values))
+    middle = f"{written(median)}{' or below' if median else ''}"
+    said += f"{_near(values, top)}; half of all {values.size} heads are at {middle}."
     means = values.mean(1)
     if data.layers == 1 or np.ptp(means) < LEAST_BETWEEN_LAYERS:
         return said

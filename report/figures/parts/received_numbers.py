@@ -49,10 +49,10 @@ def alt(place: Place, lines: Iterable[Line], reduction: str, cut: bool) -> str:
         table = rows(place, [line], reduction, cut)["lines"]
         known = [row for row in table if row["mean"] is not None]
         if not known:
-            peaks.append(f"{line.label} has no position here")
+            peaks.append(f"“{line.label}” has no position here")
             continue
         top = max(known, key=lambda row: row["mean"])
-        peaks.append(f"{line.label} is highest at position {top['position']}, {top['mean']:.3f}")
+        peaks.append(f"“{line.label}” is highest at position {top['position']}, {top['mean']:.3f}")
     over = "over all current tokens that see it"
     if reduction == "last":
         over = "that the last current token gives it"
