@@ -442,12 +442,18 @@ def require_all_within(folder: Path, root: Path, allowed: Collection[str] = ()) 
         require_text(Path(folder))
     for where, folders, names in os.walk(folder, followlinks=True):
         for path in (Path(where, name) for name in (*folders, *names)):
-            if path.is_symlink() and (path.exists() or not path.name.startswith(".")):
+            there = path.is_file() or path.is_dir()
+            if path.is_symlink() and (there or not path.name.startswith(".")):
                 require_within(path, root, allowed)
-                _require_end(path)
-            if not (path.is_symlink() or path.is_file() or path.is_dir()):
+                there &= os.path.realpath(path) not in map(
+                    os.path.realpath, path.absolute().parents
+                )
+            elif path.is_symlink():
+                continue  # of an editor, for instance
+            if not there:
                 raise ReportError(
-                    f"{path}: is neither a file nor a folder, and cannot be published; take it out."
+                    f"{path}: is neither a file nor a folder, or a link that leads nowhere or to a "
+                    "folder that it lies in; put the file or folder itself there, or take it out."
                 )
             require_text(path)
 
@@ -462,16 +468,6 @@ def require_text(path: Path) -> None:
         raise ReportError(
             f"{path}: has {path.stat().st_size / 1e6:,.1f} MB, and a text of its kind may have "
             f"{most / 1e6:.0f}; take it out, or make several of it"
-        )
-
-
-def _require_end(link):
-    """Stop for a link that leads to no file and no folder, or to a folder that it lies in."""
-    around = {os.path.realpath(folder) for folder in link.absolute().parents}
-    if not (link.is_file() or link.is_dir()) or os.path.realpath(link) in around:
-        raise ReportError(
-            f"{link}: is a link that leads nowhere, or to a folder that it lies in; put the file "
-            "or folder itself in its place, or take it out."
         )
 
 

@@ -2,6 +2,7 @@
 
 build.py     runs MkDocs or Zensical; protect.py puts the policy into every page, sums.py lists
              all files
+allowed.py   lists what pages may hold
 check.py     verifies a built site: links.py finds where addresses lead, specifications.py
              what figures are drawn from, services.py checks what only machines read
 weight.py    says what is beyond the limits of a host

@@ -36,7 +36,7 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
     config: the mkdocs.yml; folder: where the site goes; for Zensical, inside the folder of config
     without: names of articles that are left out, with their figures and datasets
     raises: ReportError with the builder's own messages if it fails, or if it is not installed; or
-        naming a page with an inline script that is not the theme's, or what is no file; or if
+        naming what pages may not hold, with file and line, or what is no file; or if
         `folder` holds what no build put there
     """
     name, options = BUILDERS[builder]
@@ -60,7 +60,7 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
         done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603
         if done.returncode:
             raise ReportError(f"{name} could not build the site: {_reason(done)}")
-        protect(temporary)
+        protect(temporary, Path(config).parent)
         write_sums(temporary)  # last, as it lists all the others
 
 

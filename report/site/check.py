@@ -2,8 +2,8 @@
 
 Every file must be the one that the build listed. Every link, anchor, picture, figure and dataset
 must resolve inside the site, as must what style sheets and scripts load. Every dataset must fit its
-schema and the hash in its manifest. No page may load anything from another host, and every page
-must have the policy that stops foreign scripts.
+schema and the hash in its manifest. No page may hold what is not allowed (see `allowed.py`), and
+every page must have the policy that stops foreign scripts.
 """
 
 from collections import Counter
@@ -24,21 +24,6 @@ from report.site.links import in_script, in_styles, is_foreign, leads_to
 from report.site.services import check_services
 from report.site.specifications import check_figure
 
-LOADED = {
-    ("img", "src"),
-    ("script", "src"),
-    ("link", "href"),
-    ("iframe", "src"),
-    ("source", "src"),
-    ("video", "src"),
-    ("audio", "src"),
-    ("object", "data"),
-}
-"""(tag, attribute) of what a browser fetches by itself; it follows an <a href> only on a click."""
-
-NOT_FETCHED = {"canonical", "alternate", "prev", "next", "license", "author", "me"}
-"""<link rel=...> that names an address without loading it."""
-
 NAMED = {"og:url", "og:image"}
 """<meta property=...> that holds an address."""
 
@@ -53,7 +38,6 @@ class _Page(protect.Page):
         super().__init__()
         self.anchors = {"", "__top"}
         self.links = []
-        """(address, True if the browser fetches it by itself)"""
         self.figures = []
         """(name, address of the specification, address of the datasets), one a chart"""
         self._figure = None, None
@@ -73,21 +57,17 @@ class _Page(protect.Page):
             self.styles.append(at["style"])
         for candidate in (at.get("srcset") or "").split(","):
             if candidate.strip():
-                self.links.append((candidate.split()[0], True))
+                self.links.append(candidate.split()[0])
         if at.get("data-embed"):
-            self.links.append((f"{at['data-embed']}#{at.get('id') or ''}", False))
+            self.links.append(f"{at['data-embed']}#{at.get('id') or ''}")
         if "data-figure" in at:
             self._figure = at["data-figure"], at.get("data-datasets")
         if "data-spec" in at:
             name, datasets = self._figure
             self.figures.append((name, at["data-spec"], datasets))
         if tag == "meta" and at.get("property") in NAMED:
-            self.links.append((at.get("content") or "", False))
-        for key in ("href", "src", "data"):
-            if at.get(key) is None or (key == "data" and tag != "object"):
-                continue
-            fetched = (tag, key) in LOADED and at.get("rel") not in NOT_FETCHED
-            self.links.append((at[key], fetched))
+            self.links.append(at.get("content") or "")
+        self.links += [at[key] for key in ("href", "src", "poster") if at.get(key) is not None]
 
     def handle_endtag(self, tag):
         super().handle_endtag(tag)
@@ -117,7 +97,7 @@ def _check(folder):
             f"{folder}: no built site here (index.html missing); run `{command('site')}`."
         )
     require_files(folder)
-    problems = sums.problems(folder)
+    problems = sums.problems(folder) + protect.strays(folder)
     site = _address(folder, problems)
     pages = _read_pages(folder, problems)
     counts = Counter(pages=len(pages))
@@ -129,7 +109,7 @@ def _check(folder):
         if page.pictures_without_alt:
             found.append(f"pictures without alt text: {page.pictures_without_alt}")
         found += protect.problems_of(page)
-        in_page = [link for text in page.styles for link in in_styles(text)]
+        in_page = [each for text in page.styles for each in in_styles(text) if not is_foreign(each)]
         found += _check_loaded(path, in_page, folder, site)
         problems += [f"{where}: {problem}" for problem in found]
     for pattern, links_in in (("*.css", in_styles), ("*.js", in_script)):
@@ -210,20 +190,16 @@ def _reading(path: Path, folder: Path, problems: list[str]) -> Iterator[None]:
 
 def _check_links(path, page, pages, folder, counts, site):
     problems = []
-    for link, fetched in page.links:
+    for link in page.links:
         try:
-            if site and not fetched and link.startswith(site):  # as on the host it is built for
+            if site and link.startswith(site):  # as on the host it is built for
                 link = urlsplit(link)._replace(scheme="", netloc="").geturl()
             parts = urlsplit(link)
         except ValueError:
             problems.append(f"{link} is no address")
             continue
-        if parts.scheme in ("http", "https") or parts.netloc:
-            if fetched:
-                problems.append(f"loads {link} from another host")
-            continue
-        if parts.scheme:
-            continue  # mailto:, data:, javascript: of the theme
+        if parts.scheme or parts.netloc:
+            continue  # of another host, mailto:, data:
         target = leads_to(link, path, folder, urlsplit(site).path)
         if target is None:
             problems.append(f"{link} leads nowhere")

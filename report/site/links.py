@@ -1,16 +1,26 @@
 """Where an address leads inside a built site, and which addresses style sheets and scripts hold."""
 
 import re
+import sys
 from pathlib import Path
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-# One that is not closed goes to the end of the file, for browsers as well; so no text is read more
-# than once or twice, whatever its author wrote.
-COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+# A comment that is not closed goes to the end of the file, for browsers as well; so no text is read
+# more than once or twice, whatever its author wrote.
+COMMENT = re.compile(
+    r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|url\(\s*[^"'()\s][^()]*\))|/\*.*?(?:\*/|\Z)""",
+    re.DOTALL | re.IGNORECASE,
+)
+"""A comment of a style sheet, or a text or an address (group 1), in which none begins."""
+
+ESCAPED = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))")
+"""A character of a style sheet as its code, or after a backslash."""
 COMMENT_LINES = re.compile(r"^[ \t]*(//.*$|/\*[\s\S]*?(?:\*/|\Z))", re.MULTILINE)
 
 IN_STYLE = re.compile(
-    r"""url\(\s*(?:"([^"]*)"|'([^']*)'|([^'"()\s]*))\s*\)|@import\s+["']([^"']+)""", re.IGNORECASE
+    r"""url\(\s*(?:"([^"]*)"|'([^']*)'|([^'"()\s]*))\s*\)|@import\s*["']([^"']+)"""
+    r"""|["']((?:https?:)?//\w[^"']*)""",  # in image-set(), for instance
+    re.IGNORECASE,
 )
 
 IN_SCRIPT = re.compile(
@@ -46,8 +56,17 @@ def leads_to(address: str, page: Path, folder: Path, root: str = "/") -> Path | 
 
 def in_styles(text: str) -> list[str]:
     """The addresses in a style sheet; data in it and parts of the page itself have none."""
-    found = map("".join, IN_STYLE.findall(COMMENT.sub("", text)))
+    text = COMMENT.sub(r"\1", text)
+    found = list(map("".join, IN_STYLE.findall(text)))
+    if "\\" in text:  # an address of the site itself is written without
+        meant = map("".join, IN_STYLE.findall(ESCAPED.sub(_meant, text)))
+        found += [address for address in meant if is_foreign(address)]
     return [address for address in found if not address.startswith(("data:", "#"))]
+
+
+def _meant(escaped):
+    code = int(escaped[1] or "0", 16)
+    return escaped[2] or (chr(code) if code <= sys.maxunicode else "")
 
 
 def in_script(text: str) -> list[str]:
@@ -57,4 +76,10 @@ def in_script(text: str) -> list[str]:
 
 def is_foreign(address: str) -> bool:
     """Whether an address is on some host, and not relative to the site."""
+    address = as_browsers_read(address)
     return bool(re.match(r"([a-z][a-z0-9+.-]*:)?//", address, re.IGNORECASE))
+
+
+def as_browsers_read(address: str) -> str:
+    """An address without what browsers take out of it, and with "/" for what they take for one."""
+    return re.sub(r"[\t\r\n]|^[\x00-\x20]+|[\x00-\x20]+$", "", address).replace("\\", "/")

@@ -7,12 +7,12 @@ stop the build; and it would not run, because it has no hash.
 
 import re
 from html import escape
-from html.parser import HTMLParser
 from pathlib import Path
 
 from report import files
 from report.errors import ReportError
 from report.pages.policy import NAME, policy, script_hash
+from report.site.allowed import EXECUTED, Reader
 
 HASH = re.compile(r"'sha256-[A-Za-z0-9+/]{43}='")
 
@@ -25,20 +25,31 @@ REFERENCE = "404.html"
 ROOT = re.compile(r'new URL\("[\w./%~+-]*",')
 """Where a script of the theme names the root of the site, relative to its page."""
 
-EXECUTED = {"", "module", "importmap", "text/javascript", "application/javascript"}
-"""Types of scripts that run. Others, such as `application/json`, hold data."""
+PAGES = (".html", ".htm", ".xhtml", ".xht", ".shtml", ".mht", ".mhtml")
+"""Endings of what hosts send as a page; of these, the first alone has a policy."""
 
 
-def protect(folder: Path) -> None:
+def protect(folder: Path, root: Path | None = None) -> None:
     """Write one policy into all pages of a built site that have none yet.
 
     All pages share it, because instant navigation adds the head of the next page to that of the
     first, and a browser that sees two policies obeys both.
-    raises: ReportError if a page has an inline script that is not the theme's, or an unusual head,
-        or is not UTF-8 text
+    root: of the project whose site it is, to say where somebody wrote what a page may not hold
+    raises: ReportError if a page holds what is not in `allowed.py`, or an inline script that is
+        not the theme's, or has an unusual head or name, or is not UTF-8 text
     """
     read = {path: _read(path, folder) for path in sorted(Path(folder).rglob("*.html"))}
     pages = {path: parsed(html) for path, html in read.items()}
+    for stray in strays(folder):
+        raise ReportError(f"{stray}; call it by another name, in site_src too.")
+    for path, page in pages.items():
+        for refused in page.refused:
+            more = f" (and {len(page.refused) - 1} more)" if len(page.refused) > 1 else ""
+            where = _written(path.relative_to(folder), refused, root)
+            raise ReportError(
+                f"{where}: {refused.why}{more}; take it out: pages load nothing from another host, "
+                "send nothing there, and run no code but the site's own files."
+            )
     pages = {path: page for path, page in pages.items() if page.policies != [policy()]}
     reference = pages.get(Path(folder) / REFERENCE)
     known = {_anywhere(text) for text in reference.scripts} if reference else set()
@@ -93,7 +104,33 @@ def problems_of(page: "Page") -> list[str]:
     for text in page.scripts:
         if script_hash(text) not in allowed:
             found.append(f"has a script in it without a hash ({_begin(text)})")
-    return found + [f"has code in {each}, which does not run" for each in page.attributes]
+    return found + [f"line {refused.line}: {refused.why}" for refused in page.refused]
+
+
+def strays(folder: Path) -> list[str]:
+    """What is wrong with the names of pages below a folder, as phrases that begin with one."""
+    paths = (path.relative_to(folder).as_posix() for path in sorted(Path(folder).rglob("*")))
+    return [
+        f"{path}: is a page for browsers, and pages are called *{PAGES[0]}, which have a policy"
+        for path in paths
+        if path.lower().endswith(PAGES) and not path.endswith(PAGES[0])
+    ]
+
+
+def _written(where, refused, root):
+    """The file and line in which an author wrote what a page may not hold; those of the page, if
+    nobody wrote it like that."""
+    stem = where.parent if where.name == "index.html" else where.with_suffix("")
+    own = [f"{stem}.md", stem / "index.md", where] if root else []
+    templates = [root / "templates" / "articles" / f"{stem.name}.md.j2"] if root else []
+    templates += sorted((root / "templates").rglob("*.j2")) if root else []
+    paths = [*templates, *(root / "site_src" / name for name in own)]
+    texts = {path: path.read_text("utf-8", "replace") for path in paths if path.is_file()}
+    for words in filter(None, (refused.text, refused.part)):
+        for path, text in texts.items():
+            if words in text:
+                return f"{path}, line {text[: text.index(words)].count(chr(10)) + 1}"
+    return f"{where.as_posix()}, line {refused.line}"
 
 
 def _read(path, folder):
@@ -115,7 +152,7 @@ def _begin(text):
     return " ".join(text.split())[:60]
 
 
-class Page(HTMLParser):
+class Page(Reader):
     """The policy of a page, and what it is about."""
 
     def __init__(self):
@@ -123,8 +160,6 @@ class Page(HTMLParser):
         self.policies = []
         self.scripts = []
         """Texts of the scripts in the page itself, as they stand there."""
-        self.attributes = []
-        """Attributes that hold code: "onclick of <img>"."""
         self.files = []
         """(src, whether it is a module) of the scripts beside the page."""
         self.late = ""
@@ -132,6 +167,7 @@ class Page(HTMLParser):
         self._script = None
 
     def handle_starttag(self, tag, attributes):
+        super().handle_starttag(tag, attributes)
         at = {name: value or "" for name, value in attributes}
         if tag == "meta" and at.get("http-equiv", "").lower() == NAME.lower():
             self.policies.append(at.get("content", ""))
@@ -141,25 +177,25 @@ class Page(HTMLParser):
             self.files.append((at["src"], at.get("type", "").lower() == "module"))
         elif tag == "script" and at.get("type", "").lower() in EXECUTED:
             self._script = []
-        for name, value in at.items():
-            link = name in ("href", "src", "action", "formaction", "data")
-            code = re.sub(r"[\x00-\x20]", "", value).lower().startswith("javascript:")
-            if name.startswith("on") or (link and code):
-                self.attributes.append(f"{name} of <{tag}>")
 
     def handle_data(self, data):
+        super().handle_data(data)
         if self._script is not None:
             self._script.append(data)
 
     def handle_endtag(self, tag):
+        super().handle_endtag(tag)
         if tag == "script" and self._script is not None:
             self.scripts.append("".join(self._script))
             self._script = None
 
 
 def parsed(html: str) -> Page:
-    """The `policies`, `scripts`, `attributes` and `late` of a page."""
+    """The `policies`, `scripts`, `refused` and `late` of a page."""
     page = Page()
-    page.feed(html)
-    page.close()
+    try:
+        page.feed(html)
+        page.close()
+    except AssertionError as error:  # of Python's HTMLParser
+        page.refuse("<![", "<![", f"has a declaration that cannot be read ({error})")
     return page

@@ -7,13 +7,13 @@ from html.parser import HTMLParser
 
 from report.errors import ReportError
 from report.pages.policy import NAME, script_hash
+from report.site.allowed import EXECUTED
 from report.site.bundled import inlined
 from report.site.bundled.addresses import GLOSSARY, WORD, Addresses
 from report.site.bundled.contents import Contents
 from report.site.bundled.folders import Folders
 from report.site.bundled.scripts import Modules
 from report.site.bundled.written import MARK
-from report.site.protect import EXECUTED
 
 POLICY, CONTENTS, TAIL = "@policy@", "@contents@", "@tail@"
 

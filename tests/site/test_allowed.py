@@ -1,0 +1,263 @@
+"""What pages may hold: what authors write and must not stops the build where they wrote it, and is
+found in a built site; usual HTML passes as it is."""
+
+import random
+import re
+import shutil
+
+import pytest
+
+from report.errors import ReportError
+from report.site.build import build
+from report.site.protect import parsed, problems, protect
+from tests.site import small_site, unmeasured
+from tests.site.small_site import POLICY, checked
+
+THERE = "https://elsewhere.example/x"
+
+ATTACKS = {
+    # leads readers away, or sends what they do
+    "refresh": f'<meta http-equiv="refresh" content="0;url={THERE}">',
+    "refresh in capitals": f"<META HTTP-EQUIV=' Refresh' CONTENT='0;url={THERE}'>",
+    "cookie": '<meta http-equiv="set-cookie" content="a=b">',
+    "form": f'<form action="{THERE}"><button>x</button></form>',
+    "form to the page": '<form method="post">x</form>',
+    "button of a form": f'<button formaction="{THERE}">x</button>',
+    "ping": f'<a href="/" ping="{THERE}">x</a>',
+    "ping of an area": f'<map name="m"><area href="/" ping="{THERE}"></map>',
+    "base": f'<base href="{THERE}">',
+    # loads from another host
+    "picture": f'<img src="{THERE}.png" alt="">',
+    "picture without scheme": '<img src="//elsewhere.example/x.png" alt="">',
+    "picture with backslashes": r'<img src="\\elsewhere.example\x.png" alt="">',
+    "picture with a tab": '<img src="\t/\n/elsewhere.example/x.png" alt="">',
+    "picture with entities": '<img src="&#104;ttps&colon;//elsewhere.example/x.png" alt="">',
+    "picture without slashes": '<img src="https:elsewhere.example/x.png" alt="">',
+    "picture with three slashes": '<img src="///elsewhere.example/x.png" alt="">',
+    "set of pictures": f'<img src="" srcset=" 1x, {THERE}.png 2x" alt="">',
+    "source": f'<picture><source srcset="{THERE}.png"></picture>',
+    "poster": f'<video poster="{THERE}.png"></video>',
+    "video": f'<video src="{THERE}.mp4"></video>',
+    "sound": f'<audio><source src="{THERE}.mp3"></audio>',
+    "track": f'<video><track src="{THERE}.vtt"></video>',
+    "embed": '<embed src="own.svg">',
+    "object": '<object data="own.svg"></object>',
+    "picture of an input": f'<input type="image" src="{THERE}.png" alt="">',
+    "frame": f'<iframe src="{THERE}"></iframe>',
+    "text of a frame": '<iframe srcdoc="<p>x"></iframe>',
+    "frame of data": '<iframe src="data:text/html,x"></iframe>',
+    "old frame": f'<frame src="{THERE}">',
+    "portal": f'<portal src="{THERE}"></portal>',
+    "fenced frame": "<fencedframe></fencedframe>",
+    "prefetch": '<link rel="prefetch" href="own.html">',
+    "preconnect": '<link rel="preconnect" href="https://elsewhere.example">',
+    "names of hosts": '<link rel="dns-prefetch" href="//elsewhere.example">',
+    "style sheet": f'<link rel="alternate stylesheet" href="{THERE}.css">',
+    "import": f'<style>@import "{THERE}.css";</style>',
+    "import of an address": f"<style>@import url({THERE}.css);</style>",
+    "import without a space": f"<style>@import'{THERE}.css'</style>",
+    "background": f'<p style="background: url({THERE}.png)">x</p>',
+    "background in codes": r'<p style="background: \75 rl(\68 ttps:\2f\2f elsewhere.example)"></p>',
+    "background in a comment that is none": (
+        f'<style>p {{ --a: "/*"; background: url({THERE}.png); --b: "*/" }}</style>'
+    ),
+    "set of backgrounds": f"<p style='background: image-set(\"{THERE}.png\" 1x)'>x</p>",
+    "background of the body": f'<body background="{THERE}.png">',
+    "background of a cell": f'<table><tr><td background="{THERE}.png">x</td></tr></table>',
+    "picture in SVG": f'<svg><image href="{THERE}.png"/></svg>',
+    "old picture in SVG": f'<svg><image xlink:href="{THERE}.png"/></svg>',
+    "use in SVG": f'<svg><use href="{THERE}.svg#a"/></svg>',
+    "fill in SVG": f'<svg><rect fill="url({THERE}.svg#a)"/></svg>',
+    "data of a figure": f'<div data-spec="{THERE}.json"></div>',
+    "page of a figure": f'<figure data-page="{THERE}"></figure>',
+    "diagram that the theme fetches a library for": '<pre class="mermaid">graph TD</pre>',
+    # runs code
+    "handler": '<img src="x.png" alt="" onerror="alert(1)">',
+    "handler after a slash": "<svg/onload=alert(1)>",
+    "handler of anything": '<p onpointerrawupdate="alert(1)">x</p>',
+    "code in a link": '<a href="javascript:alert(1)">x</a>',
+    "code with a tab": '<a href="java\tscript:alert(1)">x</a>',
+    "code with entities": '<a href="&#x1;&#106;avascript&colon;alert(1)">x</a>',
+    "code of another kind": '<a href="vbscript:x">x</a>',
+    "page of data": '<a href="data:text/html,<script>alert(1)</script>">x</a>',
+    "blob": '<a href="blob:https://elsewhere.example/x">x</a>',
+    "animated": '<svg><a><animate attributeName="href" values="javascript:alert(1)"/></a></svg>',
+    "set": '<svg><set attributeName="onmouseover" to="alert(1)"/></svg>',
+    "link in SVG": '<svg><a xlink:href="javascript:alert(1)"><text>x</text></a></svg>',
+    "HTML in SVG": "<svg><foreignObject><p>x</p></foreignObject></svg>",
+    "script in SVG": '<svg><script href="data:text/javascript,alert(1)"></script></svg>',
+    "script of data": '<script src="data:text/javascript,alert(1)"></script>',
+    "link in MathML": '<math href="javascript:alert(1)"><mi>x</mi></math>',
+    "action of MathML": '<math><maction actiontype="statusline">x</maction></math>',
+    "import map": '<script type="importmap">{"imports": {}}</script>',
+    "speculation rules": f'<script type="speculationrules">{{"prefetch": ["{THERE}"]}}</script>',
+    "script of an old type": '<script type="text/ecmascript">alert(1)</script>',
+    "template": '<template shadowrootmode="open"><p>x</p></template>',
+    "element of one's own": "<x-element></x-element>",
+    # what browsers read otherwise than Python
+    "comment that ends at once": "<!--><img src=x onerror=alert(1)>-->",
+    "comment with an old end": "<!-- --!><img src=x onerror=alert(1)>-->",
+    "comment that ends later": '<!-- -- ><p title="--><img src=x onerror=alert(1)>"></p>',
+    "section of data": '<![CDATA[ ><p title="]]><img src=x onerror=alert(1)>"></p>',
+    "declaration": "<![x[ ><img src=x onerror=alert(1)>",
+    "text of a title": "<title><!--</title><img src=x onerror=alert(1)>--></title>",
+    "no script": '<noscript><p title="</noscript><img src=x onerror=alert(1)>"></p></noscript>',
+    "style in SVG": "<svg><style><img src=x onerror=alert(1)></style></svg>",
+    "data in MathML": '<math><script type="application/json"><img src=x onerror=y></script></math>',
+    "script that does not end": (
+        '<script type="application/json"/><!-- </script><img src=x onerror=alert(1)> -->'
+    ),
+    "script that ends earlier": (
+        '<script type="application/json"></script x><img src=x onerror=alert(1)></script>'
+    ),
+    "script that ends later": (
+        '<script type="application/json"><!--<script></script><!-- </script><img src=x on=y>-->'
+    ),
+    "script without an end": (
+        '<script type="application/json"></script x><img src=x onerror=alert(1)>'
+    ),
+    "script in the text of a frame": (
+        '<iframe><script type="application/json"></iframe><img src=x onerror=alert(1)></script>'
+    ),
+    "end tag with a text": '<p>x</p title="><!--"><img src=x onerror=alert(1)><!-- -->',
+    "space that is a letter": '<p class=x\u00a0b="><img src=x onerror=alert(1)>">x</p>',
+    "an attribute twice": '<a href="javascript:alert(1)" href="/">x</a>',
+}
+
+HEALTHY = """<details open><summary>More of <sub>it</sub> and <sup>that</sup></summary>
+
+<figure class="own"><img src="images/favicon.svg" width="20" height="20" alt="A picture" \
+loading="lazy"><figcaption>With <kbd>Ctrl</kbd>, <abbr title="a ratio">r.</abbr></figcaption>\
+</figure>
+
+</details>
+
+<div class="wide" id="own" style="color: red; background: url(images/favicon.svg)">
+<p align="center" data-own="https://elsewhere.example/">A <span lang="de" dir="auto">Wort</span>,
+<mark>a</mark> <del>b</del> <ins>c</ins> <small>d</small> <q cite="https://a.example/">e</q>
+<code>f</code> <em>g</em><br>h<wbr>i</p><hr></div>
+<table><caption>T</caption><thead><tr><th scope="col" colspan="2">a</th></tr></thead>
+<tbody><tr><td align="right">1</td><td>2</td></tr></tbody></table>
+<ol start="3" reversed><li value="3">x</li></ol><dl><dt>a</dt><dd>b</dd></dl>
+<svg viewBox="0 0 10 10" role="img"><title>A</title><g fill="none"><path d="M0" stroke="url(#a)"/>\
+</g><linearGradient id="a"><stop offset="0" stop-color="red"/></linearGradient></svg>
+<math display="block"><mfrac><mi>a</mi><mn>2</mn></mfrac></math>
+<video src="images/own.mp4" controls poster="images/favicon.svg"></video>
+<img src="data:image/png;base64,AA==" alt=""> <!-- <p>old</p> -->
+<a href="https://elsewhere.example/" target="_blank" rel="noopener">away</a>
+<a href="mailto:ann@example.org">post</a> <a href="tel:+123">call</a> <time datetime="2026">x</time>
+<label>x <input type="range" min="0" max="1" name="x"></label> <meter value="1" max="2"></meter>
+"""
+"""What authors write, in Markdown."""
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    return small_site.write(tmp_path_factory.mktemp("site"))
+
+
+@pytest.mark.parametrize("kind", ATTACKS)
+def test_what_pages_may_not_hold_stops_the_build_where_it_was_written(tmp_path, kind):
+    head = f'<!doctype html><html><head><meta charset="utf-8">{POLICY}</head><body>'
+    page = tmp_path / "site" / "articles" / "one" / "index.html"
+    article = tmp_path / "templates" / "articles" / "one.md.j2"
+    for path, text in ((page, head), (article, "---\ntitle: One\n---\n\nText.\n\n")):
+        path.parent.mkdir(parents=True)
+        path.write_text(f"{text}{ATTACKS[kind]}\n", "utf-8")
+    before = page.read_bytes()
+    with pytest.raises(ReportError, match=rf"^{article}, line 7: .*; take it out: pages load"):
+        protect(tmp_path / "site", tmp_path)
+    assert page.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ATTACKS)
+def test_what_pages_may_not_hold_is_found_in_a_built_site(sound, tmp_path, kind):
+    site = shutil.copytree(sound, tmp_path / "site")
+    page = site / "a" / "index.html"
+    page.write_text(f"{page.read_text('utf-8')}\n\n{ATTACKS[kind]}\n", "utf-8")
+    with pytest.raises(ReportError, match=r"a/index\.html: (line \d+: |cannot be read)"):
+        checked(site)
+
+
+def test_usual_html_passes():
+    assert parsed(HEALTHY).refused == []
+
+
+@pytest.mark.parametrize("name", ["x.htm", "X.HTML", "a/x.xhtml", "x.Html", "x.mht"])
+def test_a_page_that_would_have_no_policy_is_named(sound, tmp_path, name):
+    site = shutil.copytree(sound, tmp_path / "site")
+    (site / name).write_text("<script>alert(1)</script>")
+    with pytest.raises(ReportError, match=rf"^{name}: is a page for browsers, .*; call it by anot"):
+        protect(site)
+    with pytest.raises(ReportError, match=rf"  {name}: is a page for browsers"):
+        checked(site)
+
+
+@pytest.mark.parametrize("builder", ["mkdocs", "zensical"])
+def test_prose_is_looked_at_as_it_is_built(tmp_path, builder):
+    """Usual HTML stays as it is, and code that is shown is text."""
+    project = unmeasured.write(tmp_path / "project")
+    about, site = project / "site_src" / "about.md", tmp_path / "project" / "built"
+    fenced = "\n".join(re.sub(r"\s+", " ", attack) for attack in ATTACKS.values())
+    shown = "Such as `<img onerror=alert(1)>`:\n\n    <script>alert(1)</script>\n"
+    about.write_text(f"# About\n\n{HEALTHY}\n\n```html\n{fenced}\n```\n\n{shown}", "utf-8")
+    build(project / "mkdocs.yml", site, builder=builder)
+    html = (site / "about" / "index.html").read_text("utf-8")
+    assert problems(html) == []
+    assert all(tag in html for tag in ('<abbr title="a ratio">', "<kbd>", "<mfrac>", "<meter"))
+    (project / "site_src" / "index.md").write_text(f"# Home\n\nA.\n\n{ATTACKS['refresh']}\n")
+    with pytest.raises(ReportError, match=r"site_src/index\.md, line 5: <meta http-equiv="):
+        build(project / "mkdocs.yml", site, builder=builder)
+    (project / "site_src" / "index.md").write_text("# Home\n\nA.\n\n[x](data:text/html,x)\n")
+    with pytest.raises(ReportError, match=r"site_src/index\.md, line 5: href of <a> leads to data"):
+        build(project / "mkdocs.yml", site, builder=builder)
+    assert (site / "about" / "index.html").read_text("utf-8") == html
+
+
+PARTS = (
+    *("<!--", "-->", "--!>", "<!-->", "-- >", "<!", "<![CDATA[", "]]>", "<?", ">", "<", '"', "'"),
+    *("=", "/", " ", "\n", "\xa0", "\x0b", "\x1f", "\0", "<p ", "<p title=", "</p ", "</p>", "x"),
+    *("<p class=x", 'title="', "class='", '<a href="x"', "</a", "<br/", "<pre>", "<table>", "<td>"),
+    *("<title>", "</title>", "<title/>", "<noscript>", "</noscript>", '<p title="</noscript>">'),
+    *("<iframe>", "</iframe>", "<style>", "</style>", "<style/>", "</script>", "</script x>"),
+    *(
+        "<script type=application/json>",
+        "<svg>",
+        "</svg>",
+        "<math>",
+        "</math>",
+        "<desc>",
+        "<mtext>",
+    ),
+    *("<select>", "</select>", "<template>", "<textarea>", "</textarea>", "<form>", "<mtext>"),
+)
+HARM = "<img src=x onerror=y>"
+
+SEEN = """pages => pages.map(html => {
+    const frame = document.body.appendChild(document.createElement("iframe"));
+    frame.contentDocument.write(html);
+    frame.contentDocument.close();
+    const found = frame.contentDocument.querySelector("[onerror]") !== null;
+    frame.remove();
+    return found;
+})"""
+"""Whether a browser sees the handler."""
+
+
+@pytest.mark.browser
+def test_nothing_that_a_browser_sees_is_hidden_by_what_stands_around_it(browser):
+    chance = random.Random(0)
+    bodies = [
+        "".join([*chance.choices(PARTS, k=4), HARM, *chance.choices(PARTS, k=4)])
+        for _ in range(400)
+    ]
+    bodies += [text.replace("alert(1)", "y") for text in ATTACKS.values() if "onerror" in text]
+    pages = [f"<!doctype html><meta charset=utf-8><body><div>{body}</div>" for body in bodies]
+    page = browser.new_page()
+    page.goto("about:blank")
+    seen = page.evaluate(SEEN, pages)
+    page.close()
+    refused = [bool(parsed(html).refused) for html in pages]
+    assert sum(seen) > 200
+    both = zip(bodies, seen, refused, strict=True)
+    assert [body for body, is_seen, is_refused in both if is_seen and not is_refused] == []
