@@ -16,6 +16,8 @@ from typing import Annotated, Literal
 import typer
 
 from report import __version__
+from report.authored.boundary import in_words
+from report.authored.guard import guarded
 from report.console import NOT_MEASURED, Terminal, from_here, progress, say_error, shown
 from report.errors import PROGRAM, TRACEBACK, ReportError, UsageError, command, setup
 from report.project import enclosing_project, nearest_project, only_build, project
@@ -488,16 +490,35 @@ def main():
     """Run the command line. A `ReportError` becomes one sentence and an exit code of 1 or 2."""
     # Among what imports make there is no garbage: to look for it seldom saves a sixth of them.
     gc.set_threshold(10_000)
-    try:
+    with _errors_said():
         app()
-    except ReportError as error:
+
+
+@contextmanager
+def _errors_said():
+    try:
+        yield
+    except Exception as error:
         if os.environ.get(TRACEBACK):
             traceback.print_exception(error)
-        say_error(error)
-        sys.exit(error.exit_code)
+        said = in_words(error)
+        say_error(said)
+        sys.exit(said.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
 
 
+GUARDED = ("site", "render", "measure", "freeze", "why", "serve")
+"""Commands that run what authors wrote."""
+
+
+def program():
+    """The command line as a process of its own: `main`, watched where authors' files are run."""
+    if sys.argv[1:] and sys.argv[1] not in GUARDED:
+        main()
+    with _errors_said():
+        sys.exit(guarded(main))
+
+
 if __name__ == "__main__":
-    main()
+    program()

@@ -44,7 +44,7 @@ from report.pages.render import render_article
 from report.pages.share_card import write_cards
 from report.project import Project
 from report.site.address import read_site, require_own_files
-from report.site.build import build
+from report.site.build import build, require_settings
 from report.site.sums import require_site
 from report.site.weight import too_heavy
 from report.study.study import Study, read_studies, study_names
@@ -69,6 +69,10 @@ def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) 
     raises: ReportError, as every step does, in one sentence that says what is wrong
     """
     require_site(folder)
+    if builder == "mkdocs":
+        read_site(request.project.config)
+        write_theme(request.project.root)
+        require_settings(request.project.config)
     left_out = make_pages(request, terminal)
     build(request.project.config, folder, left_out, builder)
 

@@ -176,7 +176,14 @@ class ArticleFigures:
         """`{{ cover("attention_map") }}`: the figure that stands for the article.
 
         It is for articles whose numbers decide which that is; others name it in front matter.
+
+        raises: ReportError if the article has no such figure
         """
+        if self.announced and name not in self.announced:
+            raise ReportError(
+                f"cover({name!r}): this article has no such figure; it has: "
+                f"{', '.join(self.announced)}."
+            )
         self.cover_name = name
         return ""
 

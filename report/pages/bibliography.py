@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from report import files
+from report.authored.boundary import read_text
 from report.errors import ReportError
 from report.pages.works import Work, read_work
 from report.text import nearest, quoted
@@ -73,16 +74,11 @@ def read_bibliography(folder: Path) -> Bibliography:
     path = files.inside(folder, FILE)
     if not path.is_file():
         return Bibliography(path, {}, {})
-    try:
-        if path.stat().st_size > LARGEST:
-            raise ReportError(
-                f"{path}: is larger than {LARGEST // 1_000_000} MB; keep the entries that are "
-                "cited."
-            )
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReportError(f"{path}: cannot be read as UTF-8 text: {error}.") from error
-    return _of_text(path, text)
+    if path.stat().st_size > LARGEST:
+        raise ReportError(
+            f"{path}: is larger than {LARGEST // 1_000_000} MB; keep the entries that are cited."
+        )
+    return _of_text(path, read_text(path))
 
 
 @functools.lru_cache(maxsize=2)  # of all articles; works are read once as well

@@ -5,9 +5,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from jinja2 import Environment, TemplateError, nodes
+from jinja2 import Environment, TemplateNotFound, nodes
 
 from report import findings
+from report.authored.boundary import authored
 from report.errors import ReportError
 from report.pages.article import ArticleFigures, own_figures
 from report.study.study import Study
@@ -68,18 +69,10 @@ class Prose:
 
         raises: ReportError if one is missing or cannot be parsed
         """
-        try:
+        with authored(path):
             tree = self.jinja.parse(source, path, path)
             _require_arguments_once(tree, path)
             self.jinja.compile(source, path, path)  # which filters and tests there are
-        except TemplateError as error:
-            line = getattr(error, "lineno", None) or 1
-            where = getattr(error, "filename", None) or path
-            raise ReportError(f"{where}, line {line}: {error}") from error
-        except (SyntaxError, RecursionError, MemoryError) as error:
-            # a template becomes a program of Python, which puts no more than that into each other
-            said = getattr(error, "msg", None) or "too much stands inside each other"
-            raise ReportError(f"{path}: {said}.") from error
         self.parts.append(Part(path, tree))
         self._note_names(tree)
         for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
@@ -88,7 +81,7 @@ class Prose:
                 continue
             try:
                 text, file, _ = self.jinja.loader.get_source(self.jinja, name)
-            except TemplateError as error:
+            except TemplateNotFound as error:
                 if getattr(node, "ignore_missing", False):
                     continue
                 raise ReportError(

@@ -4,16 +4,16 @@ All logic is here. MkDocs only builds what lies in `site_src`, so another builde
 take its place.
 """
 
-import traceback
 from collections.abc import Collection
 from pathlib import Path
 
-from jinja2 import TemplateError
-
 from report import files, findings
+from report.authored import guard
+from report.authored.boundary import authored
 from report.datasets import store
 from report.errors import ReportError
 from report.figures.build import defaults, still, vega
+from report.figures.build.find import own_file
 from report.figures.build.still import (
     cover_base,
     cover_names,
@@ -101,11 +101,12 @@ def _write_unwritten(folder, article, cover):
     and nobody has changed one since."""
     kept, front = article.kept, cover.panels[0]
     fresh = [placed for placed in article.placed if not _is_written(kept, placed.name, placed)]
-    said = _write_figures(folder, fresh)
+    said = _write_figures(folder, fresh, article)
     for placed in fresh:
         _note(kept, placed.name, placed, _files_of(folder, placed, said))
     if not _is_written(kept, COVER, cover):
-        write_cover(folder / cover_base(front), cover.figure, front, cover.data)
+        with _drawing(cover, article):
+            write_cover(folder / cover_base(front), cover.figure, front, cover.data)
         _note(kept, COVER, cover, [folder / name for name in cover_names(front)])
     names = [COVER, *(placed.name for placed in article.placed)]
     _remove_undrawn(folder, article, {path.name for name in names for path in _noted(kept, name)})
@@ -151,24 +152,35 @@ SPECIFICATIONS = (".json", ".vega.json")
 """Endings of the files of a chart's specification: as the figure gives it, and compiled."""
 
 
-def _write_figures(folder, figures):
+def _drawing(placed, article):
+    """Meanwhile, what goes wrong is said of the file of a figure, if that is an author's own."""
+    own = own_file(placed.figure.name, article.own)
+    return authored(own) if own else guard.busy(str(article.study.template))
+
+
+def _write_figures(folder, figures, article):
     """Write specifications, rows, sentences and pictures of figures of an article.
 
     returns: names of the files of sentences
     """
     for placed in figures:
-        for panel in _charts(placed):
-            files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
-            compiled = store.dumps(vega.vega(panel.spec))
-            files.write_text(folder / f"{panel.name}.vega.json", compiled)
-            for name, rows in placed.written_rows(panel):
-                store.write(files.inside(folder, f"{defaults.ROWS}/{panel.name}/{name}"), rows)
-        for panel in placed.panels:
-            write_pictures(folder / panel.name, placed.figure, panel, placed.data)
+        with _drawing(placed, article):
+            _write_figure(folder, placed)
     said = sentences.written(figures)
     for name, content in said.items():
         files.write_text(files.inside(folder, name), store.dumps(content))
     return said.keys()
+
+
+def _write_figure(folder, placed):
+    for panel in _charts(placed):
+        files.write_text(folder / f"{panel.name}.json", store.dumps(panel.spec))
+        compiled = store.dumps(vega.vega(panel.spec))
+        files.write_text(folder / f"{panel.name}.vega.json", compiled)
+        for name, rows in placed.written_rows(panel):
+            store.write(files.inside(folder, f"{defaults.ROWS}/{panel.name}/{name}"), rows)
+    for panel in placed.panels:
+        write_pictures(folder / panel.name, placed.figure, panel, placed.data)
 
 
 def _remove_undrawn(folder, article, kept):
@@ -195,10 +207,10 @@ def _cover(study, data, article):
         return placed[name]
     if placed and figure_for(name, data, article.own).left_out(data):
         return article.placed[0]
-    raise ReportError(
-        f"{study.template}: cover {name!r} is no figure of this article; "
-        f"it has: {', '.join(placed) or 'none'}."
-    )
+    with study.blaming("cover"):
+        raise ReportError(
+            f"cover {name!r} is no figure of this article; it has: {', '.join(placed) or 'none'}."
+        )
 
 
 def _page(study, article, cover, minutes):
@@ -227,28 +239,6 @@ def _render(study, article, context):
     jinja = environment(study.template.parent, publication_of(study.template) / "templates")
     jinja.globals |= article.functions
     name = str(study.template)
-    try:
-        code = jinja.compile(study.body, name, name)
-        template = jinja.template_class.from_code(jinja, code, jinja.make_globals(None))
-        return template.render(**context, study=study.front_matter)
-    except (
-        TemplateError,
-        ReportError,
-        ArithmeticError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
-        raise ReportError(f"{_where(error, name)}: {error}") from error
-
-
-def _where(error, name):
-    """The template and the line of an error; Jinja writes both into tracebacks."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame for frame in frames if frame.filename.endswith(".j2")]
-    if isinstance(error, TemplateError) and getattr(error, "lineno", None):
-        return f"{getattr(error, 'filename', None) or name}, line {error.lineno}"
-    if lines:
-        return f"{lines[-1].filename}, line {lines[-1].lineno}"
-    return f"{name}, line 1"
+    code = jinja.compile(study.body, name, name)
+    template = jinja.template_class.from_code(jinja, code, jinja.make_globals(None))
+    return template.render(**context, study=study.front_matter)

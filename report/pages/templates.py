@@ -1,14 +1,23 @@
 """The templates' language: where they lie, and the filters they know."""
 
+import re
 from functools import partial
 from pathlib import Path
 
-from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
+from jinja2 import (
+    BytecodeCache,
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    Template,
+    TemplateSyntaxError,
+)
 from jinja2.bccache import Bucket
 
 from report import text
+from report.authored.boundary import authored, read_text
 from report.datasets.formats.passage import together
-from report.errors import INSTALLED, NAME, PROGRAM, command, requirement
+from report.errors import INSTALLED, NAME, PROGRAM, ReportError, command, requirement
 from report.figures.parts import score_terms
 from report.files import TEMPLATES
 from report.pages import filters
@@ -35,16 +44,61 @@ class _Compiled(BytecodeCache):
 COMPILED = _Compiled()
 
 
+class _Template(Template):
+    def render(self, *args, **kwargs):
+        with authored(self.filename):
+            return super().render(*args, **kwargs)
+
+
+class _Environment(Environment):
+    """As Jinja's own; whatever a template does is told with its file and line."""
+
+    template_class = _Template
+
+    def compile(self, source, name=None, filename=None, raw=False, defer_init=False):
+        with authored(filename or name):
+            return super().compile(source, name, filename, raw, defer_init)
+
+    def _compile(self, source, filename):
+        """Python's own errors, with the line of the template in the place of Python's."""
+        try:
+            return super()._compile(source, filename)
+        except SyntaxError as error:
+            pairs = re.findall(r"(\d+)=(\d+)", source[source.rindex("debug_info = ") :])
+            lines = [int(line) for line, of_python in pairs if int(of_python) <= error.lineno]
+            line = lines[-1] if lines else 1
+            raise TemplateSyntaxError(f"{error.msg}.", line, filename=filename) from error
+
+
+class _Loader(FileSystemLoader):
+    def get_source(self, environment, template):
+        found = (Path(folder, template) for folder in self.searchpath)
+        path = next((path for path in found if path.is_file()), None)
+        if path:
+            read_text(path)  # says which file is not UTF-8, and where
+        return super().get_source(environment, template)
+
+
+def _writable(value):
+    """What a template shows, if a file can hold it."""
+    if isinstance(value, str) and not value.isascii() and text.whole(value) != value:
+        raise ReportError(
+            f"{text.quoted(value)} holds half of a character, which no file can; write the whole."
+        )
+    return value
+
+
 def environment(*folders: Path) -> Environment:
     """The Jinja environment: unknown variables are errors, HTML partials escape by themselves.
 
     folders: where templates are looked for first; then those of this package
     """
-    jinja = Environment(
-        loader=FileSystemLoader([*folders, TEMPLATES]),
+    jinja = _Environment(
+        loader=_Loader([*folders, TEMPLATES]),
+        finalize=_writable,
         undefined=StrictUndefined,
         # Markdown is no HTML: there, text goes through the filter `text`.
-        autoescape=lambda name: bool(name and name.endswith(".html.j2")),  # noqa: S701
+        autoescape=lambda name: bool(name and name.endswith(".html.j2")),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

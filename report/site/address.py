@@ -6,9 +6,9 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mkdocs.exceptions import MkDocsException
 from mkdocs.utils.yaml import yaml_load
 
+from report.authored.boundary import authored, read_text
 from report.errors import UsageError
 from report.files import require_all_within, require_text
 from report.pages.page import Site
@@ -36,12 +36,13 @@ def read_site(config: Path) -> Site:
 
 def _settings(config):
     require_text(Path(config))
-    try:
-        with Path(config).open(encoding="utf-8") as file:
-            return yaml_load(file)
-    except MkDocsException as error:
-        said = " ".join(str(error).split())  # YAML says it in several lines
-        raise UsageError(f"{config}: {said}") from error
+    with authored(config):
+        read_text(Path(config))  # says where it is not UTF-8
+        with Path(config).open("rb") as file:
+            settings = yaml_load(file)
+    if not isinstance(settings, dict):
+        raise UsageError(f"{config}, line 1: must be lines of `key: value`, as MkDocs reads them.")
+    return settings
 
 
 def require_own_files(config: Path, allowed: Collection[str] = ()) -> None:

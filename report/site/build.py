@@ -1,13 +1,18 @@
 """Markdown to site, by MkDocs or by Zensical; then the policy of pages and the list of files."""
 
 import importlib.util
+import itertools
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.utils import get_build_datetime
+
 from report import files
+from report.authored.boundary import authored, read_text
 from report.errors import ReportError, setup
 from report.site.protect import protect
 from report.site.sums import require_site, write_sums
@@ -62,6 +67,24 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
             raise ReportError(f"{name} could not build the site: {_reason(done)}")
         protect(temporary, Path(config).parent)
         write_sums(temporary)  # last, as it lists all the others
+
+
+def require_settings(config: Path) -> None:
+    """Have MkDocs read its settings as it will when it builds, before anything is measured.
+
+    raises: ReportError with the file and the key, or the variable of the environment, that it
+        would not take
+    """
+    with authored("SOURCE_DATE_EPOCH"):
+        get_build_datetime()
+    with authored(config):
+        settings = MkDocsConfig(config_file_path=str(config))
+        lines = read_text(config).split("\n")
+        with config.open("rb") as file:
+            settings.load_file(file)
+        for key, problem in itertools.chain(*settings.validate()):
+            line = next((n for n, text in enumerate(lines, 1) if text.startswith(f"{key}:")), 1)
+            raise ReportError(f"{config}, line {line}: {key}: {' '.join(str(problem).split())}")
 
 
 def _reason(done):

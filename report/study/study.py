@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from report.authored.boundary import read_text
 from report.errors import PROGRAM, ReportError, UsageError, command
 from report.files import require_within
 from report.inputs.passages import SUFFIXES
@@ -69,10 +70,10 @@ class Study:
         except ReportError as error:
             option = next((key for key in keys if key in self.replaced), None)
             given = [key for key in keys if any(line.startswith(f"{key}:") for line in self.header)]
-            where = f"{self.template}, line {line_of(self.header, given[:1])}" if given else ""
+            where = f"{self.template}, line {line_of(self.header, given[:1])}"
             if option:
                 where = f"--{option.replace('_', '-')}"
-            raise type(error)(f"{where}: {error}" if where else str(error)) from error
+            raise type(error)(f"{where}: {error}") from error
 
 
 MODELS = ("model", "models", "beside")
@@ -163,7 +164,7 @@ def read_study(
         the project that only front matter names
     """
     path = Path(path)
-    lines = _text(path).split("\n")
+    lines = read_text(path).split("\n")
     ends = [number for number, line in enumerate(lines) if line.rstrip() == MARK]
     if len(ends) < 2 or ends[0] != 0:
         raise ReportError(
@@ -202,15 +203,6 @@ def read_study(
             if key not in replaced:
                 _require_inside(getattr(front_matter, key), root, allow_file)
     return study
-
-
-def _text(path):
-    try:
-        return path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReportError(
-            f"{path}: cannot be read as UTF-8 text: {error}; save it as UTF-8."
-        ) from error
 
 
 def _require_inside(value, root, allowed):

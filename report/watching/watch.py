@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from report import pipeline
+from report.authored.boundary import in_words
 from report.console import Terminal, from_here, say_error
-from report.errors import ReportError
 from report.site.serve import HERE, server
 from report.watching import files
 from report.watching.rebuild import Rebuilder
@@ -111,9 +111,10 @@ def attempt(rebuilder: Rebuilder, names: list[str], told: Told, terminal: Termin
     begun = time.monotonic()
     try:
         builder = rebuilder.rebuild(names)
-    except ReportError as error:
-        told.failed(from_here(str(error)))
-        say_error(error)
+    except Exception as error:
+        said = in_words(error)
+        told.failed(from_here(str(said)))
+        say_error(said)
         return
     told.succeeded()
     how = f"in {time.monotonic() - begun:.1f} s, {builder:.1f} s of it by MkDocs"

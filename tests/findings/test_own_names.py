@@ -58,7 +58,7 @@ def page(tmp_path, monkeypatch):
     rendered.words_only(monkeypatch)
     drawn = []
     monkeypatch.setattr(
-        render, "_write_figures", lambda folder, figures: drawn.append(figures) or {}
+        render, "_write_figures", lambda folder, figures, article: drawn.append(figures) or {}
     )
 
     def write(kind):

@@ -253,7 +253,7 @@ def test_a_mistake_is_named_with_article_and_line(tmp_path, data, body, line, sa
 
 
 def test_a_cover_that_is_no_figure_of_the_article_is_refused(tmp_path, data):
-    with pytest.raises(ReportError, match=r"cover 'update_magnitude' is no figure of this article"):
+    with pytest.raises(ReportError, match=r"j2, line \d+: cover 'update_magnitude' is no fig"):
         render(tmp_path, data, '{{ figure("update_alignment") }}\n')
 
 
@@ -262,7 +262,9 @@ def test_numbers_may_decide_which_figure_is_the_cover(tmp_path, data):
     page, text = render(tmp_path, data, figures + '{{ cover("attending_to_itself") }}\n')
     assert page.cover == "figures/a/attending_to_itself-1-cover"
     assert page.cover_alt.split(".")[0] in text
-    with pytest.raises(ReportError, match=r"cover 'attention_map' is no figure of this article"):
+    with pytest.raises(
+        ReportError, match=r"line 12: cover\('attention_map'\): this article has no"
+    ):
         render(tmp_path, data, figures + '{{ cover("attention_map") }}\n')
 
 

@@ -63,9 +63,9 @@ ODD = {
     "a reference to a number": ("{{ ref(5) }}", r"line 9: ref\(5\): this article has no such"),
     "another cover": ("{{ cover('update') }}", r"line 9: cover\('update'\): .*: update_magnitude"),
     "yes for a layer": (placed("attention_map", layer="true"), "line 9: layer=True is not allowed"),
-    "brackets": (f"{{{{ {'(' * 300}1{')' * 300} }}}}", r"a\.md\.j2: too m"),
-    "loops": ("{% for a in [] %}" * 30 + "{% endfor %}" * 30, r"a\.md\.j2: too m"),
-    "signs": (f"{{{{ {'-' * 3000}1 }}}}", r"a\.md\.j2: too m"),
+    "brackets": (f"{{{{ {'(' * 300}1{')' * 300} }}}}", r"a\.md\.j2, line 9: too m"),
+    "loops": ("{% for a in [] %}" * 30 + "{% endfor %}" * 30, r"a\.md\.j2, line 9: too m"),
+    "signs": (f"{{{{ {'-' * 3000}1 }}}}", r"a\.md\.j2, line 9: too m"),
 }
 
 

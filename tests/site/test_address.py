@@ -2,8 +2,9 @@
 
 import pytest
 
-from report.errors import UsageError
+from report.errors import ReportError, UsageError
 from report.site.address import address, built_for, read_site
+from report.site.build import require_settings
 
 
 @pytest.mark.parametrize(
@@ -49,11 +50,52 @@ def test_settings_take_the_address_from_the_environment(tmp_path, monkeypatch):
     assert site.description == ""
 
 
-def test_settings_that_are_no_yaml_are_named(tmp_path):
+NO_SETTINGS = {
+    "half a list": (b"\nsite_name: [", "2"),
+    "a list": (b"- site_name", "1"),
+    "a text": (b"site_name", "1"),
+    "Latin-1": ("\n\nsite_name: B\xe4r".encode("latin-1"), "3"),
+    "half a character": (b'site_name: "\\ud800', "1"),
+    "an unknown tag": (b"a: 1\nsite_name: !no x", "2"),
+    "what deep brackets hold": (b"[" * 10_000, None),
+    "a whole number of many digits": (b"site_name: " + b"9" * 5000, None),
+    "a date that is none": (b"site_name: 2026-99-99", None),
+    "a base that is not there": (b"INHERIT: no.yml", None),
+    "a class that is not there": (b"site_name: !!python/name:no.such", "1"),
+}
+
+
+@pytest.mark.parametrize(("text", "line"), NO_SETTINGS.values(), ids=list(NO_SETTINGS))
+def test_settings_that_cannot_be_read_are_one_sentence_with_their_line(tmp_path, text, line):
     config = tmp_path / "mkdocs.yml"
-    config.write_text("site_name: [", "utf-8")
-    with pytest.raises(UsageError, match=r"mkdocs\.yml"):
+    config.write_bytes(text)
+    where = f", line {line}" if line else ""
+    with pytest.raises(ReportError, match=rf"mkdocs\.yml{where}: .") as caught:
         read_site(config)
+    assert "\n" not in str(caught.value)
+
+
+TAKEN = {
+    "a plugin that is not there": ("plugins: [serch]", r"mkdocs\.yml, line 3: plugins: .*serch"),
+    "a key that is not known": ("strct: true", r"mkdocs\.yml, line 3: strct: Unrecog"),
+    "a hook": ("hooks: [hook.py]", r"hook\.py, line 2: SystemExit: 0"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), TAKEN.values(), ids=list(TAKEN))
+def test_what_mkdocs_would_not_take_is_asked_before(tmp_path, monkeypatch, text, said):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "hook.py").write_text("import sys\nsys.exit(0)\n")
+    config = tmp_path / "mkdocs.yml"
+    config.write_text("site_name: A\n\n")
+    require_settings(config)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "abc")
+    with pytest.raises(ReportError, match=r"SOURCE_DATE_EPOCH: .*'abc'"):
+        require_settings(config)
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    config.write_text(f"site_name: A\n\n{text}\n")
+    with pytest.raises(ReportError, match=said):
+        require_settings(config)
 
 
 def test_a_built_site_says_what_it_was_built_for(tmp_path):

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from contextlib import closing, contextmanager, suppress
+from types import SimpleNamespace
 
 import pytest
 
@@ -218,8 +219,8 @@ def test_of_figures_only_those_that_changed_are_written(project, monkeypatch):
     monkeypatch.setattr(
         render,
         "_write_figures",
-        lambda folder, figures: (
-            written.append([each.name for each in figures]) or write(folder, figures)
+        lambda folder, figures, article: (
+            written.append([each.name for each in figures]) or write(folder, figures, article)
         ),
     )
     own = project.figures / "mine.py"
@@ -424,6 +425,35 @@ def test_the_command_ends_cleanly_with_pages_open(project):
         process.kill()
     assert f"Serving http://127.0.0.1:{port}/, rebuilt when" in lines[-1]
     assert (process.returncode, "Traceback" in rest) == (130, False)
+
+
+@pytest.mark.parametrize("error", [KeyError("a"), UnicodeDecodeError("utf-8", b"\xe4", 0, 1, "x")])
+def test_no_error_ends_the_watch(error):
+    """Those of authors' files are sentences already; any other is a defect, and is shown."""
+
+    def rebuild(names):
+        raise error
+
+    told, terminal = Told(), Sayings()
+    watch.attempt(SimpleNamespace(rebuild=rebuild), ["a"], told, terminal)
+    assert re.search(rf"a defect of the program.*{type(error).__name__}", told.error)
+    watch.attempt(SimpleNamespace(rebuild=lambda names: 0.5), ["a"], told, terminal)
+    assert told.error == ""
+
+
+@pytest.mark.parametrize("text", ["B\xe4r".encode("latin-1"), b'{{ "\\ud800" }}', b"{{ nothing }}"])
+def test_a_partial_that_cannot_be_used_is_shown_with_its_line(project, text):
+    (project.root / "templates").mkdir(exist_ok=True)
+    part = project.root / "templates" / "_note.md.j2"
+    change(article(project), f"\n{WORD}\n", '\n{% include "_note.md.j2" %}\n')
+    part.write_text("A note.\n")
+    told, terminal, request = Told(), Sayings(), pipeline.Request(project)
+    rebuilder = Rebuilder(request, terminal)
+    for content, said in ((b"A note.", ""), (b"\n" + text, r"_note\.md\.j2, line 2: "), (b"A", "")):
+        part.write_bytes(content)
+        with unpainted():
+            watch.attempt(rebuilder, ["templates/_note.md.j2"], told, terminal)
+        assert re.search(said, told.error) if said else told.error == ""
 
 
 def test_options_that_cannot_be_meant_are_refused(tmp_path):

@@ -132,7 +132,7 @@ def spec_of(figure: Figure, data: Data, **state: int | str) -> Spec:
     chart = figure.chart(data, **state)
     try:
         return in_words(chart if isinstance(chart, dict) else chart.to_dict())
-    except (schemapi.SchemaValidationError, TypeError, ValueError) as error:
+    except Exception as error:
         said = " ".join(str(error).split())
         raise ReportError(f"figure {figure.name!r}: its chart is not valid: {said}") from error
 
@@ -203,7 +203,7 @@ def _chart(figure, draw, data, state):
     """What a figure's own `chart` gives, framed and with the figure's name in it."""
     check_drawable(figure, data)
     chart = draw(data, **state)
-    if isinstance(chart, dict):
+    if isinstance(chart, dict) and "report" in chart.get("usermeta", ()):  # of another figure
         return chart
     if not isinstance(chart, altair.TopLevelMixin):
         raise ReportError(

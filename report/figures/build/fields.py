@@ -13,7 +13,7 @@ import numpy as np
 
 from report.errors import ReportError
 from report.figures.parts.figure import Rows, Spec
-from report.text import nearest
+from report.text import nearest, whole
 
 Fields = frozenset[str] | None
 """Names of the fields of a table; None where they are not known."""
@@ -156,10 +156,20 @@ def check_values(name: str, rows: list[dict[str, Any]], table: str = "") -> None
                 "value."
             )
         for field, value in row.items():
+            if not isinstance(field, str):
+                raise ReportError(
+                    f"figure {name!r}: row {number}{of} has the key {field!r}, which is no text; "
+                    "name fields by texts."
+                )
             if not isinstance(value, (str, int, float, np.generic, type(None))):
                 raise ReportError(
                     f"figure {name!r}: {field!r} of row {number}{of} is {_called(value)}; give a "
                     "number, a text or None."
+                )
+            if isinstance(value, str) and not value.isascii() and whole(value) != value:
+                raise ReportError(
+                    f"figure {name!r}: {field!r} of row {number}{of} holds half of a character, "
+                    "which no file can; give the whole."
                 )
             if isinstance(value, (float, np.floating)) and not math.isfinite(value):
                 raise ReportError(

@@ -8,8 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from report.authored.boundary import authored
 from report.errors import ReportError
-from report.figures.build import defaults, mistakes
+from report.figures.build import defaults
 from report.figures.parts.figure import Figure
 from report.text import nearest
 
@@ -87,14 +88,8 @@ def _own(name, path, stamp):
         raise ReportError(f"{path}: name the file like a Python variable, e.g. my_figure.py.")
     spec = importlib.util.spec_from_file_location(f"own_figures.{name}", path)
     module = importlib.util.module_from_spec(spec)
-    try:  # from its text: what Python compiled of it may be of the same second, and older
+    with authored(path):  # its text: what Python compiled of it may be older, and of this second
         exec(spec.loader.source_to_code(path.read_bytes(), str(path)), vars(module))  # noqa: S102
-    except SyntaxError as error:
-        where = f"{path}, line {error.lineno}"
-        raise ReportError(f"{where}: is not Python: {error.msg}.") from error
-    except Exception as error:
-        line = mistakes.line_of(error, path)
-        raise ReportError(f"{path}, line {line}: {type(error).__name__}: {error}") from error
     sys.modules[spec.name] = module
     return _figure(module, name)
 

@@ -2,10 +2,10 @@
 
 import functools
 import re
-import traceback
 from dataclasses import replace
 from pathlib import Path
 
+from report.authored.boundary import authored
 from report.errors import ReportError
 from report.figures.parts.figure import Figure
 from report.text import nearest
@@ -36,17 +36,12 @@ def _told_with_line(path, call):
 
     @functools.wraps(call, updated=())
     def run(*arguments, **state):
-        try:
-            return call(*arguments, **state)
-        except ReportError:
-            raise
-        except Exception as error:
-            line = line_of(error, path)
-            if line is None:
+        with authored(path):
+            try:
+                return call(*arguments, **state)
+            except AttributeError as error:
+                error.add_note(_there(error, arguments))
                 raise
-            hint = _there(error, arguments) if isinstance(error, AttributeError) else ""
-            said = f"{type(error).__name__}: {error}{hint}"
-            raise ReportError(f"{path}, line {line}: {said}") from error
 
     return run
 
@@ -57,8 +52,8 @@ def _there(error, arguments):
         return ""
     names = [name for name in dir(error.obj) if not name.startswith("_")]
     near = nearest(error.name, names)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    return f"{hint} There are: {', '.join(names)}."
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"{hint}There are: {', '.join(names)}."
 
 
 def _checked_text(path, name, call):
@@ -78,9 +73,3 @@ def _checked_text(path, name, call):
         return text
 
     return run
-
-
-def line_of(error: Exception, path: Path) -> int | None:
-    """The innermost line of a file in which an error came up; None if it did elsewhere."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return next((frame.lineno for frame in reversed(frames) if Path(frame.filename) == path), None)

@@ -10,6 +10,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
+from report.authored import guard
 from report.errors import ReportError
 from report.figures.parts.figure import Spec
 
@@ -38,7 +39,8 @@ def converted(convert: Callable, spec: Spec) -> Any:
     raises: ReportError with the figure's name if Vega cannot draw it: a param is unknown, say
     """
     try:
-        return convert(spec, vl_version=VEGA_LITE)
+        with guard.silent():
+            return convert(spec, vl_version=VEGA_LITE)
     except ValueError as error:
         name = spec["usermeta"]["report"]["figure"]
         said = FIRST_ERROR.search(str(error)) or FIRST_LINE.search(str(error))

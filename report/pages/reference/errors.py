@@ -4,7 +4,7 @@ from report.pages.reference.documented import Reference, Section
 from report.pages.reference.messages import Message, messages
 
 GROUPS = {
-    "Commands": ("__main__", "console", "pipeline", "project", "watching/"),
+    "Commands": ("__main__", "console", "pipeline", "project", "watching/", "authored/"),
     "A new article or publication": ("pages/new", "pages/publication"),
     "Front matter": ("study/", "inputs/specs", "inputs/yaml_lines"),
     "Passages, prompts, tables and corpora": ("inputs/",),

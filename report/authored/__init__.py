@@ -1,0 +1,5 @@
+"""What authors write is run here: templates, figures, settings. Whatever it does is a sentence.
+
+boundary.py  an error of any class becomes one sentence with file and line, or a defect of ours
+guard.py     a process that sees the program end, whatever ended it, and work that has no end
+"""

@@ -1,0 +1,214 @@
+"""Watches what authors write from a process of its own, as it may end or stop the whole program.
+
+The command runs in a child. The parent waits, and says what became of it: Python code can end a
+process without an error (`os._exit`), a library can crash, and some work has no end. Nothing is
+watched within a notebook.
+"""
+
+import faulthandler
+import mmap
+import os
+import re
+import signal
+import struct
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from report.errors import ReportError, UsageError
+from report.text import lasting
+
+LIMIT = "REPORT_TIME_LIMIT"
+"""Variable of the environment: seconds that a template or a function of a figure may run; 0 for no
+limit, and no process that watches."""
+
+USUAL = 600
+"""Seconds; whatever ships takes a few on a slow laptop."""
+
+AGAIN = 2
+"""Seconds until code that goes on is stopped once more."""
+
+SIZE = 1 << 14
+HEAD = struct.Struct("?dH")
+"""What both processes see: whether the program ended by itself; since when an author's file is at
+work, 0 for none; and the bytes of the file's name, which follows."""
+
+FRAME = re.compile(r'File "(.+?)", line (\d+)')
+
+
+class TooLongError(BaseException):
+    """What an author wrote ran too long. No `except Exception` of theirs takes it."""
+
+
+class InterruptedHereError(KeyboardInterrupt):
+    """The user stops the program, and not the author's code."""
+
+
+class _Child:
+    """The watched process: what it shares with the one that watches."""
+
+    def __init__(self, shared, crash, alive, limit):
+        self.shared, self.crash, self.limit = shared, crash, limit
+        self.work, self.stopped, self.terminal = [], 0.0, os.dup(2)
+        sys.stderr = os.fdopen(self.terminal, "w", buffering=1, errors="backslashreplace")
+        faulthandler.enable(crash, all_threads=False)
+        faulthandler.register(signal.SIGTRAP, crash, all_threads=False, chain=True)
+        leave = os._exit
+
+        def noted(status):
+            faulthandler.dump_traceback(crash, all_threads=False)
+            leave(status)
+
+        def follow():  # the parent to its end
+            os.read(alive, 1)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        os._exit = noted
+        threading.Thread(target=follow, daemon=True).start()
+        signal.signal(signal.SIGALRM, self.too_long)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self.interrupted)
+
+    def interrupted(self, *_):
+        before, self.stopped = self.stopped, time.monotonic()
+        if self.stopped - before > 0.5:  # a terminal and the parent may both say so
+            raise InterruptedHereError
+
+    def too_long(self, *_):
+        if self.work:
+            raise TooLongError(_too_long(self.limit))
+
+    def note(self, ended=False):
+        """Say what is at work, and since now."""
+        name = self.work[-1].encode()[: SIZE - HEAD.size] if self.work else b""
+        signal.setitimer(signal.ITIMER_REAL, self.limit if self.work else 0, AGAIN)
+        since = time.monotonic() if self.work else 0.0
+        self.shared[: HEAD.size + len(name)] = HEAD.pack(ended, since, len(name)) + name
+
+
+_child: _Child | None = None
+
+
+def interrupts(error: BaseException) -> bool:
+    """Whether it is the user who stops the program."""
+    return isinstance(error, InterruptedHereError if _child else KeyboardInterrupt)
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """Meanwhile the time of an author's file runs, if this process is watched."""
+    if _child is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _child.work.append(what)
+    _child.note()
+    try:
+        yield
+    finally:
+        _child.work.pop()
+        _child.note()
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Meanwhile what a library of C++ prints of its crash goes where the parent reads it."""
+    if _child:
+        os.dup2(_child.crash.fileno(), 2)
+    try:
+        yield
+    finally:
+        if _child:
+            os.dup2(_child.terminal, 2)
+
+
+def guarded(work: Callable[[], object]) -> int:
+    """Run the program in a child, as `work`, which may raise SystemExit there; wait for it.
+
+    returns: the exit status of the child, in the parent
+    raises: ReportError in the parent if the child did not end by itself, with the author's file
+        and the line that it was at, as far as they are known; UsageError for a limit that is none
+    """
+    global _child
+    text = os.environ.get(LIMIT) or str(USUAL)
+    if not re.fullmatch(r"\d{1,6}", text):
+        raise UsageError(f"{LIMIT}={text!r} is no number of seconds; give one, or 0 for no limit.")
+    if int(text) == 0 or not hasattr(os, "fork"):
+        work()
+        return 0
+    shared, crash = mmap.mmap(-1, SIZE), tempfile.TemporaryFile()  # noqa: SIM115
+    alive, held = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid:
+        os.close(alive)
+        return _watched(pid, shared, crash, int(text))
+    os.close(held)
+    _child = _Child(shared, crash, alive, int(text))
+    try:
+        work()
+    finally:
+        _child.work = []
+        _child.note(ended=True)
+    sys.exit(0)
+
+
+def _watched(pid, shared, crash, limit):
+    """Wait for the child, and say what became of it, as of `guarded`."""
+    status, told = _wait(pid, shared, limit)
+    ended, since, length = HEAD.unpack_from(shared)
+    if -status in told:  # as if nobody had stood between
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    if ended:
+        return status if status >= 0 else 128 - status
+    what = shared[HEAD.size : HEAD.size + length].decode("utf-8", "replace") if since else ""
+    crash.seek(0)
+    place = what or "the program"
+    for name, line in FRAME.findall(crash.read().decode("utf-8", "replace")):  # innermost first
+        if what.endswith(".py") and Path(name).is_relative_to(Path(what).parent):
+            place = f"{name}, line {line}"
+            break
+    if signal.SIGALRM in told:
+        raise ReportError(f"{place}: {_too_long(limit)}")
+    if status < 0:
+        raise ReportError(
+            f"{place}: the program was ended by {signal.Signals(-status).name}, as when memory "
+            "runs out or a library crashes; let it show less, or take less of the model."
+        )
+    raise ReportError(
+        f"{place}: the whole program was ended, with status {status}; take that out of what runs "
+        "there."
+    )
+
+
+def _wait(pid, shared, limit):
+    """Wait for the child: (its status, negative for a signal; the signals that it was given)."""
+    told = []
+
+    def look(*_):
+        _, since, _ = HEAD.unpack_from(shared)
+        if since and time.monotonic() - since > 1.1 * limit + 2 * AGAIN:
+            told.append(signal.SIGALRM)  # Python does not come to stop it: it waits for C
+            os.kill(pid, signal.SIGABRT if len(told) < 5 else signal.SIGKILL)
+
+    def pass_on(number, _):
+        told.append(number)
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, pass_on)
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, 1, 1)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return status, told
+
+
+def _too_long(limit):
+    return f"it ran for {lasting(limit)} without an end; mend it, or give {LIMIT} more seconds."

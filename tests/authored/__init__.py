@@ -1,0 +1,1 @@
+"""What authors write, however it ends or does not end."""

@@ -1,0 +1,184 @@
+"""Own figures and templates that end the program, or do not end: one sentence, and exit 1."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.commands import ROOT, contents, report
+from tests.small import ARTICLE, write_corpus, write_publication
+from tests.unpainted import unpainted
+
+FIGURE = '''"""How large a thing is."""
+import altair, ctypes, os, sys, time
+
+
+def act(where):
+    if where == WHERE:
+        ACT
+
+
+def chart(data, **state):
+    act("chart")
+    return altair.Chart(altair.NamedData("rows")).mark_bar().encode(x="a:Q", y="b:Q")
+
+
+def rows(data, **state):
+    act("rows")
+    return [{"a": 1, "b": 2}]
+
+
+act("file")
+'''
+LINE = FIGURE.splitlines().index("        ACT") + 1
+
+DRAWS = """
+import sys
+from pathlib import Path
+from report.authored.guard import guarded
+from report.errors import ReportError
+from report.figures.build.find import figure_named
+
+def draw():
+    figure = figure_named("mine", Path(sys.argv[1]))
+    figure.chart(None), figure.rows(None)
+    print("drawn")
+
+def main():
+    try:
+        draw()
+    except ReportError as error:
+        sys.exit(f"error: {error}")
+
+try:
+    sys.exit(guarded(main))
+except ReportError as error:
+    sys.exit(f"error: {error}")
+"""
+"""What the program does with a figure, without all that stands around it."""
+
+
+def written(folder, act="pass", where="chart", more=""):
+    folder.mkdir(exist_ok=True)
+    text = FIGURE.replace("WHERE", repr(where)).replace("ACT", act.replace("\n", "\n        "))
+    (folder / "mine.py").write_text(text + more)
+    return folder
+
+
+def drawn(folder, limit=60, **variables):
+    return subprocess.run(
+        [sys.executable, "-c", DRAWS, folder],
+        env={"PATH": "/usr/bin", "PYTHONPATH": str(ROOT), "REPORT_TIME_LIMIT": str(limit)}
+        | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def said(done):
+    """The one sentence of a command that failed."""
+    assert done.returncode == 1, (done.returncode, done.stderr)
+    assert done.stdout == ""
+    [line] = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    return line
+
+
+ENDS = {
+    "leaves": ("chart", "sys.exit()"),
+    "leaves while it is read": ("file", "sys.exit(0)"),
+    "raises what Ctrl-C raises": ("rows", "raise KeyboardInterrupt"),
+    "ends the process": ("chart", "os._exit(0)"),
+    "ends it while it is read": ("file", "os._exit(3)"),
+    "reads what is not there": ("rows", "ctypes.string_at(0)"),
+    "aborts": ("chart", "os.abort()"),
+    "is killed": ("chart", "os.kill(os.getpid(), 9)"),
+}
+
+
+@pytest.mark.parametrize(("where", "act"), ENDS.values(), ids=list(ENDS))
+def test_a_figure_that_ends_the_program_is_one_sentence_with_its_line(tmp_path, where, act):
+    line = said(drawn(written(tmp_path, act, where)))
+    assert re.search(rf"/mine\.py{'' if 'kill' in act else f', line {LINE}'}: ", line)
+
+
+ENDLESS = {
+    "Python": "while True: pass",
+    "what takes every exception": "while True:\n    try: time.sleep(9)\n    except Exception: pass",
+    "what takes all that is raised": "while True:\n    try: time.sleep(9)\n    except: pass",
+    "C": "10 ** 10 ** 9",
+}
+
+
+@pytest.mark.parametrize("act", ENDLESS.values(), ids=list(ENDLESS))
+def test_a_figure_without_end_is_one_sentence_with_its_line(tmp_path, act):
+    line = said(drawn(written(tmp_path, act), limit=1))
+    number = re.search(r"/mine\.py, line (\d+): it ran for 1\.0 s", line)[1]
+    assert LINE <= int(number) < LINE + 3
+
+
+def test_a_figure_that_ends_is_drawn_however_long_all_of_it_takes(tmp_path):
+    """The time is that of one call, and no other way to end is in its way."""
+    done = drawn(written(tmp_path, "sys.stdout.flush()", "rows"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "drawn\n", "")
+    slow = written(tmp_path, "time.sleep(0.7)", more='\nact("chart")\n')
+    assert drawn(slow, limit=1).stdout == "drawn\n"
+    unwatched = drawn(written(tmp_path, "os._exit(0)"), limit=0)
+    assert (unwatched.returncode, unwatched.stdout) == (0, "")
+    assert "REPORT_TIME_LIMIT='1.5' is no number of seconds" in said(drawn(slow, limit=1.5))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory, falcon_folder):
+    """A measured publication whose article also shows a figure of its own."""
+    project = write_publication(tmp_path_factory.mktemp("authored") / "project")
+    write_corpus(project)
+    keys = f"title: Mine\nmodel: {falcon_folder}\npassage: passage.md\ncorpus: corpus.txt"
+    text = ARTICLE.format(cover="update_magnitude").replace("title: Small", keys)
+    article = project / "templates" / "articles" / "small.md.j2"
+    article.write_text(f'{text}\n{{{{ figure("mine") }}}}\n')
+    written(project / "figures")
+    with unpainted():
+        done = report("measure", "--project", project)
+    assert done.returncode == 0, done.stderr
+    return project
+
+
+def test_the_program_says_it_and_writes_no_article(project):
+    written(project / "figures", "os._exit(0)")
+    before = contents(project / "site_src")
+    done = report("render", "--project", project, process=True)
+    assert done.returncode == 1
+    assert re.search(rf"\nerror: .*/mine\.py, line {LINE}: the whole program was", done.stderr)
+    assert contents(project / "site_src") == before
+
+
+def test_a_renderer_that_dies_is_one_sentence_that_names_the_figure(project):
+    """As where its memory runs out: it prints a stack of C++, and traps."""
+    crash = (
+        "import os, report.figures.build.vega as v\nbefore = v.vl_convert.vegalite_to_vega\n"
+        "def die(spec, **options):\n    if spec['usermeta']['report']['figure'] != 'mine':\n"
+        "        return before(spec, **options)\n"
+        "    os.write(2, b'#0 0x7f C stack')\n    os.kill(os.getpid(), 5)\n"
+        "def title(data):\n    v.vl_convert.vegalite_to_vega = die\n    return 'Mine'\n"
+    )
+    written(project / "figures", more=crash)
+    done = report("render", "--project", project, process=True)
+    assert done.returncode == 1 and "C stack" not in done.stderr
+    assert re.search(
+        r"\nerror: .*/mine\.py, line \d+: the program was ended by SIGTRAP", done.stderr
+    )
+
+
+def test_prose_without_end_is_one_sentence_with_its_line(project):
+    part = project / "templates" / "_part.md.j2"
+    part.write_text("\n{% for n in range(10**12) %}{% endfor %}\n")
+    written(project / "figures", more='\ndef caption(data):\n    return "It is mine."\n')
+    article = project / "templates" / "articles" / "small.md.j2"
+    before = article.read_text()
+    article.write_text(before + '{% include "_part.md.j2" %}')
+    done = report("render", "--project", project, process=True, REPORT_TIME_LIMIT="5")
+    article.write_text(before)
+    assert re.search(r"\nerror: .*/_part\.md\.j2, line 2: it ran for 5\.0 s", done.stderr)
