@@ -409,3 +409,12 @@ def test_a_built_site_holds_no_link(tmp_path, target):
     (site / "a" / "b.html").symlink_to(target)
     with pytest.raises(ReportError, match=r"a/b\.html is a link, which cannot be published"):
         check.check_site(site)
+
+
+@pytest.mark.parametrize("name", ["a/index.html", "own.css", "own.js", "robots.txt", "sitemap.xml"])
+def test_a_site_is_checked_in_bounded_memory(tmp_path, name):
+    site = small_site.write(tmp_path / "site")
+    with (site / name).open("ab") as file:
+        file.truncate(300_000_000)
+    with pytest.raises(ReportError, match=f"{name} has more than 20 MB, which cannot be published"):
+        check.check_site(site)

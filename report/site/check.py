@@ -27,6 +27,10 @@ from report.site.specifications import check_figure
 NAMED = {"og:url", "og:image"}
 """<meta property=...> that holds an address."""
 
+READ = dict.fromkeys((".css", ".html", ".js", ".txt", ".xml"), files.LARGEST_TEXT)
+READ[".json"] = store.LARGEST
+"""Ending of the files that are read whole -> the bytes that one may have."""
+
 SHOWN = 12
 """Problems listed in the error message; the rest are counted."""
 
@@ -126,7 +130,8 @@ def _check(folder):
 
 
 def require_files(folder: Path) -> None:
-    """Stop for what no host serves as it lies here: links, devices, a repository of git.
+    """Stop for what no host serves as it lies here: links, devices, a repository of git; and for a
+    file that no reader would wait for, nor anybody who checks it.
 
     raises: ReportError that names the first
     """
@@ -137,6 +142,8 @@ def require_files(folder: Path) -> None:
             what = "is a link"
         elif not (path.is_file() or path.is_dir()):
             what = "is neither a file nor a folder"
+        elif path.suffix in READ and path.is_file() and path.stat().st_size > READ[path.suffix]:
+            what = f"has more than {READ[path.suffix] / 1e6:.0f} MB"
         else:
             continue
         where = path.relative_to(folder).as_posix()
