@@ -6,6 +6,7 @@ an author's.
 
 import errno
 import fcntl
+import glob
 import hashlib
 import json
 import math
@@ -42,11 +43,13 @@ def write_text(path: Path | str, text: str) -> None:
 def write_bytes(path: Path | str, content: bytes) -> None:
     """Write a file whole or not at all; an equal file is left untouched.
 
-    An equal file keeps its time stamp, so a server does not send it again.
+    An equal file keeps its time stamp, so a server does not send it again. What killed processes
+    left of the file is removed.
     raises: ReportError if the disk is full, the folder cannot be written, or within `only_ours` if
         the program did not write the file that is there
     """
     path = Path(path)
+    _remove_unheld(_unfinished_of(path))
     try:
         equal = path.is_file() and path.read_bytes() == content
         if not equal and os.path.lexists(path):
@@ -212,7 +215,7 @@ def new_folder(path: Path | str) -> Iterator[Path]:
     path = Path(path)
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         require_only(path, ())
-    _remove_unheld(path.parent.glob(f".{path.name}.*.tmp"))
+    _remove_unheld(_unfinished_of(path))
     with ExitStack() as stack:
         try:
             temporary = _made(path, stack)
@@ -234,7 +237,7 @@ def own_folder(name: str) -> Iterator[Path]:
     """
     with ExitStack() as stack:
         path = Path(tempfile.gettempdir()) / name
-        _remove_unheld(path.parent.glob(f".{name}.*.tmp"))
+        _remove_unheld(_unfinished_of(path))
         try:
             temporary = _made(path, stack, 0o700)
         except OSError as error:
@@ -331,6 +334,11 @@ LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}\.report\.tmp")
 
 def _unfinished_name(name):
     return f".{name}.{secrets.token_hex(4)}.report.tmp"
+
+
+def _unfinished_of(path):
+    """What is there under names as of `_unfinished_name` for a path, held or not."""
+    return [*path.parent.glob(f".{glob.escape(path.name)}.*.tmp")]
 
 
 def _leftover(name):

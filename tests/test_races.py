@@ -80,10 +80,23 @@ def test_a_folder_that_is_taken_for_a_leftover_before_it_is_held_is_made_again(
     assert contents(tmp_path / "a").keys() == {"b"}
 
 
-def test_what_a_killed_process_left_goes_when_the_folder_is_written_again(tmp_path):
-    written(tmp_path / ".a.0123abcd.report.tmp", ["left"])
-    with new_folder(tmp_path / "a"):
-        assert not (tmp_path / ".a.0123abcd.report.tmp").exists()
+@pytest.mark.parametrize("name", ["a", "a[b]*.json"])
+@pytest.mark.parametrize("again", ["folder", "file", "equal file"])
+def test_what_a_killed_process_left_goes_when_it_is_written_again(tmp_path, name, again):
+    left, other = (tmp_path / f".{which}.0123abcd.report.tmp" for which in (name, "other"))
+    for path in (left, other):
+        if again == "folder":
+            written(path, ["left"])
+        else:
+            path.write_text("left")
+    if again == "folder":
+        with new_folder(tmp_path / name):
+            assert not left.exists()
+    else:
+        if again == "equal file":
+            (tmp_path / name).write_text("whole")
+        files.write_text(tmp_path / name, "whole")
+    assert beside(tmp_path / name) == [other.name]
 
 
 @pytest.mark.parametrize("wrong", [None, FileNotFoundError("gone"), ReportError("2 problems")])

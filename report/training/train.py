@@ -22,7 +22,7 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from report.errors import ReportError
-from report.files import new_folder
+from report.files import new_folder, remove_leftovers
 from report.training.books import Book, held_out_book, read_books
 from report.training.checkpoint import book_facts, run_facts, write_checkpoint
 from report.training.recipe import (
@@ -86,6 +86,7 @@ def train(
     held_out = held_out_book(books, validation)
     output = Path(output)
     require_unfinished(output)
+    remove_leftovers(output)
     tokenizer, tokens, corpus = tokenized(books, held_out, recipe)
 
     identity = run_identity(recipe, books, held_out)

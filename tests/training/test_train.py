@@ -126,6 +126,14 @@ def test_an_interrupted_run_ends_like_an_uninterrupted_one(
         assert torch.equal(tensor, expected[name]), name
 
 
+def test_what_a_killed_run_left_is_removed_whatever_is_kept_now(books_folder, interrupted):
+    left = [interrupted / f".{name}.0123abcd.report.tmp" for name in ("training.json", "step-2")]
+    left[0].write_text("x")
+    (left[1] / "x").mkdir(parents=True)
+    train(books_folder, interrupted, tiny_recipe(), HELD_OUT)
+    assert not any(path.exists() for path in left)
+
+
 def test_models_are_kept_on_the_way_with_the_steps_they_had(books_folder, trained, tmp_path):
     output = tmp_path / "out"
     train(books_folder, output, tiny_recipe(), HELD_OUT, source=SOURCE, keep=[0, 5, 12])
