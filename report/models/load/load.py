@@ -312,6 +312,8 @@ def _load_whole(settings, checkpoint, _, how, dtype, device):
         )
     for name, weight in model.named_parameters():
         require_sound(name, weight)
+    for name, buffer in model.named_buffers():
+        require_sound(name, buffer, endless=True)
     return (model if how == "several devices" else model.to(device)), None
 
 

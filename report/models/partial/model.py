@@ -5,6 +5,7 @@ layers, the embedding rows of the tokens used and no others, the layers that are
 the last of these its attention alone. What was not read cannot be used (see `skeleton`).
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -214,8 +215,7 @@ class Partial:
                 else:
                     tensors |= self._joined(name)
         for name, tensor in tensors.items():
-            if name in self._weights:
-                require_sound(name, tensor)
+            require_sound(name, tensor, endless=name not in self._weights)
         return tensors
 
     @contextmanager
@@ -263,16 +263,19 @@ class Partial:
         return self.stored[name].names[0]
 
 
-def require_sound(name: str, tensor: torch.Tensor) -> None:
+def require_sound(name: str, tensor: torch.Tensor, endless: bool = False) -> None:
     """Stop for a weight that no model can compute with.
 
     name: of the tensor, in the model; on any device, of any dtype of floating point
-    raises: ReportError naming the tensor, if a number in it is NaN, infinite or beyond `LARGEST`
+    endless: whether infinity may be meant: buffers hold limits, and what hides an expert
+    raises: ReportError naming the tensor, if a number in it is NaN; or infinite or beyond
+        `LARGEST`, and not `endless`
     """
     if tensor.is_meta or not tensor.is_floating_point() or not tensor.numel():
         return
     smallest, largest = (float(one) for one in torch.aminmax(tensor.detach()))
-    if not (smallest > -LARGEST and largest < LARGEST):
+    most = math.inf if endless else math.nextafter(LARGEST, 0)
+    if not (smallest >= -most and largest <= most):
         raise ReportError(
             f"the weight '{name}' holds numbers from {smallest:.3g} to {largest:.3g}, allowed is "
             f"up to {LARGEST:.0e} either way; its file is damaged, so fetch or save it again"

@@ -520,6 +520,20 @@ def test_a_weight_that_no_model_computes_with_is_named(folder, name, way, value)
     assert f"the weight '{name}' holds numbers from" in said
 
 
+@pytest.mark.parametrize("way", ["whole", "layer by layer"])
+def test_what_chooses_experts_is_looked_at_though_it_is_no_parameter(tmp_path, way):
+    """NaN chooses some expert or other, and what comes out is finite."""
+    model = families.tiny("deepseek_v3/default")
+    name = "model.layers.1.mlp.gate.e_score_correction_bias"
+    for value, refused_ in ((-math.inf, False), (math.nan, True)):  # the first hides an expert
+        model.get_buffer(name)[1:] = value
+        folder = save(model, tmp_path / str(value), 60)
+        _, said = tried(
+            lambda folder=folder: measure_passage(load_model(folder, **WAYS[way]), list(range(9)))
+        )
+        assert (f"the weight '{name}' holds numbers from nan" in (said or "")) == refused_, said
+
+
 def test_what_overflows_after_the_last_attention_is_told(folder):
     last = json.loads((folder / "config.json").read_text())["num_hidden_layers"] - 1
     name = f"transformer.h.{last}.mlp.dense_"
