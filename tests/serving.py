@@ -10,11 +10,15 @@ from report.site.serve import Handler, server
 
 class Host(Handler):
     """As most hosts of static sites do, it lets a browser keep files for some minutes: the scripts
-    are read once for many tests. (The server of the project does not: its sites are built anew.)"""
+    are read once for many tests. (The server of the project does not: its sites are built anew.)
+    And it answers pages of other sites too, as what is published may be shown anywhere."""
+
+    def is_foreign(self):
+        return False
 
     def end_headers(self):
         self.send_header("Cache-Control", "max-age=600")
-        super().end_headers()
+        super(Handler, self).end_headers()
 
 
 BELOW = "some/repo/"
