@@ -80,10 +80,10 @@ LOADED |= {("video", "poster"), ("img", "srcset"), ("source", "srcset")}
 BY_SCRIPTS = {"data-spec", "data-datasets", "data-seen", "data-page", "data-embed"}
 """Attributes of addresses that the site's own scripts load, of whatever element."""
 
-SCHEMES = {"", "http", "https", "mailto", "tel"}
+SCHEMES = {"", "http", "https", "ftp", "mailto", "tel"}
 """Of addresses that are followed; those that are loaded have none, or are a picture as data."""
 
-PICTURE = re.compile(r"data:image/[a-z.+-]+[;,]", re.IGNORECASE)
+PICTURE = re.compile(r"data:(image/[a-z.+-]+)?[;,]", re.IGNORECASE)
 
 RAW = {"style", "script", "title", "noscript", "iframe"}
 """Elements in which browsers take as text what Python's parser may take for elements."""
