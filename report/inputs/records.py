@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 from report.errors import ReportError
@@ -19,10 +20,10 @@ from report.inputs.passages import read_text
 from report.inputs.specs import ROW_ENDINGS
 from report.text import quoted, whole
 
-NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
-"""A number in JSON."""
+NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+"""A number in JSON, which knows no digits of other scripts."""
 
-INTEGER = re.compile(r"-?(0|[1-9]\d*)")
+INTEGER = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
 
 LONGEST = 2**31 - 1
 """Most characters in a field of a .csv file."""
@@ -35,7 +36,7 @@ OWN_DELIMITER = {".csv": ",", ".tsv": "\t"}
 SEP_LINE = re.compile(r"sep=(.)(\r?\n|\Z)", re.IGNORECASE)
 """What Excel writes above a table to say what stands between its cells."""
 
-DECIMAL_COMMA = re.compile(r"-?\d{1,3}((\.\d{3})+|\d*),\d+")
+DECIMAL_COMMA = re.compile(r"-?\d{1,3}((\.\d{3})+|\d*),\d+", re.ASCII)
 
 GIVEN = "rows.json"
 """What rows that are in no file are called."""
@@ -183,7 +184,7 @@ def _of_json(text, ending):
 
 
 def _parsed(text):
-    return strict_json(text, parse_int=Bare, parse_float=_finite)
+    return strict_json(text, parse_int=_finite, parse_float=_finite)
 
 
 def _finite(digits):
@@ -270,7 +271,8 @@ def _of_csv(text, delimiter, own):
     number = INTEGER if commas else NUMBER  # 1.234 may be a thousand there
     values = [
         {
-            name: Bare(cell) if number.fullmatch(cell) else cell
+            # what no float holds is a text, since nothing could compute with it
+            name: Bare(cell) if number.fullmatch(cell) and isfinite(float(cell)) else cell
             for name, cell in zip(columns, row, strict=True)
         }
         for row in rows

@@ -103,6 +103,7 @@ WRONG = {
     "a shorter row": (".tsv", "a\tb\n1\n1\t2\n", r"row 0 has fewer cells \(1\) than .*\(2\)$"),
     "no JSON": (".json", "{", r"cities\.json: is not a JSON file of rows: "),
     "infinite": (".jsonl", '{"a": 1e999}\n' * 2, r"is not a JSONL file of rows: 1e999 is too"),
+    "a whole number that no float holds": (".json", f'[{{"a": {"9" * 5000}}}]', r"is too large"),
     "two ways": (".csv", "a;b,c\n1;2,3\n", r"commas \(2 columns\) or semicolons \(2 columns\)"),
     "a line of another width": (".csv", "a;b\n1;2\n3\n", r"2 names between semicolons.* 1 cells"),
     "decimal commas between commas": (".csv", "a,b\nx,1,5\n", r"row 0 has more cells \(3\)"),
@@ -219,6 +220,12 @@ def test_a_number_with_a_decimal_comma_is_text_and_so_is_one_with_points_beside_
     assert "decimal comma" in found.form
     assert [[cell.bare for cell in row] for row in found.rows] == [[False, False, True]] * 2
     assert not table(write(".csv", 'a,b\n1.5,x\n"2,x",y\n')).form
+
+
+@pytest.mark.parametrize("cell", ["1٣", "٣.5", "1.٣", "1e٣", "1e999", "9" * 5000])
+def test_what_is_no_number_in_json_is_a_text(write, cell):
+    found = records.of_file(write(".csv", f"a,b\n{cell},2\n"))
+    assert found.plain == [{"a": cell, "b": 2}]
 
 
 def test_a_single_column_is_a_table_whatever_its_texts_hold(write):
