@@ -81,7 +81,7 @@ def _put_file(content, path):
 
 LIST = ".report.made"
 """File of a project's folder that lists what the program wrote where authors may write too, a path
-a line. It only grows: a name is in it before the file is there."""
+a line, and blank ones. It only grows: a name is in it before the file is there."""
 
 
 class _Ours:
@@ -91,12 +91,12 @@ class _Ours:
         self.root = root.resolve()
         self.folders = [folder.resolve() for folder in folders]
         try:
-            self.names = set((self.root / LIST).read_bytes().decode("utf-8").split("\n"))
+            self.names = set(inside(self.root, LIST).read_bytes().decode("utf-8").split("\n"))
         except FileNotFoundError:
             self.names = set()
-        except ValueError as error:
+        except (OSError, ValueError) as error:
             raise ReportError(
-                f"{root / LIST}: is damaged; delete it, and what was built below "
+                f"{root / LIST}: cannot be read or is damaged; delete it, and what was built below "
                 f"{', '.join(folder.name for folder in folders)}."
             ) from error
 
@@ -112,7 +112,8 @@ class _Ours:
     def add(self, name):
         if name not in self.names:
             with (self.root / LIST).open("ab") as file:
-                file.write(f"{name}\n".encode())
+                # before it too: a disk that was full may have left a part of a name
+                file.write(f"\n{name}\n".encode())
             self.names.add(name)
 
 
@@ -281,7 +282,7 @@ def _held(folder, wait=True):
     The system lets it go when the process ends. A file system without such locks holds nothing.
     """
     try:
-        number = os.open(folder, os.O_RDONLY)
+        number = os.open(folder, os.O_RDONLY | os.O_NONBLOCK)  # of a pipe, nobody may write
     except OSError:
         yield False
         return

@@ -1,9 +1,13 @@
 """Two builds of a project at once: the second waits and says so, and both succeed."""
 
+import os
+import re
 import threading
 
 import pytest
 
+from report import files
+from report.errors import ReportError
 from report.project import Project, only_build
 from tests.killing import order
 from tests.small import write_publication
@@ -60,9 +64,37 @@ def test_what_a_killed_build_left_is_removed_and_nothing_else(project):
     for name in [*left, *kept]:
         (project.root / name).parent.mkdir(parents=True, exist_ok=True)
         (project.root / name).write_text("x")
+    pipe = ".a pipe that nobody writes to.0123abcd.report.tmp"
+    os.mkfifo(project.root / pipe)
+    left.append(pipe)
     with only_build(project, print):
         assert not any((project.root / name).exists() for name in left)
         assert all((project.root / name).exists() for name in kept)
+
+
+def test_what_a_full_disk_left_of_a_name_in_the_list_is_no_part_of_the_next(project):
+    page = project.site_src / "page.md"
+    listed = project.root / files.LIST
+    listed.write_text("site_src/old.md\nsite_src/pa")
+    for text in ("one", "two"):  # the second build knows what the first wrote
+        with only_build(project, print):
+            files.write_text(page, text)
+    assert page.read_text() == "two"
+
+
+@pytest.mark.parametrize("way", ["link", "folder", "no text"])
+def test_a_list_that_is_none_is_refused_and_nothing_is_written_through_it(project, tmp_path, way):
+    listed, diary = project.root / files.LIST, tmp_path / "diary.txt"
+    diary.write_text("mine")
+    if way == "link":
+        listed.symlink_to(diary)
+    elif way == "folder":
+        listed.mkdir()
+    else:
+        listed.write_bytes(b"\xff")
+    with pytest.raises(ReportError, match=re.escape(files.LIST)), only_build(project, print):
+        files.write_text(project.site_src / "page.md", "x")
+    assert diary.read_text() == "mine"
 
 
 @pytest.mark.timeout(900)  # the machine may be busy
