@@ -96,6 +96,9 @@ ONLY_HERE = {
 """Headers of every answer: no page of another site shows, runs or reads what is served, which may
 not be published yet."""
 
+ONCE = ("Content-Length", "Origin", "Sec-Fetch-Dest", "Sec-Fetch-Site")
+"""Headers that say how long a request is, and who asks."""
+
 COMPRESSED = {".html", ".css", ".js", ".json", ".svg", ".xml", ".txt"}
 
 
@@ -132,7 +135,7 @@ class Handler(SimpleHTTPRequestHandler):
         hosts = self.headers.get_all("Host", [])
         # browsers read a backslash as a slash, and two slashes as another host
         path = self.path.startswith("/") and "\\" not in self.path
-        if not path or len(hosts) > 1 or (not hosts and self.is_new()):
+        if not path or len(hosts) > 1 or (not hosts and self.is_new()) or self.says_more():
             self.send_error(HTTPStatus.BAD_REQUEST)
         elif hosts and not HOST.fullmatch(hosts[0].strip()):
             address = f"http://{HERE}:{self.server.server_address[1]}/"
@@ -143,6 +146,13 @@ class Handler(SimpleHTTPRequestHandler):
         else:
             return True
         return False
+
+    def says_more(self) -> bool:
+        """Whether more comes than a request that is understood: a body, which would be read as
+        the next request; a header twice, or a line that is none, of which others read another."""
+        body = "Transfer-Encoding" in self.headers or self.headers.get("Content-Length", "0") != "0"
+        twice = any(len(self.headers.get_all(name, [])) > 1 for name in ONCE)
+        return twice or bool(self.headers.defects) or (body and self.command in ("GET", "HEAD"))
 
     def is_foreign(self) -> bool:
         """Whether a page of another site, or of another port, asks. A reader may follow a link.
@@ -172,7 +182,7 @@ class Handler(SimpleHTTPRequestHandler):
             time.sleep(0.05)
         try:
             self.answer()
-        except FileNotFoundError:  # the new site has no such file
+        except (FileNotFoundError, PermissionError):  # the new site has no such file, or hides it
             self.send_error(HTTPStatus.NOT_FOUND)
 
     def answer(self):
@@ -255,7 +265,7 @@ class Handler(SimpleHTTPRequestHandler):
         page = self.within(Path(self.directory, "404.html"))
         try:
             return page.read_bytes() if page else None
-        except FileNotFoundError:  # a build replaces the site just now
+        except (FileNotFoundError, PermissionError):  # a build replaces the site just now
             return None
 
     def send_error(self, code, message=None, explain=None):

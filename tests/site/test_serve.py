@@ -8,6 +8,7 @@ import threading
 import time
 import tracemalloc
 from contextlib import ExitStack, closing, suppress
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -148,6 +149,35 @@ def test_a_page_of_another_host_gets_nothing(port, host):
 )
 def test_a_request_says_one_host(port, lines):
     assert said(port, lines + b"\r\n").startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        *(b"Content-Length: 9", b"Content-Length: 0\r\nContent-Length: 9"),
+        *(b"Transfer-Encoding: chunked", b"a line that is no header\r\nOrigin: http://b.org"),
+        *(b"Origin: http://localhost\r\nOrigin: http://b.org",),
+        *(b"Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site",),
+    ],
+)
+def test_what_others_would_read_in_another_way_is_one_refusal(port, lines):
+    """A body is never read as the next request, behind a proxy perhaps that of somebody else."""
+    asked = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+    answer = said(port, asked + lines + b"\r\n\r\n" + asked + b"\r\n")
+    assert answer.startswith(b"HTTP/1.1 400 ") and answer.count(b"HTTP/1.1 ") == 1
+    assert PAGE.encode() not in answer
+
+
+@pytest.mark.parametrize("path", ["/", "/data.bin", "/missing"])
+def test_what_may_not_be_read_is_missing(port, capfd, monkeypatch, path):
+    def deny(*_, **__):
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "open", deny)
+    monkeypatch.setattr(Path, "read_bytes", deny)
+    headers = {"Accept-Encoding": "gzip"} | ({"Range": "bytes=0-1"} if path == "/data.bin" else {})
+    assert ask(port, path, **headers)[0] == 404
+    assert capfd.readouterr() == ("", ""), "no traceback"
 
 
 @pytest.mark.parametrize(
