@@ -70,8 +70,6 @@ def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) 
     """
     require_site(folder)
     if builder == "mkdocs":
-        read_site(request.project.config)
-        write_theme(request.project.root)
         require_settings(request.project.config)
     left_out = make_pages(request, terminal)
     build(request.project.config, folder, left_out, builder)

@@ -76,14 +76,16 @@ def _place(error, file):
             return f"{name}, line {template.get_corresponding_lineno(line)}", True
         if Path(name).suffix == TEMPLATE or _is_beside(name, file):
             return f"{name}, line {line}", True
-    line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
+    line = None
+    if isinstance(error, SyntaxError):
+        file, line = Path(error.filename or file), error.lineno
     if mark := getattr(error.__context__ or error, "problem_mark", None):
         line = mark.line + 1
     if isinstance(error, UnicodeDecodeError):
         line = error.object[: error.start].count(b"\n") + 1
     if file.suffix == TEMPLATE and isinstance(error, RecursionError | MemoryError):
         line = _line_of_node(error)
-    return f"{getattr(error, 'filename', None) or file}" + (f", line {line}" if line else ""), False
+    return f"{file}, line {line}" if line else str(file), False
 
 
 def _is_beside(name, file):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from report.errors import ReportError
+from report.text import quoted
 
 SOURCE = Path(__file__).with_name("glossary.toml")
 
@@ -53,5 +54,5 @@ def term(key: str) -> Term:
     """
     known = glossary()
     if key not in known:
-        raise ReportError(f"unknown term {key!r}; known: {', '.join(sorted(known))}.")
+        raise ReportError(f"unknown term {quoted(key)}; known: {', '.join(sorted(known))}.")
     return known[key]

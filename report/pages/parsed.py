@@ -12,6 +12,7 @@ from report.authored.boundary import authored
 from report.errors import ReportError
 from report.pages.article import ArticleFigures, own_figures
 from report.study.study import Study
+from report.text import quoted
 
 ALWAYS = {"data", "model", "study", "loop", "caller", "varargs", "kwargs", "self"}
 """Names that every template may use."""
@@ -85,8 +86,8 @@ class Prose:
                 if getattr(node, "ignore_missing", False):
                     continue
                 raise ReportError(
-                    f"{path}, line {node.lineno}: no template {name!r}; write it, or correct its "
-                    "name."
+                    f"{path}, line {node.lineno}: no template {quoted(name)}; write it, or "
+                    "correct its name."
                 ) from error
             if file not in [part.path for part in self.parts]:
                 self.read(text, file)

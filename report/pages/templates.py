@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from os.path import isfile  # False for a name that no file can have
 from pathlib import Path
 
 from jinja2 import (
@@ -73,7 +74,7 @@ class _Environment(Environment):
 class _Loader(FileSystemLoader):
     def get_source(self, environment, template):
         found = (Path(folder, template) for folder in self.searchpath)
-        path = next((path for path in found if path.is_file()), None)
+        path = next((path for path in found if isfile(path)), None)  # noqa: PTH113
         if path:
             read_text(path)  # says which file is not UTF-8, and where
         return super().get_source(environment, template)

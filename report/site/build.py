@@ -83,6 +83,8 @@ def require_settings(config: Path) -> None:
         with config.open("rb") as file:
             settings.load_file(file)
         for key, problem in itertools.chain(*settings.validate()):
+            if key == "theme" and not (config.parent / ".theme").exists():
+                continue  # the first build writes it
             line = next((n for n, text in enumerate(lines, 1) if text.startswith(f"{key}:")), 1)
             raise ReportError(f"{config}, line {line}: {key}: {' '.join(str(problem).split())}")
 

@@ -13,10 +13,13 @@ import numpy as np
 
 from report.errors import ReportError
 from report.figures.parts.figure import Rows, Spec
-from report.text import nearest, whole
+from report.text import nearest, shortened, whole
 
 Fields = frozenset[str] | None
 """Names of the fields of a table; None where they are not known."""
+
+MOST = 400
+"""Characters of names that a sentence lists."""
 
 PARTS = ("layer", "concat", "hconcat", "vconcat")
 """Keys of a specification whose charts inherit its data."""
@@ -52,7 +55,7 @@ def check(name: str, spec: Spec, tables: Mapping[str, Rows]) -> None:
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise ReportError(
             f"figure {name!r}: its chart reads the {what} {wanted!r}, which its rows do not "
-            f"have{hint} There are: {', '.join(sorted(known)) or 'none'}."
+            f"have{hint} There are: {shortened(', '.join(sorted(known)), MOST) or 'none'}."
         )
 
 
