@@ -329,7 +329,7 @@ def _replaced(folder):
     )
 
 
-LEFTOVER = re.compile(r"\..+\.[0-9a-f]{8}\.report\.tmp")
+LEFTOVER = re.compile(r"\.(.+)\.[0-9a-f]{8}\.report\.tmp")
 """Names of unfinished files and folders, which no other program has: a folder may be anybody's."""
 
 
@@ -357,12 +357,24 @@ def remove_leftovers(folder: Path | str, deep: bool = False) -> None:
 
 def _remove_unheld(paths):
     for path in paths:
-        with _held(path, wait=False) if LEFTOVER.fullmatch(path.name) else nullcontext() as free:
+        found = LEFTOVER.fullmatch(path.name)
+        with _held(path, wait=False) if found else nullcontext() as free:
             if free and path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
+                _remove_left(path, found[1])
             elif free:
                 with suppress(OSError):
                     path.unlink()
+
+
+def _remove_left(folder, name):
+    """Remove a folder that a program of the killed process may still write into: under another
+    name, where that program does not find it, and again if it put something there meanwhile."""
+    with suppress(OSError):
+        folder = folder.rename(folder.with_name(_unfinished_name(name)))
+    for _ in range(10):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
 
 
 def remove_others(paths: Iterable[Path], kept: Collection[str]) -> None:

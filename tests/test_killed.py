@@ -1,20 +1,26 @@
 """A build that is killed at any moment, or whose disk fills up at any point, leaves nothing
 half-written; the next one makes what an undisturbed one makes."""
 
+import fcntl
 import json
+import os
 import random
 import re
 import shutil
+import subprocess
+import sys
+import time
 from types import SimpleNamespace
 
 import pytest
 
+from report.files import remove_leftovers
 from report.site import sums
-from tests.commands import contents, without_date
+from tests.commands import ROOT, contents, without_date
 from tests.full_disk import BLOCK, REASON, Disk
 from tests.fuzz.profile import LONG
 from tests.killing import order
-from tests.small import write_publication
+from tests.small import SETTINGS, write_publication
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +185,42 @@ def test_killed_at_random_moments_it_then_makes_what_it_always_makes(
             assert done["code"] == 0, done["said"]
             assert made(project) == wholes[number % 2]
     assert killed > MOMENTS * 0.6  # what is there already takes fewer events than all anew
+
+
+SLOW = """
+import fcntl, time
+from pathlib import Path
+
+def on_pre_build(config):
+    global held
+    held = Path("held").open("w")
+    fcntl.flock(held, fcntl.LOCK_EX)
+    Path("began").touch()
+    time.sleep(600)
+"""
+"""Hook of MkDocs: it holds a file as long as it runs, longer than a test may take."""
+
+
+def test_a_builder_ends_with_the_command_that_is_killed(tmp_path):
+    """Else it writes on into a folder that the next command removes."""
+    project = write_publication(tmp_path / "project")
+    (tmp_path / "slow.py").write_text(SLOW)
+    (project / "mkdocs.yml").write_text(SETTINGS + f"hooks: [{tmp_path / 'slow.py'}]\n")
+    (project / "site_src" / "index.md").write_text("# Small\n")
+    program = "import sys; from pathlib import Path; from report.site.build import build\n"
+    program += "build(Path(sys.argv[1], 'mkdocs.yml'), Path(sys.argv[1], 'site'))"
+    command = [sys.executable, "-c", program, project]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}
+    ) as builds:
+        while not (tmp_path / "began").exists():
+            assert builds.poll() is None
+            time.sleep(0.05)
+        builds.kill()
+    with (tmp_path / "held").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # waits until nobody holds it
+    remove_leftovers(project)
+    assert list(project.glob(".*")) == []
 
 
 FRACTIONS = (0.1, 0.5, 0.9) if LONG else (0.7,)

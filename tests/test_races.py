@@ -1,8 +1,10 @@
 """Two processes at one folder: each writes it whole, and who reads it meanwhile says so."""
 
 import http.client
+import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,30 @@ def test_what_a_killed_process_left_goes_when_it_is_written_again(tmp_path, name
             (tmp_path / name).write_text("whole")
         files.write_text(tmp_path / name, "whole")
     assert beside(tmp_path / name) == [other.name]
+
+
+@pytest.mark.parametrize("how", ["by its name", "as its working folder"])
+def test_what_a_killed_process_left_goes_while_its_git_still_writes_there(
+    tmp_path, monkeypatch, how
+):
+    left = tmp_path / ".a.0123abcd.report.tmp"
+    written(left, ["one"])
+    unlink, opened = os.unlink, os.open(left, os.O_RDONLY)
+    more = iter("ab")
+
+    def meanwhile(*arguments, **options):
+        """The other program puts a file there just before each of the first two are removed."""
+        if (name := next(more, None)) is not None:
+            where = (left / name, None) if how == "by its name" else (name, opened)
+            with suppress(FileNotFoundError):
+                os.close(os.open(where[0], os.O_CREAT | os.O_WRONLY, dir_fd=where[1]))
+        unlink(*arguments, **options)
+
+    monkeypatch.setattr(os, "unlink", meanwhile)
+    files.remove_leftovers(tmp_path)
+    os.close(opened)
+    assert next(more, None) is None or how == "by its name"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("wrong", [None, FileNotFoundError("gone"), ReportError("2 problems")])

@@ -30,6 +30,20 @@ BUILDERS = {
 """Module that is run -> its name, and the arguments that build a site and fail on warnings."""
 
 
+ENDS_WITH_US = """
+import os, runpy, sys, threading
+
+def wait():
+    os.read(0, 1)
+    os._exit(1)
+
+threading.Thread(target=wait, daemon=True).start()
+runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+"""
+"""Runs a module as `python -m` does, until its input ends, which is when this process does. Where
+this one is killed, a builder would else write on into a folder that the next build removes."""
+
+
 def article_parts(name: str) -> tuple[str, ...]:
     """The folders of an article in site_src: page, figures, pages of figures alone, datasets."""
     return f"articles/{name}/", f"figures/{name}/", f"embed/{name}/", f"datasets/{name}/"
@@ -57,12 +71,13 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
     }
     require_site(folder)
     with files.new_folder(folder) as temporary:
-        command = [sys.executable, "-m", builder, *options, "--config-file", str(config)]
+        command = [sys.executable, "-c", ENDS_WITH_US, builder, *options]
+        command += ["--config-file", str(config)]
         if builder == "mkdocs":
             command += ["--site-dir", str(temporary.resolve())]
         # Zensical has no such option, and takes only a path relative to mkdocs.yml
         environment[FOLDER] = os.path.relpath(temporary, Path(config).parent)
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603
+        done = _run(command, environment)
         if done.returncode:
             raise ReportError(f"{name} could not build the site: {_reason(done)}")
         protect(temporary, Path(config).parent)
@@ -87,6 +102,18 @@ def require_settings(config: Path) -> None:
                 continue  # the first build writes it
             line = next((n for n, text in enumerate(lines, 1) if text.startswith(f"{key}:")), 1)
             raise ReportError(f"{config}, line {line}: {key}: {' '.join(str(problem).split())}")
+
+
+def _run(command, environment):
+    """Run a command whose input ends when it has ended, or this process has."""
+    reading, writing = os.pipe()
+    try:
+        return subprocess.run(  # noqa: S603
+            command, env=environment, stdin=reading, capture_output=True, text=True
+        )
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 def _reason(done):

@@ -1,13 +1,17 @@
 """A process that makes the calls it is given; see `processes`.
 
 Calls come pickled on stdin, each a function and its arguments, and what they return or raise goes
-to stdout. It ends when nothing more can come.
+to stdout. It ends when nothing more can come, also amid a call: nobody waits for its result then,
+and the next command removes the folder that it writes into.
 """
 
 import os
 import pickle
 import signal
 import sys
+import threading
+import traceback
+from queue import SimpleQueue
 
 
 def main() -> None:
@@ -15,17 +19,28 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks decides when it is over
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+    calls = SimpleQueue()
+    threading.Thread(target=receive, args=(calls,), daemon=True).start()
     while True:
-        try:
-            function, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 (of our own program)
-        except EOFError:
-            return
+        function, arguments = calls.get()
         try:
             answer = False, function(*arguments)
         except Exception as error:
             answer = True, error
         pickle.dump(answer, answers)
         answers.flush()
+
+
+def receive(calls: SimpleQueue) -> None:
+    """Put the calls that come into a queue; end the process when there can be no other."""
+    try:
+        while True:
+            calls.put(pickle.load(sys.stdin.buffer))  # noqa: S301 (of our own program)
+    except (EOFError, pickle.UnpicklingError):  # the latter: cut off amid a call
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
 
 
 if __name__ == "__main__":

@@ -129,19 +129,30 @@ def test_nothing_runs_on_after_an_interruption():
         raise KeyboardInterrupt
 
 
-def test_the_processes_end_with_the_one_that_started_them():
+@pytest.mark.parametrize("amid", ["nothing", "calls"])
+def test_the_processes_end_with_the_one_that_started_them(amid):
     """Also where it is killed, and cannot end them."""
+    end = "    os.kill(os.getpid(), signal.SIGKILL)\n"
     program = (
-        "import os, signal\n"
+        "import os, signal, sys, time\n"
         "from report.datasets.write import processes\n"
-        "with processes.calls(os.getpid, [tuple] * 4, 2) as done:\n"
-        "    print(*set(done), flush=True)\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "begin = processes._start\n"
+        "def start():\n"
+        "    process = begin()\n"
+        "    print(process.pid, flush=True)\n"
+        "    return process\n"
+        "processes._start = start\n"
+        "jobs = [lambda: (0,)] * 2 + [lambda: (600,)] * 2\n"  # longer than a test may take
+        f"jobs = jobs[:{4 if amid == 'calls' else 2}]\n"
+        "with processes.calls(time.sleep, jobs, 2) as done:\n"
+        "    next(done), next(done)\n" + end
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    assert done.returncode == -signal.SIGKILL
     numbers, until = done.stdout.split(), time.monotonic() + 60
-    assert numbers
+    assert len(numbers) == 2
     while any(map(runs, numbers)) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(map(runs, numbers))
