@@ -82,7 +82,7 @@ def _mixed(data):
         return ""
     where = "it cannot be told apart here"
     if PLACED[-1] in data.terms:
-        where = "only in layer 0 its parts are known"
+        where = "only in layer 0 are its parts known"
     return (
         f" The {score_terms.MIXED} term compares hidden states, which hold what tokens are and, as "
         f"this model adds positions to its embeddings, where they stand; {where}."

@@ -191,6 +191,12 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
         return all(model.layers > 1 for model in self.data.models)
 
     @property
+    def behind_others(self) -> list[str]:
+        """Names of the models that read something before what `front` adds: a token that the
+        tokenizer puts there, or the beginning of a chat template."""
+        return [model.name for model in self.data.models if model.condition("front").new.start > 0]
+
+    @property
     def by_distance(self) -> bool:
         """Whether in every model scores depend on the distance of two tokens."""
         return all("position" in model.capabilities["terms"] for model in self.data.models)

@@ -33,8 +33,8 @@ class Kind:
     """Targets that a token sees in every second layer, the first one included."""
     causal: bool = True
     updates: str | None = "raw"
-    special: bool = True
-    """Whether the tokenizer puts a token in front, and an encoder's one at the end."""
+    special: tuple = ("front",)
+    """Where the tokenizer puts a token: in front, at the end; an encoder's does both."""
 
 
 KINDS = {
@@ -58,7 +58,8 @@ KINDS = {
 
 OF_WORDS = {
     "post_norm": Kind("opt", (*PLACED, "mixed", "bias")),
-    "no_special": Kind("olmo", ("content", "position"), "cell", special=False),
+    "no_special": Kind("olmo", ("content", "position"), "cell", special=()),
+    "ends_only": Kind("qwen3 for embeddings", ("content", "position"), "cell", special=("end",)),
 }
 """Kinds that figures draw as others, but of which not the same words are true."""
 
@@ -106,10 +107,11 @@ def several(folder, kinds=("alibi_bias", "window"), labels=("step100", "step2000
 
 def encoded_passage(kind):
     pieces = [{"id": i, "text": TEXTS[i % len(TEXTS)]} for i in range(LENGTH)]
-    if kind.special:
+    if "front" in kind.special:
         pieces[0] = {"id": 0, "text": "<|begin|>" if kind.causal else "[CLS]", "special": True}
-    if not kind.causal:
-        pieces[-1] = {"id": 1, "text": "[SEP]", "special": True}
+    if not kind.causal or "end" in kind.special:
+        text = "<|end|>" if kind.causal else "[SEP]"
+        pieces[-1] = {"id": 1, "text": text, "special": True}
     about = {"name": "hand", "title": "By hand", "source": "", "licence": "CC0", "language": "en"}
     return passage.encode(SimpleNamespace(**about), pieces)
 
@@ -194,7 +196,9 @@ def statistics(rng):
 
 def added_by(kind):
     """Texts of the tokens that the tokenizer adds."""
-    return [] if not kind.special else ["<|begin|>"] if kind.causal else ["[CLS]", "[SEP]"]
+    if not kind.causal:
+        return ["[CLS]", "[SEP]"]
+    return [f"<|{'begin' if place == 'front' else 'end'}|>" for place in kind.special]
 
 
 def manifest(kind):

@@ -53,7 +53,7 @@ def study(folder, kind="alibi_bias", table=TABLE):
 
 def tokens(rendering, kind):
     """A rendering as tokens of some characters each, as `report.models.text.cells.TableText`."""
-    first = hand_made.added_by(kind)[:1]
+    first = hand_made.added_by(kind)[:1] if "front" in kind.special else []
     pieces = [{"id": 0, "text": text, "special": True} for text in first]
     places = [SimpleNamespace(role="added", row=-1, column=-1) for _ in first]
     size = CHUNK[rendering.name]

@@ -70,6 +70,21 @@ def test_article_and_page_of_models_name_the_adapter(base, tmp_path, monkeypatch
         assert ("owner&#47;model" in row) == bool(base)
 
 
+@pytest.mark.parametrize(
+    ("about", "said"),
+    [
+        ({}, []),
+        ({"adapter": ADAPTER}, ["it"]),
+        ({"adapter": ADAPTER | {"base": "owner/model@" + "a" * 40}}, ["owner/model"]),
+    ],
+)
+def test_an_adapter_is_named_above_an_article(about, said, tmp_path, monkeypatch):
+    article, _ = written(tmp_path, monkeypatch, source="folder", **about)
+    (byline,) = (line for line in article.splitlines() if 'class="byline"' in line)
+    told = "<span>([^<]*) with the rsLoRA adapter <b></span>"
+    assert re.findall(told, unescape(byline)) == said
+
+
 def test_models_of_the_same_weights_with_other_adapters_are_two(tmp_path, monkeypatch):
     model = {"name": "it", "source": "folder", "weights_sha256": "e" * 64}
     both = [model | {"adapter": ADAPTER | {"sha256": letter * 64}} for letter in "ab"]

@@ -30,7 +30,7 @@ def use(data: PassageData) -> str:
 def _reach(data):
     which = "itself or an earlier one"
     if not data.causal:
-        which = "every token of the passage, itself, earlier and later ones alike"
+        which = "every token, itself, earlier and later ones alike"
     windows = sorted({window for window in data.windows if window})
     if not windows:
         return f"{which}."
