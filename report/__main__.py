@@ -18,12 +18,25 @@ import typer
 from report import __version__
 from report.authored.boundary import in_words
 from report.authored.guard import guarded
-from report.console import NOT_MEASURED, Terminal, from_here, progress, say_error, shown
+from report.console import NOT_MEASURED, Terminal, clean, progress, say_error, shown
 from report.errors import PROGRAM, TRACEBACK, ReportError, UsageError, command, setup
 from report.project import enclosing_project, nearest_project, only_build, project
 from report.study.options import Options, with_options
 
+
+class Commands(typer.core.TyperGroup):
+    """The commands; of an argument that is wrong, no secret and no control character is said."""
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter.__base__ as error:
+            error.message = clean(error.message)
+            raise
+
+
 app = typer.Typer(
+    cls=Commands,
     help="Measure attention heads and publish what they do as an interactive site.",
     no_args_is_help=True,
     add_completion=False,
@@ -135,7 +148,7 @@ def why(options: Options, study: Only = None, root: Root = None):
                 what = f"would be measured: {'; '.join(plan.reasons)}"
             else:
                 what = NOT_MEASURED[plan.state]
-            typer.echo(from_here(f"{article.name}, {plan.model}: {what}"))
+            typer.echo(clean(f"{article.name}, {plan.model}: {what}"))
 
 
 @app.command()
@@ -486,11 +499,23 @@ def _common(
     pass
 
 
+def _require_here():
+    """Stop where the folder that the command is run in was removed."""
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        os.chdir(os.sep)  # what shows the error looks where it is
+        raise UsageError(
+            "the folder that this command is run in was removed; go to another one."
+        ) from error
+
+
 def main():
     """Run the command line. A `ReportError` becomes one sentence and an exit code of 1 or 2."""
     # Among what imports make there is no garbage: to look for it seldom saves a sixth of them.
     gc.set_threshold(10_000)
     with _errors_said():
+        _require_here()
         app()
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from report import console
 from report.console import Lines, Terminal, from_here, say_error
 from report.errors import ReportError
-from tests.commands import ROOT
+from tests.commands import ROOT, report
 from tests.small import write_publication
 
 
@@ -141,3 +141,28 @@ def test_what_is_said_does_nothing_to_a_terminal_and_tells_no_secret(say, capsys
     assert not set(said) & set("\x1b\x07\x9b\u202e\ud800") - set("\n")
     assert "\\x1b[31m" in said
     assert "é 漢' of https://b.c/d?…." in said.replace("\n", " ")
+
+
+@pytest.mark.parametrize("arguments", [["{}"], ["serve", "x", "{}"], ["check", "{}", "{}"]])
+def test_of_a_wrong_argument_no_secret_and_no_control_character_is_said(arguments):
+    given = "\x1b[31mhttps://a:secret@b.c/d?t=secret"
+    done = report(*(each.format(given) for each in arguments))
+    assert done.returncode == 2
+    assert "https://b.c/d" in done.stderr
+    assert "secret" not in done.stderr and "\x1b" not in done.stderr
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("part", ["a://", "://a@", "://?", "://a?", "a@", "'"])
+def test_a_text_of_many_addresses_is_said_in_linear_time(part):
+    assert console.clean(part * 50_000)
+
+
+def test_a_folder_that_was_removed_is_told(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    done = report("why")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the folder that this command is run in was removed")

@@ -5,6 +5,7 @@ not touched, and the project need not be a git repository.
 """
 
 import json
+import os
 import re
 import shutil
 from dataclasses import dataclass
@@ -173,7 +174,7 @@ def _target(project, remote):
         raise UsageError(
             f"REMOTE: {said!r} is neither a name, nor an address, nor a path; e.g. origin"
         )
-    path = project / Path(remote).expanduser()
+    path = project / os.path.expanduser(remote)  # noqa: PTH111 (which stops for an unknown user)
     return str(path.resolve()) if path.is_dir() else remote
 
 

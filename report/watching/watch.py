@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from report import pipeline
 from report.authored.boundary import in_words
-from report.console import Terminal, from_here, say_error
+from report.console import Terminal, clean, say_error
 from report.site.serve import HERE, server
 from report.watching import files
 from report.watching.rebuild import Rebuilder
@@ -113,7 +113,7 @@ def attempt(rebuilder: Rebuilder, names: list[str], told: Told, terminal: Termin
         builder = rebuilder.rebuild(names)
     except Exception as error:
         said = in_words(error)
-        told.failed(from_here(str(said)))
+        told.failed(clean(str(said)))
         say_error(said)
         return
     told.succeeded()

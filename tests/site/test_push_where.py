@@ -180,6 +180,10 @@ def test_no_message_repeats_a_password_in_a_remote(site, project, bare, remote):
     assert "secret" not in refused(bare, r"\w", site, project, remote)
 
 
+def test_the_folder_of_a_user_who_is_unknown_is_no_remote(site, project, bare):  # noqa: F811
+    refused(bare, "cannot be reached, does not exist", site, project, "~nobody-here/repo.git")
+
+
 @pytest.mark.parametrize("remote", ["", " "])
 def test_a_remote_that_is_empty_is_refused(site, project, bare, remote):  # noqa: F811
     refused(bare, "REMOTE: it is empty", site, project, remote, error=UsageError)

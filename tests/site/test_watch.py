@@ -18,6 +18,8 @@ from types import SimpleNamespace
 import pytest
 
 from report import pipeline
+from report.console import Terminal
+from report.errors import ReportError
 from report.pages import render
 from report.project import Project
 from report.site.serve import Handler
@@ -364,6 +366,17 @@ def test_only_a_server_that_watches_knows_the_script(measured):
         port = int(address.rstrip("/").rpartition(":")[2])
         assert [ask(port, path)[0] for path in (SCRIPT, STATE)] == [404, 404]
         assert SCRIPT not in ask(port, "/")[2]
+
+
+def test_what_stops_a_build_is_told_to_pages_as_on_the_terminal(capsys):
+    class Broken:
+        def rebuild(self, names):
+            raise ReportError("https://a:secret@b.c/ " + "x" * 999 + "\x1b[31m")
+
+    told = Told()
+    watch.attempt(Broken(), [], told, Terminal())
+    assert told.error.startswith("https://b.c/ xxx") and len(told.error) < 200
+    assert "\x1b" not in told.error and "secret" not in told.error
 
 
 def test_a_page_of_another_host_is_told_nothing(measured):

@@ -36,11 +36,9 @@ def folders() -> list[Path]:
     """Where Ollama keeps models on this machine: only what OLLAMA_MODELS names, if it is set."""
     own = os.environ.get("OLLAMA_MODELS")
     if own:
-        return [Path(own).expanduser()]
-    return [
-        Path.home() / ".ollama" / "models",
-        Path("/usr/share/ollama/.ollama/models"),
-    ]
+        return [Path(os.path.expanduser(own))]  # noqa: PTH111 (which stops for an unknown user)
+    usual = "~/.ollama/models", "/usr/share/ollama/.ollama/models"
+    return [Path(os.path.expanduser(folder)) for folder in usual]  # noqa: PTH111 (likewise)
 
 
 def is_named(name: str) -> bool:

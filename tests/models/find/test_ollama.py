@@ -108,6 +108,11 @@ def test_names_lead_nowhere_else(store, name):
     assert "no name of a model of Ollama's" in tried(names.find, f"ollama:{name}")[1]
 
 
+def test_a_user_without_a_folder_of_their_own_has_no_model(monkeypatch):
+    monkeypatch.setenv("OLLAMA_MODELS", "~nobody-here/models")
+    assert not names.is_here("ollama:tinny")
+
+
 def test_usual_folders_are_looked_through(tmp_path, monkeypatch):
     monkeypatch.delenv("OLLAMA_MODELS", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
