@@ -69,20 +69,21 @@ def make_site(request: Request, terminal: Terminal, folder: Path, builder: str) 
     raises: ReportError, as every step does, in one sentence that says what is wrong
     """
     require_site(folder)
-    if builder == "mkdocs":
-        require_settings(request.project.config)
-    left_out = make_pages(request, terminal)
+    left_out = make_pages(request, terminal, builder)
     build(request.project.config, folder, left_out, builder)
 
 
-def make_pages(request: Request, terminal: Terminal) -> list[str]:
+def make_pages(request: Request, terminal: Terminal, builder: str = "") -> list[str]:
     """All steps but the last: `site_src` holds the pages and what they show.
 
+    builder: what will build the site; MkDocs is asked whether it can, before a model runs
     returns: names of the articles that were not asked for, which are left as they were
     """
     require_own(request)
     about = read_site(request.project.config)
     studies = read(request)
+    if builder == "mkdocs":
+        require_settings(request.project.config)
     say_uncited(request.project, terminal)
     for sentence in placeholders(request.project, studies):
         terminal.say(sentence)
