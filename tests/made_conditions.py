@@ -21,6 +21,8 @@ CONDITIONS = {
     "newline": "Repeated newline",
     "front": "Meaningless tokens first",
 }
+ADD_NOTHING = ("none", "reworded")
+"""Conditions whose prompts have the same segments as the plain one."""
 SEES = {"what came before": (99, 0), "everything": (99, 99), "a window": (9, 0)}
 """What tokens see: that many before them and after them."""
 PLAIN = {"system": SYSTEM, "question": QUESTION}
@@ -75,9 +77,9 @@ def write(
         for condition in conditions:
             length = (lengths or {}).get(condition, FILLER)
             text = segmented(condition, number, length, merged)
-            named, label = called.get(condition, (condition, CONDITIONS[condition]))
+            named, label = called.get(condition, (condition, CONDITIONS.get(condition)))
             about = SimpleNamespace(name=named, label=label)
-            added, effect = condition != "none", None
+            added, effect = condition not in ADD_NOTHING, None
             if added:
                 noise = rng.uniform(0.9, 1.1, (3, 2, layers, heads))
                 effect = means[:, None, :, None] * noise
@@ -101,7 +103,7 @@ def write(
 def segmented(condition, number, length, merged=False):
     """The SegmentedText of a prompt under a condition."""
     names = ["system", "question"]
-    if condition != "none":
+    if condition not in ADD_NOTHING:
         names.insert(0 if condition == "front" else 1, "filler")
     sizes = {"system": SYSTEM, "filler": length, "question": QUESTION + number}
     segment = ["added"] * BEGIN + [name for name in names for _ in range(sizes[name])]
@@ -117,7 +119,7 @@ def segmented(condition, number, length, merged=False):
 def counterparts(condition, number, length):
     """Where the tokens of the plain prompt are under a condition."""
     plain = BEGIN + SYSTEM + QUESTION + number
-    if condition == "none":
+    if condition in ADD_NOTHING:
         return list(range(plain))
     start = BEGIN + SYSTEM * (condition != "front")
     return [*range(start), *range(start + length, plain + length)]

@@ -18,7 +18,10 @@ from report.figures.parts.received import Panels
 
 def title(data: Panels) -> str:
     models = list(dict.fromkeys(place.model.name for place in data.places))
-    return f"Attention with and without {received.named(data)}: {score_terms.listed(models)}"
+    compared = f"with and without {received.named(data)}"
+    if not data.adds:
+        compared = " and ".join(f"under “{label}”" for label in data.lines.values())
+    return f"Attention {compared}: {score_terms.listed(models)}"
 
 
 def left_out(data: Panels) -> str:

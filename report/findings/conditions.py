@@ -97,8 +97,10 @@ class Findings(EffectFindings, LineFindings, AnswerFindings):
 
     @property
     def compared(self) -> list[str]:
-        """Names of the first condition and of the first that adds a segment to it."""
-        return [self.data.models[0].conditions[0].name, self.chosen(None)]
+        """Names of the first condition and of the first that adds a segment to it, or else of the
+        second one."""
+        first, *others = (each.name for each in self.data.models[0].conditions)
+        return [first, self.chosen(None) if self.added or not others else others[0]]
 
     def panels(
         self, places: list[Place], lines: dict[str, str] | Sequence[str], **options: Any

@@ -1,5 +1,6 @@
 """What is to be seen in a figure, said of numbers whose answer one knows."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -388,6 +389,19 @@ def test_fillers_say_what_the_other_tokens_keep(counted):
     assert lines.endswith("Below, the highest point lies outside the grey part in all 3 panels.")
     against = filler_against.seen(hand_conditions.panels(counted, "filler_against"))
     assert "gets 0.50 and 0.50 times the average weight that a token of “Random" in against
+
+
+def test_prompts_that_differ_in_no_addition_are_not_said_to_have_one(counted):
+    panels = hand_conditions.panels(counted, "filler_lines")
+    panels = replace(panels, lines={"filler": "Kind", "none": "Plain"})
+    for said in (filler_lines.seen(panels), filler_layers.seen(panels)):
+        assert said == (
+            "Under “Plain”, the tokens that both prompts have get 400\u00a0%, 400\u00a0% and "
+            "400\u00a0% of the average weight that they have under “Kind”, panel by panel."
+        )
+    words = f"{filler_lines.title(panels)} {filler_lines.caption(panels)}"
+    assert "under “Kind” and under “Plain”" in words
+    assert "without" not in words
 
 
 def test_numbers_of_one_row_have_the_same_decimals():

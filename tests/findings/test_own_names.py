@@ -52,6 +52,19 @@ MORE = """
 """
 
 
+def test_wordings_of_which_none_adds_anything_are_compared(tmp_path, monkeypatch):
+    rendered.words_only(monkeypatch)
+    path = new_article("mine", "conditions", Project(tmp_path))
+    called = {"reworded": ("kind", "Kind")}
+    data = made_conditions.study(
+        tmp_path / "datasets", conditions=made_conditions.ADD_NOTHING, called=called
+    )
+    text = html.unescape(rendered.text_of(read_study(path), data, tmp_path))
+    assert rendered.figures(text) == ["filler_lines"]
+    assert "Attention under “Nothing” and under “Kind”" in text
+    assert "without" not in text.partition("## A few heads")[2].partition("## How")[0]
+
+
 @pytest.fixture
 def page(tmp_path, monkeypatch):
     """A function from a kind of article to its page and its figures, as `new` begins them."""

@@ -65,6 +65,13 @@ def seen_kept(data: Panels, reduction: str) -> str:
     ratios = [kept(place, lines, reduction) for place in data.places]
     if any(np.isnan(ratio) for ratio in ratios):
         return f"With {named(data)}, some of these heads share no tokens to compare."
+    said = score_terms.listed(percent(ratio) for ratio in ratios)
+    panel = ", panel by panel" if len(ratios) > 1 else ""
+    if not data.adds:
+        return (
+            f"Under “{lines[1].label}”, the tokens that both prompts have get {said} of the "
+            f"average weight that they have under “{lines[0].label}”{panel}."
+        )
     less = sum(round(100 * ratio) < 100 for ratio in ratios)
     if less == len(ratios):
         start = "the other tokens get less"
@@ -73,9 +80,7 @@ def seen_kept(data: Panels, reduction: str) -> str:
     else:
         start = f"the other tokens get less in {less} of {len(ratios)} panels"
     return (
-        f"With {named(data)}, {start}: {score_terms.listed(percent(ratio) for ratio in ratios)} of "
-        f"the average weight that they have without"
-        f"{', panel by panel' if len(ratios) > 1 else ''}."
+        f"With {named(data)}, {start}: {said} of the average weight that they have without{panel}."
     )
 
 
