@@ -4,6 +4,7 @@ All commands stand in one file because this is the list of what can be asked, wi
 and all that is said.
 """
 
+import errno
 import gc
 import os
 import shlex
@@ -20,6 +21,7 @@ from report.authored.boundary import in_words
 from report.authored.guard import guarded
 from report.console import NOT_MEASURED, Terminal, clean, progress, say_error, shown
 from report.errors import PROGRAM, TRACEBACK, ReportError, UsageError, command, setup
+from report.files import cannot_write
 from report.project import enclosing_project, nearest_project, only_build, project
 from report.study.options import Options, with_options
 
@@ -511,7 +513,8 @@ def _require_here():
 
 
 def main():
-    """Run the command line. A `ReportError` becomes one sentence and an exit code of 1 or 2."""
+    """Run the command line. A `ReportError` becomes one sentence and an exit code of 1 or 2, and so
+    does a full disk, also where it is what is said that finds no room."""
     # Among what imports make there is no garbage: to look for it seldom saves a sixth of them.
     gc.set_threshold(10_000)
     with _errors_said():
@@ -526,6 +529,8 @@ def _errors_said():
     except Exception as error:
         if os.environ.get(TRACEBACK):
             traceback.print_exception(error)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            error = cannot_write(error.filename or "what is said, or a temporary file", error)
         said = in_words(error)
         say_error(said)
         sys.exit(said.exit_code)

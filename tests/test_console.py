@@ -3,7 +3,10 @@
 import ast
 import io
 import re
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -156,6 +159,21 @@ def test_of_a_wrong_argument_no_secret_and_no_control_character_is_said(argument
 @pytest.mark.parametrize("part", ["a://", "://a@", "://?", "://a?", "a@", "'"])
 def test_a_text_of_many_addresses_is_said_in_linear_time(part):
     assert console.clean(part * 50_000)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a file without room")
+def test_what_is_said_may_find_no_room():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "report", "--version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: cannot write what is said")
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_folder_that_was_removed_is_told(tmp_path, monkeypatch):
