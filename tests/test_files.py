@@ -2,7 +2,7 @@
 
 import pytest
 
-from report.files import strict_json
+from report.files import new_folder, strict_json
 
 
 def test_strict_json_gives_what_json_says():
@@ -26,3 +26,12 @@ def test_strict_json_gives_what_json_says():
 def test_strict_json_refuses_what_json_does_not_allow(written, said):
     with pytest.raises(ValueError, match=said):
         strict_json(written)
+
+
+@pytest.mark.parametrize("name", ["a[1]", "**", "a?*", "[", "site"])
+def test_a_leftover_is_found_whatever_its_folder_is_called(tmp_path, name):
+    left = tmp_path / f".{name}.0123abcd.report.tmp"
+    left.mkdir()
+    with new_folder(tmp_path / name):
+        assert not left.exists()
+    assert (tmp_path / name).is_dir()

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import io
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -179,7 +180,11 @@ def _no_client(spec, error):
 def _files(path):
     import fsspec  # slow to import
 
-    files = fsspec.open_files(path, mode="rb", compression="infer")
+    read = {"mode": "rb", "compression": "infer"}
+    # A file that there is is meant itself: a folder may be called "*", and is no pattern then.
+    if os.path.isfile(path):  # noqa: PTH113 (which stops for a long name)
+        return [fsspec.open(path, expand=False, **read)]
+    files = fsspec.open_files(path, **read)
     if not files:
         shown = network.without_secrets(path)
         raise ReportError(f"no file fits {shown}; give the path of a file of texts")

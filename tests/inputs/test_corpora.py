@@ -64,6 +64,14 @@ def test_several_files_are_one_corpus_in_the_order_of_their_names(tmp_path):
     assert found == [(0, "first"), (1, "and more"), (2, "second"), (3, "third")]
 
 
+@pytest.mark.parametrize("name", ["study[1]", "stud?", "*", "study1"])
+def test_a_file_that_there_is_is_no_pattern(tmp_path, name):
+    for folder in ("study1", name):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "a.txt").write_text(f"of {folder}")
+    assert [text for _, text in corpus(tmp_path / name / "a.txt")] == [f"of {name}"]
+
+
 def test_texts_elsewhere_are_read_through_fsspec():
     with fsspec.open("memory://bucket/texts.jsonl", "w") as file:
         file.write(objects(TEXTS))
