@@ -5,7 +5,6 @@ https://huggingface.co/docs/peft/developer_guides/checkpoint
 """
 
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,9 @@ WITHOUT_EFFECT = frozenset(
 )
 """Settings that change nothing but how the adapter was trained, and those that are read. Any other
 has to be null, false or empty. (Which matrices lie the other way round, the model itself says.)"""
+
+LARGEST = 1e30
+"""No scale of an adapter is larger; nor is a whole number, which may be more than a float holds."""
 
 PLAIN_BEGINNINGS = (None, True, False, "gaussian", "eva", "orthogonal")
 """`init_lora_weights` of adapters that were trained beside the base's own weights. PiSSA, OLoRA,
@@ -165,7 +167,7 @@ def _rank(value):
 
 
 def _number(value):
-    return type(value) in (int, float) and math.isfinite(value)
+    return type(value) in (int, float) and abs(value) <= LARGEST
 
 
 def _names(value):

@@ -6,6 +6,7 @@ warning. Names are compared as transformers compares those of a checkpoint with 
 
 import math
 import re
+import time
 
 import regex
 from torch import nn
@@ -31,8 +32,8 @@ MAGNITUDE = "lora_magnitude_vector"
 BASE = ".base_layer."
 """In the name of a tensor that takes the place of one in a module with matrices of its own."""
 
-PATIENCE = 1
-"""Seconds that a pattern may take to match a name."""
+PATIENCE, PATIENCE_WITH_ALL = 1, 30
+"""Seconds that a pattern may take to match a name, and all of them together all names."""
 LONGEST_PATTERN, MOST_TIMES = 2000, 10_000
 """Patterns that are longer, or repeat something more often, can take all memory."""
 
@@ -59,6 +60,7 @@ class _Changes:
     def __init__(self, checkpoint, adapter, model, renamed):
         self.checkpoint, self.adapter, self.model = checkpoint, adapter, model
         self.file, self.stated = AdapterFile(adapter.folder), adapter.stated
+        self.spent = 0.0  # seconds, on patterns
         self.modules = dict(model.named_modules())
         self.shared = {name for pair in model.all_tied_weights_keys.items() for name in pair}
         self.own = model.state_dict()
@@ -214,13 +216,17 @@ class _Changes:
         return patterns.get(next(fitting, None), usual)
 
     def _match(self, pattern, name):
+        begun = time.monotonic()
         try:
             times = math.prod(map(int, re.findall(r"([0-9]+)\}", pattern)))
-            if len(pattern) > LONGEST_PATTERN or times > MOST_TIMES:
+            long = self.spent > PATIENCE_WITH_ALL
+            if len(pattern) > LONGEST_PATTERN or times > MOST_TIMES or long:
                 raise ValueError
             return regex.fullmatch(pattern, name, timeout=PATIENCE)
         except (regex.error, TimeoutError, ValueError, RecursionError) as error:
             raise self.adapter.refused(f"its pattern {quoted(pattern)} cannot be used") from error
+        finally:
+            self.spent += time.monotonic() - begun
 
     def _refused(self, name, what):
         return self.adapter.refused(f"{quoted(name)} {what}")

@@ -16,6 +16,7 @@ from report import families
 from report.models.attention.structure import structure
 from report.models.load import load
 from report.models.load.load import load_model
+from report.models.partial import merging
 from tests.models import tiny_tokenizers
 from tests.models.checkpoints import add_adapter, change_config, refused, save
 from tests.models.gguf import written as gguf
@@ -261,6 +262,7 @@ def change_adapter(folder, **stated):
         ({"r": 0}, "r is 0"),
         ({"r": 3}, r"lora_A.*\[2, 64\].*\[3, 64\]"),
         ({"lora_alpha": math.inf}, "lora_alpha is inf"),
+        ({"lora_alpha": 10**400}, "lora_alpha is 1000"),
         *(
             ({"rank_pattern": {one: 2}}, "pattern")
             for one in ("(", "(.|.)*[0-9]", "((a{999}){999}")
@@ -281,6 +283,13 @@ def test_settings_that_are_not_merged_are_refused_before_memory_is_asked_for(
         monkeypatch.setattr(load, loader, lambda *_, **__: pytest.fail("it was loaded"))
     for way in WAYS:
         refused(beside, f"model 'it' has an adapter that is not merged here: .*{named}", **way)
+
+
+@one_is_enough
+def test_patterns_that_are_many_are_not_tried_without_end(beside, monkeypatch):
+    monkeypatch.setattr(merging, "PATIENCE_WITH_ALL", 0)
+    change_adapter(beside, alpha_pattern={f"never_{number}": 1 for number in range(9)})
+    refused(beside, "its pattern .*never_1.* cannot be used")
 
 
 def without(ending):
