@@ -104,6 +104,10 @@ def small(config_class, sizes, missing):
             values |= {name: size} if size < value else {}
         elif value is None and name in missing:
             values[name] = missing[name]
+        elif name == "attention_types":  # GPT-Neo's, a list of kinds and how often they come
+            values[name] = [[["global", "local"], LAYERS // 2]]
+        elif isinstance(value, dict) and "original_max_position_embeddings" in value:
+            values[name] = value | {"original_max_position_embeddings": 128}
         elif name == "rope_parameters" and "mrope_section" in ignored:
             half = int(16 * value.get("partial_rotary_factor", 1.0)) // 2
             values[name] = value | {"mrope_section": [half // 4, half // 4, half - half // 4 * 2]}
