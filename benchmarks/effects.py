@@ -23,12 +23,11 @@ from report import families
 from report.effects.ablation import ablation
 from report.effects.anatomy import anatomy
 from report.effects.asked import Asked
-from report.effects.by_target import by_target
 from report.effects.direct import direct_effects
-from report.effects.lens import logit_lens
 from report.effects.origins import origins
 from report.effects.passing import logits_of
 from report.effects.replacing import zeros
+from report.effects.sentence import by_target, logit_lens
 from report.effects.writes import writes
 from report.models.attention.structure import structure
 from report.models.load.load import load_model

@@ -33,9 +33,8 @@ from report.measurements import decomposition
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
 from report.models.attention.running import Run, run_texts
-from report.models.partial.model import open_partial
+from report.models.partial.model import open_partial, skeleton
 from report.models.partial.packed import open_checkpoint
-from report.models.partial.skeleton import skeleton
 
 WAYS = {"full": (16, False), "first 4 layers": (4, False), "layer by layer": (16, True)}
 """Layers measured, and whether one at a time."""

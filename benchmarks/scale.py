@@ -27,8 +27,7 @@ from report.measurements.head_statistics import HeadStatistics
 from report.measurements.tally import Tally
 from report.measuring import plan as planning
 from report.measuring import run as measuring
-from report.measuring.cluster.connection import QUIET
-from report.measuring.cluster.driver import Driver
+from report.measuring.cluster.driver import QUIET, Driver
 from report.measuring.kept import Kept
 from report.measuring.pieces import Piece, Result
 from report.models.find import names

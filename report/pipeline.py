@@ -12,7 +12,7 @@ From `make site` to the first forward pass of a model:
     report/models/load/load.py   load_model: the checkpoint becomes a model in memory; identity.py
                                  asks how its attention is reached, so two tokens go through the
                                  first layer: the first forward pass (models/attention/probe.py).
-                                 Of a model in part, shapes run before (models/partial/needs.py)
+                                 Of a model in part, shapes run before (models/partial/model.py)
     report/measuring/pieces.py   measure_piece: some texts, or what is measured once a model
     report/measuring/kinds/      measure or measure_batch: what this kind of article asks for; first
                                  the self-check (models/attention/self_check.py) on at most 16

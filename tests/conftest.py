@@ -192,7 +192,7 @@ def token_ids():
 def double():
     """Everything in float64, models that are built in the test included: what is not the same to
     the last digits is a mistake. In float32 the same is compared in test_parity.py."""
-    from report.families.double import in_float64
+    from report.families.verify import in_float64
 
     with in_float64():
         yield

@@ -5,7 +5,7 @@ import numpy as np
 from report import families
 from report.datasets import store
 from report.datasets.formats import fitting
-from report.datasets.write.groups import group_of, rotation
+from report.datasets.write.attention import group_of, rotation
 from report.models.measure.passage import measure_passage
 
 FAMILIES = ["llama", "qwen2", "gemma2", "gpt_oss", "mistral", "gpt_neox", "glm4", "modernbert"]

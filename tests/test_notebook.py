@@ -13,7 +13,7 @@ import pytest
 
 import report
 from report.datasets import store
-from report.datasets.verify.table import verify_table
+from report.datasets.verify.published import verify_table
 from report.errors import ReportError
 from report.figures.build.find import figure_named, figure_names
 from report.figures.parts import received, received_numbers

@@ -6,17 +6,16 @@
     frozen.py     a norm with the scale that it had, so that it is linear
     passing.py    one forward pass, and what it leaves of each part
     direct.py     direct effects: what each part adds to a logit; they sum to it
-    by_target.py  the same by the token that a head looks at
     values.py     what heads read at each token
-    lens.py       logit lens: what earlier hidden states would predict
     replay.py     runs a part of a model on hidden states that were kept
     ablation.py   what falls when a head's context is replaced
     replacing.py  by what: zeros, means over a corpus, or another text
     writes.py     which tokens a head promotes and suppresses when it reads a token (OV)
     origins.py    which earlier parts a head's scores are made of (QK)
     parts.py      all that was written before a layer, part by part
-    sentence.py     all of this for one text
-    generated.py    direct effects and ablations of many short texts
+    sentence.py   all of this for one text, by the token that a head looks at too, and the logit
+                  lens: what earlier hidden states would predict
+    generated.py  direct effects and ablations of many short texts
 
 All work on a `LoadedModel` that is loaded whole. Nothing here writes datasets.
 """

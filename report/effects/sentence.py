@@ -2,6 +2,21 @@
 
 Every token but the last predicts the next token of the text; where something is asked at the last
 token, it predicts that. What is asked at a token is a row.
+
+Direct effects by target token: how much of a head's effect comes of each token it looks at.
+
+    effect of token j = probability of j * (direction of the logit . what the head writes for j)
+
+Summed over the targets this is the head's direct effect. A token that is looked at much may matter
+little: then what it writes has nothing to do with the logit.
+
+Logit lens: what a model would predict if its last norm came after an earlier layer.
+
+    logits of a state = output . norm(state), with the scale of that state itself
+
+Direct effects keep the scale that the norm has at the end; the two do not add up to each other.
+States are those after the attention and after the feed-forward of each layer. Where both are
+computed side by side, from one state, "after the attention" is that state with the attention added.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,8 +27,6 @@ import numpy as np
 
 from report.effects.ablation import ablation
 from report.effects.asked import MEAN, Asked
-from report.effects.by_target import ByTarget, by_target
-from report.effects.lens import Lens, logit_lens
 from report.effects.origins import Origins, origins_of_heads
 from report.effects.replacing import Replacement
 from report.effects.writes import Writes, writes_of_heads
@@ -21,6 +34,186 @@ from report.errors import ReportError
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from report.effects.direct import Direct, Directed, directed, effects_of
+from report.effects.values import values_of
+from report.measurements.precision import tolerance
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
+
+from typing import TYPE_CHECKING
+
+from report.effects.anatomy import anatomy
+from report.effects.asked import rows_of
+from report.effects.passing import kept, logits_of
+from report.effects.replay import logits_from
+
+if TYPE_CHECKING:
+    from report.models.load.load import LoadedModel
+
+
+MOST_LIKELY = 5
+
+
+@dataclass(frozen=True)
+class Lens:
+    """What each state of each row would predict.
+
+    Its states: the embedding, then for each layer the one after its attention and the one after
+    its feed-forward; so state 0, and 2 * layer + 1 and 2 * layer + 2.
+    positions: the rows, tokens from 0
+    tokens: int64 [states, rows, MOST_LIKELY], the most likely next tokens, best first
+    log_probabilities: float64 [states, rows, MOST_LIKELY], theirs
+    asked: float64 [states, rows, tokens that a row asks about], log probabilities
+    ranks: int64 [states, rows, tokens that a row asks about], 0 for the most likely token
+    final: float [rows, vocabulary], the logits of the last state: the model's own
+    """
+
+    positions: tuple[int, ...]
+    tokens: np.ndarray
+    log_probabilities: np.ndarray
+    asked: np.ndarray
+    ranks: np.ndarray
+    final: np.ndarray
+
+
+def logit_lens(
+    loaded: "LoadedModel",
+    token_ids: Sequence[int],
+    positions: Sequence[int],
+    tokens: Sequence[Sequence[int]] = (),
+) -> Lens:
+    """What the states of a model predict at some tokens of a text.
+
+    positions: tokens that predict, negative ones from the end
+    tokens: for each of these the ids that it asks about, as many each; none: nothing is asked
+    raises: ReportError as `direct_effects` does
+    """
+    vocabulary = anatomy(loaded).output.weight.shape[0]
+    tokens = tokens or [()] * len(positions)
+    asked = [
+        Asked(position, token)
+        for position, own in zip(positions, tokens, strict=True)
+        for token in own or (0,)
+    ]
+    rows_of(asked, len(token_ids), vocabulary)
+    rows = [position % len(token_ids) for position in positions]
+    found, final = [], None
+    for state in states_of(loaded, token_ids, rows):
+        logits = logits_from(loaded.model, state)
+        found.append(_said(logits.double().log_softmax(-1), tokens))
+        final = logits
+    columns = (torch.stack(one).cpu().numpy() for one in zip(*found, strict=True))
+    return Lens(tuple(rows), *columns, final.float().cpu().numpy())
+
+
+def states_of(
+    loaded: "LoadedModel", token_ids: Sequence[int], rows: Sequence[int]
+) -> list[torch.Tensor]:
+    """The hidden states of some tokens, each float [rows, hidden_size], as in `Lens`."""
+    parts = anatomy(loaded)
+    wanted = {}
+    for index, layer in enumerate(parts.layers):
+        part = layer.part
+        wanted["in", index] = part.module, "in"
+        wanted["out", index] = part.module, "out"
+        wanted["attention", index] = part.norm_after or part.output_projection, "out"
+    with kept(wanted, len(token_ids), rows) as states:
+        logits_of(loaded.model, token_ids)
+    found = [states["in", 0]]
+    for index, layer in enumerate(parts.layers):
+        update = layer.part.residual_multiplier * states["attention", index]
+        found += [states["in", index] + update, states["out", index]]
+    return found
+
+
+def _said(logs, tokens):
+    """What `Lens` has of one state, from its log probabilities [rows, vocabulary]."""
+    best = logs.topk(min(MOST_LIKELY, logs.shape[-1]), -1)
+    index = torch.as_tensor(tokens, dtype=torch.long, device=logs.device).view(len(logs), -1)
+    asked = logs.gather(-1, index)
+    ranks = [(logs > one[:, None]).sum(-1) for one in asked.T]  # one at a time: they are long
+    return best.indices, best.values, asked, torch.stack(ranks, -1) if ranks else index
+
+
+@dataclass(frozen=True)
+class ByTarget:
+    """Direct effects of heads, taken apart by the tokens that they look at; float32, or float64 of
+    a model in float64.
+
+    direct: the direct effects, of which `effects` are the heads'
+    probability: [rows, layers, heads, T], what the predicting token gives to each target
+    effects: [rows, layers, heads, T]; their sum over targets is `direct.heads`
+    """
+
+    direct: Direct
+    probability: np.ndarray
+    effects: np.ndarray
+
+
+def by_target(loaded: "LoadedModel", token_ids: Sequence[int], asked: Sequence[Asked]) -> ByTarget:
+    """Direct effects of every head by target token.
+
+    token_ids: the text; asked: as in `direct_effects`; every row costs layers * heads * T numbers
+    raises: ReportError as `direct_effects` does, or where the targets do not sum to a head's effect
+    """
+    with values_of(loaded.model, len(token_ids)) as watched:
+        run = directed(loaded, token_ids, asked, attention=True)
+    direct = effects_of(asked, run, len(token_ids))
+    probability = [run.recorder.probability[layer] for layer in range(len(run.into))]
+    values = [watched.of(layer, run.recorder.values[layer]) for layer in range(len(run.into))]
+    shares = torch.stack(probability).transpose(1, 2)  # [layers, rows, heads, T]
+    found = _weighed(run, shares, values)
+    _require_sum(found, direct, run, len(token_ids))
+    return ByTarget(direct, *(one.transpose(0, 1).cpu().numpy() for one in (shares, found)))
+
+
+def _weighed(run: Directed, shares: torch.Tensor, values: list[torch.Tensor]) -> torch.Tensor:
+    """Effects of all layers, float [layers, rows, heads, T]; layers of one shape at once, as each
+    operation on a short text costs as much as on a long one.
+
+    shares: probabilities, the same shape; values: float [key_heads, T, value_dim], one a layer
+    """
+    every = range(len(values))
+    if len({value.shape for value in values}) > 1:
+        return torch.cat([_some(run, [n], shares[[n]], [values[n]]) for n in every])
+    return _some(run, every, shares, values)
+
+
+def _some(run, layers, shares, values):
+    """The same of some layers, whose values have one shape."""
+    value = torch.stack([_without_bias(run, *one) for one in zip(layers, values, strict=True)])
+    into = torch.stack([run.into[layer] for layer in layers]).to(value.dtype)
+    into = into.unflatten(2, (value.shape[1], -1, value.shape[-1]))  # heads of a key head together
+    return shares.to(value.dtype) * torch.einsum("lrkgd,lkjd->lrkgj", into, value).flatten(2, 3)
+
+
+def _without_bias(run, layer, value):
+    value = value.to(torch.promote_types(value.dtype, torch.float32))
+    parts = run.parts.layers[layer]
+    if parts.value_bias is None:
+        return value
+    bias = parts.value_bias.unflatten(0, (parts.part.heads, -1))
+    return value - bias[:: parts.part.heads // len(value), None]
+
+
+def _require_sum(found, direct, run, length):
+    total = found.sum(-1, dtype=torch.float64).transpose(0, 1).cpu().numpy()
+    off = float(np.abs(total - direct.heads).max())
+    size = float(found.abs().sum(-1).max())
+    size = max(1.0, size, float(np.abs(direct.heads).max()))
+    most = tolerance(run.parts.summed(length), size, torch.get_default_dtype())
+    if run.logits.dtype.itemsize >= 4 and not off <= most:
+        raise ReportError(
+            f"effects by target do not sum to heads' direct effects: they are off by {off:.3g}, "
+            f"allowed is {most:.3g}; this model's heads write more than what they look at"
+        )
+
 
 HEADS = 12
 """Heads of which it is told what they write, and what their scores are made of."""

@@ -7,7 +7,7 @@ Only a family with a forward pass of our own is named in code, see `report.model
 
     overview.py      what is measured of each family, as the command prints it
     verify.py        whether it is right: compared with transformers' own passes (reference.py), in
-                     float64 (double.py); verify_split.py does it for the terms of scores
+                     float64, the terms of their scores too
 """
 
 import copy
@@ -74,7 +74,7 @@ def _built(described, seed, dtype):
     """What `tiny` gives a copy of, which is made faster: to verify a model takes seven of them. All
     that there are take some tens of MB.
 
-    dtype: in which torch builds, see double.py; it only tells models apart
+    dtype: in which torch builds, see `verify.double`; it only tells models apart
     """
     import transformers
 

@@ -1,27 +1,132 @@
-"""Whether what is measured on a family's tiny random model is what transformers computes."""
+"""Whether what is measured on a family's tiny random model is what transformers computes.
+
+Runs our code and transformers' in float64: a difference is then a mistake, not rounding.
+
+Verifies the terms of scores: what would the scores be without rotation, or without biases?
+
+A wrong split still adds up, so a comparison of whole scores would not notice it.
+The terms of the first layer, whose input does not depend on them, are compared with the scores of a
+model that really lacks what a term stands for. Scores are split in `measurements/decomposition.py`.
+"""
 
 from collections import defaultdict
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from report import families
 from report.effects.asked import Asked
 from report.effects.direct import direct_effects
 from report.errors import ReportError
-from report.families.double import in_float64
-from report.families.reference import plain_logits, reference
-from report.families.verify_split import split_pairs
+from report.families.reference import eager_pass, plain_logits, reference
 from report.measurements import decomposition
-from report.measurements.factors import Scores
+from report.measurements.factors import Factors, Scores
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.capture import attached
 from report.models.attention.kernel import streaming_attention
 from report.models.attention.recorder import Recorder
 from report.models.attention.structure import structure
 from report.models.measure.passage import measure_passage
+
+
+def split_pairs(
+    name: str, seed: int, token_ids: list[int], factors: Factors | Scores, alibi_twice: bool
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Pairs of scores that should be equal, each float [heads, cells]: measured, and computed.
+
+    factors: of the first layer of the model as it is
+    alibi_twice: see `reference`
+    """
+    if isinstance(factors, Scores):
+        return
+    content = decomposition.content(factors)
+    rotates, biased = factors.unrotated_query is not None, factors.query_bias is not None
+    total = content
+    if factors.position is not None:
+        total = total + factors.position[:, None]
+    model = families.tiny(name, seed)
+    if biased:
+        yield _pair(
+            factors, total, _first_scores(_unbiased(model), token_ids, alibi_twice, rotates)
+        )
+    if rotates:
+        total = content + decomposition.bias(factors)[:, None]
+        total = total + decomposition.row_constant(factors)[..., None]
+        model = families.tiny(name, seed)
+        yield _pair(factors, total, _first_scores(model, token_ids, alibi_twice, rotates))
+
+
+def _pair(factors, total, expected):
+    """Both where a target is visible; `total` capped, a sink's score taken off both."""
+    seen = factors.range().mask()
+    if factors.softcap is not None:
+        total = factors.softcap * torch.tanh(total / factors.softcap)
+    if factors.sink is not None:
+        total = total - factors.sink[:, None, None]
+        expected = expected[..., :-1] - expected[..., -1:]
+    return total[:, seen], expected[:, seen]
+
+
+def _first_scores(model, token_ids, alibi_twice, at_one_place):
+    """The eager scores of the first layer; `at_one_place`: with every token at position 0."""
+    zeros = torch.zeros(1, len(token_ids), dtype=torch.long)
+    options = {"position_ids": zeros, "attention_mask": zeros + 1} if at_one_place else {}
+    return eager_pass(model, token_ids, alibi_twice, **options)[1][0]
+
+
+def _unbiased(model):
+    """The model, its first attention without biases."""
+    with torch.no_grad():
+        for name, parameter in structure(model)[0].attention.named_parameters():
+            if name.endswith("bias"):
+                parameter.zero_()
+    return model
+
+
+GROUPED = ("grouped_mm", "_grouped_mm")
+"""Products of experts, for which torch knows no float64."""
+
+
+@contextmanager
+def in_float64() -> Iterator[None]:
+    """Whatever asks for float32 gets float64: our code, and that of transformers.
+
+    Models compute norms, angles and softmaxes in float32 whatever their weights are; so it would
+    not do to convert these. Models must be built inside.
+    """
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with _Double():
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+class _Double(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = {name: _double(value) for name, value in kwargs.items()} if kwargs else {}
+        if function is torch.Tensor.float:
+            return args[0].double()
+        if getattr(function, "__name__", "") in GROUPED:
+            return _grouped(*args, **kwargs)
+        return function(*map(_double, args), **kwargs)
+
+
+def _double(value):
+    return torch.float64 if value is torch.float32 else value
+
+
+def _grouped(rows, weights, offs, **_):
+    """Rows [n, inputs], in groups that end at `offs`, times each group's [inputs, outputs]."""
+    starts = [0, *offs.tolist()]
+    groups = zip(starts, starts[1:], weights, strict=False)
+    return torch.cat([rows[start:end] @ weight for start, end, weight in groups])
+
 
 DTYPES = (torch.float64, torch.float32)
 """In float64 measuring is proved; float32, in which it is used, is let to round."""

@@ -2,9 +2,8 @@
 
 A kind is a module (passage.py, conditions.py, table.py, sweep.py, prediction.py) with
 `context(data)`, a dict of name to object, and `NAMES`, which says of each name what class its
-object is of. The others are parts of these: attention.py, updates.py, predicted.py of a passage;
-repetition.py of a table; effects.py, lines.py, answers.py of conditions; sentence.py of a
-prediction. What a sentence quotes is computed here from the datasets, never typed into a template.
+object is of. predicted.py is a part of that of a passage. What a sentence quotes is computed here
+from the datasets, never typed into a template.
 """
 
 from importlib import import_module

@@ -12,7 +12,7 @@ from report.effects.ablation import ablation
 from report.effects.asked import Asked
 from report.effects.replacing import means, of_text, zeros
 from report.errors import ReportError
-from report.families.double import in_float64
+from report.families.verify import in_float64
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.structure import structure
 from tests.effects.asking import BOTH_WAYS, PREDICTING, TOKENS, entering, in_both, loaded, text

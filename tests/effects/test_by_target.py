@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from report.effects import by_target as module
+from report.effects import sentence as module
 from report.effects.asked import Asked
-from report.effects.by_target import by_target
 from report.effects.direct import direct_effects
+from report.effects.sentence import by_target
 from report.errors import ReportError
-from report.families.double import in_float64
+from report.families.verify import in_float64
 from report.models.attention.structure import structure
 from tests.effects.asking import REFUSED, TOKENS, TOLD_APART, entering, in_both, loaded, text
 

@@ -13,7 +13,7 @@ from report.effects.anatomy import anatomy
 from report.effects.asked import Asked
 from report.effects.direct import direct_effects
 from report.errors import ReportError
-from report.families.double import in_float64
+from report.families.verify import in_float64
 from report.models.attention.structure import structure
 from tests.effects.asking import REFUSED, TOLD_APART, entering, in_both, loaded, text
 

@@ -8,10 +8,10 @@ import torch
 
 from report.effects.asked import Asked
 from report.effects.direct import direct_effects
-from report.effects.lens import logit_lens, states_of
 from report.effects.replay import logits_from
+from report.effects.sentence import logit_lens, states_of
 from report.errors import ReportError
-from report.families.double import in_float64
+from report.families.verify import in_float64
 from report.models.attention.structure import structure
 from tests.effects.asking import PREDICTING, REFUSED, TOLD_APART, entering, in_both, loaded, text
 

@@ -9,7 +9,7 @@ import torch
 from report.effects.origins import origins
 from report.effects.parts import Part
 from report.errors import ReportError
-from report.families.double import in_float64
+from report.families.verify import in_float64
 from report.models.attention.structure import structure
 from tests.effects.asking import REFUSED, TOLD_APART, entering, in_both, loaded, text
 from tests.models.recording import DenseRecorder

@@ -8,9 +8,8 @@ from report.datasets.read.study import open_study
 from report.datasets.write.folder import write_folder
 from report.effects import sentence as of_one
 from report.effects.asked import Asked
-from report.effects.by_target import by_target
-from report.effects.lens import logit_lens
 from report.effects.origins import origins
+from report.effects.sentence import by_target, logit_lens
 from report.effects.writes import writes
 from report.findings.prediction import PredictionFindings
 from report.inputs.predictions import Prompt

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from report.effects.asked import Asked
-from report.effects.by_target import by_target
+from report.effects.sentence import by_target
 from report.effects.writes import SHOWN, writes
 from report.errors import ReportError
-from report.families.double import in_float64
+from report.families.verify import in_float64
 from report.models.attention.structure import structure
 from tests.effects.asking import REFUSED, TOLD_APART, entering, loaded, text
 

@@ -11,8 +11,8 @@ import pytest
 from report.errors import ReportError
 from report.figures import alignment_vs_magnitude
 from report.figures.build import defaults, still
+from report.figures.build.defaults import FORMAT
 from report.figures.build.find import figure_named, figure_names
-from report.figures.build.shares import FORMAT
 from report.figures.parts import choices
 from tests.figures import hand_made
 from tests.figures.live_page import (

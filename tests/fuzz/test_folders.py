@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from report import files as files_
 from report.datasets import store
-from report.datasets.verify.attention import SUM_ERROR, verify_attention
+from report.datasets.verify.published import SUM_ERROR, verify_attention
 from report.datasets.verify.whole import damage
 from tests.fuzz import made
 from tests.fuzz.damage import damaged_bytes, damaged_json

@@ -5,7 +5,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from report.measurements.spread import Spread
+from report.measurements.conditions import Spread
 
 
 def prompts(lengths, seed=0):

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from report.families import verify
-from report.families.double import in_float64
+from report.families.verify import in_float64
 from report.measurements.decomposition import Factors
 from report.measurements.precision import summed_by, tolerance
 from report.models.attention.capture import attached

@@ -14,8 +14,8 @@ from report.datasets import store
 from report.datasets.read.passage import tokens_of
 from report.errors import ReportError
 from report.figures.parts.figure import Figure
-from report.findings import updates
-from report.findings.effects import EffectFindings
+from report.findings import passage
+from report.findings.conditions import EffectFindings
 from report.findings.passage import Findings
 from report.inputs.prompts import Prompts, prompts
 from report.pages.article import ArticleFigures
@@ -150,7 +150,7 @@ def test_pages_are_written_where_there_is_a_documentation(tmp_path):
 
 def test_a_constant_is_told_as_the_number_that_it_is():
     read = {entry.name: entry.text for entry in pages()["prose"].sections[1].entries}
-    least = f"at least {updates.FEWEST_POINTS} points of either kind"
+    least = f"at least {passage.FEWEST_POINTS} points of either kind"
     assert least in read["find.first_token_updates"]
     assert (
         with_numbers("`MOST`, of `A`, of `NAMES`", {"MOST": 6, "NAMES": ()})

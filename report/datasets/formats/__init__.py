@@ -5,8 +5,7 @@ attention.py        the map of one head, a shard; its parts are in attention_ter
                     decoded.py is what figures see of it
 factored.py         the same of long passages, as queries, and keys.py the keys of a group: sides.py
                     and rice.py write their integers, rotation.py turns them, ranking.py tells the
-                    largest targets; group.py is what was measured, fitting.py chooses the integers,
-                    missing.py says what they leave to correct
+                    largest targets; group.py is what was measured, fitting.py chooses the integers
 passage.py          the tokens of a passage
 updates.py          the updates of a layer
 head_statistics.py  how every head spreads its attention

@@ -5,7 +5,6 @@ folder.py calls it.
 
 passage.py, conditions.py, table.py, sweep.py, prediction.py, answers.py, generated.py    the kinds
 folder.py     the folder while it is written, and its manifest
-attention.py  the shards of heads; groups.py chooses their form, softmax.py says how scores become
-              probabilities
+attention.py  the shards of heads; softmax.py says how scores become probabilities
 processes.py  writes in as many processes as there are cores; worker.py is one of them
 """

@@ -2,11 +2,29 @@
 
 Such a figure needs no script of its own: what `rows` gives at every state of its controls is
 written into files beside its specification, and the page takes it from there.
+
+Whether a specification is valid Vega-Lite, in a fifth of the time that Altair needs to say so.
+
+Altair's own check tells what is wrong, and where. To do so it goes through every alternative of the
+schema for every part of a chart, though most parts are those of another chart: the look, the axes,
+the layers of the next panel. Here a part is judged once.
+
+Tells mistakes in a figure's file with the file and the line.
+
+Shares on marks and in tooltips, which are rounded neither to nothing nor to all.
+
+A format such as ".0%" writes 0.998 as "100%", which says of all what holds of nearly all. In prose
+`report.text.percent` sees to it, in scripts `report/web/data/shares.js`; here it is every channel
+and every expression of a specification, an author's own figures among them. Ticks of axes stand at
+round numbers, and keep their format.
 """
 
+import functools
 import inspect
 import itertools
+import json
 import math
+import re
 import typing
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,14 +35,193 @@ from typing import Any
 import altair
 import numpy as np
 from altair.utils import schemapi
+from jsonschema import Draft7Validator, ValidationError
+from jsonschema.validators import extend
 
+from report.authored.boundary import authored
 from report.errors import ReportError
 from report.figures.build.fields import check_values
-from report.figures.build.mistakes import told
-from report.figures.build.shares import in_words
-from report.figures.build.valid import is_valid
 from report.figures.parts import choices, grid, theme
 from report.figures.parts.figure import Data, Figure, Rows, Spec
+from report.text import ROUNDING, nearest
+
+FORMAT = re.compile(r"\.(\d)~?%")
+"""A format of d3 that writes a share, with its digits."""
+
+CALL = re.compile(r"\bformat\(([^()']+), '(\.\d~?%)'\)")
+"""What a figure's own expression makes of a share."""
+
+PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+"""A field that an expression can name as it stands."""
+
+CHANNELS = ("text", "tooltip", "description")
+DATA = ("data", "datasets", "usermeta")
+
+
+def in_words(spec: Spec) -> Spec:
+    """A Vega-Lite specification whose shares near 0 and 1 are "less than 1%" and "more than 99%".
+
+    On marks, where there is no room, they are "<1%" and ">99%".
+    """
+    return _of_view(spec)
+
+
+def share(value: str, form: str, less: str = "less than ", more: str = "more than ") -> str:
+    """The Vega expression of a share as text; value: an expression; form: as `FORMAT`."""
+    digits = int(FORMAT.fullmatch(form)[1])
+    least = 10.0**-digits
+    low, high = least / 200, 1 - least / 200
+    return (
+        f"({value} > 0 && {value} < {low:.10g} ? '{less}{least:.{digits}f}%' : "
+        f"{value} >= {high:.10g} && {value} < {1 - ROUNDING!r} ? "
+        f"'{more}{100 - least:.{digits}f}%' : format({value}, '{form}'))"
+    )
+
+
+def _of_view(view):
+    made = {}
+    view = {name: _of_part(name, part, made) for name, part in view.items()}
+    steps = [{"calculate": text, "as": name} for name, text in made.items()]
+    return view | ({"transform": [*view.get("transform", []), *steps]} if steps else {})
+
+
+def _of_part(name: str, part: Any, made: dict[str, str]) -> Any:
+    """A part of a view; `made` collects the fields that its channels read instead of shares, with
+    their expressions."""
+    if name in DATA:
+        return part
+    if name == "encoding":
+        return {
+            channel: _of_channel(channel, given, made) if channel in CHANNELS else given
+            for channel, given in part.items()
+        }
+    if isinstance(part, str):
+        return CALL.sub(lambda found: share(found[1], found[2]), part)
+    if isinstance(part, list):
+        return [_of_part("", each, made) for each in part]
+    if not isinstance(part, dict):
+        return part
+    if part.keys() & {"mark", "encoding"}:
+        return _of_view(part)
+    return {key: _of_part(key, each, made) for key, each in part.items()}
+
+
+def _of_channel(channel, given, made):
+    if isinstance(given, list):
+        return [_of_channel(channel, each, made) for each in given]
+    if not isinstance(given, dict):
+        return given
+    given = {key: _of_channel(channel, each, made) for key, each in given.items()}
+    form = given.get("format")
+    if not isinstance(form, str) or not FORMAT.fullmatch(form) or "aggregate" in given:
+        return given
+    field = given["field"]
+    name = f"{field} {form} {channel}".replace(".", " ")
+    value = f"datum.{field}" if PATH.fullmatch(field) else f"datum[{json.dumps(field)}]"
+    made[name] = share(value, form, *(("<", ">") if channel == "text" else ()))
+    return {key: each for key, each in given.items() if key != "format"} | {
+        "field": name,
+        "type": "nominal",
+    }
+
+
+TEXTS = ("title", "caption", "use", "seen", "alt", "left_out")
+"""Functions of a figure's file that give a text."""
+
+BLAMED = ("chart", "rows", "controls", "panels", "columns", "legends", "boxes", *TEXTS)
+"""Functions of a figure's file whose mistakes are told with the file and the line."""
+
+NO_NUMBER = re.compile(r"(?<![\w“‘\"'/.-])(?:nan|inf)(?![\w”’\"'/.-])")
+"""How Python writes what is not finite; words in quotation marks are not numbers."""
+
+
+def told(figure: Figure, path: Path) -> Figure:
+    """The figure with functions whose mistakes become a `ReportError`.
+
+    path: the figure's file
+    """
+    calls = {name: call for name, call in vars(figure).items() if name in BLAMED and call}
+    texts = {name: _checked_text(path, name, calls[name]) for name in TEXTS if name in calls}
+    called = {name: _told_with_line(path, call) for name, call in (calls | texts).items()}
+    return replace(figure, **called)
+
+
+def _told_with_line(path, call):
+    """A function of a figure's file whose mistakes are told with the file and the line."""
+
+    @functools.wraps(call, updated=())
+    def run(*arguments, **state):
+        with authored(path):
+            try:
+                return call(*arguments, **state)
+            except AttributeError as error:
+                error.add_note(_there(error, arguments))
+                raise
+
+    return run
+
+
+def _there(error, arguments):
+    """What data have instead of the name that was asked for; "" if it was asked of other things."""
+    if not any(error.obj is given for given in arguments):
+        return ""
+    names = [name for name in dir(error.obj) if not name.startswith("_")]
+    near = nearest(error.name, names)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"{hint}There are: {', '.join(names)}."
+
+
+def _checked_text(path, name, call):
+    """A function of a figure's file that must give a text, without numbers that are not finite."""
+
+    @functools.wraps(call, updated=())
+    def run(*arguments, **state):
+        text = call(*arguments, **state)
+        if not isinstance(text, str):
+            said = type(text).__name__
+            raise ReportError(f"{path}: `{name}` gives {said}; it must give a text.")
+        if bad := NO_NUMBER.search(text):
+            raise ReportError(
+                f"{path}: `{name}` says {bad[0]!r}, which is no number a reader can use: {text!r}; "
+                "leave it out where it is not known."
+            )
+        return text
+
+    return run
+
+
+MOST = 20_000
+"""Parts of charts that are remembered."""
+
+
+def is_valid(spec: Spec) -> bool:
+    """Whether the schema of Vega-Lite allows a specification, as `altair.Root.validate` says."""
+    return _allows("#/definitions/TopLevelSpec", json.dumps(spec))
+
+
+@functools.lru_cache(maxsize=MOST)
+def _allows(definition, part):
+    """Whether a definition of the schema, "#/definitions/…", allows a part, which is JSON."""
+    schema = _definitions()[definition.removeprefix("#/definitions/")]
+    return _validator().evolve(schema=schema).is_valid(json.loads(part))
+
+
+def _of_definition(validator, definition, part, schema):
+    """The keyword "$ref", as of `jsonschema`."""
+    if not _allows(definition, json.dumps(part)):
+        yield ValidationError("")  # Altair says what is wrong
+
+
+@functools.cache
+def _definitions():
+    return altair.Root._schema["definitions"]
+
+
+@functools.cache
+def _validator():
+    remembering = extend(Draft7Validator, {"$ref": _of_definition})
+    return remembering(altair.Root._schema, format_checker=Draft7Validator.FORMAT_CHECKER)
+
 
 ASPECT = 1.6
 PHONE_ASPECT = 1.05

@@ -1,7 +1,7 @@
 """Which files a model's name stands for: embedded, in a folder, or on the hub.
 
 names.py    what a name stands for, a source.py; known.py has the names that are known
-hub.py      models from the hub, at the commits that commits.py records
+hub.py      models from the hub, at the commits that names.py records
 ollama.py   models that Ollama has pulled
 inside.py   keeps a model's folder from pointing elsewhere
 weights.py  the weight files of a folder, and their checksum

@@ -1,6 +1,6 @@
 """A LoRA adapter of PEFT, beside the weights of a model or alone: what its files say of it.
 
-Read without torch. What the adapter does to the weights is in `report.models.partial.adapted`.
+Read without torch. What the adapter does to the weights is in `report.models.partial.merging`.
 https://huggingface.co/docs/peft/developer_guides/checkpoint
 """
 

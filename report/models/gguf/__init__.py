@@ -5,5 +5,5 @@ keys.py           what it says of its architecture, key by key
 architectures.py  the families that are known; rope.py says how they rotate
 views.py          its tensors under transformers' names: changes.py undoes what llama.cpp did to
                   them, formats.py unpacks their blocks
-tokenizer.py      its tokenizer; splits.py says how a text is cut first
+tokenizer.py      its tokenizer, and how a text is cut first
 """

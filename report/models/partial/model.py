@@ -2,7 +2,13 @@
 
 Opening one reads names and shapes. Weights are read when texts are run: what comes before the
 layers, the embedding rows of the tokens used and no others, the layers that are measured, and of
-the last of these its attention alone. What was not read cannot be used (see `skeleton`).
+the last of these its attention alone. What was not read cannot be used.
+
+Until then parameters are on torch's meta device (shapes, no memory), and so are the floating-point
+buffers that checkpoints store. All other buffers (rotary frequencies, embedding scales, position
+ids) are real, as the model makes them for itself.
+
+Which weights the first layers need is found by running shapes, not by family names.
 """
 
 import math
@@ -19,13 +25,184 @@ from report.models.attention.running import Run, run_texts
 from report.models.attention.structure import architecture
 from report.models.load.memory import enough_memory
 from report.models.partial.layers import run_layer_by_layer
-from report.models.partial.needs import needs
 from report.models.partial.reader import Checkpoint
-from report.models.partial.skeleton import assign, skeleton
 from report.models.partial.stored import Stored, converted, stored_names
 
 if TYPE_CHECKING:
     from report.models.load.load import LoadedModel
+
+
+import copy
+
+from torch import nn
+from torch._subclasses import FakeTensorMode
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+from transformers import PreTrainedModel
+from transformers.initialization import no_init_weights
+
+from report.models.attention.modes import run_base
+from report.models.attention.running import output_of
+from report.models.attention.structure import structure
+
+
+def needs(model: PreTrainedModel, layers: int) -> tuple[list[str], list[list[str]]]:
+    """The tensors that it takes to measure the first layers of a model.
+
+    model: may be a skeleton; layers: how many layers are measured
+    returns: (names used before the first layer, list of the names used in each layer), in the
+        model's own names. Of the last layer only its attention counts: what runs before the output
+        projection ends, and the norm after it, if any.
+    raises: ReportError naming the architecture if its projection is not called
+    """
+    parts = structure(model)[:layers]
+    path_of = {module: path for path, module in model.named_modules()}
+    first, last = path_of[parts[0].module] + ".", path_of[parts[-1].module] + "."
+    called = _called_until(model, path_of[parts[0].output_projection])
+    for kept in filter(None, (parts[0].attention, parts[0].norm_after)):
+        called |= {path_of[module] for module in kept.modules()}
+    # Layers may differ in what is in a module (an empty norm, another kind of feed-forward).
+    in_last = {last + path.removeprefix(first) for path in called if path.startswith(first)}
+    names = list(model.state_dict())
+    whole = [
+        [name for name in names if name.startswith(path_of[part.module] + ".")]
+        for part in parts[:-1]
+    ]
+    before = [name for name in names if _module(name) in called and not name.startswith(first)]
+    return before, [*whole, [name for name in names if _module(name) in in_last]]
+
+
+def _module(name):
+    """The path of the module that a tensor belongs to."""
+    return name.rpartition(".")[0]
+
+
+class _Watch(TorchFunctionMode):
+    """Notes which modules of a model are called, and which others' tensors are computed with."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.called = set()
+        self.path_of = {
+            id(tensor): path
+            for path, module in model.named_modules()
+            for tensor in (*module.parameters(recurse=False), *module.buffers(recurse=False))
+        }
+        for path, module in model.named_modules():
+            module.register_forward_pre_hook(lambda *_, path=path: self.called.add(path))
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if function.__name__ != "__get__":  # asking a tensor for its dtype or device is no use
+            used = (self.path_of.get(id(leaf)) for leaf in tree_leaves((args, kwargs)))
+            self.called.update(path for path in used if path is not None)
+        return function(*args, **kwargs)
+
+
+def _called_until(model, projection):
+    """Paths of the modules that two tokens go through until `projection` has returned."""
+    with FakeTensorMode(), no_init_weights():
+        twin = type(model)(_with_one_layer(model.config)).eval()
+        with _Watch(twin) as watch:
+            output = output_of(twin.get_submodule(projection), lambda: run_base(twin, [1, 1]))
+    if output is not None:
+        return watch.called
+    raise ReportError(
+        f"architecture {architecture(model)}: '{projection}' is not called, so its first layers "
+        "cannot be loaded alone; load the whole model"
+    )
+
+
+def _with_one_layer(config):
+    """A copy of a config whose text model has one layer; lists with an entry a layer are cut."""
+    config = copy.deepcopy(config)
+    text = config.get_text_config(decoder=True)
+    number = text.num_hidden_layers
+    for name, value in list(vars(text).items()):
+        if isinstance(value, list | tuple) and len(value) == number:
+            setattr(text, name, value[:1])
+    text.num_hidden_layers = 1
+    return config
+
+
+ALWAYS_FLOAT32 = "_keep_in_fp32_modules_strict"
+"""Where a class of transformers names the parameters that are never rounded to 16 bits."""
+
+
+def skeleton(
+    model_class: type,
+    config: PretrainedConfig,
+    dtype: torch.dtype = torch.float32,
+    device: str | torch.device = "cpu",
+    **options,
+) -> PreTrainedModel:
+    """A model in evaluation mode without weights; its own buffers are on `device`.
+
+    model_class: of transformers, an automatic one or not
+    options: as its `from_config` takes them (attn_implementation; trust_remote_code)
+    Calling a part whose weights were not assigned raises a ReportError that names them.
+    """
+    build = getattr(model_class, "_from_config", None) or model_class.from_config
+    with _parameters_without_memory():
+        model = build(config, dtype=dtype, **options)
+    for path, module in model.named_modules():
+        for name, buffer in module.named_buffers(recurse=False):
+            stored = name not in module._non_persistent_buffers_set
+            without = stored and buffer.is_floating_point()
+            module._buffers[name] = buffer.to("meta" if without else device)
+        if module._parameters or module._buffers:
+            module.register_forward_pre_hook(_guard(path))
+    for name, parameter in model.named_parameters():
+        if any(part in name for part in getattr(model, ALWAYS_FLOAT32, None) or ()):
+            assign(model, name, parameter.float())
+    return model.eval()
+
+
+def assign(model: PreTrainedModel, name: str, tensor: torch.Tensor) -> torch.Tensor:
+    """Put a tensor in place of the parameter or buffer of that name; returns what was there."""
+    path, _, leaf = name.rpartition(".")
+    module = model.get_submodule(path)
+    if leaf in module._parameters:
+        before = module._parameters[leaf]
+        if not isinstance(tensor, nn.Parameter):
+            tensor = nn.Parameter(tensor, requires_grad=False)
+        module._parameters[leaf] = tensor
+    else:
+        before, module._buffers[leaf] = module._buffers[leaf], tensor
+    return before
+
+
+@contextmanager
+def _parameters_without_memory():
+    """Within the context, parameters of new modules are on the meta device; buffers are real."""
+    register = nn.Module.register_parameter
+
+    def on_meta(module, name, parameter):
+        if parameter is not None and not parameter.is_meta:
+            parameter = nn.Parameter(parameter.to("meta"), requires_grad=False)
+        register(module, name, parameter)
+
+    nn.Module.register_parameter = on_meta
+    try:
+        yield
+    finally:
+        nn.Module.register_parameter = register
+
+
+def _guard(path):
+    """A hook that stops a module from running without its weights."""
+
+    def require_weights(module, _):
+        own = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
+        lacking = [name for name, tensor in own if tensor.is_meta]
+        if lacking and "forward" not in vars(module):  # somebody else computes it
+            raise ReportError(
+                f"'{path}.{lacking[0]}' is needed but not in memory, as this model was loaded in "
+                "part; measure fewer layers, or load the whole model"
+            )
+
+    return require_weights
+
 
 LARGEST = 1e19
 """Weights are below it: the square of more, which norms compute, is no number in float32."""

@@ -1,26 +1,279 @@
 """What config.json says of how a checkpoint's weights are packed, and which formats that means.
 
 Every way to pack that is read is listed here; any other is refused by name.
+
+AWQ: whole numbers of 4 bits, packed along the outputs in an order of their own.
+
+A word holds eight outputs of one input; its lowest four bits are the first one, the next the third,
+and so on: 0, 2, 4, 6, 1, 3, 5, 7. https://github.com/casper-hansen/AutoAWQ (version "gemm")
+
+GPTQ: whole numbers of 2, 3, 4 or 8 bits, packed down the columns, with zero points and scales.
+
+A group is some inputs that share a zero point and a scale for each output; g_idx says which group
+an input is of. Zero points are stored as one less than they are (checkpoint_format "gptq"), or as
+they are ("gptq_v2"). https://github.com/ModelCloud/GPTQModel
+
+MXFP4, as the experts of gpt-oss have it: 32 numbers of 4 bits share a power of two.
+
+A layer's experts are two tensors [experts, rows, groups, 16] of bytes, whose lower half comes
+first, and their exponents plus 127 [experts, rows, groups]. The model holds them the other way
+round, [experts, columns, rows], as transformers has them.
+https://www.opencompute.org/documents/ocp-microscaling-formats-mx-v1-0-spec-final-pdf
+
+MLX: whole numbers of a few bits by groups of a row, each with a scale and a bias.
+
+Numbers follow each other in words from the lowest bit on. https://github.com/ml-explore/mlx (mode
+"affine"); the settings of a single weight are in config.json under its name.
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from report.errors import ReportError
-from report.models.quantised import mlx
-from report.models.quantised.awq import Awq
-from report.models.quantised.bits import is_size
+from report.models.quantised.bits import (
+    FP4,
+    change_by_blocks,
+    from_table,
+    is_size,
+    period,
+    unpacked,
+)
 from report.models.quantised.bitsandbytes import Bits4, Bits8
 from report.models.quantised.compressed import Nvfp4, Packed, Scaled, Settings
 from report.models.quantised.fp8 import Fp8
-from report.models.quantised.gptq import BITS, Gptq
-from report.models.quantised.mxfp4 import Mxfp4
 from report.models.quantised.packing import Packing
-from report.models.quantised.parts import Format
+from report.models.quantised.parts import FLOATS, Format, Parts, Shape
 from report.text import quoted
+
+MLX_BITS = (2, 3, 4, 5, 6, 8)
+
+FAMILIES = (
+    *("cohere", "cohere2", "gemma", "gemma2", "gemma3_text", "glm", "glm4", "granite", "helium"),
+    *("llama", "mistral", "nemotron", "olmo2", "olmo3", "phi", "phi3", "qwen2", "qwen3"),
+    *("seed_oss", "smollm3", "starcoder2"),
+)
+"""Families whose tensors MLX keeps as they are but for the packing. Of others it stores norms plus
+one, matrices the other way round, or experts in one."""
+
+
+@dataclass(frozen=True)
+class Mlx:
+    """group: numbers that share a scale, and bits of a number, for all weights but those in `own`.
+
+    own: dict of a weight's name without its ending -> (group, bits)
+    """
+
+    group: int
+    bits: int
+    own: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    stem = re.compile(r"(.*)\.scales")
+    needed = (".weight", ".scales", ".biases")
+    optional = ()
+    made = ".weight"
+    by_rows = True
+
+    def shape(self, parts: Parts) -> Shape:
+        """As `Format`."""
+        rows, words = parts.require_matrix(".weight", [torch.uint32])
+        group, bits = self._settings(parts)
+        columns = words * 32 // bits
+        if words * 32 % bits or columns % group or words % period(bits):
+            raise parts.refused(
+                ".weight",
+                f"has {words} words a row, no whole groups of {group} numbers of {bits} bits",
+            )
+        for ending in (".scales", ".biases"):
+            parts.require(ending, FLOATS, (rows, columns // group))
+        return rows, columns
+
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return f"INT{self._settings(parts)[1]}"
+
+    def numbers(self, parts: Parts) -> torch.Tensor:
+        """As `Format`: number times scale, plus bias."""
+        group, bits = self._settings(parts)
+        out = unpacked(parts.read(".weight"), bits).float().unflatten(-1, (-1, group))
+        out.mul_(parts.read(".scales").float()[..., None])
+        return out.add_(parts.read(".biases").float()[..., None]).flatten(-2)
+
+    def _settings(self, parts):
+        return self.own.get(parts.weight.removesuffix(".weight"), (self.group, self.bits))
+
+
+class Mxfp4:
+    """Blocks and scales."""
+
+    stem = re.compile(r"(.*_proj)_blocks")
+    needed = ("_blocks", "_scales")
+    optional = ()
+    made = ""
+    by_rows = False
+
+    def shape(self, parts: Parts) -> Shape:
+        """As `Format`."""
+        blocks = parts.shape("_blocks")
+        parts.require("_blocks", [torch.uint8])
+        if len(blocks) != 4 or blocks[-1] != 16 or min(blocks) < 1:
+            raise parts.refused(
+                "_blocks",
+                f"has the shape {list(blocks)}, and should have [experts, rows, groups, 16]",
+            )
+        parts.require("_scales", [torch.uint8], blocks[:-1])
+        experts, rows, groups, _ = blocks
+        return (experts, groups * 32, rows)
+
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return "MXFP4"
+
+    def numbers(self, parts: Parts) -> torch.Tensor:
+        """As `Format`; expert by expert, so that little is in memory twice."""
+        blocks, scales = parts.read("_blocks"), parts.read("_scales")
+        table = torch.tensor(FP4)
+        out = torch.empty(self.shape(parts))
+        for expert in range(len(out)):
+            numbers = from_table(blocks[expert], table, low_first=True)
+            exponents = scales[expert].int() - 127
+            out[expert] = torch.ldexp(numbers, exponents[..., None]).flatten(-2).T
+        return out
+
+
+BITS = (2, 3, 4, 8)
+
+
+@dataclass(frozen=True)
+class Gptq:
+    """bits: of a number; group: inputs that share a scale, -1 for all; less_one: whether zeros
+    are stored as one less; mixed: whether config.json gives some layers other bits
+    ordered: whether inputs are in groups of any order
+    """
+
+    bits: int
+    group: int
+    less_one: bool = True
+    mixed: bool = False
+    ordered: bool = False
+
+    stem = re.compile(r"(.*)\.qweight")
+    needed = (".qweight", ".qzeros", ".scales")
+    optional = (".g_idx",)
+    made = ".weight"
+    by_rows = False
+
+    def shape(self, parts: Parts) -> Shape:
+        """As `Format`."""
+        words, outputs = parts.require_matrix(".qweight", [torch.int32])
+        groups, _ = parts.require_matrix(".scales", FLOATS)
+        bits = self._bits(parts)
+        inputs = words * 32 // bits
+        parts.require(".scales", FLOATS, (groups, outputs))
+        parts.require(".qzeros", [torch.int32], (groups, -(-outputs * bits // 32)))
+        if words * 32 % bits or words % period(bits) or outputs * bits % (32 * period(bits)):
+            raise parts.refused(
+                ".qweight", f"has the shape {[words, outputs]}, no whole numbers of {bits} bits"
+            )
+        if ".g_idx" in parts:
+            parts.require(".g_idx", [torch.int32], (inputs,))
+        elif self.ordered:
+            raise parts.refused(".qweight", "comes without g_idx, which says its order")
+        elif inputs != groups * (inputs if self.group == -1 else self.group):
+            raise parts.refused(
+                ".scales", f"has {groups} groups, which do not divide {inputs} inputs as stated"
+            )
+        return outputs, inputs
+
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return f"INT{self._bits(parts)}"
+
+    def numbers(self, parts: Parts) -> torch.Tensor:
+        """As `Format`: (number - zero point) times scale."""
+        bits, scales = self._bits(parts), parts.read(".scales").float()
+        groups = self._groups(parts, len(scales), self.shape(parts)[1])
+        zeros = unpacked(parts.read(".qzeros"), bits)
+        if self.less_one:
+            zeros = (zeros + 1) & ((1 << bits) - 1)
+        out = unpacked(parts.read(".qweight").T, bits).float()
+        out.sub_(zeros.T.float()[:, groups])
+        return out.mul_(scales.T[:, groups])
+
+    def _bits(self, parts):
+        """Of this weight: as many as the words have for each input."""
+        if ".g_idx" not in parts or not self.mixed:
+            return self.bits
+        words, inputs = parts.shape(".qweight")[0], math.prod(parts.shape(".g_idx"))
+        bits = words * 32 // max(1, inputs)
+        if bits not in BITS or bits * inputs != words * 32:
+            raise parts.refused(".g_idx", f"has {inputs} inputs, which {words} words do not pack")
+        return bits
+
+    def _groups(self, parts, number, inputs):
+        """The group of each input, int64 [inputs]."""
+        if ".g_idx" not in parts:
+            return torch.arange(inputs) // (inputs // number)
+        groups = parts.read(".g_idx").long()
+        if groups.min() < 0 or groups.max() >= number:
+            raise parts.refused(
+                ".g_idx",
+                f"names the groups {groups.min()} to {groups.max()}, there are 0 to {number - 1}",
+            )
+        return groups
+
+
+PLACES = (0, 4, 1, 5, 2, 6, 3, 7)
+"""For each of eight outputs, which four bits of the word it is."""
+
+
+@dataclass(frozen=True)
+class Awq:
+    """group: inputs that share a zero point and a scale for each output, -1 for all."""
+
+    group: int
+
+    stem = re.compile(r"(.*)\.qweight")
+    needed = (".qweight", ".qzeros", ".scales")
+    optional = ()
+    made = ".weight"
+    by_rows = False
+
+    def shape(self, parts: Parts) -> Shape:
+        """As `Format`."""
+        inputs, words = parts.require_matrix(".qweight", [torch.int32])
+        group = inputs if self.group == -1 else self.group
+        if inputs % group:
+            raise parts.refused(
+                ".qweight", f"has {inputs} inputs, which groups of {group} do not divide"
+            )
+        parts.require(".qzeros", [torch.int32], (inputs // group, words))
+        parts.require(".scales", FLOATS, (inputs // group, words * 8))
+        return words * 8, inputs
+
+    def kind(self, parts: Parts) -> str:
+        """As `Format`."""
+        return "INT4"
+
+    def numbers(self, parts: Parts) -> torch.Tensor:
+        """As `Format`: (number - zero point) times scale."""
+        out = _in_order(parts.read(".qweight"))
+        zeros, scales = _in_order(parts.read(".qzeros")), parts.read(".scales").float()
+        block = (len(out) // len(scales), 1)
+        change_by_blocks(out, zeros, block, subtract=True)
+        change_by_blocks(out, scales, block)
+        return out.T.contiguous()
+
+
+def _in_order(words):
+    """Float32 [rows, outputs] of int32 [rows, words]."""
+    return unpacked(words, 4).unflatten(-1, (-1, 8))[..., PLACES].flatten(-2).float()
 
 
 def packing_in(folder: str | Path) -> Packing | None:
@@ -134,10 +387,10 @@ def _awq(says):
 
 
 def _mlx(says):
-    if says.family not in mlx.FAMILIES:
-        raise says.refused("model_type", ", ".join(mlx.FAMILIES), says.family or "nothing")
+    if says.family not in FAMILIES:
+        raise says.refused("model_type", ", ".join(FAMILIES), says.family or "nothing")
     says.one_of("mode", ("affine",), "affine")
-    bits = says.one_of("bits", mlx.BITS)
+    bits = says.one_of("bits", MLX_BITS)
     group = says.count("group_size")
     own = {}
     for key, value in says.about.items():
@@ -145,9 +398,9 @@ def _mlx(says):
             continue
         inner = _Says({"quantization": says.about | value}, says.name)
         inner.one_of("mode", ("affine",), "affine")
-        own[key] = (_positive(inner, "group_size"), inner.one_of("bits", mlx.BITS))
+        own[key] = (_positive(inner, "group_size"), inner.one_of("bits", MLX_BITS))
     _positive(says, "group_size")
-    return (mlx.Mlx(group, bits, own),)
+    return (Mlx(group, bits, own),)
 
 
 def _compressed_tensors(says):

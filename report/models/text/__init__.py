@@ -1,8 +1,8 @@
 """From text to tokens, and back to what they are.
 
-tokens.py      a text as tokens, exactly as the model's tokenizer does it
+tokens.py      a text as tokens, exactly as the model's tokenizer does it; which are parts of one
+               character
 spelling.py    what each token is, in the text's own characters
-characters.py  which tokens are parts of one character
 vocabulary.py  tokens that are in no text, as a reader would see them
 messages.py    a text, or the segments of a prompt, as messages in a chat template
 chat.py        the chats that a template makes of messages, filled in by chat_process.py

@@ -1,5 +1,5 @@
 // Shares in words, rounded neither to nothing nor to all: 0.9998 is no "1.000". In prose
-// report/text.py sees to it, in charts report/figures/build/shares.py.
+// report/text.py sees to it, in charts report/figures/build/defaults.py.
 
 const ROUNDING = 5e-7; // float32 may fall short of a sum that is 1 by so much
 

@@ -9,7 +9,7 @@ import pytest
 from report.datasets import store
 from report.datasets.formats import class_shares, columnar
 from report.datasets.formats.token_classes import CLASSES
-from report.datasets.verify.table import verify_table
+from report.datasets.verify.published import verify_table
 from report.errors import ReportError
 from tests.figures import hand_made, hand_table
 

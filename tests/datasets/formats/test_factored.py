@@ -7,7 +7,7 @@ import pytest
 
 from report.datasets.formats import attention, fitting, rice, rounding, sides
 from report.datasets.formats.attention_terms import PLACED
-from report.datasets.verify.attention import verify_attention
+from report.datasets.verify.published import verify_attention
 from report.errors import ReportError
 from tests import factored
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from report.datasets.verify.attention import verify_attention
+from report.datasets.verify.published import verify_attention
 from report.errors import ReportError
 from tests.figures import hand_made
 

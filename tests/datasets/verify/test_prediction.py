@@ -6,7 +6,7 @@ import pytest
 
 from report.datasets.formats import generated
 from report.datasets.read.prediction import PredictionData
-from report.datasets.verify.prediction import verify_prediction
+from report.datasets.verify.published import verify_prediction
 from report.errors import ReportError
 from tests.made_prediction import generated_study
 

@@ -15,7 +15,7 @@ import pytest
 
 from report import families
 from report.datasets import store
-from report.datasets.write import attention, groups, processes
+from report.datasets.write import attention, processes
 from report.datasets.write.attention import write_attention
 from report.datasets.write.folder import Folder
 from report.errors import ReportError
@@ -72,7 +72,7 @@ def test_what_another_machine_writes_is_what_this_one_writes(measurement, tmp_pa
 
 def test_queries_and_keys_are_written_alike_too(tmp_path, monkeypatch):
     measurement = factored.measured("qwen2")
-    monkeypatch.setattr(groups, "shorter", lambda *_: True)
+    monkeypatch.setattr(attention, "shorter", lambda *_: True)
     alone = written(tmp_path / "alone", measurement)
     monkeypatch.setattr(processes, "processors", lambda: 2)
     monkeypatch.setattr(attention, "CELLS_OF_A_START", 1)

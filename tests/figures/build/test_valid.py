@@ -9,8 +9,8 @@ from altair.utils.schemapi import validate_jsonschema
 
 from report.errors import ReportError
 from report.figures.build import defaults
+from report.figures.build.defaults import is_valid
 from report.figures.build.find import figure_named
-from report.figures.build.valid import is_valid
 
 NAMES = ("attention_map", "update_magnitude")
 OTHERS = (None, -1, True, "no", [], {}, ["no"], {"no": 1}, float("nan"))

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from report.measuring import run as measuring
-from report.measuring.cluster.connection import QUIET
+from report.measuring.cluster.driver import QUIET
 from report.project import project as project_in
 from report.study.study import read_study
 from tests.small import write_publication

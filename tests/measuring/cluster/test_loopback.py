@@ -10,12 +10,12 @@ from types import SimpleNamespace
 import pytest
 
 from report.errors import ReportError
-from report.measuring.cluster import connection
+from report.measuring.cluster import driver
 from tests.commands import ROOT
 
 LISTENING = """
 import json, psutil
-from report.measuring.cluster.connection import connected
+from report.measuring.cluster.driver import connected
 with connected("local") as ray:
     ray.get(ray.remote(lambda: None).remote())
     ours = psutil.Process()
@@ -57,10 +57,10 @@ def test_a_version_of_ray_that_listens_elsewhere_is_refused(monkeypatch):
         util=SimpleNamespace(get_node_ip_address=lambda: "10.0.0.5"),
         _private=SimpleNamespace(ray_constants=SimpleNamespace(ENABLE_RAY_CLUSTER=True)),
     )
-    monkeypatch.setattr(connection, "require_ray", lambda: ray)
+    monkeypatch.setattr(driver, "require_ray", lambda: ray)
     with (
         pytest.raises(ReportError, match=r"Ray \(9\.9\) would listen on 10\.0\.0\.5, where other"),
-        connection.connected("local"),
+        driver.connected("local"),
     ):
         pytest.fail("it is not used")
     assert ended == [True]

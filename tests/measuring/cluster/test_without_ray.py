@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from report.errors import ReportError, UsageError
-from report.measuring.cluster import connection
+from report.measuring.cluster import driver
 from tests.cli.conftest import options, project, run  # noqa: F401
 from tests.commands import contents
 
@@ -48,7 +48,7 @@ def test_where_nothing_listens_it_is_told_at_once(run, options):  # noqa: F811
 
 def test_a_host_that_does_not_exist_is_told():
     with pytest.raises(ReportError, match=r"there is none at nowhere\.invalid:6379 \("):
-        connection._require_answer("nowhere.invalid:6379")
+        driver._require_answer("nowhere.invalid:6379")
 
 
 def test_a_missing_part_of_ray_is_no_missing_ray(monkeypatch):
@@ -63,5 +63,5 @@ def test_a_missing_part_of_ray_is_no_missing_ray(monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "ray"]:
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ModuleNotFoundError, match="msgpack") as raised:
-        connection.require_ray()
+        driver.require_ray()
     assert not isinstance(raised.value, UsageError)

@@ -9,7 +9,7 @@ import torch
 
 from report.datasets.read.passage import PassageData, PassageModels
 from report.datasets.read.prediction import PredictionData, PredictionModels, of_passage
-from report.datasets.verify.prediction import verify_prediction
+from report.datasets.verify.published import verify_prediction
 from report.effects.asked import MEAN, Asked
 from report.effects.direct import direct_effects
 from report.figures import direct_and_ablation, logit_lens, what_a_head_writes

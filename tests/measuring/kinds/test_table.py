@@ -10,7 +10,7 @@ import pytest
 from report import files
 from report.datasets import store
 from report.datasets.read.study import open_study
-from report.datasets.verify.table import verify_table
+from report.datasets.verify.published import verify_table
 from report.errors import ReportError
 from report.measuring import run
 from report.models.load import identity

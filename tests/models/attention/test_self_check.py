@@ -8,7 +8,7 @@ from transformers import PaliGemmaConfig, PaliGemmaModel
 
 from report import families
 from report.errors import ReportError
-from report.families.double import in_float64
+from report.families.verify import in_float64
 from report.measurements import decomposition
 from report.measurements.decomposition import PLACED
 from report.measurements.precision import tolerance

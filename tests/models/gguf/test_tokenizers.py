@@ -10,10 +10,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers.convert_slow_tokenizer import TikTokenConverter
 
 from report.inputs import passages
-from report.models.gguf import splits
+from report.models.gguf import tokenizer
 from report.models.gguf.file import GgufFile, open_gguf
-from report.models.gguf.splits import SPLITS
-from report.models.gguf.tokenizer import tokenizer_of
+from report.models.gguf.tokenizer import SPLITS, tokenizer_of
 from tests.fuzz.refusals import tried
 from tests.models import tiny_tokenizers
 from tests.models.gguf.written import Written, saved, tiny
@@ -170,12 +169,12 @@ def test_words_and_numbers_are_cut_where_the_name_says(pre, text, pieces):
 
 
 def test_patterns_are_those_of_other_programs():
-    assert TikTokenConverter().pattern == splits.LLAMA3
+    assert TikTokenConverter().pattern == tokenizer.LLAMA3
     assert (
         transformers.models.qwen2.tokenization_qwen2.PRETOKENIZE_REGEX.replace(
-            "(?i:'s|'t|'re|'ve|'m|'ll|'d)", splits.CONTRACTIONS
+            "(?i:'s|'t|'re|'ve|'m|'ll|'d)", tokenizer.CONTRACTIONS
         )
-        == splits.QWEN2
+        == tokenizer.QWEN2
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from report.errors import ReportError
-from report.families.double import in_float64
+from report.families.verify import in_float64
 from report.measurements.head_statistics import UNIT
 from report.measurements.precision import summed_by, tolerance
 from report.models.load.load import load_model

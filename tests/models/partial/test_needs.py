@@ -5,8 +5,7 @@ import copy
 import pytest
 
 from report import families
-from report.models.partial.needs import needs
-from report.models.partial.skeleton import skeleton
+from report.models.partial.model import needs, skeleton
 
 
 def needed(name, layers):

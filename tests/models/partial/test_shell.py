@@ -9,7 +9,7 @@ from torch import nn
 from report import families
 from report.errors import ReportError
 from report.models.attention.structure import structure
-from report.models.partial.shell import layer_calls
+from report.models.partial.layers import layer_calls
 
 
 class Layer(nn.Module):

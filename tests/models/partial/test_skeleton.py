@@ -8,7 +8,7 @@ from torch import nn
 
 from report import families
 from report.errors import ReportError
-from report.models.partial.skeleton import assign, skeleton
+from report.models.partial.model import assign, skeleton
 
 NAMES = [
     "llama/llama3-rope",

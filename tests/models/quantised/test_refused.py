@@ -11,7 +11,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from report import families
 from report.errors import ReportError
 from report.models.partial.packed import open_checkpoint
-from report.models.quantised import mlx
+from report.models.quantised import methods
 from report.models.quantised.methods import packing
 from tests.models.checkpoints import change_config, change_weights, refused, save
 from tests.models.quantised.written import FORMATS, MXFP4, single
@@ -183,7 +183,7 @@ def test_families_that_mlx_changes_are_refused():
     for family in ("qwen3_next", "mixtral", "gpt2", None, [1]):
         with pytest.raises(ReportError, match="model_type"):
             packing({"model_type": family, "quantization": stated}, "it")
-    for family in mlx.FAMILIES:
+    for family in methods.FAMILIES:
         assert packing({"model_type": family, "quantization": stated}, "it").label == "mlx"
 
 

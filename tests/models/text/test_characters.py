@@ -7,8 +7,7 @@ import pytest
 import regex
 from hypothesis import given
 
-from report.models.text.characters import MOST, with_parts
-from report.models.text.tokens import tokenize
+from report.models.text.tokens import MOST, tokenize, with_parts
 from report.text import whole
 from tests.fuzz.profile import examples
 from tests.fuzz.refusals import tried

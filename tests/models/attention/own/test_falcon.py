@@ -8,7 +8,7 @@ import torch
 
 from report import families
 from report.errors import ReportError
-from report.families.double import in_float64
+from report.families.verify import in_float64
 from report.measurements import decomposition
 from report.models.attention.capture import attached
 from report.models.attention.own import falcon
