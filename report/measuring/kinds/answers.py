@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from report.datasets.write.answers import write_answers
+from report.datasets.formats.answers import FILE, encode
 from report.errors import ReportError
 from report.inputs.conditions import FRAME, Condition, question_prompt
 from report.inputs.prompts import prompts
@@ -22,12 +22,11 @@ from report.measuring.kinds import conditions as prompting
 from report.text import count
 
 if TYPE_CHECKING:
+    from report.datasets.write.folder import Folder, Step
     from report.inputs.specs import AnswersSpec, ConditionSpec
     from report.models.load.load import LoadedModel
     from report.models.measure.answers import AnswerScores, Asked
     from report.study.front_matter import FrontMatter
-
-write = write_answers
 
 TIMES = prompting.TIMES
 """Tokens of the filler whose attention is measured, or the length that is next to it."""
@@ -65,7 +64,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Measured:
-    """What `write_answers` turns into a file."""
+    """What `write` turns into a file."""
 
     questions: list[Question]
     cells: list[Cell]
@@ -218,3 +217,9 @@ def _attended(inputs):
     """The condition and the length whose attention is measured."""
     nearest = min(inputs.answers.lengths, key=lambda length: abs(length - TIMES))
     return inputs.specs[0].name, nearest
+
+
+def write(files: Folder, measured: Measured, progress: Step) -> None:
+    """Write the answers of one model."""
+    files.write(FILE, encode(measured.questions, measured.cells))
+    progress(1, 1)

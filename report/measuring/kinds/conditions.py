@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from report.datasets.formats import conditions as files_of
 from report.datasets.formats.conditions import crossing, encode_received, over_edges
-from report.datasets.write.conditions import write_conditions
 from report.inputs import fillers
 from report.inputs.conditions import FILLER, FRAME, Condition, Segment, question_prompt
 from report.inputs.prompts import Prompts, prompts
@@ -18,14 +18,13 @@ from report.measuring.kinds import Announce, Progress
 from report.text import count
 
 if TYPE_CHECKING:
+    from report.datasets.write.folder import Folder, Step
     from report.inputs.specs import ConditionSpec
     from report.measurements.conditions import ConditionStatistics
     from report.models.load.load import LoadedModel
     from report.models.measure.answers import Asked
     from report.models.text.segments import SegmentedText
     from report.study.front_matter import FrontMatter
-
-write = write_conditions
 
 TIMES = 55
 """How often a filler is repeated unless a study says otherwise."""
@@ -51,7 +50,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Measured:
-    """What `write_conditions` turns into files."""
+    """What `write` turns into files."""
 
     conditions: Sequence[ConditionStatistics]
     """In the order of the study."""
@@ -257,3 +256,20 @@ def _text(loaded, spec, count, tokens):
     if tokens:
         return fillers.repeated_tokens(count, tokens, string)
     return fillers.repeated_apart(count, string, spec.times or TIMES)
+
+
+def write(files: Folder, measured: Measured, progress: Step) -> None:
+    """Write every dataset of a study of conditions.
+
+    progress: called after each layer
+    raises: ReportError if a number is not finite
+    """
+    statistics = measured.conditions
+    layers, heads = statistics[0].received.mean.shape[1:3]
+    files.write("conditions.json", files_of.encode_texts(statistics))
+    files.write("effects.json", files_of.encode_effects(statistics))
+    for layer in range(layers):
+        for head in range(heads):
+            name = f"received/{layer}/{head}.json"
+            files.write(name, files_of.encode_received(layer, head, statistics))
+        progress(layer + 1, layers)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from report.datasets.write.generated import write_generated
+from report.datasets.formats.generated import FILE, encode
 from report.inputs import generated
 from report.inputs.generated import Generated
 from report.inputs.passages import corpus
@@ -20,14 +20,13 @@ from report.measuring.kinds.prediction import MEANS_OF, replacements
 from report.text import count
 
 if TYPE_CHECKING:
+    from report.datasets.write.folder import Folder, Step
     from report.effects.generated import Text
     from report.inputs.specs import GeneratedSpec
     from report.measurements.effect_rows import EffectRows
     from report.measuring.pieces import Piece
     from report.models.load.load import LoadedModel
     from report.study.front_matter import FrontMatter
-
-write = write_generated
 
 AT_ONCE = 4
 """Sentences of a batch, at most. One whose heads are ablated takes as long as hundreds of texts."""
@@ -89,7 +88,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Measured:
-    """What `write_generated` turns into a file."""
+    """What `write` turns into a file."""
 
     sentences: Sequence[Generated]
     told: EffectRows
@@ -222,3 +221,9 @@ def texts_of(loaded: LoadedModel, made: Sequence[Generated]) -> list[Text]:
         )
         for one in made
     ]
+
+
+def write(files: Folder, measured: Measured, progress: Step) -> None:
+    """Write the dataset of one model."""
+    files.write(FILE, encode(measured.sentences, measured.told))
+    progress(1, 1)

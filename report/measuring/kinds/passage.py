@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from report.datasets.write.attention import attention_datasets, written
-from report.datasets.write.passage import layer_updates, write_passage
+from report.datasets.formats import fields, head_statistics, updates
+from report.datasets.formats import passage as of_tokens
+from report.datasets.write.attention import attention_datasets, write_attention, written
 from report.errors import ReportError
 from report.inputs import corpora, rows
 from report.inputs.passages import SUFFIXES, Passage, corpus, passage
@@ -21,14 +22,13 @@ from report.measuring.kinds import prediction as predicted
 from report.text import count
 
 if TYPE_CHECKING:
+    from report.datasets.write.folder import Folder, Step
     from report.measurements.head_statistics import HeadStatistics
     from report.measurements.passage import PassageMeasurement
     from report.measurements.tally import Tally
     from report.measuring.pieces import Piece
     from report.models.load.load import LoadedModel
     from report.study.front_matter import FrontMatter
-
-write = write_passage
 
 NOT_IN_SUMS = ("passage", "corpus", "chat")
 """Parts of the key that may change while the sums of finished batches stay right."""
@@ -67,7 +67,7 @@ class OfPassage:
 
 @dataclass(frozen=True)
 class Measured:
-    """What `write_passage` turns into files."""
+    """What `write` turns into files."""
 
     passage: Passage
     tokens: Sequence[dict]
@@ -253,3 +253,38 @@ def joined(inputs: Inputs, own: OfPassage, tally: Tally) -> tuple[Measured, dict
             "left_out": tally.left_out,
         },
     } | ({"prediction": facts} if facts else {})
+
+
+def write(files: Folder, measured: Measured, progress: Step) -> dict:
+    """Write every dataset of an article.
+
+    progress: called after each layer
+    returns: the manifest's passage and fields
+    raises: ReportError if a number is not finite
+    """
+    measurement = measured.measurement
+    files.write("passage.json", of_tokens.encode(measured.passage, measured.tokens))
+    sources = {"passage": measurement.statistics, "corpus": measured.corpus}
+    files.write("head_statistics.json", head_statistics.encode(sources))
+    if measurement.magnitude is not None:
+        for layer in range(len(measurement.magnitude)):
+            files.write(f"updates/{layer}.json", layer_updates(measurement, layer))
+    if measured.prediction is not None:
+        predicted.write(files, measured.prediction, lambda *_: None)
+    shards = write_attention(files, measurement, progress)
+    read = {"name": measured.passage.name, "tokens": len(measured.tokens)}
+    return {"passage": read, "fields": fields.described(shards)}
+
+
+def layer_updates(measurement: PassageMeasurement, layer: int) -> dict:
+    """The table/1 dataset of the updates of one layer; ReportError as `updates.encode`."""
+    raw = None
+    if measurement.raw_magnitude is not None:
+        raw = measurement.raw_magnitude[layer], measurement.raw_alignment[layer]
+    return updates.encode(
+        layer,
+        measurement.magnitude[layer],
+        measurement.alignment[layer],
+        measurement.largest_targets[layer, :, :, 0],
+        raw,
+    )

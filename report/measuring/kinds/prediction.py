@@ -13,8 +13,11 @@ from functools import partial
 from itertools import count as numbers
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from report.datasets.formats import prediction as of_texts
+from report.datasets.formats import prediction_head, prediction_lens
 from report.datasets.formats.prediction import asked_ids
-from report.datasets.write.prediction import about_bytes, write_prediction
 from report.errors import ReportError
 from report.inputs import predictions, rows
 from report.inputs.passages import corpus, passage
@@ -25,13 +28,15 @@ from report.measuring.kinds import Announce, Progress
 from report.text import count, large, quoted
 
 if TYPE_CHECKING:
+    from report.datasets.write.folder import Folder, Step
     from report.effects.asked import Asked
     from report.effects.replacing import Replacement
     from report.effects.sentence import Sentence
     from report.models.load.load import LoadedModel
     from report.study.front_matter import FrontMatter
 
-write = write_prediction
+SHOWN = 12
+"""Heads of which it is told what they write and what their scores are made of, at most."""
 
 MEANS_OF = 16
 """Texts of the corpus that ships, over which heads' contexts are averaged for mean ablations."""
@@ -55,7 +60,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Measured:
-    """What `write_prediction` turns into files."""
+    """What `write` turns into files."""
 
     prompts: Sequence[Prompt]
     tokens: Sequence[Sequence[dict]]
@@ -258,3 +263,35 @@ def _announce(loaded, texts, announce):
     said = reads(name, what, sum(tokens) * (1 + 2 * shape[0] * shape[1]), passes + len(texts))
     announce(said + needs(loaded, logits=max(tokens)))
     announce(writes(name, sum(map(partial(about_bytes, shape), tokens))))
+
+
+def write(files: Folder, measured: Measured, progress: Step) -> None:
+    """Write every dataset of an article about predictions, or of the predictions beside a passage.
+
+    progress: called after each text
+    raises: ReportError if a number is not finite
+    """
+    for place, sentence in enumerate(measured.sentences):
+        about = {"text": measured.prompts[place].text}
+        tokens, words = measured.tokens[place], measured.words
+        files.write(of_texts.sentence_file(place), of_texts.encode(about, tokens, sentence, words))
+        if sentence.lens is not None:
+            files.write(prediction_lens.lens_file(place), prediction_lens.encode(sentence, words))
+        for layer, head in np.ndindex(sentence.effects.direct.heads.shape[1:]):
+            told = prediction_head.encode(sentence, layer, head, words)
+            files.write(prediction_head.head_file(place, layer, head), told)
+        progress(place + 1, len(measured.sentences))
+
+
+def about_bytes(shape: tuple[int, int], tokens: int) -> int:
+    """About how many bytes the datasets of a text take.
+
+    shape: layers and heads of a layer
+    """
+    layers, of_layer = shape
+    heads, cells = layers * of_layer, tokens * (tokens + 1) // 2
+    by_target = heads * (200 + (7 if tokens <= prediction_head.LONG else 5) * cells)
+    parts = layers * (of_layer + 2) // 2  # before a layer in the middle
+    in_full = min(SHOWN, heads) * tokens * (260 + 10 * parts)
+    lens = (2 * layers + 1) * tokens * 60
+    return by_target + in_full + lens + 5 * tokens * heads

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from report.datasets.formats.sweep import about_bytes
-from report.datasets.write.sweep import write_sweep
+from report.datasets.formats.sweep import FILE, about_bytes, encode
 from report.errors import ReportError
 from report.inputs.passages import Passage, corpus
 from report.measuring.forecast import needs, reads, writes
@@ -20,12 +19,11 @@ from report.measuring.key import hashed
 from report.measuring.kinds import Announce, Progress
 
 if TYPE_CHECKING:
+    from report.datasets.write.folder import Folder, Step
     from report.measurements.head_statistics import HeadStatistics
     from report.models.load.load import LoadedModel
     from report.models.measure.repetition import Repetition
     from report.study.front_matter import FrontMatter
-
-write = write_sweep
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Measured:
-    """What `write_sweep` turns into a file."""
+    """What `write` turns into a file."""
 
     corpus: HeadStatistics
     repetition: Repetition
@@ -150,3 +148,9 @@ def _recipe(folder):
     except (OSError, ValueError, AttributeError):
         return None
     return recipe if isinstance(recipe, dict) else None
+
+
+def write(files: Folder, measured: Measured, progress: Step) -> None:
+    """Write what was measured of one model."""
+    files.write(FILE, encode(measured.corpus, measured.repetition))
+    progress(1, 1)

@@ -8,10 +8,12 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from report.datasets.formats import class_shares, fields
+from report.datasets.formats import passage as of_tokens
+from report.datasets.formats import renderings as of_renderings
 from report.datasets.formats.passage import token_label
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
-from report.datasets.write.attention import attention_datasets, written
-from report.datasets.write.table import write_table
+from report.datasets.write.attention import attention_datasets, write_attention, written
 from report.errors import ReportError
 from report.inputs import tables
 from report.inputs.passages import Passage
@@ -23,13 +25,12 @@ from report.text import count
 
 if TYPE_CHECKING:
     from report.datasets.formats.class_shares import Shares
+    from report.datasets.write.folder import Folder, Step
     from report.inputs.records import Records
     from report.measurements.passage import PassageMeasurement
     from report.models.load.load import LoadedModel
     from report.models.text.cells import TableText
     from report.study.front_matter import FrontMatter
-
-write = write_table
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Measured:
-    """What `write_table` turns into files."""
+    """What `write` turns into files."""
 
     table: tables.Table
     passage: Passage
@@ -174,3 +175,21 @@ def sent(own: tuple[Measured, dict], most: int) -> tuple[Measured, dict]:
     measured, facts = own
     factors = written(measured.measurement, most)
     return replace(measured, measurement=replace(measured.measurement, factors=factors)), facts
+
+
+def write(files: Folder, measured: Measured, progress: Step) -> dict:
+    """Write every dataset of an article about a table.
+
+    progress: called after each layer
+    returns: the manifest's passage and fields
+    raises: ReportError if a number is not finite
+    """
+    first, measurement = measured.texts[0], measured.measurement
+    files.write("passage.json", of_tokens.encode(measured.passage, first.tokens))
+    files.write("renderings.json", of_renderings.encode(measured.table, measured.texts))
+    names = [text.name for text in measured.texts]
+    shares = dict(zip(names, measured.shares, strict=True))
+    files.write("class_shares.json", class_shares.encode(shares))
+    shards = write_attention(files, measurement, progress)
+    read = {"name": measured.passage.name, "tokens": len(first.tokens)}
+    return {"passage": read, "fields": fields.described(shards)}
