@@ -237,7 +237,7 @@ def compare_long(python, say, model, lengths):
 def _table(python, say, folder, site):
     import numpy as np
 
-    from report.datasets.read.passage import PassageData
+    from report.kinds.passage.data import PassageData
 
     (manifest,) = site.folder.glob("datasets/*/*/manifest.json")
     data = PassageData(manifest.parent)

@@ -108,7 +108,7 @@ def largest_error(site):
     """
     import numpy as np
 
-    from report.datasets.read.passage import PassageData
+    from report.kinds.passage.data import PassageData
     from report.models.load.load import load_model
     from report.models.measure.passage import measure_passage
     from report.models.text.tokens import tokenize

@@ -14,7 +14,7 @@ From `make site` to the first forward pass of a model:
                                  first layer: the first forward pass (models/attention/probe.py).
                                  Of a model in part, shapes run before (models/partial/model.py)
     report/measuring/pieces.py   measure_piece: some texts, or what is measured once a model
-    report/measuring/kinds/      measure or measure_batch: what this kind of article asks for; first
+    report/kinds/*/measure.py    measure or measure_batch: what this kind of article asks for; first
                                  the self-check (models/attention/self_check.py) on at most 16
                                  random tokens
     report/models/measure/       then the passage and the texts, for the numbers of every head; for

@@ -152,9 +152,9 @@ def run_children(falcon_folder):
 def short_corpus():
     """Two short texts in place of the corpus that ships, for all tests of a file.
 
-    A test may put others in their place, see `report.measuring.kinds.passage.corpus`.
+    A test may put others in their place, see `report.kinds.passage.measure.corpus`.
     """
-    from report.measuring.kinds import passage as passage_kind
+    from report.kinds.passage import measure as passage_kind
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passage_kind, "corpus", lambda: CORPUS)

@@ -22,7 +22,7 @@ import vl_convert
 from PIL import Image
 
 from report.__main__ import main
-from report.measuring.kinds import passage as passage_kind
+from report.kinds.passage import measure as passage_kind
 from tests.commands import ROOT
 from tests.full_disk import fill_up
 from tests.small import CORPUS, write_publication

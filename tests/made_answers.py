@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from report.datasets.read.answers import ModelAnswers
-from report.datasets.write.answers import write_answers
 from report.datasets.write.folder import write_folder
 from report.inputs.questions import questions
+from report.kinds.answers.data import ModelAnswers
+from report.kinds.answers.measure import write as write_datasets
 from tests import made_conditions
 
 CONDITIONS = {"filler": "Meaningless <b>tokens</b>", "newline": "Repeated newline"}
@@ -59,7 +59,7 @@ def write(folder, number=40, gain=0.5, hits=0.1, attended=True, name="tiny", see
         ],
     }
     measured = SimpleNamespace(questions=asked, cells=cells)
-    write_folder(folder, write_answers, measured, facts | {"kind": "answers", "answers": about})
+    write_folder(folder, write_datasets, measured, facts | {"kind": "answers", "answers": about})
     return folder
 
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from report.datasets.read.study import open_study
-from report.datasets.write.conditions import write_conditions
 from report.datasets.write.folder import write_folder
+from report.kinds.conditions.measure import write as write_datasets
 from report.measurements.conditions import ConditionStatistics, statistics_of
 from report.models.text.segments import Crossing, SegmentedText
 from tests.figures import hand_made
@@ -96,7 +96,7 @@ def write(
     folder.mkdir(parents=True)
     measured = SimpleNamespace(conditions=merged_prompts)
     about = {"name": name, "num_hidden_layers": layers, "num_attention_heads": heads, **model}
-    write_folder(folder, write_conditions, measured, provenance(prompts, layers, about))
+    write_folder(folder, write_datasets, measured, provenance(prompts, layers, about))
     return folder
 
 

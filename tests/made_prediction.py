@@ -5,13 +5,13 @@ import functools
 import pytest
 
 from report import files
-from report.datasets.read.generated import GeneratedData
 from report.datasets.read.study import open_study
 from report.datasets.write.folder import write_folder
 from report.inputs.predictions import Prompt
 from report.inputs.specs import GeneratedSpec
-from report.measuring.kinds import generated
-from report.measuring.kinds import prediction as kind
+from report.kinds.generated import measure as generated
+from report.kinds.generated.data import GeneratedData
+from report.kinds.prediction import measure as kind
 from report.measuring.pieces import Piece
 from report.models.load.load import load_model
 from tests.made_conditions import provenance

@@ -12,6 +12,7 @@ import functools
 import subprocess
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -45,7 +46,7 @@ MODELS |= {"models/__init__", "models/load/memory", "models/measure/"}
 MODELS |= {"models/load/sentences", "models/load/tokenizing"}
 DATASETS = {f"datasets/{folder}/" for folder in ("formats", "write", "read", "verify")}
 DATASETS |= {"datasets/"}
-SEEN = {"datasets/formats/", "datasets/read/"}
+SEEN = {"datasets/formats/", "datasets/read/", "kinds/*/data", "kinds/*/pieces"}
 BELOW = {"datasets/damaged", "datasets/", "datasets/formats/"}
 FIGURES = {"figures/parts/", "figures/build/", "figures/"}
 
@@ -90,20 +91,33 @@ MAY_IMPORT = {
     "datasets/write/": LEAVES | {"datasets/", "datasets/formats/"},
     "datasets/verify/conditions": {"errors", "datasets/", "datasets/formats/"},
     "datasets/read/": LEAVES | BELOW | {"datasets/verify/conditions"},
+    "kinds/__init__": set(),
+    "kinds/*/pieces": LEAVES | BELOW | {"datasets/read/"},
+    "kinds/*/data": LEAVES
+    | BELOW
+    | {"datasets/read/", "datasets/verify/conditions", "kinds/*/pieces"},
     "datasets/verify/": LEAVES
-    | {"datasets/", "datasets/formats/", "datasets/read/", "datasets/verify/conditions"},
+    | {"datasets/", "datasets/formats/", "datasets/read/", "datasets/verify/conditions"}
+    | {"kinds/*/data", "kinds/*/pieces"},
     "measuring/": LEAVES
+    | {"kinds/__init__"}
     | {"project", "inputs/", "study/", "measurements/", "effects/"}
+    | MODELS
+    | DATASETS,
+    "kinds/*/measure": LEAVES
+    | {"inputs/", "measurements/", "effects/", "measuring/", "kinds/__init__"}
     | MODELS
     | DATASETS,
     # 4. JSON -> figures -> pages -> site
     "figures/parts/": LEAVES | SEEN,
     "figures/build/": LEAVES | SEEN | {"datasets/", "figures/parts/"},
     "figures/": LEAVES | SEEN | {"figures/parts/"},
-    "findings/": LEAVES | SEEN | FIGURES,
+    "kinds/*/predicted": LEAVES | SEEN | FIGURES,
+    "kinds/*/findings": LEAVES | SEEN | FIGURES | {"kinds/*/predicted"},
     "pages/": LEAVES
     | SEEN
-    | {"__init__", "project", "study/", "inputs/", "models/find/", "datasets/", "findings/"}
+    | {"__init__", "project", "study/", "inputs/", "models/find/", "datasets/"}
+    | {"kinds/__init__", "kinds/*/findings"}
     | FIGURES,
     "site/": LEAVES | {"datasets/", "datasets/verify/", "pages/"},
     # all of them
@@ -111,6 +125,7 @@ MAY_IMPORT = {
     "pipeline": {"project", "study/", "measuring/", "datasets/read/", "pages/", "site/", "console"},
     "watching/": LEAVES | {"project", "study/", "pages/", "site/", "console", "pipeline"},
     "notebook/": LEAVES
+    | {"kinds/__init__"}
     | {"project", "inputs/", "study/", "measuring/", "datasets/read/", "pages/"}
     | FIGURES,
     "__main__": LEAVES
@@ -124,7 +139,9 @@ rows above its own. Where several rows fit a module, the longest is its rule."""
 def rule_of(module: str) -> str | None:
     """The row of `MAY_IMPORT` that holds for a module; None if there is none."""
     fitting = [
-        row for row in MAY_IMPORT if module == row or (row.endswith("/") and module.startswith(row))
+        row
+        for row in MAY_IMPORT
+        if fnmatch(module, row) or (row.endswith("/") and module.startswith(row))
     ]
     return max(fitting, key=len, default=None)
 

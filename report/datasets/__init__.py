@@ -1,8 +1,8 @@
 """The files a reader's browser loads: how measurements become JSON, and back. No torch here.
 
 formats/    how numbers become JSON
-write/      the folder of datasets of one model, for each kind of article
-read/       the same folder, for figures and templates
+write/      the folder of datasets of one model
+read/       the same folder, for figures and templates; each kind has its own in report/kinds/
 verify/     what must hold beyond schemas/
 store.py    every dataset is written and read through it, and checked against its schema;
             damaged.py says what to do about one that does not fit

@@ -3,10 +3,10 @@
 import altair
 import numpy as np
 
-from report.datasets.read.passage import PassageData
 from report.figures import Figure
 from report.figures.parts import choices, score_terms, theme, token_names, updates
 from report.figures.parts.layers import layered
+from report.kinds.passage.data import PassageData
 from report.text import number, percent, signed
 
 TENDENCY = 0.3

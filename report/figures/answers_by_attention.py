@@ -3,11 +3,11 @@
 import altair
 import numpy as np
 
-from report.datasets.read.answers import Interval, ModelAnswers, interval
 from report.figures.parts import answered, choices, theme
 from report.figures.parts.choices import Control
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
+from report.kinds.answers.data import Interval, ModelAnswers, interval
 from report.text import percent, signed
 
 ASPECT, PHONE_ASPECT = 1.6, 1.05

@@ -5,12 +5,12 @@ import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention
 from report.datasets.formats.attention_terms import PLACED
-from report.datasets.read.passage import PassageData, Token
 from report.figures.parts import choices, marking, scatter, score_terms, ternary, theme, token_names
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.layers import layered
 from report.figures.parts.spread import spread, stride
+from report.kinds.passage.data import PassageData, Token
 from report.text import percent
 
 ASPECT = 1.12

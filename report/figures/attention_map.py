@@ -4,10 +4,10 @@ import altair
 import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention
-from report.datasets.read.passage import PassageData
 from report.figures.parts import choices, map, map_words, score_terms, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
+from report.kinds.passage.data import PassageData
 from report.text import percent
 
 ASPECT = 1.0

@@ -4,10 +4,10 @@ import altair
 import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention
-from report.datasets.read.passage import PassageData, Token
 from report.figures.parts import choices, marking, profiles, score_terms, term_lines, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
+from report.kinds.passage.data import PassageData, Token
 from report.text import count, number
 
 ASPECT = 1.6

@@ -3,13 +3,13 @@
 import altair
 import numpy as np
 
-from report.datasets.read.table import TableData
 from report.figures import Figure
 from report.figures.parts import choices, marking, rank_lines, target_classes, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import largest
 from report.figures.parts.layers import layered
+from report.kinds.table.data import TableData
 from report.text import number, percent
 
 

@@ -4,12 +4,12 @@ it."""
 import altair
 import numpy as np
 
-from report.datasets.read.prediction import PredictionData
 from report.figures.parts import choices, marking, predicted, theme, two_effects
 from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
 from report.figures.parts.layers import layered
+from report.kinds.prediction.data import PredictionData
 from report.text import number
 
 ASPECT, PHONE_ASPECT = 1.3, 0.95

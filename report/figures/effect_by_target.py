@@ -4,8 +4,6 @@ from each token."""
 import altair
 import numpy as np
 
-from report.datasets.read.predicted import Head
-from report.datasets.read.prediction import PredictionData, Sentence
 from report.figures.parts import (
     choices,
     effect_map,
@@ -21,6 +19,8 @@ from report.figures.parts import (
 )
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
+from report.kinds.prediction.data import PredictionData, Sentence
+from report.kinds.prediction.pieces import Head
 from report.text import percent
 
 PAINTS_PIXELS = True

@@ -3,7 +3,6 @@
 import altair
 import numpy as np
 
-from report.datasets.read.prediction import PredictionData
 from report.figures.parts import choices, grid, marking, predicted, signed_map, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
@@ -11,6 +10,7 @@ from report.figures.parts.heads import head_label
 from report.figures.parts.layers import layered
 from report.figures.parts.predicted import Shown
 from report.figures.parts.signed_map import Cells
+from report.kinds.prediction.data import PredictionData
 from report.text import number
 
 ROWS = "rows/{sentence}-{back}.json"

@@ -6,7 +6,6 @@ The map and the panels beside it stand in one file because they are one figure, 
 import altair
 import numpy as np
 
-from report.datasets.read.conditions import ModelConditions
 from report.figures.parts import (
     choices,
     grid,
@@ -22,6 +21,7 @@ from report.figures.parts.figure import Rows
 from report.figures.parts.heads import head_label
 from report.figures.parts.layers import layered
 from report.figures.parts.received import Panels
+from report.kinds.conditions.data import ModelConditions
 from report.text import number, percent
 
 GRADIENT = "clamp(width * 0.4, 120, 260)"

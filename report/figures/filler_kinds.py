@@ -2,11 +2,11 @@
 
 import altair
 
-from report.datasets.read.conditions import ConditionsData, ModelConditions
 from report.figures.parts import choices, received, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
+from report.kinds.conditions.data import ConditionsData, ModelConditions
 from report.text import count, percent
 
 ASPECT, PHONE_ASPECT = 1.5, 2.1

@@ -3,12 +3,12 @@
 import altair
 import numpy as np
 
-from report.datasets.read.passage import PassageData, PassageModels
 from report.figures.parts import choices, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.head_sorted import SOURCES
 from report.figures.parts.layers import layered
+from report.kinds.passage.data import PassageData, PassageModels
 from report.text import percent
 
 OF_MODELS = True

@@ -2,13 +2,13 @@
 
 import altair
 
-from report.datasets.read.passage import PassageModels
-from report.datasets.read.training import training_steps
 from report.figures.parts import choices, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows, of_other
 from report.figures.parts.head_sorted import SOURCES
 from report.figures.parts.layers import layered
+from report.kinds.passage.data import PassageModels
+from report.kinds.sweep.data import training_steps
 from report.text import percent
 
 OF_MODELS = True

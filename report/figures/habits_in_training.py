@@ -2,11 +2,11 @@
 
 import altair
 
-from report.datasets.read.sweep import SweepData
 from report.figures.parts import choices, marking, over_models, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
+from report.kinds.sweep.data import SweepData
 from report.text import percent
 
 ASPECT, PHONE_ASPECT = 1.35, 1.9

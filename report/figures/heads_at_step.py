@@ -3,11 +3,11 @@
 import altair
 import numpy as np
 
-from report.datasets.read.sweep import SweepData
 from report.figures.parts import choices, grid, marking, over_models, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
+from report.kinds.sweep.data import SweepData
 from report.text import percent
 
 EDGES = theme.PAPER["light"], theme.FAINT["dark"]

@@ -3,11 +3,11 @@
 import altair
 import numpy as np
 
-from report.datasets.read.passage import PassageData
 from report.figures import Figure
 from report.figures.parts import choices, marking, theme, token_names, updates
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
+from report.kinds.passage.data import PassageData
 from report.text import count, number, percent
 
 COLOURS = {

@@ -5,11 +5,11 @@ from itertools import pairwise
 import altair
 import numpy as np
 
-from report.datasets.read.sweep import SweepData
 from report.figures.parts import choices, over_models, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
+from report.kinds.sweep.data import SweepData
 from report.text import number
 
 ASPECT, PHONE_ASPECT = 1.6, 1.0

@@ -3,12 +3,12 @@
 import altair
 import numpy as np
 
-from report.datasets.read.prediction import PredictionData
 from report.figures.parts import choices, grid, marking, predicted, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
 from report.figures.parts.signed_map import SIGNS
+from report.kinds.prediction.data import PredictionData
 from report.text import number, percent
 
 ROWS = "rows/{sentence}-{chosen}-{rank}.json"
@@ -145,7 +145,7 @@ def rows(data: PredictionData, panel: int = 0, **state: int) -> dict[str, Rows]:
 def made_of(head, target: int, side: str) -> list[tuple]:
     """(part, how much it raises the score of a target above the mean of all) of all parts.
 
-    head: a `report.datasets.read.predicted.Head` with its origins; side: "key" or "query"
+    head: a `report.kinds.prediction.pieces.Head` with its origins; side: "key" or "query"
     """
     origins = head.origins
     at = origins.targets.index(target)

@@ -6,8 +6,6 @@ import altair
 import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention
-from report.datasets.read.passage import Token
-from report.datasets.read.table import TableData
 from report.figures import Figure
 from report.figures.parts import (
     choices,
@@ -21,6 +19,8 @@ from report.figures.parts import (
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
+from report.kinds.passage.data import Token
+from report.kinds.table.data import TableData
 from report.text import percent
 
 STRIP = 7

@@ -3,9 +3,9 @@
 import altair
 import numpy as np
 
-from report.datasets.read.passage import PassageData
 from report.figures import Figure
 from report.figures.parts import histogram, updates
+from report.kinds.passage.data import PassageData
 from report.text import number, percent
 
 

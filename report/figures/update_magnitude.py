@@ -2,9 +2,9 @@
 
 import altair
 
-from report.datasets.read.passage import PassageData
 from report.figures import Figure
 from report.figures.parts import histogram, updates
+from report.kinds.passage.data import PassageData
 from report.text import number
 
 

@@ -4,12 +4,12 @@ suppresses."""
 import altair
 import numpy as np
 
-from report.datasets.read.prediction import PredictionData
 from report.figures import heads_at_step
 from report.figures.parts import choices, grid, marking, predicted, theme
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Rows
 from report.figures.parts.layers import layered
+from report.kinds.prediction.data import PredictionData
 from report.text import count, percent
 
 ROWS = "rows/{sentence}-{chosen}.json"

@@ -12,6 +12,5 @@ pieces.py    the work on one model in pieces, and the sum of their results; kept
 kept_heads.py  which heads of each layer an article keeps
 forecast.py  says how long it will take, in how much memory, and how much it will write
 command.py   the command that measures the same again
-kinds/       what each kind of article asks for: passage, conditions, table, sweep, prediction;
-             and what is measured apart and frozen: answers, generated
+What each kind of article asks for stands in `report/kinds/`.
 """

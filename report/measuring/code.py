@@ -16,7 +16,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1]
 
 BEGINNINGS = (
-    "measuring/kinds/{kind}.py",
+    "kinds/{kind}/measure.py",
     "models/load/load.py",
     "models/attention/self_check.py",
 )
@@ -55,7 +55,7 @@ DIGITS = 12
 def measuring_code(kind: str, package: Path = PACKAGE) -> dict[str, str]:
     """File, relative to the package's folder -> hash of its content, 12 hex digits.
 
-    kind: name of a module of `report.measuring.kinds`; the code of other kinds is left out
+    kind: name of a folder of `report.kinds`; the code of other kinds is left out
     package: folder of the package `report`
     """
     names = [name.format(kind=kind) for name in BEGINNINGS]

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Sequence
 
-from report.measuring import kinds
+from report import kinds
 from report.measuring.settings import preset_of
 from report.models.find.names import Source
 from report.models.find.ollama import is_named

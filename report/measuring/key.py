@@ -36,8 +36,8 @@ OF_CHATS = ("jinja2",)
 def determined_by(source: Source, kind: str, parts: dict, settings: dict | None = None) -> dict:
     """Everything the datasets of one model of an article depend on, as short JSON values.
 
-    kind: name of the module of `report.measuring.kinds` that measures
-    parts: what the model reads, e.g. {"passage": hash}; see `report.measuring.kinds`
+    kind: name of the module of `report.kinds` that measures
+    parts: what the model reads, e.g. {"passage": hash}; see `report.kinds`
     settings: how it is measured, e.g. {"dtype": "bfloat16"}; "layers", a number or None for all,
         says which weights count
     raises: ReportError if a weight file is missing or damaged

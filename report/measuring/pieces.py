@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from report import kinds
 from report.errors import ReportError
 from report.inputs.specs import ClusterSpec
-from report.measuring import kinds
+from report.kinds import Announce, CorpusKind, Progress, RunKind
 from report.measuring.kept import Kept, Text
-from report.measuring.kinds import Announce, CorpusKind, Progress, RunKind
 from report.models.find.names import Source
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Task:
 
     source: Source
     kind: str
-    """Name of a module of `report.measuring.kinds`."""
+    """Name of a module of `report.kinds`."""
     inputs: Any
     """The result of the kind's `inputs`."""
     options: dict

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from report import files
+from report import files, kinds
 from report.datasets import store
 from report.datasets.verify.whole import damage
 from report.errors import PROGRAM, ReportError
-from report.measuring import kinds
 from report.measuring.changes import changes
 from report.measuring.kept_heads import require_heads
 from report.measuring.key import determined_by, key_of, known_model

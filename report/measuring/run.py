@@ -8,17 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from report import files
+from report import files, kinds
 from report.datasets import store
 from report.datasets.write.folder import write_folder
 from report.inputs.corpora import Corpus
 from report.inputs.specs import PassageSpec
-from report.measuring import frozen, kinds, pieces
+from report.kinds import Announce, Progress
+from report.measuring import frozen, pieces
 from report.measuring.alone import alone
 from report.measuring.command import command
 from report.measuring.kept import Kept
 from report.measuring.key import version
-from report.measuring.kinds import Announce, Progress
 from report.measuring.plan import Plan, known_plans, plans
 from report.measuring.settings import preset_of, size_measured
 from report.project import Project

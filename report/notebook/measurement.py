@@ -8,11 +8,11 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from report import kinds
 from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.inputs.passages import SUFFIXES, passage_names
 from report.inputs.records import Records, is_file, of_rows
-from report.measuring import kinds
 from report.measuring.command import named_anywhere
 from report.measuring.plan import plans
 from report.measuring.run import MeasuringRun, carry_out, read, say_read

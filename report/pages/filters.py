@@ -11,9 +11,9 @@ from markupsafe import Markup, escape
 
 from report.datasets.formats.passage import visible
 from report.datasets.formats.renderings import TableToken
-from report.datasets.read.passage import Token
 from report.figures.parts import score_terms
 from report.figures.parts.score_terms import listed
+from report.kinds.passage.data import Token
 from report.text import SMALLEST, UNKNOWN, count, number, percent, set_apart, slug
 
 WORDS_A_MINUTE = 230

@@ -7,7 +7,7 @@ from typing import Any
 
 from jinja2 import Environment, TemplateNotFound, nodes
 
-from report import findings
+from report import kinds
 from report.authored.boundary import authored
 from report.errors import ReportError
 from report.pages.article import ArticleFigures, own_figures
@@ -50,7 +50,7 @@ class Prose:
         self.own = own_figures(self.study)
         self.calls: dict[str, Callable] = ArticleFigures(self.study, None).functions
         kind = self.study.front_matter.kind
-        self.names = findings.names(kind)
+        self.names = kinds.finding_names(kind)
         front = self.study.front_matter
         if kind == "passage" and len(front.all_names) > 1 and not front.beside:
             self.names = dict.fromkeys(self.names)  # of each model, in `compared`

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from jinja2 import nodes
 
-from report import findings
+from report import kinds
 from report.errors import ReportError
 from report.figures.build import defaults
 from report.figures.build.find import figure_named
@@ -172,7 +172,7 @@ def _check_state(prose, figure, given, tests):
 def _drawn_of(prose, data):
     """The class of the data that a figure is given; `object` if it is not known."""
     if data is None:
-        return findings.names(prose.study.front_matter.kind)["data"]
+        return kinds.finding_names(prose.study.front_matter.kind)["data"]
     data = prose.expression(data)
     called = isinstance(data, nodes.Call) and isinstance(data.node, nodes.Getattr)
     return Panels if called and data.node.attr == "panels" else object
@@ -226,7 +226,7 @@ def _check_references(prose):
 
 def _check_cover(prose, placed):
     front = prose.study.front_matter
-    kind = findings.names(front.kind)["data"]
+    kind = kinds.finding_names(front.kind)["data"]
     with prose.study.blaming("cover"):
         stated = "cover" in front.model_fields_set
         drawable = (

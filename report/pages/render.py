@@ -7,7 +7,7 @@ take its place.
 from collections.abc import Collection
 from pathlib import Path
 
-from report import files, findings
+from report import files, kinds
 from report.authored import guard
 from report.authored.boundary import authored
 from report.datasets import store
@@ -92,7 +92,7 @@ def _references(study, article):
 def _context(study, data):
     """What the templates of an article may use; with models beside it, they are of its own one."""
     own = data.models[0] if study.front_matter.beside else data
-    found = findings.of(own) | findings.of(data)
+    found = kinds.findings(own) | kinds.findings(data)
     return {"data": own, "model": data.models[0].manifest["model"], **found}
 
 

@@ -11,9 +11,9 @@ from report.effects.asked import Asked
 from report.effects.origins import origins
 from report.effects.sentence import by_target, logit_lens
 from report.effects.writes import writes
-from report.findings.prediction import PredictionFindings
 from report.inputs.predictions import Prompt
-from report.measuring.kinds import prediction as kind
+from report.kinds.prediction import measure as kind
+from report.kinds.prediction.findings import PredictionFindings
 from report.models.find.names import is_here
 from report.models.load.load import load_model
 from tests.made_conditions import provenance

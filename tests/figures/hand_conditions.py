@@ -11,8 +11,8 @@ import numpy as np
 from report.datasets import store
 from report.datasets.formats import columnar
 from report.datasets.formats.columnar import Column
-from report.datasets.read.conditions import opened
 from report.figures.parts import received
+from report.kinds.conditions.data import opened
 from tests.figures import hand_made
 
 SYSTEM, FILLER, QUESTION = 5, 9, 12

@@ -14,7 +14,7 @@ from report.datasets.formats import attention, factored, fitting, passage
 from report.datasets.formats.decoded import Softmax
 from report.datasets.formats.group import Group
 from report.datasets.formats.rotation import Rotation
-from report.datasets.read.passage import PassageData
+from report.kinds.passage.data import PassageData
 from tests.figures import hand_made
 
 LENGTH, HEADS = 2048, 2

@@ -12,7 +12,7 @@ from report.datasets import store
 from report.datasets.formats import attention, head_statistics, passage, updates
 from report.datasets.formats.attention_terms import PLACED
 from report.datasets.formats.visible import Visible
-from report.datasets.read.passage import PassageData, PassageModels
+from report.kinds.passage.data import PassageData, PassageModels
 
 LENGTH, LAYERS, HEADS = 24, 3, 4
 TEXTS = [" lamp", ",", " <b>bold</b>", "\n", " “", "Ann", " \u202e"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from report.datasets import store
 from report.datasets.formats import sweep
-from report.datasets.read.sweep import opened
+from report.kinds.sweep.data import opened
 from tests.figures import hand_made
 
 LAYERS, HEADS, SEQUENCES = 3, 4, 5

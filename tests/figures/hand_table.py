@@ -9,9 +9,9 @@ from report.datasets import store
 from report.datasets.formats import attention, class_shares, passage, renderings
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
 from report.datasets.formats.visible import Visible
-from report.datasets.read.table import TableData
 from report.inputs.tables import Cell, Table
 from report.inputs.tables import renderings as every_rendering
+from report.kinds.table.data import TableData
 from tests.figures import hand_made
 from tests.figures.hand_made import HEADS, KINDS, LAYERS, LENGTH, OF_WORDS
 

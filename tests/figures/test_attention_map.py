@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from report.datasets.formats.visible import Visible
-from report.datasets.read.passage import PassageData
 from report.figures import attention_map
 from report.figures.build import still
 from report.figures.build.find import figure_named
 from report.figures.parts import choices, shading, theme, token_names
+from report.kinds.passage.data import PassageData
 from tests.figures import hand_made
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from report import findings
+from report import kinds
 from report.figures.build.find import figure_names
 from report.pages.article import ArticleFigures
 from report.pages.gallery import ROOT, entries, write_gallery
@@ -45,7 +45,7 @@ def pages(data, models, conditions, table, sweep, answers, prediction):
         for of, names, context in (
             (data, ORDER, {}),
             (models, OF_MODELS, {}),
-            (conditions, [*GRIDS, *OF_CONDITIONS], findings.of(conditions)),
+            (conditions, [*GRIDS, *OF_CONDITIONS], kinds.findings(conditions)),
             (table, OF_TABLES, {}),
             (sweep, OF_SWEEPS, {}),
             (prediction, OF_PREDICTIONS, {}),

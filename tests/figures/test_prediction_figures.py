@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from report.datasets.read.prediction import PredictionData
 from report.figures import (
     direct_and_ablation,
     effect_by_target,
@@ -17,6 +16,7 @@ from report.figures import (
     what_a_head_writes,
 )
 from report.figures.parts import lens_rows, signed_map
+from report.kinds.prediction.data import PredictionData
 from report.text import number as in_words
 from tests import made_prediction
 from tests.figures.live_page import OF_PREDICTIONS, TOOLTIP, go_live, ink_at_rest, until

@@ -6,7 +6,7 @@ import pytest
 
 from report.datasets import store
 from report.datasets.formats import passage
-from report.datasets.read.passage import PassageData
+from report.kinds.passage.data import PassageData
 from report.models.text.tokens import with_parts
 from tests.figures import hand_made, live_page
 from tests.figures.live_page import go_live, resting, until

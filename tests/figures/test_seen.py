@@ -8,7 +8,6 @@ import pytest
 
 from report.datasets.formats import attention
 from report.datasets.formats.visible import Visible
-from report.datasets.read.passage import Token
 from report.figures import (
     alignment_vs_magnitude,
     attention_breakdown,
@@ -27,6 +26,7 @@ from report.figures import (
 )
 from report.figures.build.find import figure_named
 from report.figures.parts import choices
+from report.kinds.passage.data import Token
 from report.text import percent
 from tests.figures import hand_conditions
 

@@ -11,7 +11,7 @@ import pytest
 from report.datasets.read.study import open_study
 from report.errors import ReportError
 from report.figures.parts import received_numbers
-from report.findings.conditions import Findings, Value
+from report.kinds.conditions.findings import Findings, Value
 from report.pages.filters import percent_spread, spread
 from tests import made_conditions as made
 

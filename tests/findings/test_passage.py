@@ -11,7 +11,7 @@ import pytest
 from report.datasets.formats.attention_terms import PLACED
 from report.errors import ReportError
 from report.figures.parts.heads import Head, head_label
-from report.findings.passage import FEWEST_POINTS, Findings
+from report.kinds.passage.findings import FEWEST_POINTS, Findings
 from tests.figures import hand_made
 
 LAYERS, HEADS, LENGTH = hand_made.LAYERS, hand_made.HEADS, hand_made.LENGTH

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from report.figures.parts.heads import MagnitudeRatio
-from report.findings.passage import Findings
+from report.kinds.passage.findings import Findings
 from report.study.study import read_study
 from tests import rendered
 from tests.commands import ROOT

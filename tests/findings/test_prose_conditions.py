@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from report.datasets import store
-from report.findings.conditions import Against, Findings
+from report.kinds.conditions.findings import Against, Findings
 from report.study.study import read_study
 from tests import made_conditions as made
 from tests import rendered

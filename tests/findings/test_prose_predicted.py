@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from report.findings import passage
-from report.findings.predicted import Both, PredictedFindings
+from report.kinds.passage import findings as passage
+from report.kinds.passage.predicted import Both, PredictedFindings
 from report.study.study import read_study
 from tests import made_prediction, rendered
 from tests.figures import hand_made

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from report.findings.prediction import PredictionFindings
+from report.kinds.prediction.findings import PredictionFindings
 from report.study.study import read_study
 from tests import rendered
 from tests.commands import ROOT

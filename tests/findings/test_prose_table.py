@@ -11,7 +11,7 @@ import pytest
 
 from report.datasets import store
 from report.datasets.formats.token_classes import CLASSES
-from report.findings.table import TableFindings
+from report.kinds.table.findings import TableFindings
 from report.study.study import read_study
 from report.text import number
 from tests import rendered

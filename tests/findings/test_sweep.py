@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from report.findings import of
+from report.kinds import findings as of
 from report.training.recipe import RECIPES
 from report.training.sequences import drill_fraction
 from tests.figures import hand_sweep

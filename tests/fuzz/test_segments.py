@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from report.inputs import fillers
 from report.inputs.conditions import ADDED, FILLER, Segment
 from report.inputs.specs import ConditionSpec
-from report.measuring.kinds import conditions as kind
+from report.kinds.conditions import measure as kind
 from report.models.text.segments import align, segmented
 from report.text import whole
 from tests.fuzz.profile import examples

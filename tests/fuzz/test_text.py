@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from report import text
 from report.datasets import store
 from report.datasets.formats import passage
-from report.datasets.read.passage import PassageData
 from report.figures.build import still
 from report.figures.build.find import figure_named
+from report.kinds.passage.data import PassageData
 from report.pages import filters
 from report.pages.templates import environment
 from report.text import END, ISOLATE_END, OPENS, isolated, quoted, shortened, whole

@@ -30,7 +30,7 @@ from tests.small import CORPUS, SENTENCE
 from report.models.attention import self_check
 from report.models.load import load
 from report.datasets.write.folder import write_folder
-from report.measuring.kinds import kind
+from report.kinds import kind
 from report.study.front_matter import FrontMatter
 front = {"title": "a", "date": "2026-01-01", "author": "a", "summary": "a"} | changes
 wanted = FrontMatter(**front)
@@ -119,8 +119,8 @@ def test_every_module_that_measures_counts(kind, modules):
 def test_what_draws_reads_or_refuses_does_not_count(kind):
     files = set(code.measuring_code(kind))
     assert not any(file.startswith(("figures/", "web/", "findings/", "pages/")) for file in files)
-    others = {f"measuring/kinds/{other}.py" for other in KINDS if other != kind}
-    readers = {"datasets/read/study.py", "datasets/read/passage.py", "datasets/verify/attention.py"}
+    others = {f"kinds/{other}/measure.py" for other in KINDS if other != kind}
+    readers = {"datasets/read/study.py", "kinds/passage/data.py", "datasets/verify/published.py"}
     after = {"errors.py", "study/study.py", "pages/render.py", "measuring/plan.py"}
     assert not files & (others | readers | after)
 
@@ -133,7 +133,7 @@ def test_what_draws_reads_or_refuses_does_not_count(kind):
         ("passage", "datasets/formats/attention.py"),
         ("passage", "measuring/run.py"),
         ("passage", "datasets/store.py"),
-        ("conditions", "measuring/kinds/conditions.py"),
+        ("conditions", "kinds/conditions/measure.py"),
         ("conditions", "inputs/conditions.py"),
         ("conditions", "inputs/fillers.py"),
         ("table", "models/text/cells.py"),

@@ -10,13 +10,14 @@ import torch
 from report.datasets import store
 from report.datasets.formats.answers import LOG_STEP
 from report.datasets.formats.generated import STEP
-from report.datasets.read.answers import ModelAnswers
-from report.datasets.read.generated import GeneratedData
 from report.datasets.verify.whole import require_measured
 from report.inputs.generated import sentences
+from report.kinds.answers import measure as answers
+from report.kinds.answers.data import ModelAnswers
+from report.kinds.generated import measure as generated
+from report.kinds.generated.data import GeneratedData
 from report.measurements.precision import summed_by, tolerance
 from report.measuring.frozen import kind_of
-from report.measuring.kinds import answers, generated
 from report.measuring.plan import known_plans, plans
 from report.measuring.run import read
 from report.models.find.names import find, is_here

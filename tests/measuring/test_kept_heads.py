@@ -4,11 +4,12 @@ with the numbers that they have among all."""
 import numpy as np
 import pytest
 
+from report import kinds
 from report.datasets import store
 from report.datasets.verify.published import check_datasets
 from report.errors import ReportError
 from report.figures.parts import choices
-from report.measuring import changes, kinds, plan, run
+from report.measuring import changes, plan, run
 from report.models.find.known import number_of_heads
 from report.notebook import measure
 from report.pages.templates import environment

@@ -12,9 +12,9 @@ from transformers import AutoModelForCausalLM
 
 from report.inputs.corpora import shipped
 from report.inputs.passages import Passage
+from report.kinds.passage import measure as passage_kind
 from report.measuring import key as measuring_key
 from report.measuring.key import determined_by, key_of, version
-from report.measuring.kinds import passage as passage_kind
 from report.models.find import names
 from tests.models.checkpoints import add_adapter
 

@@ -8,13 +8,14 @@ from functools import partial
 import numpy as np
 import pytest
 
+from report import kinds
 from report.datasets import store
-from report.datasets.read.passage import PassageData
 from report.errors import ReportError
 from report.inputs.specs import ClusterSpec
-from report.measuring import alone, frozen, kinds, run
+from report.kinds.passage.data import PassageData
+from report.kinds.passage.measure import NOT_IN_SUMS
+from report.measuring import alone, frozen, run
 from report.measuring.kept import FOLDER, Kept
-from report.measuring.kinds.passage import NOT_IN_SUMS
 from report.measuring.pieces import Gathering, Piece, measure_piece
 from report.models.measure import passage as measure
 from report.project import project as project_in
@@ -209,7 +210,7 @@ def test_batches_that_are_there_count_once_and_the_passage_is_measured_all_the_s
     datasets, project, monkeypatch
 ):
     """Cut short after the last batch: nothing is left but what is measured once."""
-    from report.measuring.kinds import passage
+    from report.kinds.passage import measure as passage
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(passage, "joined", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))

@@ -11,12 +11,12 @@ from dataclasses import replace
 import pytest
 
 from report import files
-from report.datasets.read.passage import PassageData
 from report.errors import ReportError
 from report.inputs.passages import passage
+from report.kinds.passage import measure as passage_kind
+from report.kinds.passage.data import PassageData
 from report.measuring import alone, run
 from report.measuring.command import command as command_of
-from report.measuring.kinds import passage as passage_kind
 from report.measuring.settings import measuring_settings
 from report.models.find import known as known_models
 from report.models.find import names
@@ -33,7 +33,7 @@ import sys
 hidden = ("torch", "transformers", "safetensors", "tokenizers", "huggingface_hub")
 sys.modules.update(dict.fromkeys(hidden))
 from report.measuring import run
-from report.measuring.kinds import passage
+from report.kinds.passage import measure as passage
 from report.project import project
 from report.study.study import read_study
 from tests.small import CORPUS

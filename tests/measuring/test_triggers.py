@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from report.measuring import alone, kinds, plan, run
+from report import kinds
+from report.kinds.passage import measure as passage_kind
+from report.measuring import alone, plan, run
 from report.measuring import key as measuring_key
 from report.measuring.changes import changes
 from report.measuring.code import PACKAGE, measuring_code
-from report.measuring.kinds import passage as passage_kind
 from report.project import project as project_in
 from report.study.study import read_study
 from tests.small import CORPUS, write_publication
@@ -253,8 +254,8 @@ NON_TRIGGERS = {
     "code of pages": lambda a: code(a, "pages/render.py", "\nX = 1\n"),
     "style sheets": lambda a: code(a, "web/page/site.css", "\nbody { color: red }\n"),
     "script": lambda a: code(a, "web/figure/figures.js", "\nlet x = 1;\n"),
-    "code that reads datasets": lambda a: code(a, "datasets/read/passage.py", "\nX = 1\n"),
-    "code of another kind of article": lambda a: code(a, "measuring/kinds/table.py", "\nX = 1\n"),
+    "code that reads datasets": lambda a: code(a, "kinds/passage/data.py", "\nX = 1\n"),
+    "code of another kind of article": lambda a: code(a, "kinds/table/measure.py", "\nX = 1\n"),
     "a drawing library": lambda a: library(a, "altair"),
     "the library of chat templates": lambda a: library(a, "jinja2"),
 }

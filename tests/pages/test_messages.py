@@ -22,7 +22,7 @@ from report.study import study
 
 PASSED_ON = {
     "authored/boundary": 1,
-    "datasets/read/conditions": 1,
+    "kinds/conditions/data": 1,
     "families/overview": 1,
     "figures/build/per_model": 1,
     "measuring/cluster/driver": 1,

@@ -10,7 +10,7 @@ import pytest
 from report.datasets.formats import passage, renderings
 from report.datasets.formats.passage import visible
 from report.datasets.formats.renderings import TableToken
-from report.datasets.read.passage import Token
+from report.kinds.passage.data import Token
 from report.models.text.tokens import with_parts
 from report.pages.article import partial
 from report.pages.templates import environment

@@ -11,13 +11,13 @@ import typer
 
 from report.__main__ import app
 from report.datasets import store
-from report.datasets.read.passage import tokens_of
 from report.errors import ReportError
 from report.figures.parts.figure import Figure
-from report.findings import passage
-from report.findings.conditions import EffectFindings
-from report.findings.passage import Findings
 from report.inputs.prompts import Prompts, prompts
+from report.kinds.conditions.findings import EffectFindings
+from report.kinds.passage import findings as passage
+from report.kinds.passage.data import tokens_of
+from report.kinds.passage.findings import Findings
 from report.pages.article import ArticleFigures
 from report.pages.reference import command_line, datasets, drawing, errors, front_matter, in_prose
 from report.pages.reference.documented import Section, code, prose

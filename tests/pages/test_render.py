@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from report.datasets.read.passage import Token
 from report.errors import ReportError
 from report.figures.build import still
 from report.figures.build.find import figure_named
+from report.kinds.passage.data import Token
 from report.pages import lists
 from report.pages import render as pages
 from report.pages.article import ArticleFigures

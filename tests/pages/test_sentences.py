@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from report.datasets.read.passage import PassageData
 from report.figures.build.find import figure_named
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.figure import Figure
+from report.kinds.passage.data import PassageData
 from report.pages import render as pages
 from report.pages import sentences
 from report.pages.article import figure_for

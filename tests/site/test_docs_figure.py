@@ -45,7 +45,7 @@ def test_it_is_found_beside_the_figures_of_the_package(tmp_path):
     hand_made.study(tmp_path / "study")
     asked = f"""
 from pathlib import Path
-from report.datasets.read.passage import PassageData
+from report.kinds.passage.data import PassageData
 from report.figures.build.find import figure_named
 figure, data = figure_named({NAME!r}), PassageData(Path("study"))
 print(figure.title(data), len(figure.rows(data)["rows"]), figure.chart(data).to_dict()["usermeta"])

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from report.inputs.passages import corpus
+from report.kinds.prediction.measure import MEANS_OF
 from report.measurements.precision import summed_by, tolerance
-from report.measuring.kinds.prediction import MEANS_OF
 from tests.figures.live_page import TOOLTIP, go_live
 from tests.site.reader import number, state, token_index
 

@@ -31,7 +31,7 @@ class Scores(Protocol):
 
 
 class Cell(Protocol):
-    """All questions under a condition, see `report.measuring.kinds.answers`."""
+    """All questions under a condition, see `report.kinds.answers.measure`."""
 
     name: str
     tokens: int

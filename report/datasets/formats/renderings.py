@@ -36,11 +36,11 @@ class TableToken:
     """Of a cell or a name, index from 0; else -1."""
     part: dict | None = None
     bytes: str | None = None
-    """This and `part`: as of `report.datasets.read.passage.Token`."""
+    """This and `part`: as of `report.kinds.passage.data.Token`."""
 
     @property
     def name(self) -> str:
-        """What axes and prose call it, as of `report.datasets.read.passage.Token`."""
+        """What axes and prose call it, as of `report.kinds.passage.data.Token`."""
         return part_name(self.part) if self.part else self.label
 
 

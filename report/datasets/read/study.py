@@ -14,7 +14,7 @@ class StudyData(Protocol):
     """What was measured for one article."""
 
     kind: str
-    """Name of a module of `report.measuring.kinds` and of `report.findings`."""
+    """Name of a folder of `report.kinds`."""
     models: list[ModelData]
     """One a model."""
     address: str
@@ -37,6 +37,6 @@ def open_study(
     """
     kind = store.read_manifest(paths[0])["kind"]
     more = [labels] if any(labels) else []
-    data = import_module(f"report.datasets.read.{kind}").opened(paths, *more)
+    data = import_module(f"report.kinds.{kind}.data").opened(paths, *more)
     data = replace(data, noun=noun) if noun else data
     return data.with_apart(apart) if apart else data

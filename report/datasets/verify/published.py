@@ -15,11 +15,11 @@ from report.datasets.formats import answers, attention, class_shares, generated,
 from report.datasets.formats.prediction_head import step_of
 from report.datasets.formats.prediction_lens import STEP as LENS_STEP
 from report.datasets.formats.token_classes import CLASSES
-from report.datasets.read.predicted import Head
-from report.datasets.read.prediction import PredictionData, Sentence
-from report.datasets.read.table import TableData
 from report.datasets.verify.conditions import verify_effects, verify_received, verify_texts
 from report.errors import ReportError
+from report.kinds.prediction.data import PredictionData, Sentence
+from report.kinds.prediction.pieces import Head
+from report.kinds.table.data import TableData
 
 CLASS_SUM_ERROR = len(CLASSES) * class_shares.STEP
 """How far the sum over the classes of a head may be off: each share is rounded."""

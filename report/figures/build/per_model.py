@@ -10,11 +10,11 @@ import functools
 from dataclasses import replace
 from itertools import takewhile
 
-from report.datasets.read.passage import PassageData, PassageModels
 from report.errors import ReportError
 from report.figures.build import defaults
 from report.figures.parts import choices, grid
 from report.figures.parts.figure import Figure
+from report.kinds.passage.data import PassageData, PassageModels
 from report.text import split_sentences
 
 PARAM = "model"

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import altair
 import numpy as np
 
-from report.datasets.read.passage import PassageData
 from report.figures.parts import choices, grid, marking, rank_lines, theme, updates
 from report.figures.parts.choices import Switch
 from report.figures.parts.figure import Figure, of_other
 from report.figures.parts.heads import LEAD, largest
 from report.figures.parts.layers import layered
+from report.kinds.passage.data import PassageData
 from report.text import number, percent
 
 PARAM = "view"

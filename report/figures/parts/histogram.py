@@ -10,9 +10,9 @@ from typing import Any
 import altair
 import numpy as np
 
-from report.datasets.read.passage import PassageData
 from report.figures.parts import choices, grid, marking, theme, token_names, updates
 from report.figures.parts.layers import layered
+from report.kinds.passage.data import PassageData
 from report.text import number
 
 HEIGHT = 0.92

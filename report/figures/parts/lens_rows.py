@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from report.datasets.read.predicted import Lens
 from report.figures.parts import predicted
 from report.figures.parts.figure import Rows
 from report.figures.parts.predicted import Shown
+from report.kinds.prediction.pieces import Lens
 
 SHOWN = 16
 """Tokens, up to the one that predicts."""

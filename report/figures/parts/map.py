@@ -6,7 +6,6 @@ import altair
 
 from report.datasets.formats.attention import DecodedAttention
 from report.datasets.formats.visible import Visible
-from report.datasets.read.passage import PassageData, Token
 from report.figures.parts import (
     cells,
     choices,
@@ -19,6 +18,7 @@ from report.figures.parts import (
 )
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.layers import layered
+from report.kinds.passage.data import PassageData, Token
 
 DATASETS = ["map", "markers", "edge", "cursor", "no_shade"]
 """Names of the datasets of a map, see `rows`."""

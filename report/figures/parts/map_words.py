@@ -1,6 +1,6 @@
 """What attention maps say of themselves: how to read one, and what a reader can do with it."""
 
-from report.datasets.read.passage import PassageData
+from report.kinds.passage.data import PassageData
 
 
 def explained(data: PassageData) -> str:

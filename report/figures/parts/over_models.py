@@ -6,8 +6,8 @@ from itertools import pairwise
 import altair
 import numpy as np
 
-from report.datasets.read.sweep import ModelHabits, SweepData
 from report.figures.parts import theme
+from report.kinds.sweep.data import ModelHabits, SweepData
 
 HABITS = {
     "first_token": "the first token",

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import altair
 import numpy as np
 
-from report.datasets.read.predicted import Head as OneHead
-from report.datasets.read.predicted import Word
-from report.datasets.read.prediction import PredictionData, Sentence
 from report.figures.parts import choices
 from report.figures.parts.choices import Control, Switch
 from report.figures.parts.heads import Head, head_label
+from report.kinds.prediction.data import PredictionData, Sentence
+from report.kinds.prediction.pieces import Head as OneHead
+from report.kinds.prediction.pieces import Word
 from report.text import number, set_apart, shortened, signed
 
 EFFECT = "direct effect"

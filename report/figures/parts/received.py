@@ -5,10 +5,10 @@ the words that they share. `received_numbers` has the numbers of a panel, `recei
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from report.datasets.read.conditions import ModelConditions
 from report.errors import ReportError
 from report.figures.parts import choices, grid, score_terms
 from report.figures.parts.heads import head_label
+from report.kinds.conditions.data import ModelConditions
 from report.text import slug, told_apart
 
 ASPECTS = {1: 2, 2: 1.6, 3: 1.3, 4: 1.1}

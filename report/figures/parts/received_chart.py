@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import altair
 
-from report.datasets.read.conditions import ModelConditions
 from report.figures.parts import choices, marking, received_difference, score_terms, theme
 from report.figures.parts.layers import layered
 from report.figures.parts.received import SPAN, Y_TITLE, Line, Panels, Place
+from report.kinds.conditions.data import ModelConditions
 
 LETTER = 7
 """Pixels that a letter of the span's name takes at most."""

@@ -7,8 +7,8 @@ import numpy as np
 
 from report.datasets.formats.attention import DecodedAttention, DecodedTerm
 from report.datasets.formats.attention_terms import PLACED
-from report.datasets.read.passage import PassageData, Token
 from report.figures.parts.theme import KINDS, TERMS
+from report.kinds.passage.data import PassageData, Token
 from report.text import set_apart, shortened
 
 POSITION_NAMES = {"target_difference": "ALiBi", "cell": "rotary position"}

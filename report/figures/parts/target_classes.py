@@ -3,8 +3,8 @@
 """
 
 from report.datasets.formats.token_classes import CLASSES
-from report.datasets.read.table import TableData
 from report.figures.parts.theme import FIRST, INK
+from report.kinds.table.data import TableData
 
 SEEN = {
     "the first token": ("triangle-up", *FIRST),

@@ -5,9 +5,9 @@ import textwrap
 
 import altair
 
-from report.datasets.read.passage import PassageData
 from report.figures.parts import marking, score_terms, theme, token_names
 from report.figures.parts.layers import layered
+from report.kinds.passage.data import PassageData
 
 PER_LETTER = 7.5
 """Pixels of a letter of a line's name, in a browser's widest fonts; the names are on the right."""

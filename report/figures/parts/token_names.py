@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from report.datasets.read.passage import PassageData, Token
+from report.kinds.passage.data import PassageData, Token
 from report.text import characters, shortened
 
 

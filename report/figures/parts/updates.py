@@ -7,9 +7,9 @@ update is what a head adds to the hidden state of a token.
 import altair
 import numpy as np
 
-from report.datasets.read.passage import PassageData
 from report.figures.parts import choices, marking, theme
 from report.figures.parts.figure import of_other
+from report.kinds.passage.data import PassageData
 
 MAGNITUDE = "update magnitude |u| / |x|"
 ALIGNMENT = "update orientation cos(u, x)"

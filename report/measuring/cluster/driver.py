@@ -14,14 +14,14 @@ from queue import Queue
 from types import ModuleType
 from typing import Any
 
+from report import kinds
 from report.errors import ReportError, UsageError
-from report.measuring import kinds
+from report.kinds import Announce, Progress
 from report.measuring.cluster.scheduling import Attempt, Schedule
 from report.measuring.cluster.summary import Summary
 from report.measuring.cluster.worker import Answer
 from report.measuring.cluster.workforce import LostError, Member, Workforce
 from report.measuring.forecast import Rest
-from report.measuring.kinds import Announce, Progress
 from report.measuring.pieces import Result, Task, has_corpus
 from report.measuring.run import Measurer
 from report.measuring.settings import preset_of

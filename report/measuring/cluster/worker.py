@@ -7,11 +7,11 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from report import kinds
 from report.errors import ReportError
-from report.measuring import kinds
+from report.kinds import Announce
 from report.measuring.changes import changes
 from report.measuring.key import determined_by, version
-from report.measuring.kinds import Announce
 from report.measuring.pieces import Piece, Result, Task, measure_piece
 from report.models.find.names import Source
 

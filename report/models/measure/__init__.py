@@ -6,6 +6,6 @@
     table.py       a table, by classes of tokens
     repetition.py  a sweep: random tokens said twice; loss.py, how well they are predicted
 
-`report/measuring/kinds/` says which articles ask for this, `report/measurements/` computes the
+`report/kinds/` says which articles ask for this, `report/measurements/` computes the
 numbers. What articles about predictions ask for is in `report/effects/`.
 """

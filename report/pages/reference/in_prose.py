@@ -9,10 +9,10 @@ from typing import get_args
 
 from jinja2.filters import FILTERS
 
-from report import findings
+from report import kinds
 from report.datasets.formats import conditions, head_statistics
-from report.datasets.read.passage import Token
-from report.findings.passage import NEIGHBOURS
+from report.kinds.passage.data import Token
+from report.kinds.passage.findings import NEIGHBOURS
 from report.pages.article import FUNCTIONS, ArticleFigures
 from report.pages.reference.documented import (
     Entry,
@@ -53,11 +53,11 @@ def _functions(functions):
 
 def _findings(kind):
     """A section of what `find` and its like know in an article of a kind."""
-    names = findings.names(kind)
+    names = kinds.finding_names(kind)
     classes = {
         name: owner
         for name, owner in names.items()
-        if owner and owner.__module__.startswith(findings.__name__)
+        if owner and owner.__module__.startswith(kinds.__name__)
     }
     return Section(
         f"Findings of a {kind.rstrip('s')}",

@@ -5,8 +5,8 @@ import pytest
 
 from report.datasets import store
 from report.datasets.formats import columnar, sweep
-from report.datasets.read.sweep import opened
 from report.errors import ReportError
+from report.kinds.sweep.data import opened
 from tests.figures import hand_sweep
 
 

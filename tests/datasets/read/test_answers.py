@@ -7,7 +7,8 @@ import pytest
 
 from report.datasets import store
 from report.datasets.formats import answers as format_
-from report.datasets.read.answers import (
+from report.errors import ReportError
+from report.kinds.answers.data import (
     INTERVAL,
     RESAMPLES,
     ModelAnswers,
@@ -15,7 +16,6 @@ from report.datasets.read.answers import (
     rank_correlation,
     rank_correlations,
 )
-from report.errors import ReportError
 from tests import made_answers
 
 

@@ -6,9 +6,9 @@ import pytest
 from report import files
 from report.datasets import store
 from report.datasets.read.study import open_study
-from report.datasets.write.conditions import write_conditions
 from report.datasets.write.folder import write_folder
 from report.errors import ReportError
+from report.kinds.conditions.measure import write
 from tests.datasets import measured
 from tests.figures import hand_made
 
@@ -31,7 +31,7 @@ def written(folder, name="tiny", seed=0, prompts=3):
     """A folder with the datasets of one model."""
     folder.mkdir(parents=True)
     found = type("Measured", (), {"conditions": measured.conditions(prompts, seed)})
-    write_folder(folder, write_conditions, found, provenance(name))
+    write_folder(folder, write, found, provenance(name))
     return folder
 
 
@@ -51,7 +51,7 @@ def test_models_come_in_the_order_of_the_front_matter(study):
 def test_every_file_is_in_the_manifest_and_is_written_before_it(tmp_path):
     steps = []
     found = type("Measured", (), {"conditions": measured.conditions(2)})
-    write_folder(tmp_path, write_conditions, found, provenance(), lambda *n: steps.append(n))
+    write_folder(tmp_path, write, found, provenance(), lambda *n: steps.append(n))
     manifest = store.read(tmp_path / "manifest.json")
     heads = {f"received/{layer}/{head}.json" for layer in range(2) for head in range(3)}
     assert manifest["files"].keys() == {"conditions.json", "effects.json"} | heads

@@ -4,9 +4,9 @@ import pytest
 
 from report.datasets import store
 from report.datasets.formats import attention, packing
-from report.datasets.read import passage
-from report.datasets.read.passage import PassageData
 from report.errors import ReportError
+from report.kinds.passage import data as passage
+from report.kinds.passage.data import PassageData
 from tests.figures import hand_made
 
 

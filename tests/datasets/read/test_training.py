@@ -2,7 +2,7 @@
 
 import pytest
 
-from report.datasets.read.training import training_step, training_steps
+from report.kinds.sweep.data import training_step, training_steps
 
 
 def model(step=None, family="falcon", parameters=100):

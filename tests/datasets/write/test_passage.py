@@ -9,10 +9,10 @@ import pytest
 from report import families
 from report.datasets.formats import rounding
 from report.datasets.formats.attention_terms import PLACED
-from report.datasets.read.passage import PassageData
 from report.datasets.write.folder import write_folder
-from report.datasets.write.passage import write_passage
 from report.errors import ReportError
+from report.kinds.passage.data import PassageData
+from report.kinds.passage.measure import write
 from report.models.measure.passage import measure_corpus, measure_passage
 from tests.figures import hand_made
 
@@ -33,7 +33,7 @@ EXPECTED = {
 
 
 def of(measurement, corpus):
-    """What `write_passage` takes, of a measurement and corpus statistics."""
+    """What `write` takes, of a measurement and corpus statistics."""
     text = {"name": "hand", "title": "", "source": "", "licence": "", "language": ""}
     tokens = [{"id": i, "text": f" {i}"} for i in measurement.token_ids]
     return SimpleNamespace(
@@ -60,7 +60,7 @@ def written(request, tmp_path_factory):
         "layers_measured": len(measurement.factors),
     }
     folder = tmp_path_factory.mktemp("datasets")
-    write_folder(folder, write_passage, measured, provenance)
+    write_folder(folder, write, measured, provenance)
     return request.param, measurement, PassageData(folder)
 
 
@@ -119,9 +119,7 @@ def test_a_model_without_updates_has_no_files_of_them(tmp_path):
     loaded = families.loaded("llama")
     measurement = replace(measure_passage(loaded, [1, 2, 3, 4]), magnitude=None, alignment=None)
     measured = of(measurement, measurement.statistics)
-    write_folder(
-        tmp_path, write_passage, measured, hand_made.manifest(hand_made.KINDS["no_updates"])
-    )
+    write_folder(tmp_path, write, measured, hand_made.manifest(hand_made.KINDS["no_updates"]))
     assert not (tmp_path / "updates").exists()
     data = PassageData(tmp_path)
     assert not [name for name in data.manifest["files"] if name.startswith("updates")]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from report.datasets.read.passage import Token
 from report.figures.parts import token_names
+from report.kinds.passage.data import Token
 
 
 def on_axis(text, most):

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from report.datasets import store
-from report.datasets.read.answers import ModelAnswers
 from report.datasets.read.study import open_study
 from report.datasets.verify.published import check_datasets
 from report.errors import ReportError
+from report.kinds.answers import measure as kind
+from report.kinds.answers.data import ModelAnswers
 from report.measuring import frozen, run
-from report.measuring.kinds import answers as kind
 from report.models.load.load import load_model
 from report.project import project as project_in
 from report.study.study import read_study

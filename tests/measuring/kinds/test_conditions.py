@@ -13,8 +13,8 @@ from report.errors import ReportError
 from report.inputs.conditions import Segment
 from report.inputs.prompts import prompts
 from report.inputs.specs import ConditionSpec
+from report.kinds.conditions import measure as kind
 from report.measuring import alone, run
-from report.measuring.kinds import conditions as kind
 from report.models.load.load import load_model
 from report.models.measure.conditions import measure_conditions
 from report.models.text.segments import segmented

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from report.errors import ReportError
+from report.kinds.conditions import measure as kind
 from report.measuring import run
-from report.measuring.kinds import conditions as kind
 from report.models.load.load import load_model
 from report.models.text.messages import ALONE
 from report.models.text.segments import segmented_prompts

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from report.datasets.read.passage import PassageData, PassageModels
-from report.datasets.read.prediction import PredictionData, PredictionModels, of_passage
 from report.datasets.verify.published import verify_prediction
 from report.effects.asked import MEAN, Asked
 from report.effects.direct import direct_effects
 from report.figures import direct_and_ablation, logit_lens, what_a_head_writes
-from report.findings.passage import context
+from report.kinds.passage.data import PassageData, PassageModels
+from report.kinds.passage.findings import context
+from report.kinds.prediction import measure as kind
+from report.kinds.prediction.data import PredictionData, PredictionModels, of_passage
 from report.measuring import run
-from report.measuring.kinds import prediction as kind
 from report.models.attention.structure import structure
 from report.models.load.load import load_model
 from report.models.text.tokens import encode_texts

@@ -7,7 +7,7 @@ from report.effects.ablation import ablation
 from report.effects.replacing import zeros
 from report.errors import ReportError
 from report.inputs.predictions import Prompt
-from report.measuring.kinds import prediction as kind
+from report.kinds.prediction import measure as kind
 from report.models.load.load import load_model
 from report.models.text.tokens import encode
 from report.study.study import read_study

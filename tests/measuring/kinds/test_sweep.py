@@ -9,8 +9,8 @@ import pytest
 
 from report.datasets.read.study import open_study
 from report.errors import ReportError
+from report.kinds.sweep import measure as kind
 from report.measuring import run
-from report.measuring.kinds import sweep as kind
 from report.models.load import identity
 from report.models.load.load import load_model
 from report.models.measure import repetition as induction_module

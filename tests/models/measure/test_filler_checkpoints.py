@@ -16,11 +16,11 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageText
 from report import families
 from report.datasets import store
 from report.datasets.read.study import open_study
-from report.findings.conditions import Findings
 from report.inputs.prompts import prompts
 from report.inputs.specs import ConditionSpec
+from report.kinds.conditions import measure as kind
+from report.kinds.conditions.findings import Findings
 from report.measuring import run
-from report.measuring.kinds import conditions as kind
 from report.models.find import hub, names
 from report.models.find.weights import INDEX, first_layers
 from report.models.load.load import load_model

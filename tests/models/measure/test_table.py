@@ -94,7 +94,7 @@ def test_the_first_text_is_measured_as_a_passage_too(eager, measured):
 
 def test_a_table_of_one_row_has_no_token_to_measure(folder):
     from report.inputs.tables import Cell, Table, rendering
-    from report.measuring.kinds import table as kind
+    from report.kinds.table import measure as kind
 
     empty = Table("empty", ("a",), ((Cell("x"),), (Cell(""),)))
     inputs = kind.Inputs(empty, [rendering(empty, "csv")])

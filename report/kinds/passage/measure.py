@@ -14,11 +14,11 @@ from report.datasets.write.attention import attention_datasets, write_attention,
 from report.errors import ReportError
 from report.inputs import corpora, rows
 from report.inputs.passages import SUFFIXES, Passage, corpus, passage
+from report.kinds import SOMEWHERE, Announce, Progress
+from report.kinds.prediction import measure as predicted
 from report.measuring import kept_heads
 from report.measuring.forecast import beyond, needs, reads, size, writes
 from report.measuring.key import hashed
-from report.measuring.kinds import SOMEWHERE, Announce, Progress
-from report.measuring.kinds import prediction as predicted
 from report.text import count
 
 if TYPE_CHECKING:

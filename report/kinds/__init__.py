@@ -1,15 +1,21 @@
 """The kinds of article: what each is measured on, how, and into which datasets.
 
-A kind is a module of this folder that has the functions of `RunKind` or of `CorpusKind`. Only
-`measure` and `measure_batch` may need torch, and import it when they are called.
+A kind is a folder:
 
-    passage.py, conditions.py, table.py, sweep.py, prediction.py    the kinds of article
-    answers.py, generated.py    what an article of conditions or of a prediction may ask besides;
-                                it takes long, so it is measured apart and frozen
+    measure.py   what is read, measured and written: the functions of `RunKind` or `CorpusKind`;
+                 `measure` and `measure_batch` alone may need torch, and import it when called
+    data.py      reads its datasets lazily, for figures and templates; `opened(paths, labels)`
+                 returns what `datasets.read.study.StudyData` describes
+    findings.py  what articles may say about their numbers: `context(data)`, a dict of name to
+                 object, and `NAMES`, the class of each; what a sentence quotes is computed here
+                 from the datasets, never typed into a template
 
-The file of a kind puts together what stands elsewhere: `models/measure/` or `effects/` runs a
-model, `measurements/` computes, `datasets/write/` and `read/` have the JSON, `findings/` the prose.
-CONTRIBUTING.md lists all that a new kind needs.
+    passage/, conditions/, table/, sweep/, prediction/    the kinds of article
+    answers/, generated/    what an article of conditions or of a prediction may ask besides; it
+                            takes long, so it is measured apart and frozen
+
+`models/measure/` or `effects/` runs a model for it, `measurements/` computes, `datasets/formats/`
+has the JSON. CONTRIBUTING.md lists all that a new kind needs.
 """
 
 from __future__ import annotations
@@ -19,6 +25,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from report.datasets.read.study import StudyData
     from report.datasets.write.folder import Folder, Step
     from report.measurements.tally import Tally
     from report.measuring.pieces import Piece
@@ -106,5 +113,18 @@ class CorpusKind(Kind, Protocol):
 
 
 def kind(name: str) -> RunKind | CorpusKind:
-    """The module of a kind, by `FrontMatter.kind`."""
-    return import_module(f"report.measuring.kinds.{name}")
+    """The module that measures a kind, by `FrontMatter.kind`."""
+    return import_module(f"report.kinds.{name}.measure")
+
+
+def findings(data: StudyData) -> dict[str, object]:
+    """What the template of an article may use, by name."""
+    return import_module(f"report.kinds.{data.kind}.findings").context(data)
+
+
+def finding_names(kind: str) -> dict[str, type | None]:
+    """What the template of an article of a kind may use: name -> class; None if it may be several.
+
+    It is known before anything is measured.
+    """
+    return import_module(f"report.kinds.{kind}.findings").NAMES

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from report.datasets.formats.token_classes import CLASSES
-from report.datasets.read.table import TableData
 from report.figures.parts import score_terms, target_classes
 from report.figures.parts.heads import Head, largest
+from report.kinds.table.data import TableData
 
 
 class RepetitionFindings:
-    """The part of `report.findings.table.TableFindings` that looks for repetitions."""
+    """The part of `report.kinds.table.findings.TableFindings` that looks for repetitions."""
 
     def __init__(self, data: TableData) -> None:
         self.data = data
@@ -91,7 +91,7 @@ MOST = 8
 
 
 def context(data: TableData) -> dict:
-    """What templates of articles about a table use: see `report.findings`.
+    """What templates of articles about a table use: see `report.kinds`.
 
     `compared` is a list with one entry per model: label, data and the findings; those of the first
     also stand by themselves.

@@ -11,10 +11,10 @@ import numpy as np
 from report.datasets.damaged import damaged
 from report.datasets.formats import columnar
 from report.datasets.formats.conditions import called, over_edges
-from report.datasets.read.answers import ModelAnswers
 from report.datasets.read.model import ModelData
 from report.datasets.verify.conditions import decoded_received, verify_texts
 from report.errors import ReportError
+from report.kinds.answers.data import ModelAnswers
 from report.text import isolated
 
 BY_TOKENIZER = "what the tokenizer adds"

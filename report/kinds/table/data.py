@@ -9,8 +9,8 @@ import numpy as np
 from report.datasets.formats import columnar, renderings
 from report.datasets.formats.renderings import RenderedTable
 from report.datasets.formats.token_classes import CLASSES, current_tokens, token_classes
-from report.datasets.read.passage import PassageData
 from report.errors import ReportError
+from report.kinds.passage.data import PassageData
 
 
 def opened(paths: Iterable[Path]) -> "TableData":

@@ -15,10 +15,10 @@ from report.errors import ReportError
 from report.inputs.conditions import FRAME, Condition, question_prompt
 from report.inputs.prompts import prompts
 from report.inputs.questions import Question, questions
+from report.kinds import Announce, Progress
+from report.kinds.conditions import measure as prompting
 from report.measuring.forecast import needs, reads
 from report.measuring.key import hashed
-from report.measuring.kinds import Announce, Progress
-from report.measuring.kinds import conditions as prompting
 from report.text import count
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Inputs:
     frame: str
     """What stands around each question."""
     chat: bool | str
-    """As of `report.measuring.kinds.conditions.Inputs`."""
+    """As of `report.kinds.conditions.measure.Inputs`."""
 
 
 @dataclass(frozen=True)

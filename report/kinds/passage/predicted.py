@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.datasets.read.prediction import PredictionData
 from report.figures.parts.heads import Head, largest
+from report.kinds.prediction.data import PredictionData
 
 AT = 0.25
 """A head is named as one that adds much, or is missed much, from this part of the largest on."""

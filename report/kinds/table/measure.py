@@ -17,10 +17,10 @@ from report.datasets.write.attention import attention_datasets, write_attention,
 from report.errors import ReportError
 from report.inputs import tables
 from report.inputs.passages import Passage
+from report.kinds import Announce, Progress
 from report.measuring import kept_heads
 from report.measuring.forecast import beyond, needs, reads, size, writes
 from report.measuring.key import hashed
-from report.measuring.kinds import Announce, Progress
 from report.text import count
 
 if TYPE_CHECKING:

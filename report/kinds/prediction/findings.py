@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.datasets.read.generated import GeneratedData
-from report.datasets.read.predicted import Part
-from report.datasets.read.prediction import PredictionData, Sentence
 from report.figures.parts.heads import Head, head_label, largest
+from report.kinds.generated.data import GeneratedData
+from report.kinds.prediction.data import PredictionData, Sentence
+from report.kinds.prediction.pieces import Part
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Rise:
 
 
 class SentenceFindings:
-    """The part of `report.findings.prediction.PredictionFindings` that reads one text.
+    """The part of `report.kinds.prediction.findings.PredictionFindings` that reads one text.
 
     sentence: its number, from 0
     """
@@ -157,7 +157,7 @@ MOST = 6
 
 
 def context(data: PredictionData) -> dict:
-    """What templates of articles about a prediction use: see `report.findings`."""
+    """What templates of articles about a prediction use: see `report.kinds`."""
     return {"find": PredictionFindings(data)}
 
 

@@ -11,20 +11,20 @@ import numpy as np
 
 from report.datasets.formats.attention_terms import PLACED
 from report.datasets.formats.head_statistics import MEASURES
-from report.datasets.read.passage import PassageData, PassageModels
-from report.datasets.read.prediction import of_passage
 from report.errors import ReportError
 from report.figures import alignment_vs_magnitude
 from report.figures.parts import score_terms
 from report.figures.parts.heads import Head, MagnitudeRatio, largest
-from report.findings.predicted import PredictedFindings
+from report.kinds.passage.data import PassageData, PassageModels
+from report.kinds.passage.predicted import PredictedFindings
+from report.kinds.prediction.data import of_passage
 
 FEWEST_POINTS = 8
 """A median of fewer points than this is not quoted."""
 
 
 class UpdateFindings:
-    """The part of `report.findings.passage.Findings` that reads the update datasets.
+    """The part of `report.kinds.passage.findings.Findings` that reads the update datasets.
 
     Magnitude: length of an update over that of the hidden state it is added to. Alignment, or
     orientation: the cosine of the two, between -1 and 1.
@@ -205,7 +205,7 @@ NEIGHBOURS = {"previous_token": -1, "next_token": 1}
 
 
 def context(data: PassageData | PassageModels) -> dict:
-    """What templates of articles about a passage use: see `report.findings`.
+    """What templates of articles about a passage use: see `report.kinds`.
 
     `compared` is a list with one entry per model: label, name, data and what `_of_one` gives. If
     there is only one model, its findings also stand by themselves. `predicted` is what figures of
@@ -486,7 +486,7 @@ class Findings(UpdateFindings):
 
     @functools.cached_property
     def attention(self) -> dict[str, np.ndarray]:
-        """What all heads attend to, as `report.findings.passage.summary` gives it."""
+        """What all heads attend to, as `report.kinds.passage.findings.summary` gives it."""
         return summary(self.data)
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from report.datasets.formats.sweep import FILE, about_bytes, encode
 from report.errors import ReportError
 from report.inputs.passages import Passage, corpus
+from report.kinds import Announce, Progress
 from report.measuring.forecast import needs, reads, writes
 from report.measuring.key import hashed
-from report.measuring.kinds import Announce, Progress
 
 if TYPE_CHECKING:
     from report.datasets.write.folder import Folder, Step

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from report.datasets.read.sweep import ModelHabits, SweepData
 from report.figures.parts.heads import Head, largest
 from report.figures.parts.over_models import HABITS, OFTEN
+from report.kinds.sweep.data import ModelHabits, SweepData
 
 
 def context(data: SweepData) -> dict:
-    """What templates of articles about many models use: see `report.findings`."""
+    """What templates of articles about many models use: see `report.kinds`."""
     return {"find": Findings(data)}
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from report.datasets.formats.conditions import MEASURES
-from report.datasets.read.answers import Cell, Interval, ModelAnswers
-from report.datasets.read.conditions import ConditionsData, ModelConditions
 from report.errors import ReportError
 from report.figures.parts import answered, received, received_numbers
 from report.figures.parts.heads import Head
+from report.kinds.answers.data import Cell, Interval, ModelAnswers
+from report.kinds.conditions.data import ConditionsData, ModelConditions
 from report.text import count, none_of
 
 
@@ -45,7 +45,7 @@ class Difference:
 
 
 class AnswerFindings:
-    """The part of `report.findings.conditions.Findings` that reads answers.
+    """The part of `report.kinds.conditions.findings.Findings` that reads answers.
 
     one: of `answers`; measure: "log_probability" or "right"
     """
@@ -92,7 +92,7 @@ class Peak:
 
 
 class LineFindings:
-    """The part of `report.findings.conditions.Findings` that reads lines by position.
+    """The part of `report.kinds.conditions.findings.Findings` that reads lines by position.
 
     model: index in the front matter's order, from 0; layer, head: from 0
     condition: name of any condition; reduction: "mean" over the current tokens, or the "last" one
@@ -161,7 +161,7 @@ class Value:
 
 
 class EffectFindings:
-    """The part of `report.findings.conditions.Findings` that reads the effects of conditions.
+    """The part of `report.kinds.conditions.findings.Findings` that reads the effects of conditions.
 
     model: index in the front matter's order, from 0; layer, head: from 0
     measure: lambda (what the old tokens keep), taken (1 minus lambda), total_variation or
@@ -269,7 +269,7 @@ ALIKE = 0.0005
 
 
 def context(data: ConditionsData) -> dict:
-    """What templates of articles about conditions use: see `report.findings`."""
+    """What templates of articles about conditions use: see `report.kinds`."""
     return {"find": Findings(data), "prompts": data.models[0].manifest["prompts"]}
 
 

@@ -13,10 +13,10 @@ from report.datasets.formats.generated import FILE, encode
 from report.inputs import generated
 from report.inputs.generated import Generated
 from report.inputs.passages import corpus
+from report.kinds import Announce, Progress
+from report.kinds.prediction.measure import MEANS_OF, replacements
 from report.measuring.forecast import needs, reads
 from report.measuring.key import hashed
-from report.measuring.kinds import Announce, Progress
-from report.measuring.kinds.prediction import MEANS_OF, replacements
 from report.text import count
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def texts_of(loaded: LoadedModel, made: Sequence[Generated]) -> list[Text]:
     """The sentences as tokens, and what is asked about each."""
     from report.effects.generated import Text
     from report.inputs.predictions import Prompt
-    from report.measuring.kinds.prediction import asked_of
+    from report.kinds.prediction.measure import asked_of
     from report.models.text.tokens import encode
 
     return [

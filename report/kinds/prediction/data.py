@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from report.datasets.formats import prediction, prediction_head, prediction_lens
-from report.datasets.read.generated import GeneratedData
 from report.datasets.read.model import ModelData
-from report.datasets.read.passage import PassageData, PassageModels, Token, tokens_of
-from report.datasets.read.predicted import Head, Lens, Word, origins_of, words_of, writes_of
 from report.errors import ReportError
+from report.kinds.generated.data import GeneratedData
+from report.kinds.passage.data import PassageData, PassageModels, Token, tokens_of
+from report.kinds.prediction.pieces import Head, Lens, Word, origins_of, words_of, writes_of
 from report.text import isolated
 
 
