@@ -101,8 +101,8 @@ watch: $(READY) $(MODELS_READY) ## Build the site, show it, and build it again w
 check: $(READY) ## Verify the built site: files, links, figures, datasets, no other host
 	$(BIN)/python -m report check
 
-# REMOTE: name of a git remote, an address, or a path; an address may hold a password, so make does
-# not show the command. DOMAIN: your own domain, if any.
+# REMOTE: name of a git remote, an address, or a path; an address may hold a password, so the command
+# does not have it as an argument. DOMAIN: your own domain, if any.
 # FRESH=1 leaves one commit on the branch, without history.
 REMOTE ?= origin
 BRANCH ?= gh-pages
@@ -110,8 +110,9 @@ DOMAIN ?=
 FRESH ?=
 UPGRADE ?=
 
+publish: export REPORT_REMOTE = $(REMOTE)
 publish: site ## Build the site and push it to a branch (SITE_URL=, REMOTE=, BRANCH=, DOMAIN=, FRESH=1)
-	@$(BIN)/python -m report publish --remote "$(REMOTE)" --branch "$(BRANCH)" \
+	$(BIN)/python -m report publish --branch "$(BRANCH)" \
 	  $(if $(DOMAIN),--domain "$(DOMAIN)") $(if $(FRESH),--fresh)
 
 MINUTES ?= 10

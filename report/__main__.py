@@ -267,12 +267,19 @@ def bundle(
 
 @app.command()
 def publish(
+    *,
     folder: Annotated[
         Path | None, typer.Argument(help="Folder of the built site.", show_default="site")
     ] = None,
     remote: Annotated[
-        str, typer.Option(help="Name of a git remote, its address, or a path.")
-    ] = "origin",
+        str,
+        typer.Option(
+            help="Name of a git remote, its address, or a path. All users of this machine can read "
+            "it; an address with a password goes into the variable REPORT_REMOTE instead.",
+            default_factory=lambda: os.environ.get("REPORT_REMOTE", "origin"),
+            show_default="origin",
+        ),
+    ],
     branch: Annotated[
         str, typer.Option(help="Branch that the pages are served from.")
     ] = "gh-pages",

@@ -8,6 +8,7 @@ check.py     verifies a built site: links.py finds where addresses lead, specifi
 weight.py    says what is beyond the limits of a host
 serve.py     shows a built site on this machine
 push.py      pushes it to a branch of a git remote, by git.py
+child.py     runs what ends with the command: a builder, git
 address.py   where a site will be, and for which address it was built
 bundled/     an article in one file
 """

@@ -3,7 +3,6 @@
 import importlib.util
 import itertools
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from mkdocs.utils import get_build_datetime
 from report import files
 from report.authored.boundary import authored, read_text
 from report.errors import ReportError, setup
+from report.site import child
 from report.site.protect import protect
 from report.site.sums import require_site, write_sums
 
@@ -28,20 +28,6 @@ BUILDERS = {
     "zensical": ("Zensical", ["build", "--strict", "--clean"]),
 }
 """Module that is run -> its name, and the arguments that build a site and fail on warnings."""
-
-
-ENDS_WITH_US = """
-import os, runpy, sys, threading
-
-def wait():
-    os.read(0, 1)
-    os._exit(1)
-
-threading.Thread(target=wait, daemon=True).start()
-runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
-"""
-"""Runs a module as `python -m` does, until its input ends, which is when this process does. Where
-this one is killed, a builder would else write on into a folder that the next build removes."""
 
 
 def article_parts(name: str) -> tuple[str, ...]:
@@ -71,13 +57,12 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
     }
     require_site(folder)
     with files.new_folder(folder) as temporary:
-        command = [sys.executable, "-c", ENDS_WITH_US, builder, *options]
-        command += ["--config-file", str(config)]
+        command = [sys.executable, "-m", builder, *options, "--config-file", str(config)]
         if builder == "mkdocs":
             command += ["--site-dir", str(temporary.resolve())]
         # Zensical has no such option, and takes only a path relative to mkdocs.yml
         environment[FOLDER] = os.path.relpath(temporary, Path(config).parent)
-        done = _run(command, environment)
+        done = child.run(command, env=environment)
         if done.returncode:
             raise ReportError(f"{name} could not build the site: {_reason(done)}")
         protect(temporary, Path(config).parent)
@@ -102,18 +87,6 @@ def require_settings(config: Path) -> None:
                 continue  # the first build writes it
             line = next((n for n, text in enumerate(lines, 1) if text.startswith(f"{key}:")), 1)
             raise ReportError(f"{config}, line {line}: {key}: {' '.join(str(problem).split())}")
-
-
-def _run(command, environment):
-    """Run a command whose input ends when it has ended, or this process has."""
-    reading, writing = os.pipe()
-    try:
-        return subprocess.run(  # noqa: S603
-            command, env=environment, stdin=reading, capture_output=True, text=True
-        )
-    finally:
-        os.close(reading)
-        os.close(writing)
 
 
 def _reason(done):

@@ -4,9 +4,10 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from urllib.parse import unquote
 
 from report.errors import ReportError, UsageError
-from report.site import sums
+from report.site import child, sums
 from report.text import without_secrets
 
 SETTINGS = {
@@ -35,6 +36,18 @@ HEEDED = re.compile(
 )
 """Variables of git that count: who commits, how a host is reached, and the user's settings. Others
 may name another repository, tree, index, namespace or store, as they do inside hooks of git."""
+
+REMOTE = "publish:"
+"""What git calls the remote in its arguments, which every user of the machine can read. Its
+environment, which nobody else can, says what stands for it, and the password."""
+
+SECRET = "REPORT_SECRET"  # noqa: S105 (its name)
+"""Variable of git's environment: the password of the remote."""
+
+HELPER = f"!f() {{ printf 'password=%s\\n' \"${SECRET}\"; }}; f"
+"""Program that git asks for it, which a shell runs."""
+
+WITH_USER = re.compile(r"(https?|ftps?|ssh)://([^/?#]*)@([^/?#]+)([^?#]*)")
 
 WHO = ("AUTHOR", "COMMITTER")
 
@@ -69,14 +82,11 @@ class Git:
         """
         settings = [part for key, value in SETTINGS.items() for part in ("-c", f"{key}={value}")]
         try:
-            done = subprocess.run(  # noqa: S603 (a list of arguments, no shell)
-                ["git", *settings, *arguments],  # noqa: S607
+            run = child.run if REMOTE in arguments else _run
+            done = run(
+                ["git", *settings, *arguments],
                 env=self.environment | variables,
                 cwd=self.folder,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                stdin=subprocess.DEVNULL,
                 timeout=TIMEOUT,
             )
         except subprocess.TimeoutExpired as error:
@@ -109,12 +119,26 @@ class Git:
         except ReportError as error:
             raise UsageError(f"BRANCH: {branch!r} is no name of a branch; e.g. gh-pages") from error
 
-    def pushed_to(self, target: str) -> str:
-        """Where a push to an address arrives: settings of git may put another in its place.
+    def lead_to(self, target: str) -> None:
+        """Have git call the address that a push to `target` arrives at `REMOTE`.
 
-        git itself would say it of a remote in its settings, but these are a file, and an address
-        may hold a password.
+        raises: UsageError for an address in which a secret stands where it cannot be taken out
         """
+        address, settings, password = _apart(self._pushed_to(target))
+        self.shown = without_secrets(address)
+        given = [(f"url.{address}.insteadOf", REMOTE), *settings.items()]
+        if password:  # no helper of the user's is told, which might keep it
+            self.environment[SECRET] = password
+            of = next(iter(settings)).replace(".username", ".helper")
+            given += [(of, ""), (of, HELPER)]
+        first = int(self.environment.get("GIT_CONFIG_COUNT") or 0)
+        for number, (key, value) in enumerate(given, first):
+            self.environment[f"GIT_CONFIG_KEY_{number}"] = key
+            self.environment[f"GIT_CONFIG_VALUE_{number}"] = value
+        self.environment["GIT_CONFIG_COUNT"] = str(first + len(given))
+
+    def _pushed_to(self, target):
+        """Where a push to an address arrives: settings of git may put another in its place."""
         listed = (entry.partition("\n") for entry in self("config", "--list", "--null").split("\0"))
         found = {}
         for key, _, start in listed:
@@ -125,9 +149,9 @@ class Git:
         start, base = found.get("pushinsteadof") or found.get("insteadof") or ("", "")
         return base + target[len(start) :]
 
-    def tip(self, target: str, ref: str) -> str:
+    def tip(self, ref: str) -> str:
         """The commit that a branch of the remote is at; "" if it does not have that branch."""
-        for line in self("ls-remote", "--heads", target, ref).splitlines():
+        for line in self("ls-remote", "--heads", REMOTE, ref).splitlines():
             commit, _, name = line.partition("\t")
             if name == ref:
                 return commit
@@ -175,16 +199,13 @@ class Git:
 
 def asked(project: Path, *arguments: str) -> str:
     """What git says about the project; "" if it is not a repository."""
-    done = subprocess.run(  # noqa: S603
-        ["git", *arguments],  # noqa: S607
-        cwd=project,
-        env=_inherited() | {"LC_ALL": "C"},
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=60,
-    )
+    done = _run(["git", *arguments], cwd=project, env=_inherited() | {"LC_ALL": "C"}, timeout=60)
     return "" if done.returncode else done.stdout.strip()
+
+
+def _run(command, **options):
+    pipes = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+    return subprocess.run(command, errors="replace", **pipes, **options)  # noqa: S603
 
 
 def _inherited():
@@ -194,6 +215,26 @@ def _inherited():
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or HEEDED.match(name)
     }
+
+
+def _apart(address):
+    """(an address without user and password, but that of ssh with its user; git's settings that
+    name the user to its host alone; the password)."""
+    bare = without_secrets(address)
+    if bare == address:
+        return address, {}, ""
+    found = WITH_USER.fullmatch(address)
+    scheme, user, host, rest = found.groups() if found else ("",) * 4
+    name, colon, password = user.partition(":")
+    if f"{scheme}://{host}{rest}" != bare or (colon and scheme == "ssh"):
+        raise UsageError(
+            f"REMOTE: {bare} came with what may be a password, where git would show it to all "
+            "users of this machine; give https://USER:PASSWORD@HOST/PATH, with %2F for / and %40 "
+            "for @ in a password, or leave it out."
+        )
+    if scheme == "ssh":
+        return address, {}, ""
+    return bare, {f"credential.{scheme}://{host}.username": unquote(name)}, unquote(password)
 
 
 def _explained(command, said, remote):

@@ -18,7 +18,7 @@ from report.files import own_folder, unreplaced
 from report.pages.new import PLACEHOLDERS
 from report.site.address import EXAMPLE, address, after_user, built_for
 from report.site.check import check_site
-from report.site.git import Git, asked
+from report.site.git import REMOTE, Git, asked
 from report.site.services import DOMAIN
 from report.text import without_secrets
 
@@ -68,27 +68,27 @@ def push(
         git = Git(str(own), _author(project), without_secrets(target))
         git.begin()
         git.require_branch(branch)
-        git.shown = without_secrets(git.pushed_to(target))
+        git.lead_to(target)
         with unreplaced(folder):  # what is pushed is what was checked
             check_site(folder)
             _require_own_words(folder)
             _require_address(folder, wanted, domain)
-            old, tree = _trees(git, folder, target, branch, domain)
+            old, tree = _trees(git, folder, branch, domain)
             message = f"Publish {built_for(folder)}"
-        return _push(git, target, branch, old, tree, message, fresh)
+        return _push(git, branch, old, tree, message, fresh)
 
 
-def _trees(git, folder, target, branch, domain):
+def _trees(git, folder, branch, domain):
     """The commit that the branch points to, "" for none; and the tree of the site."""
     ref = f"refs/heads/{branch}"
-    old = git.tip(target, ref)
+    old = git.tip(ref)
     if old:
-        git("fetch", "--quiet", "--no-tags", "--depth=1", target, f"+{ref}:refs/old")
+        git("fetch", "--quiet", "--no-tags", "--depth=1", REMOTE, f"+{ref}:refs/old")
         git.require_site(old, branch)
     return old, git.tree(folder, domain, old)
 
 
-def _push(git, target, branch, old, tree, message, fresh):
+def _push(git, branch, old, tree, message, fresh):
     ref = f"refs/heads/{branch}"
     if old and not fresh and git("rev-parse", f"{old}^{{tree}}") == tree:
         return Published(old, False, git.shown)
@@ -96,7 +96,7 @@ def _push(git, target, branch, old, tree, message, fresh):
     commit = git("commit-tree", *parents, "-m", message, tree)
     # A lease: what somebody else has pushed meanwhile is never overwritten.
     lease = [f"--force-with-lease={ref}:{old}"] if fresh and old else []
-    said = git("push", "--porcelain", *lease, target, f"{commit}:{ref}")
+    said = git("push", "--porcelain", *lease, REMOTE, f"{commit}:{ref}")
     if f":{ref}\t" not in said:
         raise ReportError(
             f"git says that all is well, but it pushed nothing to {ref} of {git.shown}; look for "

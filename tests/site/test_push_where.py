@@ -1,10 +1,19 @@
 """Publishing sends what was built to where it says, and says no password."""
 
+import base64
+import fcntl
+import http.server
 import os
+import re
 import shutil
 import signal
 import stat
 import subprocess
+import sys
+import threading
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import pytest
 
@@ -190,41 +199,161 @@ def test_a_remote_that_is_empty_is_refused(site, project, bare, remote):  # noqa
     assert "gh-pages" not in git(project, "branch", "--all")
 
 
-def test_a_publish_that_is_killed_leaves_no_password_and_nothing_for_others(
+@pytest.fixture
+def with_git(tmp_path, monkeypatch):
+    """Has the test's own Python run in place of git, with what git is in `GIT`."""
+
+    def put(code):
+        path = tmp_path / "bin" / "git"
+        path.parent.mkdir()
+        known = f"import fcntl, os, signal, sys, time\nGIT = {shutil.which('git')!r}\n"
+        path.write_text(f"#!{sys.executable} -IS\n{known}{code}\nos.execv(GIT, sys.argv)\n")
+        path.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{path.parent}:{os.environ['PATH']}")
+
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    return put
+
+
+def publishing(site, project, remote):  # noqa: F811
+    """A process that publishes."""
+    order = ("publish", site, "--remote", remote, "--project", project)
+    command = [sys.executable, "-m", "report", *map(str, order)]
+    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT)})
+
+
+WAITS = """
+if {!r} in sys.argv:
+    held = open({!r}, "w")
+    fcntl.flock(held, fcntl.LOCK_EX)
+    os.set_inheritable(held.fileno(), True)
+    open({!r}, "w").close()
+    os.fork() or time.sleep(20)  # as a helper of git's, whose own end is told nobody
+    time.sleep(20)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_publish_that_is_killed_pushes_nothing_and_leaves_nothing(
     site,  # noqa: F811
     project,  # noqa: F811
+    bare,  # noqa: F811
+    with_git,
     tmp_path,
+    number,
 ):
-    """Killed by a git of the test's own, when the remote is first asked for its branches."""
-    (tmp_path / "bin").mkdir()
-    kills = '#!/bin/sh\ncase "$*" in *ls-remote*) kill -9 $PPID;; *) exec {} "$@";; esac\n'
-    (tmp_path / "bin" / "git").write_text(kills.format(shutil.which("git")))
-    (tmp_path / "bin" / "git").chmod(0o755)
-    (tmp_path / "tmp").mkdir()
-    where = {"TMPDIR": str(tmp_path / "tmp"), "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
-    remote = "http://ann:secret@127.0.0.1:1/x.git"
-    order = ("publish", site, "--remote", remote, "--project", project)
-    assert report(*order, process=True, **where).returncode == -signal.SIGKILL
+    with_git(WAITS.format("push", f"{tmp_path}/held", f"{tmp_path}/began"))
+    with publishing(site, project, bare) as process:
+        while not (tmp_path / "began").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(number)
+    with (tmp_path / "held").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # until nobody holds it
+    assert git(bare, "for-each-ref") == ""
     [left] = (tmp_path / "tmp").iterdir()
     assert stat.S_IMODE(left.stat().st_mode) == 0o700
-    assert not [
-        path for path in left.rglob("*") if path.is_file() and b"secret" in path.read_bytes()
-    ]
-    assert report(*order, process=True, TMPDIR=where["TMPDIR"]).returncode == 1
+    (tmp_path / "bin" / "git").unlink()
+    with publishing(site, project, bare) as process:
+        assert process.wait() == 0
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_make_does_not_show_what_it_publishes_to(tmp_path):
+class Pages(http.server.BaseHTTPRequestHandler):
+    """A host that asks for a password, sends who has it to another, and has no repository."""
+
+    def do_GET(self):
+        self.server.look()
+        self.server.said.append(self.headers.get("Authorization"))
+        elsewhere = self.server.elsewhere if self.server.said[-1] else None
+        self.send_response(302 if elsewhere else 401)
+        self.send_header("Location", f"{elsewhere}{self.path}")
+        self.send_header("WWW-Authenticate", 'Basic realm="x"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    """Two hosts, the first leads to the second; and what is in arguments of programs, and in files,
+    while they are asked."""
+    found, seen = [], set()
+
+    def look():
+        for path in [*Path("/proc").glob("[0-9]*/cmdline"), *tmp_path.rglob("*")]:
+            with suppress(OSError):
+                seen.add(path.read_bytes())
+
+    with ExitStack() as stack:
+        for _ in range(2):
+            host = stack.enter_context(http.server.HTTPServer(("127.0.0.1", 0), Pages))
+            host.said, host.elsewhere, host.look = [], None, look
+            threading.Thread(target=host.serve_forever, daemon=True).start()
+            stack.callback(host.shutdown)
+            found.append(host)
+        found[0].elsewhere = f"http://127.0.0.1:{found[1].server_port}"
+        yield found, seen
+
+
+@pytest.mark.parametrize("by", ["address", "settings"])
+def test_a_password_is_in_no_argument_on_no_disk_and_told_its_host_alone(
+    site,  # noqa: F811
+    project,  # noqa: F811
+    hosts,
+    tmp_path,
+    monkeypatch,
+    by,
+):
+    """Also where the user's settings put an address with it in the place of another, and keep
+    passwords that were right."""
+    (host, other), seen = hosts
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    place = f"http://ann:s%2Fecr%40et@127.0.0.1:{host.server_port}"
+    settings = {"credential.helper": "store"}
+    if by == "settings":
+        settings[f"url.{place}/.insteadOf"] = "http://pages.example/"
+    for number, (key, value) in enumerate(settings.items()):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", key)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(settings)))
+    with pytest.raises(ReportError, match=f"^http://127.0.0.1:{host.server_port}/x.git: it cannot"):
+        push(site, project, "http://pages.example/x.git" if by == "settings" else f"{place}/x.git")
+    assert [*host.said] == [None, "Basic " + base64.b64encode(b"ann:s/ecr@et").decode()]
+    assert {*other.said} == {None}
+    assert any(b"remote-http" in each for each in seen), "the test sees git's programs"
+    assert not [each for each in seen if re.search(rb"s(%2F|/)ecr", each)]
+    assert not [p for p in (tmp_path / "home").iterdir() if "credentials" in p.name]
+
+
+@pytest.mark.parametrize("remote", ["https://ann:secret@example.org/x.git", ""])
+def test_make_does_not_show_what_it_publishes_to(tmp_path, remote):
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "python").write_text("#!/bin/sh\nexit 0\n")
+    says = '#!/bin/sh\necho ran "$@"\nprintf %s "$REPORT_REMOTE" > "${0%/*}/told"\n'
+    (tmp_path / "bin" / "python").write_text(says)
     (tmp_path / "bin" / "python").chmod(0o755)
     (tmp_path / ".ready").touch()
     done = subprocess.run(
-        ["make", "publish", f"VENV={tmp_path}", "REMOTE=https://ann:secret@example.org/x.git"],
+        ["make", "publish", f"VENV={tmp_path}"],
         cwd=ROOT,
+        env=os.environ | {"REMOTE": remote},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert "report site" in done.stdout
+    assert "ran -m report publish" in done.stdout
     assert "secret" not in done.stdout + done.stderr
+    assert (tmp_path / "bin" / "told").read_text() == remote
+
+
+def test_the_remote_of_the_environment_counts_also_if_it_is_empty(site, project, bare, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("REPORT_REMOTE", "")
+    done = report("publish", site, "--project", project)
+    assert (done.returncode, "REMOTE: it is empty" in done.stderr) == (2, True)
+    monkeypatch.setenv("REPORT_REMOTE", str(bare))
+    assert report("publish", site, "--project", project).returncode == 0
+    assert arrived(bare) == with_added(site, {".nojekyll": b""})
