@@ -111,9 +111,10 @@ class _Ours:
 
     def add(self, name):
         if name not in self.names:
-            with (self.root / LIST).open("ab") as file:
+            with (self.root / LIST).open("ab", 0) as file:
                 # before it too: a disk that was full may have left a part of a name
                 file.write(f"\n{name}\n".encode())
+                os.fsync(file.fileno())  # or after a power cut the file is there without its name
             self.names.add(name)
 
 

@@ -82,6 +82,28 @@ def test_what_a_full_disk_left_of_a_name_in_the_list_is_no_part_of_the_next(proj
     assert page.read_text() == "two"
 
 
+def test_after_a_power_cut_no_file_is_there_without_its_name_in_the_list(project, monkeypatch):
+    """What is not synchronised may be lost; a file may keep the name that it was given."""
+    listed, sure = project.root / files.LIST, {}
+    before, put = os.fsync, files.Path.replace
+
+    def fsync(number):
+        before(number)
+        if listed.exists() and os.path.samestat(os.fstat(number), listed.stat()):
+            sure["names"] = listed.read_text().split("\n")
+
+    def replace(path, target):
+        assert target.relative_to(project.root).as_posix() in sure.get("names", ())
+        put(path, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(files.Path, "replace", replace)
+    with only_build(project, print):
+        for name in ("a.md", "b/c.md"):
+            files.write_text(project.site_src / name, "text")
+    assert {"site_src/a.md", "site_src/b/c.md"} <= {*sure["names"]}
+
+
 @pytest.mark.parametrize("way", ["link", "folder", "no text"])
 def test_a_list_that_is_none_is_refused_and_nothing_is_written_through_it(project, tmp_path, way):
     listed, diary = project.root / files.LIST, tmp_path / "diary.txt"
