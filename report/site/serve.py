@@ -8,6 +8,7 @@ import errno
 import functools
 import gzip
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -69,13 +70,17 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, *arguments):
         self.free = threading.Semaphore(MOST)
+        self.silent = {}  # connections that a request is awaited of, the longest silent first
         super().__init__(*arguments)
 
     def process_request(self, request, client_address):
-        if self.free.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
+        if not self.free.acquire(blocking=False):
+            for longest in [*self.silent][:1]:
+                with suppress(OSError):  # another thread ends it just now
+                    longest.shutdown(socket.SHUT_RD)
+            if not self.free.acquire(timeout=1):
+                return self.shutdown_request(request)
+        return super().process_request(request, client_address)
 
     def process_request_thread(self, request, client_address):
         try:
@@ -85,7 +90,9 @@ class Server(ThreadingHTTPServer):
 
 
 MOST = 128
-"""Connections at a time; another is closed at once. A browser opens six."""
+"""Connections at a time. A browser opens six to each of the names of this machine, of which there
+is no end, for any page that asks it to. So another takes the place of the one that has been silent
+the longest, and is closed only where all of them are being answered."""
 
 ONLY_HERE = {
     "Content-Security-Policy": "frame-ancestors 'self'",
@@ -106,8 +113,8 @@ LARGEST = 32_000_000
 """Bytes of a file that is compressed, which takes it into memory; larger ones go out as they are.
 A shard has at most a tenth of it."""
 
-PIECE = 2**20
-"""Bytes of a part of a file that are in memory at a time."""
+PIECE = 2**16
+"""Bytes that are sent at a time, and may take `Handler.timeout`, on however slow a line."""
 
 PATIENCE = 20
 """Looks for the folder of the site, a second in all, while a build replaces it."""
@@ -118,7 +125,7 @@ class Handler(SimpleHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"  # one connection for many files
     disable_nagle_algorithm = True  # or a file waits for the browser to confirm its head
-    timeout = 20  # seconds for what a client says next, then its connection is closed
+    timeout = 20  # seconds for a line of a request, and for a piece of an answer
 
     def handle(self):
         """Browsers drop requests when a reader leaves a page. That is not an error."""
@@ -128,9 +135,19 @@ class Handler(SimpleHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
+    def handle_one_request(self):
+        """Whoever has not said all of a request gives way to others."""
+        self.server.silent[self.connection] = True
+        try:
+            super().handle_one_request()
+        finally:
+            self.server.silent.pop(self.connection, None)
+
     def parse_request(self):
         """Whether to answer: not where the host that is asked for is not this machine."""
-        if not super().parse_request():
+        understood = super().parse_request()
+        self.server.silent.pop(self.connection, None)
+        if not understood:
             return False
         hosts = self.headers.get_all("Host", [])
         # browsers read a backslash as a slash, and two slashes as another host
@@ -197,14 +214,18 @@ class Handler(SimpleHTTPRequestHandler):
         accepts = "gzip" in self.headers.get("Accept-Encoding", "")
         if not accepts or path.suffix not in COMPRESSED or size > LARGEST:
             return super().do_GET()
-        content = self.compressed(path)
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", self.guess_type(str(path)))
-        self.send_header("Content-Encoding", "gzip")
-        self.send_header("Content-Length", str(len(content)))
+        kind = self.guess_type(str(path))
+        return self.send(self.compressed(path), kind, Content_Encoding="gzip")
+
+    def send(self, content: bytes, kind: str, status: int = HTTPStatus.OK, **headers: str) -> None:
+        """Answer with content of a kind; headers: more of them, with _ for -."""
+        self.send_response(status)
+        headers |= {"Content_Type": kind, "Content_Length": str(len(content))}
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
         self.end_headers()
-        self.wfile.write(content)
-        return None
+        for start in range(0, len(content) if self.command != "HEAD" else 0, PIECE):
+            self.wfile.write(content[start : start + PIECE])
 
     def send_head(self):
         """As the standard library does it, for files and folders of the site; no lists of files."""
@@ -272,13 +293,7 @@ class Handler(SimpleHTTPRequestHandler):
         content = self.missing() if code == HTTPStatus.NOT_FOUND else None
         if content is None:
             return super().send_error(code, message, explain)
-        self.send_response(HTTPStatus.NOT_FOUND)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
-        return None
+        return self.send(content, "text/html; charset=utf-8", HTTPStatus.NOT_FOUND)
 
 
 @functools.lru_cache(256)

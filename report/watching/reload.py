@@ -64,22 +64,14 @@ class ReloadingHandler(Handler):
         """What the site has, pages with the script; and the two addresses of the script."""
         address = self.path.partition("?")[0]
         if address == SCRIPT:
-            return self.send(SOURCE.read_bytes(), "text/javascript")
+            return self.send(SOURCE.read_bytes(), "text/javascript; charset=utf-8")
         if address == STATE:
             state = {"built": self.told.built, "error": self.told.error}
-            return self.send(json.dumps(state).encode(), "application/json")
+            return self.send(json.dumps(state).encode(), "application/json; charset=utf-8")
         path, built = self.file(), self.told.built  # before the page is read: never a later build
         if path is None or path.suffix != ".html" or not path.is_file():
             return super().answer()
-        return self.send(with_script(path.read_bytes(), built), "text/html")
-
-    def send(self, content: bytes, kind: str) -> None:
-        """Answer with text of a kind."""
-        self.send_response(200)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        return self.send(with_script(path.read_bytes(), built), "text/html; charset=utf-8")
 
     def missing(self) -> bytes:
         """The page for what is missing, with the script: the next build may have it."""

@@ -3,6 +3,7 @@ machine."""
 
 import gzip
 import http.client
+import random
 import socket
 import threading
 import time
@@ -299,3 +300,31 @@ def test_clients_that_say_nothing_get_no_threads_without_end(port):
         with suppress(ConnectionError, http.client.BadStatusLine):
             assert ask(port, "/data.bin")[0] == 200
             break
+
+
+def test_whoever_says_nothing_gives_way_to_a_reader(port):
+    """As where a page in the browser has it connect to ever more names of this machine."""
+    with ExitStack() as opened:
+        for number in range(MOST + 10):
+            connection = socket.create_connection(("127.0.0.1", port), 10)
+            opened.enter_context(connection)
+            connection.sendall((b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: local")[number % 3])
+        for path in ("/", "/data.bin", "/a/"):
+            assert ask(port, path)[0] == 200
+
+
+def test_a_reader_on_a_slow_line_gets_all_of_a_file(site, port, monkeypatch):
+    """Only without any progress it is given up, however long the whole takes."""
+    monkeypatch.setattr(Handler, "timeout", 2)
+    content = random.Random(0).randbytes(16_000_000)
+    (site / "large.json").write_bytes(content)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**16)
+        connection.connect(("127.0.0.1", port))
+        connection.sendall(b"GET /large.json HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n")
+        got = bytearray()
+        while piece := connection.recv(2**17):
+            got += piece
+            time.sleep(0.05)
+    (site / "large.json").unlink()
+    assert gzip.decompress(got.partition(b"\r\n\r\n")[2]) == content
