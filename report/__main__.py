@@ -4,10 +4,16 @@ All commands stand in one file because this is the list of what can be asked, wi
 and all that is said.
 """
 
+if __name__ == "__main__":
+    from report import program
+
+    program()
+
 import errno
 import gc
 import os
 import shlex
+import signal
 import sys
 import traceback
 from contextlib import contextmanager
@@ -551,11 +557,9 @@ GUARDED = ("site", "render", "measure", "freeze", "why", "serve")
 
 def program():
     """The command line as a process of its own: `main`, watched where authors' files are run."""
-    if sys.argv[1:] and sys.argv[1] not in GUARDED:
-        main()
     with _errors_said():
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # see `report.program`
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if sys.argv[1:] and sys.argv[1] not in GUARDED:
+            main()
         sys.exit(guarded(main))
-
-
-if __name__ == "__main__":
-    program()

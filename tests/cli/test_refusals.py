@@ -1,8 +1,11 @@
 """A model, a passage or an article that is wrong: one clear sentence, and nothing half-written."""
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import torch
@@ -282,3 +285,28 @@ def test_paths_of_a_publication_are_said_as_they_are_typed_in_it(
         assert done.code, said
         assert said in done.error
         assert f"{root}/" not in done.said
+
+
+STARTS = {"module": ["-m", "report"], "command": ["-c", "from report import program; program()"]}
+
+
+@pytest.mark.parametrize("start", STARTS.values(), ids=list(STARTS))
+def test_ctrl_c_while_packages_are_imported_is_no_traceback(tmp_path, start):
+    """Here one of them takes long."""
+    slow = f"import time\nopen({str(tmp_path / 'began')!r}, 'w').close()\ntime.sleep(60)\n"
+    (tmp_path / "typer.py").write_text(slow)
+    process = subprocess.Popen(
+        [sys.executable, *start, "check"],
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}:{ROOT}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # a shell's background jobs ignore Ctrl-C, and their children would
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    while not (tmp_path / "began").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate() == ("", None)
+    assert process.returncode == -signal.SIGINT  # of which a shell makes 130
