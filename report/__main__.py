@@ -26,7 +26,7 @@ from report import __version__
 from report.authored.boundary import in_words
 from report.authored.guard import guarded
 from report.console import NOT_MEASURED, Terminal, clean, progress, say_error, shown
-from report.errors import PROGRAM, TRACEBACK, ReportError, UsageError, command, setup
+from report.errors import PROGRAM, TRACEBACK, ReportError, UsageError, command, named, setup
 from report.files import cannot_write
 from report.project import enclosing_project, nearest_project, only_build, project
 from report.study.options import Options, with_options
@@ -54,9 +54,20 @@ app = typer.Typer(
 terminal = Terminal()
 say = terminal.say
 
+
+def _named(root: Path | None):
+    named[:] = [root] if root else []
+    return root
+
+
 Root = Annotated[
     Path | None,
-    typer.Option("--project", help="Folder of the publication.", show_default="the nearest"),
+    typer.Option(
+        "--project",
+        help="Folder of the publication.",
+        show_default="the nearest",
+        callback=_named,
+    ),
 ]
 Only = Annotated[
     str | None, typer.Option("--study", help="The one article to work on; default: all of them.")
@@ -532,7 +543,10 @@ def main():
     gc.set_threshold(10_000)
     with _errors_said():
         _require_here()
-        app()
+        try:
+            app()
+        finally:
+            named.clear()
 
 
 @contextmanager

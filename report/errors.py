@@ -6,6 +6,7 @@ package has a command.
 
 import json
 import shlex
+import sys
 from importlib import metadata
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,7 +17,8 @@ INSTALLED = (PACKAGE / "mkdocs.yml").is_file()
 wheel has it inside (pyproject.toml)."""
 NAME = "attention-focus-plots"
 """Name of the package, and of the command that it brings."""
-PROGRAM = NAME if INSTALLED else "python -m report"
+PROGRAM = NAME if INSTALLED or Path(sys.argv[0]).name == NAME else "python -m report"
+"""What starts the command line, as its reader has."""
 
 TRACEBACK = "REPORT_TRACEBACK"
 """Variable of the environment; where it is set, an error is shown with what it came from."""
@@ -40,7 +42,8 @@ class UsageError(ReportError):
 def command(task: str, installed: bool | None = None, **options: object) -> str:
     """What to type for a task, to be quoted in a sentence.
 
-    In the repository `make site STUDY=x`; elsewhere `attention-focus-plots site --study x`.
+    In the folder of the repository, about itself, `make site STUDY=x`; else
+    `attention-focus-plots site --study x`, or `python -m report` with the project that was named.
 
     task: a command of the program that the Makefile has as well
     installed: whether it is for the installed package; None: for what is here
@@ -51,15 +54,28 @@ def command(task: str, installed: bool | None = None, **options: object) -> str:
         name: [str(each) for each in value] if isinstance(value, list) else [str(value)]
         for name, value in options.items()
     }
-    if not (INSTALLED if installed is None else installed):
+    here = installed is None
+    if not (_elsewhere() if here else installed):
         texts = {name: " ".join(values) for name, values in given.items()}
         quoted = {name: f'"{text}"' if " " in text else text for name, text in texts.items()}
         return " ".join(
             ["make", task, *(f"{name.upper()}={text}" for name, text in quoted.items())]
         )
+    if here and named:
+        given["project"] = [str(named[-1])]
     address = [f"SITE_URL={value}" for value in given.pop("site_url", [])]
     words = (f"--{name} {shlex.quote(value)}" for name, values in given.items() for value in values)
-    return " ".join([*address, NAME, task, *words])
+    return " ".join([*address, PROGRAM if here and not INSTALLED else NAME, task, *words])
+
+
+named: list[Path] = []
+"""The folder of the project that the command line names; none if it does not."""
+
+
+def _elsewhere():
+    """Whether `make` would not do it: its file is that of the repository, for itself."""
+    folders = {Path.cwd(), *(path.resolve() for path in named)}
+    return INSTALLED or folders != {PACKAGE.parent}
 
 
 def setup(extra: str = "measure", installed: bool | None = None) -> str:
@@ -67,8 +83,10 @@ def setup(extra: str = "measure", installed: bool | None = None) -> str:
 
     extra: the extra that asks for it; installed: as for `command`
     """
-    here = INSTALLED if installed is None else installed
-    return f"pip install '{NAME}[{extra}]'" if here else "make setup"
+    if INSTALLED if installed is None else installed:
+        return f"pip install '{NAME}[{extra}]'"
+    there = Path.cwd() != PACKAGE.parent and installed is None
+    return f"make -C {shlex.quote(str(PACKAGE.parent))} setup" if there else "make setup"
 
 
 def requirement(extra: str = "measure") -> str | None:

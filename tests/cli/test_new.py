@@ -44,7 +44,7 @@ def change(project, *pairs):
 def test_a_new_article_of_every_kind_builds(run, project, llama, kind):
     done = run("new", "my-study", "--kind", kind, "--project", project)
     assert done.code == 0
-    assert "make site STUDY=my-study" in done.said
+    assert f"report site --study my-study --project {project}`" in done.said
     other = save_other(project) if kind == "sweep" else None
     models = {"sweep": ("models: [falcon-8x8, qwen2-5x28] ", f"models: [{llama}, {other}] ")}
     change(project, models.get(kind, ("model: falcon-8x8 ", f"model: {llama} ")))

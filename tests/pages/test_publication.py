@@ -8,9 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer
 import yaml
 
 from report import __version__, errors, files
+from report.__main__ import app
 from report.errors import UsageError
 from report.pages.assets import write_theme
 from report.pages.lighter import SHEETS
@@ -194,6 +196,28 @@ def test_sentences_name_the_command_that_there_is(monkeypatch, installed, said):
         errors.command("site", models=["a", "b"]),
         errors.command("serve"),
     ]
+
+
+ASKED = [["check"], ["serve"], ["bundle", ARTICLE], ["publish"], ["new", "second"]]
+"""Commands that say another one, where no site was built."""
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_from_a_clone_the_commands_said_are_of_the_publication_at_hand(made, monkeypatch, inside):
+    """There is no Makefile in it, and that of the clone would build another one."""
+    program = typer.main.get_command(app)
+    named = [] if inside else ["--project", str(made)]
+    monkeypatch.chdir(made if inside else ROOT)
+    for asked in ASKED[0 if inside else 1 :]:  # `check` is of a folder
+        done = report(*asked, *named)
+        (said,) = re.findall(r"`([^`]+)`", done.stdout + done.stderr)
+        words = shlex.split(said)
+        assert words[:3] == ["python", "-m", "report"], said
+        known = program.commands[words[3]].params
+        options = {word for option in known for word in option.opts}
+        assert {word for word in words[4:] if word.startswith("--")} <= options
+        assert words[-2:] == named or inside
+    assert errors.setup() == (f"make -C {ROOT} setup" if inside else "make setup")
 
 
 def test_its_passages_and_prompts_come_before_those_that_ship(tmp_path):

@@ -16,7 +16,7 @@ from transformers import (
     PreTrainedModel,
 )
 
-from report.errors import ReportError
+from report.errors import PROGRAM, ReportError
 from report.text import quoted
 
 NAME = re.compile(r"[\w./-]{1,100}")
@@ -63,7 +63,7 @@ def require_known(raw: dict[str, Any], name: str, trusted: str | None) -> bool:
     raise ReportError(
         f"model '{name}' has the architecture '{_shown(model_type)}', which transformers "
         f"{transformers.__version__} does not know; a newer transformers may, or a model with an "
-        "architecture listed by `python -m report models`"
+        f"architecture listed by `{PROGRAM} models`"
     )
 
 
