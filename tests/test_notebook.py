@@ -1,10 +1,14 @@
 """In a notebook: the three lines of the documentation, frames that equal the datasets, charts with
 their data."""
 
+import inspect
 import re
 import shlex
 import subprocess
 import sys
+import textwrap
+from importlib import import_module
+from pathlib import Path
 
 import altair
 import numpy as np
@@ -23,6 +27,7 @@ from report.notebook import figure, measure
 from tests.commands import ROOT
 from tests.documents import blocks
 from tests.small import SENTENCE, write_publication
+from tests.tiny_falcon import byte_level_tokenizer, random_falcon
 
 FIRST, OTHERS = blocks("how-to/notebook", "python")
 LINES = [line for line in FIRST.splitlines() if line]
@@ -348,3 +353,19 @@ def test_importing_needs_neither_torch_nor_pandas():
     assert done.returncode == 0, done.stderr
     with pytest.raises(AttributeError, match="no attribute 'measur'"):
         report.measur  # noqa: B018
+
+
+def test_what_docstrings_show_is_run(tmp_path):
+    """Indented lines below an empty one, of modules and of what they offer."""
+    random_falcon(num_hidden_layers=4).save_pretrained(tmp_path / "small")
+    byte_level_tokenizer().save_pretrained(tmp_path / "small")
+    folder = Path(report.__file__).parent / "notebook"
+    modules = [import_module(f"report.notebook.{path.stem}") for path in folder.glob("*.py")]
+    modules[:] = {*modules, report.notebook}
+    offered = [each for module in modules for each in vars(module).values() if callable(each)]
+    shown = set()
+    for each in (*modules, *offered):
+        shown |= {*re.findall(r"\n\n((?:    .*\n)+)", f"{inspect.getdoc(each) or ''}\n")}
+    assert len(shown) > 0
+    for code in shown:
+        exec(textwrap.dedent(code).replace("falcon-8x8", str(tmp_path / "small")), {})
