@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from report import __version__
+from report.pages.publication import ADDRESS
 from tests.commands import ROOT
 from tests.documents import DOCS, NOT_RUN, WRITTEN, blocks, commands
 from tests.site import tiny_models
@@ -245,3 +246,20 @@ def test_what_the_documentation_shows_is_run_as_a_reader_does(
             inside = f"{NAME} new my-words" not in code and not (tmp_path / "my-words").exists()
             said = _followed(small_program, code, written if inside else tmp_path)
         assert said[0] == 0, (code, said[1])
+
+
+PIP = f'pip() {{ {sys.executable} -m pip "$@" --quiet --dry-run --no-deps --no-index; }}\n'
+"""Before a script: pip says whether it would install that."""
+
+
+def test_the_readme_of_a_publication_is_run_as_it_is(wheel, small_program, tmp_path):
+    """Only what it says is to be put there is."""
+    assert call([small_program, "new", "my-words"], tmp_path)[0] == 0
+    text = (tmp_path / "my-words" / "README.md").read_text("utf-8")
+    shown = "".join(re.findall(r"^    (.*\n)", text, re.MULTILINE))
+    assert ADDRESS in shown and {"pip", NAME} == {line.split()[0] for line in shown.splitlines()}
+    address = wheel.as_uri()
+    code, said = _followed(
+        small_program, PIP + shown.replace(ADDRESS, address), tmp_path / "my-words"
+    )
+    assert code == 0, said
