@@ -32,6 +32,15 @@ TEXTS |= dict.fromkeys((".toml", ".yaml", ".yml"), LARGEST_YAML)
 """Ending -> the bytes that it may have."""
 
 
+NOT_MEANT = re.compile(r"\..*|.*~|#.*#|__pycache__|4913")
+"""Names of what editors, systems and Python leave beside files."""
+
+
+def meant(paths: Iterable[Path]) -> list[Path]:
+    """Those paths, sorted, that an author means: no name is of `NOT_MEANT`."""
+    return sorted(path for path in paths if not NOT_MEANT.fullmatch(path.name))
+
+
 def write_text(path: Path | str, text: str) -> None:
     """Write a text file (UTF-8) whole or not at all; an equal file is left untouched.
 

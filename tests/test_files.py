@@ -2,7 +2,14 @@
 
 import pytest
 
-from report.files import new_folder, strict_json
+from report.figures.build.find import figure_names
+from report.files import NOT_MEANT, new_folder, strict_json
+from report.pages.assets import write_theme
+from report.pages.bibliography import uncited
+from report.site.address import require_own_files
+from report.site.build import build
+from report.study.study import study_names
+from tests.site import unmeasured
 
 
 def test_strict_json_gives_what_json_says():
@@ -35,3 +42,32 @@ def test_a_leftover_is_found_whatever_its_folder_is_called(tmp_path, name):
     with new_folder(tmp_path / name):
         assert not left.exists()
     assert (tmp_path / name).is_dir()
+
+
+LEFT = (".#a{}", "#a{}#", "a{}~", ".a{}.swp", "._a{}")
+"""What editors and systems leave beside a file of some ending."""
+
+
+def test_what_editors_leave_is_nothing_of_an_author_s(tmp_path):
+    root = unmeasured.write(tmp_path / "project")
+    articles, theme = root / "templates" / "articles", root / "templates" / "theme"
+    (articles / "parts").mkdir(parents=True)
+    (root / "figures").mkdir()
+    (articles / "references.bib").write_text("@misc{key, title={T}, year={2020}}")
+    folders = {articles: ".md.j2", articles / "parts": ".j2", root / "figures": ".py"}
+    folders |= {theme: ".html", root / "site_src": ".md"}
+    for folder, ending in folders.items():
+        for number, name in enumerate(LEFT):
+            path = folder / name.format(ending)
+            if number:
+                path.write_bytes(b"'key' \xff")
+            else:  # as Emacs locks a file
+                path.symlink_to("ann@host.12:34")
+    assert study_names(articles) == []
+    assert figure_names(root / "figures") == figure_names()
+    assert uncited(articles) == ["key"]
+    require_own_files(root / "mkdocs.yml")
+    write_theme(root)
+    build(root / "mkdocs.yml", root / "site")
+    found = [path for made in (".theme", "site") for path in (root / made).rglob("*a.*")]
+    assert not [path for path in found if NOT_MEANT.fullmatch(path.name)]

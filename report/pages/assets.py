@@ -13,7 +13,7 @@ from report.datasets import store
 from report.errors import ReportError, setup
 from report.figures.build import css
 from report.figures.build.vega import VEGA_LITE
-from report.files import TEMPLATES
+from report.files import TEMPLATES, meant
 from report.pages.glossary import glossary
 from report.pages.lighter import lighter
 
@@ -79,7 +79,7 @@ def write_theme(root: Path) -> None:
     for name, text in sheets.items():
         files.write_text(root / ".theme" / name, text)
     folders = (TEMPLATES / "theme", root / "templates" / "theme")
-    paths = {path.relative_to(folder): path for folder in folders for path in folder.rglob("*")}
+    paths = {path.relative_to(where): path for where in folders for path in meant(where.rglob("*"))}
     kept = {name: path for name, path in paths.items() if path.is_file()}
     for name, path in kept.items():
         files.write_bytes(root / ".theme" / name, path.read_bytes())

@@ -122,7 +122,7 @@ def uncited(folder: Path) -> list[str]:
     bibliography = read_bibliography(folder)
     if not bibliography.keys:
         return []
-    texts = [path.read_text("utf-8", "replace") for path in folder.rglob("*.j2")]
+    texts = [path.read_text("utf-8", "replace") for path in files.meant(folder.rglob("*.j2"))]
     return [key for key in bibliography.keys if not _is_named(key, texts)]
 
 

@@ -65,6 +65,9 @@ def build(config: Path, folder: Path, without: Sequence[str] = (), builder: str 
         done = child.run(command, env=environment)
         if done.returncode:
             raise ReportError(f"{name} could not build the site: {_reason(done)}")
+        for path in [*temporary.rglob("*~"), *temporary.rglob("#*#")]:
+            if path.is_file():  # of an editor: a builder takes it for a file to publish
+                path.unlink()
         protect(temporary, Path(config).parent)
         write_sums(temporary)  # last, as it lists all the others
 

@@ -123,7 +123,7 @@ def _written(where, refused, root):
     stem = where.parent if where.name == "index.html" else where.with_suffix("")
     own = [f"{stem}.md", stem / "index.md", where] if root else []
     templates = [root / "templates" / "articles" / f"{stem.name}.md.j2"] if root else []
-    templates += sorted((root / "templates").rglob("*.j2")) if root else []
+    templates += files.meant((root / "templates").rglob("*.j2")) if root else []
     paths = [*templates, *(root / "site_src" / name for name in own)]
     texts = {path: path.read_text("utf-8", "replace") for path in paths if path.is_file()}
     for words in filter(None, (refused.text, refused.part)):

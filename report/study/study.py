@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from report.authored.boundary import read_text
 from report.errors import PROGRAM, ReportError, UsageError, command
-from report.files import require_within
+from report.files import meant, require_within
 from report.inputs.passages import SUFFIXES
 from report.inputs.specs import ROW_ENDINGS
 from report.inputs.yaml_lines import blocks, line_of, parse
@@ -99,7 +99,8 @@ def study_names(folder: Path | str) -> list[str]:
 
     raises: UsageError if a file has a name that no article can have
     """
-    names = sorted(path.name.removesuffix(ENDING) for path in Path(folder).glob(f"*{ENDING}"))
+    paths = meant(Path(folder).glob(f"*{ENDING}"))
+    names = sorted(path.name.removesuffix(ENDING) for path in paths)
     for name in names:
         require_name(name)
     return names

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from report.files import NOT_MEANT, meant
 from report.pages.lists import PAGES
 from report.project import Project
 from report.study.study import ENDING, MARK
@@ -27,9 +28,6 @@ MADE = {
     "feed.xml",
 }
 """Below site_src, what a build writes: changes there are its own."""
-
-NOT_MEANT = re.compile(r"\..*|.*~|#.*#|__pycache__|4913")
-"""Names of what editors, systems and Python leave beside files."""
 
 Seen = dict[str, tuple[int, int, int]]
 """Name of a file from the folder of the project, or a whole path -> what changes when somebody
@@ -61,7 +59,7 @@ def named(project: Project) -> list[Path]:
     return sorted(
         {
             path
-            for template in project.articles.glob(f"*{ENDING}")
+            for template in meant(project.articles.glob(f"*{ENDING}"))
             for word in re.split(r"[\s,\[\]{}\"']+", _front_matter(template))
             if word and (path := _file(project.root, word))
         }

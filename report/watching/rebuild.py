@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from report import pipeline
 from report.console import Terminal
+from report.files import meant
 from report.pages.drawn import Drawn
 from report.pages.page import Page
 from report.project import Project, only_build
@@ -57,7 +58,7 @@ def _is_shared(article, project):
     own = project.articles / f"{article}{ENDING}", project.articles / article
     others = (
         path
-        for path in project.articles.rglob("*.j2")
+        for path in meant(project.articles.rglob("*.j2"))
         if path != own[0] and not path.is_relative_to(own[1])
     )
     words = f"{article}/".encode(), f"{article}{ENDING}".encode()

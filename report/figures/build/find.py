@@ -12,6 +12,7 @@ from report.authored.boundary import authored
 from report.errors import ReportError
 from report.figures.build import defaults
 from report.figures.parts.figure import Figure
+from report.files import meant
 from report.text import nearest
 
 FIGURES = Path(__file__).parents[1]
@@ -70,7 +71,8 @@ def _shipped_names():
 
 
 def _names(folder):
-    return {path.stem for path in Path(folder).glob("*.py") if not path.stem.startswith("_")}
+    paths = meant(Path(folder).glob("*.py"))
+    return {path.stem for path in paths if not path.stem.startswith("_")}
 
 
 @functools.cache
