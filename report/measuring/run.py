@@ -19,7 +19,7 @@ from report.measuring.alone import alone
 from report.measuring.command import command
 from report.measuring.kept import Kept
 from report.measuring.key import version
-from report.measuring.plan import Plan, known_plans, plans
+from report.measuring.plan import Plan, known_plans, missing_package, plans
 from report.measuring.settings import preset_of, size_measured
 from report.project import Project
 from report.study.study import Study
@@ -172,6 +172,8 @@ def carry_out(
         for number, plan in enumerate(plans)
         if plan.state == "measure"
     }
+    for task in tasks.values():
+        _require_read(task, study, run.announce)
     if run.force:
         _forget(tasks)
     if tasks and len(plans) > 1:
@@ -189,6 +191,19 @@ def carry_out(
         done[number] = ModelDatasets(plan.folder, "measured", plan.reasons)
     _forget(tasks)
     return [done[number] for number in range(len(plans))]
+
+
+def _require_read(task, study, announce):
+    """Stop for a text that a model cannot read, before any of an article's models runs."""
+    tokenized = getattr(kinds.kind(task.kind), "tokenized", None)
+    if tokenized is None or missing_package():
+        return
+    from report.models.load.load import without_weights
+
+    loaded = without_weights(task.source, announce, **task.options)
+    with study.blaming("passage", "prompts", "table"):
+        if loaded is not None:
+            tokenized(loaded, task.inputs)
 
 
 def _existing(plan, datasets, article):

@@ -20,11 +20,12 @@ from report.measuring.command import command as command_of
 from report.measuring.settings import measuring_settings
 from report.models.find import known as known_models
 from report.models.find import names
-from report.models.load import identity
+from report.models.load import identity, load
 from report.project import project as project_in
 from report.study.study import read_study
 from tests.commands import ROOT, contents, without_date
 from tests.models.hub_server import Repository, hub_in_place
+from tests.site import tiny_models
 from tests.small import CORPUS, write_publication
 
 PASSAGE = "--passage path/to/passage.md"
@@ -323,3 +324,30 @@ def test_texts_of_the_corpus_that_are_too_long_for_the_model_are_left_out_and_co
     monkeypatch.setattr(passage_kind, "corpus", lambda: (longer,))
     with pytest.raises(ReportError, match="every text of the corpus is longer than the model"):
         datasets()
+
+
+TOO_LONG = {
+    "a passage": "passage: passage.md",
+    "a text": "kind: prediction\nprompts:\n  - {text: 'TEXT', target: ' a', other: ' b'}",
+    "a table": "table: rows.csv",
+    "prompts": "prompts: arithmetic\nconditions:\n  - {name: a}\n  - {name: b, before: question, "
+    "text: /, times: 9}",
+}
+
+
+@pytest.mark.parametrize("keys", TOO_LONG.values(), ids=list(TOO_LONG))
+def test_a_text_that_one_model_cannot_take_is_named_before_any_runs(project, monkeypatch, keys):
+    small = tiny_models.save("gpt2", project.root / "small", context=12)
+    large = tiny_models.save("gpt2", project.root / "large")
+    text = (project.root / "passage.md").read_text()
+    (project.root / "rows.csv").write_text("town,rain\n" + "Bern,4\nRome,2\n" * 9)
+    several = "kind" not in keys and "table" not in keys
+    model = f"models: [{large}, {small}]" if several else f"model: {small}"
+    article = project.articles / "small.md.j2"
+    header = f"title: Small\n{model}\n{keys}".replace("TEXT", text.strip().replace("'", "''"))
+    article.write_text(article.read_text().replace("title: Small", header))
+    monkeypatch.setattr(load, "load_model", lambda *_, **__: pytest.fail("a model is loaded"))
+    line = 5 if "kind" in keys else 4
+    said = rf"^{article}, line {line}: .* tokens, the model takes at most 12"
+    with pytest.raises(ReportError, match=said):
+        run.datasets(read_study(article), project, print)

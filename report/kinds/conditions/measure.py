@@ -76,6 +76,19 @@ def words(inputs: Inputs) -> list[str]:
     return []
 
 
+def tokenized(
+    loaded: LoadedModel, inputs: Inputs
+) -> tuple[bool | str, list[list[Condition]], list[SegmentedText]]:
+    """The result of `in_chat`, every question under every condition, and all of these, one after
+    the other, as a model reads them, whose weights are not needed."""
+    from report.models.text.segments import segmented_prompts
+
+    chat = chat_of(loaded, inputs)
+    questions = conditions(loaded, inputs, chat)
+    every = [condition.segments for condition in chain.from_iterable(questions)]
+    return chat, questions, segmented_prompts(loaded, every, chat)
+
+
 def measure(
     loaded: LoadedModel, inputs: Inputs, progress: Progress, announce: Announce
 ) -> tuple[Measured, dict]:
@@ -87,12 +100,8 @@ def measure(
     from report.models.load.memory import enough_memory
     from report.models.measure.conditions import measure_conditions
     from report.models.partial.model import announce_bytes
-    from report.models.text.segments import segmented_prompts
 
-    chat = chat_of(loaded, inputs)
-    questions = conditions(loaded, inputs, chat)
-    every = [condition.segments for condition in chain.from_iterable(questions)]
-    read = segmented_prompts(loaded, every, chat)
+    chat, questions, read = tokenized(loaded, inputs)
     texts = [text.token_ids for text in read]
     announce_bytes(loaded, [*chain.from_iterable(texts)], announce)
     name, number = loaded.identity["name"], len(questions)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from report.measurements.tally import Tally
     from report.measuring.pieces import Piece
     from report.models.load.load import LoadedModel
+    from report.models.text.tokens import TokenizedText
     from report.study.front_matter import FrontMatter
 
 NOT_IN_SUMS = ("passage", "corpus", "chat")
@@ -123,6 +124,16 @@ def words(inputs: Inputs) -> list[str]:
     ]
 
 
+def tokenized(loaded: LoadedModel, inputs: Inputs) -> TokenizedText:
+    """The passage as a model reads it, whose weights are not needed."""
+    from report.models.text.chat import has_template
+    from report.models.text.tokens import tokenize
+
+    available = inputs.chat == "available"
+    chat = has_template(loaded.tokenizer) if available else inputs.chat
+    return tokenize(loaded, inputs.passage.text, chat)
+
+
 def measure_batch(
     loaded: LoadedModel, inputs: Inputs, piece: Piece, progress: Progress, announce: Announce
 ) -> tuple[OfPassage | None, Tally]:
@@ -139,11 +150,8 @@ def measure_batch(
     from report.models.measure.passage import measure_passage, reads_layer_by_layer
     from report.models.partial.model import announce_bytes
     from report.models.text import tokens
-    from report.models.text.chat import has_template
 
-    available = inputs.chat == "available"
-    chat = has_template(loaded.tokenizer) if available else inputs.chat
-    read = tokens.tokenize(loaded, inputs.passage.text, chat) if piece.per_model else None
+    read = tokenized(loaded, inputs) if piece.per_model else None
     passage_ids = read.token_ids if read else None
     encoded = tokens.encode_texts(loaded, [text for _, text in piece.texts])
     index = [index for index, _ in piece.texts]

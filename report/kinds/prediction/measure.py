@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from report.effects.replacing import Replacement
     from report.effects.sentence import Sentence
     from report.models.load.load import LoadedModel
+    from report.models.text.tokens import TokenizedText
     from report.study.front_matter import FrontMatter
 
 SHOWN = 12
@@ -95,6 +96,15 @@ def words(inputs: Inputs) -> list[str]:
     return []
 
 
+def tokenized(loaded: LoadedModel, inputs: Inputs) -> list[TokenizedText]:
+    """The texts as a model reads them, whose weights are not needed."""
+    from report.models.text.tokens import tokenize
+
+    texts = [tokenize(loaded, prompt.text) for prompt in inputs.prompts]
+    _require_short(max(len(text.token_ids) for text in texts))
+    return texts
+
+
 def measure(
     loaded: LoadedModel, inputs: Inputs, progress: Progress, announce: Announce
 ) -> tuple[Measured, dict]:
@@ -106,12 +116,10 @@ def measure(
     from report.effects.sentence import heads_that_matter, measure_sentence, with_heads
     from report.models.attention import self_check
     from report.models.load.memory import enough_memory
-    from report.models.text.tokens import tokenize
 
-    texts = [tokenize(loaded, prompt.text) for prompt in inputs.prompts]
+    texts = tokenized(loaded, inputs)
     asked = [asked_of(loaded, prompt) for prompt in inputs.prompts]
     longest = max(len(text.token_ids) for text in texts)
-    _require_short(longest)
     _announce(loaded, texts, announce)
     done, total = numbers(1), 4 * len(texts) + 1 + len(texts)
     step = lambda: progress("Measuring", next(done), total)  # noqa: E731

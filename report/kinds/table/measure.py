@@ -85,6 +85,13 @@ def words(inputs: Inputs) -> list[str]:
     return kept_heads.words(inputs.heads)
 
 
+def tokenized(loaded: LoadedModel, inputs: Inputs) -> list[TableText]:
+    """The renderings as a model reads them, whose weights are not needed."""
+    from report.models.text.cells import table_text
+
+    return [table_text(loaded, rendering) for rendering in inputs.renderings]
+
+
 def measure(
     loaded: LoadedModel, inputs: Inputs, progress: Progress, announce: Announce
 ) -> tuple[Measured, dict]:
@@ -96,9 +103,8 @@ def measure(
     from report.models.load.memory import enough_memory
     from report.models.measure.table import measure_table
     from report.models.partial.model import announce_bytes
-    from report.models.text.cells import table_text
 
-    texts = [table_text(loaded, rendering) for rendering in inputs.renderings]
+    texts = tokenized(loaded, inputs)
     current = [current_tokens(text.places) for text in texts]
     if not all(current):
         raise ReportError(

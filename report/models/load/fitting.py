@@ -60,7 +60,7 @@ def require_shapes(
     raises: ReportError naming the first tensor that does not fit, or why none can be built
     """
     try:
-        model = _without_memory(model_class, config, name, options)
+        model = without_memory(model_class, config, name, options)
     except ReportError:
         if "trust_remote_code" in options:  # it may compute with numbers while it is built
             return None
@@ -153,8 +153,10 @@ def _adds_nothing(checkpoint, name, shape):
     return is_bias and not checkpoint.read(name).any()
 
 
-def _without_memory(model_class, config, name, options):
-    """The model that a config describes, of shapes alone."""
+def without_memory(
+    model_class: type, config: PretrainedConfig, name: str, options: dict
+) -> PreTrainedModel:
+    """The model that a config describes, of shapes alone; as of `require_shapes`."""
     build = getattr(model_class, "_from_config", None) or model_class.from_config
     with (
         one_sentence(f"'{name}/config.json' describes no model that can be built"),

@@ -15,12 +15,19 @@ from report.errors import ReportError
 from report.models.attention.structure import LayerStructure, structure
 from report.models.find import names, weights
 from report.models.find.adapters import adapter_in, merged
-from report.models.load.fitting import require_all_used, require_layers_held, require_shapes
-from report.models.load.identity import identity
+from report.models.load.fitting import (
+    DEEP,
+    require_all_used,
+    require_layers_held,
+    require_shapes,
+    without_memory,
+)
+from report.models.load.identity import context, identity, vocabulary
 from report.models.load.memory import enough_memory, is_lack_of_memory
 from report.models.load.placement import device_named, placement
 from report.models.load.sentences import one_sentence, supported
 from report.models.load.settings import from_pretrained, read_settings
+from report.models.load.stated import layers_stated
 from report.models.load.warned import heard
 from report.models.partial.merging import adapted
 from report.models.partial.model import Partial, open_partial, require_sound
@@ -130,6 +137,28 @@ def load_model(
     source = name if isinstance(name, names.Source) else names.find(name)
     with heard(source.name, announce), supported(source.name):
         return _load(source, Loading(**options), announce)
+
+
+def without_weights(
+    source: names.Source, announce: Callable[[str], None], **options: Any
+) -> LoadedModel | None:
+    """What can be known of a model before its weights are there: how it cuts texts, and how long
+    they may be. Of the model's identity, "name", "context" and "vocabulary" are given.
+
+    source, announce, options: as of `load_model`
+    returns: LoadedModel that cannot be run; None where its own code, or its weights alone, tell it
+    raises: ReportError as `load_model`
+    """
+    asked = Loading(**options)
+    with heard(source.name, announce), supported(source.name):
+        settings = read_settings(source, asked.trust_remote_code, asked.tokenizer)
+        layers = layers_stated(settings.config.to_dict()).values()
+        if settings.own_code or max(layers, default=0) > DEEP:
+            return None
+        about = settings.model_class, settings.config, settings.name, _build_options(settings)
+        model = without_memory(*about)
+        facts = {"name": source.shown, "context": context(model), "vocabulary": vocabulary(model)}
+        return LoadedModel(model, settings.tokenizer, facts, source.folder)
 
 
 def _load(source, asked, announce):
