@@ -27,7 +27,9 @@ TEMPLATES = SHIPPED / "templates"
 
 LARGEST_TEXT, LARGEST_YAML = 20_000_000, 1_000_000
 """Bytes of a text that an author writes, and of settings, which take some ten seconds to read."""
-TEXTS = dict.fromkeys((".bib", ".css", ".html", ".j2", ".js", ".md", ".mjs", ".py"), LARGEST_TEXT)
+TEXTS = dict.fromkeys(
+    (".bib", ".css", ".html", ".j2", ".js", ".md", ".mjs", ".py", ".svg"), LARGEST_TEXT
+)
 TEXTS |= dict.fromkeys((".toml", ".yaml", ".yml"), LARGEST_YAML)
 """Ending -> the bytes that it may have."""
 

@@ -1,4 +1,4 @@
-"""What pages may hold: a list of what is allowed, for what authors write as for the theme.
+"""What pages and SVG files may hold: a list of what is allowed, of authors and of the theme.
 
 A page loads nothing from another host and sends nothing there, leads readers nowhere by itself, and
 runs no code but the site's own. What is not on the list is refused, as is what browsers may take
@@ -8,6 +8,7 @@ for something else than Python's parser does.
 import re
 from html.parser import HTMLParser
 from typing import NamedTuple
+from xml.parsers import expat
 
 from report.pages.policy import NAME
 from report.site.links import as_browsers_read, in_styles, is_foreign
@@ -216,6 +217,115 @@ class Reader(HTMLParser):
             data = pictures and PICTURE.match(as_browsers_read(address))
             if not data and (_scheme(address) or is_foreign(address)):
                 self.refuse(text, address, f"loads {_said(address)} from another host")
+
+
+SVG = "http://www.w3.org/2000/svg"
+XLINK, XML = "http://www.w3.org/1999/xlink", "http://www.w3.org/XML/1998/namespace"
+
+OF_EDITORS = (
+    *("http://www.inkscape.org/", "http://sodipodi.sourceforge.net/", "http://ns.adobe.com/"),
+    *(
+        "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+        "http://purl.org/dc/",
+        "http://www.serif.com/",
+    ),
+    *("http://creativecommons.org/ns#", "http://web.resource.org/cc/", "http://www.figma.com/"),
+    *("http://www.bohemiancoding.com/", "https://boxy-svg.com/", "http://www.corel.com/"),
+)
+"""How the namespaces begin in which programs that draw keep notes; browsers show none of it."""
+
+DRAWN = set(
+    "a circle clippath defs desc ellipse filter g image line lineargradient marker mask metadata "
+    "path pattern polygon polyline radialgradient rect stop style svg switch symbol text textpath "
+    "title tspan use view feblend fecolormatrix fecomponenttransfer fecomposite feconvolvematrix "
+    "fediffuselighting fedisplacementmap fedistantlight fedropshadow feflood fefunca fefuncb "
+    "fefuncg fefuncr fegaussianblur feimage femerge femergenode femorphology feoffset "
+    "fepointlight fespecularlighting fespotlight fetile feturbulence".split()
+)
+"""Elements of SVG files, which cannot hold pages."""
+
+DRAWN_WITH = ATTRIBUTES | set(
+    "alignment-baseline amplitude azimuth baseline-shift baseprofile basefrequency bias clip "
+    "clippathunits color-interpolation color-interpolation-filters color-profile color-rendering "
+    "cursor diffuseconstant direction divisor edgemode elevation enable-background "
+    "exponent filter filterres filterunits flood-color flood-opacity font font-size-adjust "
+    "font-stretch font-variant font-feature-settings glyph-orientation-vertical image-rendering in "
+    "in2 intercept isolation k1 k2 k3 k4 kernelmatrix kernelunitlength kerning lengthadjust "
+    "lighting-color limitingconeangle line-height marker maskcontentunits maskunits method "
+    "mix-blend-mode mode numoctaves operator order overflow paint-order pathlength "
+    "patterncontentunits patterntransform pointer-events pointsatx pointsaty pointsatz "
+    "preservealpha primitiveunits radius requiredextensions requiredfeatures result rotate scale "
+    "seed shape-rendering side slope solid-color solid-opacity spacing specularconstant "
+    "specularexponent spreadmethod startoffset stddeviation stitchtiles surfacescale "
+    "systemlanguage tablevalues targetx targety text-decoration text-overflow text-rendering "
+    "textlength transform-box transform-origin unicode-bidi values vector-effect viewtarget "
+    "visibility white-space word-spacing writing-mode xchannelselector ychannelselector z "
+    "zoomandpan".split()
+)
+"""Attributes of these."""
+
+
+class Drawing(Reader):
+    """Reads an SVG file, bytes, which somebody may open by itself; as `Reader`."""
+
+    def __init__(self, content: bytes):
+        super().__init__()
+        self._style = None
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        self._parser.ProcessingInstructionHandler = self._instruction
+        self._parser.StartDoctypeDeclHandler = self._doctype
+        try:
+            self._parser.Parse(content, True)
+        except (expat.ExpatError, ValueError, LookupError) as error:
+            self.refuse("", "", f"is not XML ({error})")
+
+    def getpos(self) -> tuple[int, int]:
+        """The line that is read now."""
+        return self._parser.CurrentLineNumber, 0
+
+    def _instruction(self, target, _):
+        self.refuse("", "", f"<?{_said(target)}?> may not be in SVG files")
+
+    def _doctype(self, name, system, public, internal):
+        if internal:
+            self.refuse("", "", "declarations of its own may not be in SVG files")
+
+    def _start(self, name, attributes):
+        space, _, tag = name.rpartition(" ")
+        if space.startswith(OF_EDITORS):
+            return
+        if space not in ("", SVG) or tag.lower() not in DRAWN:
+            return self.refuse("", "", f"<{_said(tag)}> is no element that SVG files may hold")
+        if tag == "style":
+            self._style = []
+        for attribute, value in attributes.items():
+            self._look_at(tag, *attribute.rpartition(" ")[::2], value)
+
+    def _look_at(self, tag, space, name, value):
+        link = name == "href" and space in ("", XLINK)
+        of_any = name.startswith(OF_ANY_NAME) or name.lower() in DRAWN_WITH
+        named = {"": of_any, XLINK: True, XML: name in ("space", "lang")}
+        if not (link or named.get(space, space.startswith(OF_EDITORS))):
+            self.refuse("", "", f"{_said(name)} is no attribute that <{tag}> may have in SVG files")
+        elif link and tag == "a":
+            if _scheme(value) not in SCHEMES:
+                self.refuse("", "", f"<a> leads to {_said(value)}, which is no page")
+        elif link:
+            self._look_at_loaded("", [value], tag in ("image", "feImage"))
+        elif "(" in value or "\\" in value:
+            self._look_at_loaded("", in_styles(value))
+
+    def _text(self, text):
+        if self._style is not None:
+            self._style.append(text)
+
+    def _end(self, _):
+        if self._style is not None:
+            self._look_at_loaded("", in_styles("".join(self._style)))
+            self._style = None
 
 
 def _said(text):

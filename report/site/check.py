@@ -27,7 +27,7 @@ from report.site.specifications import check_figure
 NAMED = {"og:url", "og:image"}
 """<meta property=...> that holds an address."""
 
-READ = dict.fromkeys((".css", ".html", ".js", ".txt", ".xml"), files.LARGEST_TEXT)
+READ = dict.fromkeys((".css", ".html", ".js", ".svg", ".txt", ".xml"), files.LARGEST_TEXT)
 READ[".json"] = store.LARGEST
 """Ending of the files that are read whole -> the bytes that one may have."""
 
@@ -102,6 +102,9 @@ def _check(folder):
         )
     require_files(folder)
     problems = sums.problems(folder) + protect.strays(folder)
+    for path, drawing in protect.drawings(folder).items():
+        where = path.relative_to(folder).as_posix()
+        problems += [f"{where}: line {refused.line}: {refused.why}" for refused in drawing.refused]
     site = _address(folder, problems)
     pages = _read_pages(folder, problems)
     counts = Counter(pages=len(pages))

@@ -12,7 +12,7 @@ from pathlib import Path
 from report import files
 from report.errors import ReportError
 from report.pages.policy import NAME, policy, script_hash
-from report.site.allowed import EXECUTED, Reader
+from report.site.allowed import EXECUTED, Drawing, Reader
 
 HASH = re.compile(r"'sha256-[A-Za-z0-9+/]{43}='")
 
@@ -25,7 +25,7 @@ REFERENCE = "404.html"
 ROOT = re.compile(r'new URL\("[\w./%~+-]*",')
 """Where a script of the theme names the root of the site, relative to its page."""
 
-PAGES = (".html", ".htm", ".xhtml", ".xht", ".shtml", ".mht", ".mhtml")
+PAGES = (".html", ".htm", ".xhtml", ".xht", ".shtml", ".mht", ".mhtml", ".svgz")
 """Endings of what hosts send as a page; of these, the first alone has a policy."""
 
 
@@ -35,14 +35,14 @@ def protect(folder: Path, root: Path | None = None) -> None:
     All pages share it, because instant navigation adds the head of the next page to that of the
     first, and a browser that sees two policies obeys both.
     root: of the project whose site it is, to say where somebody wrote what a page may not hold
-    raises: ReportError if a page holds what is not in `allowed.py`, or an inline script that is
-        not the theme's, or has an unusual head or name, or is not UTF-8 text
+    raises: ReportError if a page or an SVG file holds what is not in `allowed.py`; if a page has an
+        inline script that is not the theme's, an unusual head or name, or is not UTF-8 text
     """
     read = {path: _read(path, folder) for path in sorted(Path(folder).rglob("*.html"))}
     pages = {path: parsed(html) for path, html in read.items()}
     for stray in strays(folder):
         raise ReportError(f"{stray}; call it by another name, in site_src too.")
-    for path, page in pages.items():
+    for path, page in (pages | drawings(folder)).items():
         for refused in page.refused:
             more = f" (and {len(page.refused) - 1} more)" if len(page.refused) > 1 else ""
             where = _written(path.relative_to(folder), refused, root)
@@ -107,6 +107,12 @@ def problems_of(page: "Page") -> list[str]:
     return found + [f"line {refused.line}: {refused.why}" for refused in page.refused]
 
 
+def drawings(folder: Path) -> dict[Path, Drawing]:
+    """The SVG files below a folder, by path."""
+    paths = (path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() == ".svg")
+    return {path: Drawing(path.read_bytes()) for path in paths if path.is_file()}
+
+
 def strays(folder: Path) -> list[str]:
     """What is wrong with the names of pages below a folder, as phrases that begin with one."""
     paths = (path.relative_to(folder).as_posix() for path in sorted(Path(folder).rglob("*")))
@@ -120,6 +126,11 @@ def strays(folder: Path) -> list[str]:
 def _written(where, refused, root):
     """The file and line in which an author wrote what a page may not hold; those of the page, if
     nobody wrote it like that."""
+    for source in (
+        ("site_src", "templates/theme") if where.suffix.lower() == ".svg" and root else ()
+    ):
+        if (root / source / where).is_file():
+            return f"{root / source / where}, line {refused.line}"
     stem = where.parent if where.name == "index.html" else where.with_suffix("")
     own = [f"{stem}.md", stem / "index.md", where] if root else []
     templates = [root / "templates" / "articles" / f"{stem.name}.md.j2"] if root else []

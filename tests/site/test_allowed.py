@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from report.errors import ReportError
+from report.site.allowed import Drawing
 from report.site.build import build
 from report.site.protect import parsed, problems, protect
 from tests.site import small_site, unmeasured
@@ -183,7 +184,7 @@ def test_usual_html_passes():
     assert parsed(HEALTHY).refused == []
 
 
-@pytest.mark.parametrize("name", ["x.htm", "X.HTML", "a/x.xhtml", "x.Html", "x.mht"])
+@pytest.mark.parametrize("name", ["x.htm", "X.HTML", "a/x.xhtml", "x.Html", "x.mht", "x.svgz"])
 def test_a_page_that_would_have_no_policy_is_named(sound, tmp_path, name):
     site = shutil.copytree(sound, tmp_path / "site")
     (site / name).write_text("<script>alert(1)</script>")
@@ -191,6 +192,85 @@ def test_a_page_that_would_have_no_policy_is_named(sound, tmp_path, name):
         protect(site)
     with pytest.raises(ReportError, match=rf"  {name}: is a page for browsers"):
         checked(site)
+
+
+DRAWN = {
+    "script": "<script>alert(1)</script>",
+    "script of another file": f'<script href="{THERE}.js"/>',
+    "script of HTML": '<h:script xmlns:h="http://www.w3.org/1999/xhtml">alert(1)</h:script>',
+    "page": "<foreignObject><p xmlns='http://www.w3.org/1999/xhtml'>x</p></foreignObject>",
+    "handler": '<rect onclick="alert(1)"/>',
+    "handler in capitals": '<rect onClick="alert(1)"/>',
+    "handler of a beginning": '<animate onbegin="alert(1)" attributeName="x" dur="1s"/>',
+    "animated link": '<a><set attributeName="href" to="javascript:alert(1)"/></a>',
+    "code in a link": '<a href="java&#10;script:alert(1)"><text>x</text></a>',
+    "code in an old link": '<a xlink:href="javascript:alert(1)"><text>x</text></a>',
+    "code in a link of another prefix": (
+        '<a xmlns:y="http://www.w3.org/1999/xlink" y:href="data:text/html,x"><text>x</text></a>'
+    ),
+    "picture": f'<image href="{THERE}.png"/>',
+    "old picture": f'<image xlink:href="{THERE}.png"/>',
+    "picture of a filter": f'<filter><feImage href="{THERE}.png"/></filter>',
+    "use": f'<use href="{THERE}.svg#a"/>',
+    "use of data": '<use href="data:image/svg+xml,x#a"/>',
+    "fill": f'<rect fill="url({THERE}.svg#a)"/>',
+    "cursor": f'<rect cursor="url({THERE}.png), auto"/>',
+    "style": f'<rect style="fill: url({THERE}.svg)"/>',
+    "style sheet": f'<style>@import "{THERE}.css";</style>',
+    "style sheet in parts": f"<style>p {{ fill: ur<!-- -->l({THERE}) }}</style>",
+    "place of what it names": f'<g xml:base="{THERE}"><image href="x.png"/></g>',
+    "listener": '<ev:listener xmlns:ev="http://www.w3.org/2001/xml-events" event="load"/>',
+    "what is no XML": "<g><rect></g>",
+    "instruction": f'<?xml-stylesheet href="{THERE}.css"?>',
+}
+ROOT_OF_SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"\n'
+    '     viewBox="0 0 9 9">\n'
+)
+AROUND = {
+    "entities": '<!DOCTYPE svg [<!ENTITY a "b">]>\n<svg xmlns="http://www.w3.org/2000/svg"/>',
+    "handler of the whole": '\n<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
+    "style sheet before": f'<?xml-stylesheet href="{THERE}.css"?>\n<svg/>',
+    "page of another kind": '<html xmlns="http://www.w3.org/1999/xhtml"><script/></html>',
+} | {kind: f"{ROOT_OF_SVG}{text}\n</svg>" for kind, text in DRAWN.items()}
+
+SOUND = """<?xml version="1.0" encoding="utf-8" standalone="no"?>
+<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
+<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" version="1.1"
+  xmlns:inkscape="http://www.inkscape.org/namespaces/inkscape" inkscape:version="1.2" width="9pt"
+  xmlns:sodipodi="http://sodipodi.sourceforge.net/DTD/sodipodi-0.dtd" xml:space="preserve">
+<sodipodi:namedview pagecolor="#fff" inkscape:cx="1"/>
+<metadata><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+  xmlns:cc="http://creativecommons.org/ns#"><cc:Work rdf:about=""/></rdf:RDF></metadata>
+<defs><style type="text/css">*{stroke-linejoin: round; fill: url(#a)}</style>
+<linearGradient id="a" xlink:href="#b"><stop offset="0" style="stop-color:#000"/></linearGradient>
+<filter id="f"><feGaussianBlur stdDeviation="2" in="SourceGraphic"/></filter></defs>
+<!-- by hand --><g id="one" clip-path="url(#c)" filter="url(#f)" transform="translate(1 2)">
+<use xlink:href="#m" x="1" style="fill:none"/><text font-family="sans" dy=".3em">A</text></g>
+<image href="data:image/png;base64,AA==" width="1"/><image href="own.png"/>
+<a href="https://elsewhere.example/" target="_blank"><title>B</title></a></svg>"""
+
+
+@pytest.mark.parametrize("name", ["own.svg", "a/Own.SVG"])
+@pytest.mark.parametrize("kind", AROUND)
+def test_what_svg_files_may_not_hold_is_named_with_its_line(sound, tmp_path, kind, name):
+    site = shutil.copytree(sound, tmp_path / "site")
+    own = tmp_path / "site_src" / name
+    own.parent.mkdir(parents=True)
+    for path in (own, site / name):
+        path.write_text(AROUND[kind])
+    line = 3 if kind in DRAWN else 2 if "whole" in kind else 1
+    with pytest.raises(ReportError, match=rf"^{own}, line {line}: .*; take it out: pages load"):
+        protect(site, tmp_path)
+    with pytest.raises(ReportError, match=rf"{name}: line {line}: "):
+        checked(site)
+
+
+def test_pictures_of_usual_programs_pass(sound, tmp_path):
+    site = shutil.copytree(sound, tmp_path / "site")
+    (site / "own.svg").write_text(SOUND)
+    assert Drawing((site / "own.svg").read_bytes()).refused == []
+    checked(site)
 
 
 @pytest.mark.parametrize("builder", ["mkdocs", "zensical"])
