@@ -71,9 +71,6 @@ def _place(error, file):
     """(file and line of an error, whether they are those of something that was running)."""
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
         name = frame.f_code.co_filename
-        template = frame.f_globals.get("__jinja_template__")
-        if template and Path(name).suffix == TEMPLATE:  # not rewritten: its line in Python
-            return f"{name}, line {template.get_corresponding_lineno(line)}", True
         if Path(name).suffix == TEMPLATE or _is_beside(name, file):
             return f"{name}, line {line}", True
     line = None
@@ -114,6 +111,8 @@ def _said(error, known):
         return "cannot be read as UTF-8 text; save it as UTF-8."
     if isinstance(error, RecursionError):
         return "too much stands inside each other, or calls itself without end."
+    if isinstance(error, MemoryError):
+        return "takes more memory than there is; let it make less."
     try:
         said = " ".join([str(error), *getattr(error, "__notes__", ())])
     except Exception:  # of a class of the author's own

@@ -9,6 +9,7 @@ import faulthandler
 import mmap
 import os
 import re
+import resource
 import signal
 import struct
 import sys
@@ -87,7 +88,19 @@ class _Child:
         name = self.work[-1].encode()[: SIZE - HEAD.size] if self.work else b""
         signal.setitimer(signal.ITIMER_REAL, self.limit if self.work else 0, AGAIN)
         since = time.monotonic() if self.work else 0.0
+        _limit_memory(bool(self.work))
         self.shared[: HEAD.size + len(name)] = HEAD.pack(ended, since, len(name)) + name
+
+
+def _limit_memory(limited):
+    """Let the process take no more than half of the machine's memory from now on, or all again."""
+    if sys.platform != "linux":
+        return
+    pages = int(Path("/proc/self/statm").read_text().split()[5]) + os.sysconf("SC_PHYS_PAGES") // 2
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    size = pages * os.sysconf("SC_PAGE_SIZE")
+    size = size if most == resource.RLIM_INFINITY else min(size, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (size if limited else most, most))
 
 
 _child: _Child | None = None
@@ -100,7 +113,7 @@ def interrupts(error: BaseException) -> bool:
 
 @contextmanager
 def busy(what: str) -> Iterator[None]:
-    """Meanwhile the time of an author's file runs, if this process is watched."""
+    """Meanwhile the time of an author's file runs, if this process is watched; ReportError."""
     if _child is None or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -108,6 +121,8 @@ def busy(what: str) -> Iterator[None]:
     _child.note()
     try:
         yield
+    except TooLongError as error:
+        raise ReportError(f"{what}: {error}") from error
     finally:
         _child.work.pop()
         _child.note()
@@ -169,7 +184,8 @@ def _watched(pid, shared, crash, limit):
     crash.seek(0)
     place = what or "the program"
     for name, line in FRAME.findall(crash.read().decode("utf-8", "replace")):  # innermost first
-        if what.endswith(".py") and Path(name).is_relative_to(Path(what).parent):
+        own = what.endswith(".py") and Path(name).is_relative_to(Path(what).parent)
+        if own or name.endswith(".j2"):
             place = f"{name}, line {line}"
             break
     if signal.SIGALRM in told:

@@ -22,6 +22,9 @@ ASKING = ("defined", "undefined", "default", "d")
 
 BRANCHES = (nodes.If, nodes.CondExpr)
 
+COMPUTED = (nodes.Mul, nodes.Pow, nodes.Mod, nodes.Filter, nodes.Test, nodes.Call)
+"""What may take all time and memory, and so is left for when the page is written."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -132,7 +135,8 @@ def _require_arguments_once(tree, path):
 
 def _constant(node):
     with suppress(nodes.Impossible):
-        return None if node is None else node.as_const()
+        if not (node is None or isinstance(node, COMPUTED) or node.find(COMPUTED)):
+            return node.as_const()
     return None
 
 

@@ -1,5 +1,6 @@
 """The templates' language: where they lie, and the filters they know."""
 
+import ast
 import re
 from functools import partial
 from os.path import isfile  # False for a name that no file can have
@@ -12,6 +13,7 @@ from jinja2 import (
     StrictUndefined,
     Template,
     TemplateSyntaxError,
+    pass_context,
 )
 from jinja2.bccache import Bucket
 
@@ -61,14 +63,24 @@ class _Environment(Environment):
             return super().compile(source, name, filename, raw, defer_init)
 
     def _compile(self, source, filename):
-        """Python's own errors, with the line of the template in the place of Python's."""
+        """Code of Python whose lines are the template's, so that whatever stops it tells them."""
+        code, _, told = source.rpartition("debug_info = ")
+        pairs = [(int(ours), int(line)) for line, ours in re.findall(r"(\d+)=(\d+)", told)]
+
+        def line(ours):
+            return max((pair for pair in pairs if pair[0] <= ours), default=(0, 1))[1]
+
+        tree, same = None, "&".join(f"{n}={n}" for n in sorted({line for _, line in pairs}))
         try:
-            return super()._compile(source, filename)
+            tree = ast.parse(f"{code}debug_info = {same!r}", filename)
+            for node in ast.walk(tree):
+                if hasattr(node, "lineno"):
+                    node.lineno = node.end_lineno = line(node.lineno)
+                    node.col_offset = node.end_col_offset = 0
+            return compile(tree, filename, "exec")
         except SyntaxError as error:
-            pairs = re.findall(r"(\d+)=(\d+)", source[source.rindex("debug_info = ") :])
-            lines = [int(line) for line, of_python in pairs if int(of_python) <= error.lineno]
-            line = lines[-1] if lines else 1
-            raise TemplateSyntaxError(f"{error.msg}.", line, filename=filename) from error
+            where = error.lineno if tree else line(error.lineno)
+            raise TemplateSyntaxError(f"{error.msg}.", where, filename=filename) from error
 
 
 class _Loader(FileSystemLoader):
@@ -80,7 +92,8 @@ class _Loader(FileSystemLoader):
         return super().get_source(environment, template)
 
 
-def _writable(value):
+@pass_context  # so that nothing is worked out before a template is rendered, and its time begins
+def _writable(_, value):
     """What a template shows, if a file can hold it."""
     if isinstance(value, str) and not value.isascii() and text.whole(value) != value:
         raise ReportError(
@@ -97,6 +110,7 @@ def environment(*folders: Path) -> Environment:
     jinja = _Environment(
         loader=_Loader([*folders, TEMPLATES]),
         finalize=_writable,
+        optimized=False,
         undefined=StrictUndefined,
         # Markdown is no HTML: there, text goes through the filter `text`.
         autoescape=lambda name: bool(name and name.endswith(".html.j2")),

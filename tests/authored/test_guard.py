@@ -67,8 +67,12 @@ def written(folder, act="pass", where="chart", more=""):
 
 
 def drawn(folder, limit=60, **variables):
+    return run_in_child(DRAWS, folder, limit=limit, **variables)
+
+
+def run_in_child(script, *arguments, limit, **variables):
     return subprocess.run(
-        [sys.executable, "-c", DRAWS, folder],
+        [sys.executable, "-c", script, *arguments],
         env={"PATH": "/usr/bin", "PYTHONPATH": str(ROOT), "REPORT_TIME_LIMIT": str(limit)}
         | variables,
         capture_output=True,
@@ -128,6 +132,50 @@ def test_a_figure_that_ends_is_drawn_however_long_all_of_it_takes(tmp_path):
     unwatched = drawn(written(tmp_path, "os._exit(0)"), limit=0)
     assert (unwatched.returncode, unwatched.stdout) == (0, "")
     assert "REPORT_TIME_LIMIT='1.5' is no number of seconds" in said(drawn(slow, limit=1.5))
+
+
+WRITES = """
+import sys
+from pathlib import Path
+from report.authored.guard import guarded
+from report.errors import ReportError
+from report.pages.templates import environment
+
+def main():
+    try:
+        environment(Path(sys.argv[1])).get_template(sys.argv[2]).render()
+    except ReportError as error:
+        sys.exit(f"error: {error}")
+
+try:
+    sys.exit(guarded(main))
+except ReportError as error:
+    sys.exit(f"error: {error}")
+"""
+
+LARGE = {
+    "a power": ("{{ 10 ** (10 ** 9) }}", "it ran for 1"),
+    "a long text": ('{{ "a" * 10**12 }}', "takes more memory"),
+    "a wide number": ('{{ "%0999999999d" % 1 }}', "it ran for 1"),
+    "a long list": ("{{ range(10**11)|list }}", "it ran for 1|takes more memory"),
+    "a list in a loop": ("{% for a in [10 ** (10 ** 9)] %}{% endfor %}", "it ran for 1"),
+    "a power in a macro": (
+        "{% macro a() %}\n{{ 9 ** (9 ** 9) }}{% endmacro %}{{ a() }}",
+        "it ran for 1",
+    ),
+}
+"""Expressions that C works out, and what is said of them."""
+
+
+@pytest.mark.parametrize(("text", "why"), LARGE.values(), ids=list(LARGE))
+@pytest.mark.parametrize("name", ["a.md.j2", "_article.md.j2", "within.md.j2"])
+def test_what_takes_all_time_or_memory_in_c_has_its_file_and_line(tmp_path, name, text, why):
+    (tmp_path / "within.md.j2").write_text('{% include "a.md.j2" %}')
+    inner = name.replace("within", "a")
+    (tmp_path / inner).write_text(f"\n{{% set a = 1 %}}\n\n{text}\n")
+    line = said(run_in_child(WRITES, tmp_path, name, limit=1))
+    place = f"{tmp_path / inner}, line {4 + text.count(chr(10))}"
+    assert re.match(rf"error: {re.escape(place)}: ({why})", line), line
 
 
 @pytest.fixture(scope="module")
