@@ -15,6 +15,7 @@ import re
 import secrets
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -545,8 +546,30 @@ def strict_json(
 def _without_duplicates(pairs):
     values = dict(pairs)
     if len(values) < len(pairs):
-        raise ValueError("a name comes twice in an object")
+        raise _twice(pairs)
     return values
+
+
+def others_json(text: str | bytes) -> object:
+    """The value of a JSON text of another program's, as Python reads it; a name may come twice in
+    an object with one value, as no reader of such files refuses it.
+
+    raises: ValueError if the text is not JSON, or a name comes twice with different values;
+        RecursionError
+    """
+    return json.loads(text, object_pairs_hook=_with_one_value)
+
+
+def _with_one_value(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs) and any(repr(values[name]) != repr(each) for name, each in pairs):
+        raise _twice(pairs)
+    return values
+
+
+def _twice(pairs):
+    name = next(name for name, number in Counter(name for name, _ in pairs).items() if number > 1)
+    return ValueError(f"the name {name[:80]!r} comes twice in an object")
 
 
 def _refuse_constant(name):

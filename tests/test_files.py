@@ -3,7 +3,7 @@
 import pytest
 
 from report.figures.build.find import figure_names
-from report.files import NOT_MEANT, new_folder, strict_json
+from report.files import NOT_MEANT, new_folder, others_json, strict_json
 from report.pages.assets import write_theme
 from report.pages.bibliography import uncited
 from report.site.address import require_own_files
@@ -24,7 +24,7 @@ def test_strict_json_gives_what_json_says():
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ('{"a": 1, "b": {"c": 1, "c": 2}}', "a name comes twice in an object"),
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "the name 'c' comes twice in an object"),
         ("[NaN]", "NaN is not a JSON number"),
         ("[-Infinity]", "-Infinity is not a JSON number"),
         ("[1", "delimiter"),
@@ -33,6 +33,13 @@ def test_strict_json_gives_what_json_says():
 def test_strict_json_refuses_what_json_does_not_allow(written, said):
     with pytest.raises(ValueError, match=said):
         strict_json(written)
+
+
+def test_a_name_that_comes_twice_in_json_of_others_has_one_value():
+    assert others_json('{"a": [{"b": 1, "b": 1}], "c": NaN}')["a"] == [{"b": 1}]
+    for other in ("2", "1.0", "true", '"1"', "null"):
+        with pytest.raises(ValueError, match="the name 'b' comes twice in an object"):
+            others_json(f'{{"a": [{{"b": 1, "b": {other}}}]}}')
 
 
 @pytest.mark.parametrize("name", ["a[1]", "**", "a?*", "[", "site"])

@@ -119,7 +119,7 @@ MAY_IMPORT = {
     | {"__init__", "project", "study/", "inputs/", "models/find/", "datasets/"}
     | {"kinds/__init__", "kinds/*/findings"}
     | FIGURES,
-    "site/": LEAVES | {"datasets/", "datasets/verify/", "pages/"},
+    "site/": LEAVES | {"inputs/", "datasets/", "datasets/verify/", "pages/"},
     # all of them
     "console": {"project", "measuring/", "text"},
     "pipeline": {"project", "study/", "measuring/", "datasets/read/", "pages/", "site/", "console"},

@@ -1,6 +1,6 @@
 """Front matter as YAML: one value a key, dates as text, and the line in which each value stands."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +50,14 @@ def _mapping(loader, node, deep=False):
     return yaml.SafeLoader.construct_mapping(loader, node, deep)
 
 
-def _yaml_map(loader, node):
+def once(loader: yaml.Loader, node: yaml.MappingNode) -> Iterator[dict]:
+    """A constructor of YAML's for mappings in which every key comes once."""
     found = {}
     yield found
     found.update(_mapping(loader, node))
 
 
-_Loader.add_constructor("tag:yaml.org,2002:map", _yaml_map)
+_Loader.add_constructor("tag:yaml.org,2002:map", once)
 _Loader.yaml_implicit_resolvers = {
     first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
     for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()

@@ -6,15 +6,22 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mkdocs.utils.yaml import yaml_load
+import yaml
+from mkdocs.utils.yaml import get_yaml_loader, yaml_load
 
 from report.authored.boundary import authored, read_text
 from report.errors import UsageError
 from report.files import require_all_within, require_text
+from report.inputs.yaml_lines import once
 from report.pages.page import Site
+from report.site.links import as_browsers_read
+from report.text import quoted
 
 NO_PART = re.compile(r"[\s?#<>\"'\\{}|^`]")
 """Characters that no address of a site has; some would be read as code on the way to a page."""
+
+LEADS_NOWHERE = re.compile(r"(javascript|vbscript|data(?!:image/)):\S", re.IGNORECASE)
+"""How addresses begin that no page may have; `allowed.py` looks at all of them in built pages."""
 
 CANONICAL = re.compile(r'<link rel="canonical" href="([^"]*)">')
 
@@ -34,12 +41,34 @@ def read_site(config: Path) -> Site:
     )
 
 
+def _texts(value):
+    """All texts in a setting, but for the names of others."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
+
+
+class _Settings(yaml.Loader):
+    """As MkDocs' own, but a key that comes twice is an error."""
+
+
+_Settings.add_constructor("tag:yaml.org,2002:map", once)
+
+
 def _settings(config):
     require_text(Path(config))
     with authored(config):
-        read_text(Path(config))  # says where it is not UTF-8
+        lines = read_text(Path(config)).split("\n")  # says where it is not UTF-8
         with Path(config).open("rb") as file:
-            settings = yaml_load(file)
+            settings = yaml_load(file, get_yaml_loader(_Settings))
+        for said in filter(LEADS_NOWHERE.match, map(as_browsers_read, _texts(settings))):
+            line = next((n for n, text in enumerate(lines, 1) if said in text), 1)
+            raise UsageError(
+                f"{config}, line {line}: {quoted(said)} runs code, or is a page that is no file of "
+                "the site; give an address that begins with https://, or the path of a file."
+            )
     if not isinstance(settings, dict):
         raise UsageError(f"{config}, line 1: must be lines of `key: value`, as MkDocs reads them.")
     return settings

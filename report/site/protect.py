@@ -136,6 +136,7 @@ def _written(where, refused, root):
     templates = [root / "templates" / "articles" / f"{stem.name}.md.j2"] if root else []
     templates += files.meant((root / "templates").rglob("*.j2")) if root else []
     paths = [*templates, *(root / "site_src" / name for name in own)]
+    paths += [root / "mkdocs.yml"] if root else []
     texts = {path: path.read_text("utf-8", "replace") for path in paths if path.is_file()}
     for words in filter(None, (refused.text, refused.part)):
         for path, text in texts.items():

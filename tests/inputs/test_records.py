@@ -98,7 +98,7 @@ WRONG = {
     "no objects": (".jsonl", "1\n2\n", r"has no rows; it must hold rows, each an object"),
     "not UTF-8": (".csv", b"a\ncaf\xe9\nb\n", r"cities\.csv is not UTF-8 \(byte 5\); save it as"),
     "a name twice": (".csv", "a,b,a\n1,2,3\n4,5,6\n", r"rows: two columns are called 'a'"),
-    "a key twice": (".json", '[{"a": 1, "a": 2}]', r"rows: a name comes twice in an object"),
+    "a key twice": (".json", '[{"a": 1, "a": 2}]', r"rows: the name 'a' comes twice in an object"),
     "a longer row": (".csv", "a,b\n1,2\n1,2,3\n", r"row 1 has more cells \(3\) than .*\(2\)$"),
     "a shorter row": (".tsv", "a\tb\n1\n1\t2\n", r"row 0 has fewer cells \(1\) than .*\(2\)$"),
     "no JSON": (".json", "{", r"cities\.json: is not a JSON file of rows: "),

@@ -60,6 +60,8 @@ NO_SETTINGS = {
     "what deep brackets hold": (b"[" * 10_000, None),
     "a whole number of many digits": (b"site_name: " + b"9" * 5000, None),
     "a date that is none": (b"site_name: 2026-99-99", None),
+    "a key twice": (b"site_name: A\n\nsite_name: B", "3"),
+    "a key twice inside another": (b"theme:\n  name: null\n  name: material", "3"),
     "a base that is not there": (b"INHERIT: no.yml", None),
     "a class that is not there": (b"site_name: !!python/name:no.such", "1"),
 }
@@ -73,6 +75,27 @@ def test_settings_that_cannot_be_read_are_one_sentence_with_their_line(tmp_path,
     with pytest.raises(ReportError, match=rf"mkdocs\.yml{where}: .") as caught:
         read_site(config)
     assert "\n" not in str(caught.value)
+
+
+NO_PAGES = {
+    "a link": "extra:\n  social:\n  - link: javascript:alert(1)",
+    "a link in capitals": "extra:\n  homepage:\n    ' JavaScript:alert(1)'",
+    "a page of data": "nav:\n  - A: index.md\n  - B: data:text/html,x",
+    "a link to change a page": "repo_url: https://a.example/\n\nedit_uri: 'vbscript:a'",
+    "a picture that is none": "theme:\n  name: material\n  logo: data:text/html,x",
+}
+
+
+@pytest.mark.parametrize("text", NO_PAGES.values(), ids=list(NO_PAGES))
+def test_settings_lead_to_no_code_and_it_is_said_at_once(tmp_path, text):
+    config = tmp_path / "mkdocs.yml"
+    config.write_text(text)
+    with pytest.raises(ReportError, match=r"mkdocs\.yml, line 3: '.*' runs code, or is a page"):
+        read_site(config)
+    config.write_text(
+        "site_name: 'Data: what they hold'\nextra:\n  a: data:image/png;base64,AA==\n"
+    )
+    assert read_site(config).name == "Data: what they hold"
 
 
 TAKEN = {

@@ -291,6 +291,11 @@ def test_prose_is_looked_at_as_it_is_built(tmp_path, builder):
     (project / "site_src" / "index.md").write_text("# Home\n\nA.\n\n[x](data:text/html,x)\n")
     with pytest.raises(ReportError, match=r"site_src/index\.md, line 5: href of <a> leads to data"):
         build(project / "mkdocs.yml", site, builder=builder)
+    settings = (project / "mkdocs.yml").read_text("utf-8")
+    (project / "site_src" / "index.md").write_text("# Home\n")
+    (project / "mkdocs.yml").write_text(f"copyright: <a href='blob:x'>y</a>\n{settings}")
+    with pytest.raises(ReportError, match=r"mkdocs\.yml, line 1: href of <a> leads to blob:x"):
+        build(project / "mkdocs.yml", site, builder=builder)
     assert (site / "about" / "index.html").read_text("utf-8") == html
 
 

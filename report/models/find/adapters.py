@@ -4,13 +4,12 @@ Read without torch. What the adapter does to the weights is in `report.models.pa
 https://huggingface.co/docs/peft/developer_guides/checkpoint
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from report.errors import ReportError
-from report.files import sha256
+from report.files import others_json, sha256
 from report.models.find.source import Source
 from report.models.find.weights import PICKLE_SUFFIXES
 from report.text import quoted
@@ -141,7 +140,7 @@ def base_of(folder: Path) -> str:
 
 def _stated(folder, name):
     try:
-        stated = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        stated = others_json((folder / CONFIG).read_text(encoding="utf-8"))
         if isinstance(stated, dict):
             return stated
         reason = "it is no object"

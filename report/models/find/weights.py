@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from report.errors import ReportError
-from report.files import is_plain, strict_json
+from report.files import is_plain, others_json, strict_json
 from report.models.gguf.file import is_gguf, open_gguf
 from report.models.gguf.views import views
 from report.text import quoted
@@ -76,16 +76,17 @@ def read_index(path: Path) -> dict[str, str]:
     raises: ReportError if it is no index, or names files elsewhere
     """
     try:
-        index = json.loads(path.read_text(encoding="utf-8"))
+        index = others_json(path.read_text(encoding="utf-8"))
         files, about = index["weight_map"], index.get("metadata") or {}
         plain = [name for name in files.values() if is_plain(name) and "/" not in name]
         if len(plain) == len(files) > 0 and 0 <= about.get("total_size", 0) < math.inf:
             return dict(files)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        pass
+        said = ""
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        said = f" ({error})"
     raise ReportError(
         f"'{path.parent.name}/{path.name}' has no weight_map of tensors and files beside it, "
-        "or another total_size than a number; copy the whole folder again"
+        f"or another total_size than a number{said}; copy the whole folder again"
     )
 
 

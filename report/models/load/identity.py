@@ -1,6 +1,5 @@
 """What identifies a loaded model: the facts that its pages and datasets state."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +96,7 @@ def training_step(folder: Path) -> int | None:
     """After how many training steps a checkpoint was saved, int; None if no file beside it says."""
     for name, key in STEPS.items():
         try:
-            stated = json.loads((folder / name).read_text("utf-8"))
+            stated = files.others_json((folder / name).read_text("utf-8"))
             step = stated.get(key)
         except (OSError, ValueError, AttributeError):
             continue

@@ -6,7 +6,6 @@ here, under every name that a family gives them, before anything is built: in th
 configs inside it included. A setting that no rule names passes.
 """
 
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import Any
 from transformers import PretrainedConfig
 
 from report.errors import ReportError
+from report.files import others_json
 from report.models.find.weights import SINGLE
 from report.text import quoted
 
@@ -115,6 +115,8 @@ OTHER_FILES = (
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",
+    "tokenizer.json",
+    "vocab.json",
 )
 """What transformers reads beside it, if it is there: objects all of them."""
 
@@ -173,7 +175,7 @@ def require_objects(folder: Path, name: str) -> None:
 
 def _json(folder, file, name):
     try:
-        return json.loads((folder / file).read_text(encoding="utf-8"))
+        return others_json((folder / file).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ReportError(
             f"'{name}/{file}' is not JSON: {error}; copy the whole folder again"

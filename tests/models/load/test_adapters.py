@@ -334,6 +334,8 @@ def test_files_that_are_missing_damaged_or_pickled_are_refused(beside):
     kept = config.read_text()
     config.write_text("[]")
     refused(beside, "'it/adapter_config.json' is not JSON of an adapter")
+    config.write_text(kept.replace("{", '{"r": 3, ', 1))
+    refused(beside, "JSON of an adapter: the name 'r' comes twice")
     config.unlink()
     refused(beside, "no adapter_config.json beside adapter_model.safetensors")
     config.write_text(kept)

@@ -197,6 +197,18 @@ def test_files_beside_the_config_that_are_no_objects_are_named(folder, name, con
         refused(folder, f"'copy/{name}' {said}", **way)
 
 
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors.index.json", *OTHER_FILES])
+def test_a_name_that_has_two_values_is_named(folder, name):
+    """transformers takes the last one, and others may take the first."""
+    if name.endswith("index.json"):
+        (folder / "model.safetensors").rename(folder / "weights.safetensors")
+    there = (folder / name).read_text() if (folder / name).is_file() else "{}"
+    more = there.strip()[1:].removesuffix("}").strip()
+    for values in ('"a": {"own": 1, "own": 2}', '"own": [1], "own": [2]'):
+        (folder / name).write_text(f"{{{values}{', ' if more else ''}{more}}}")
+        refused(folder, f"'copy/{name}' .*the name 'own' comes twice")
+
+
 @pytest.mark.parametrize("revision", ["..", "../copy", "/etc", "step-1/../../copy", ""])
 def test_revisions_elsewhere_are_refused(folder, revision):
     runs = folder.parent / "runs"
