@@ -13,7 +13,7 @@ from report.pages.drawn import Drawn
 from report.pages.page import Page
 from report.project import Project, only_build
 from report.site.address import read_site
-from report.site.build import build
+from report.site.build import build, require_settings
 from report.study.study import ENDING, study_names
 
 Articles = frozenset[str] | None
@@ -115,6 +115,7 @@ class Rebuilder:
         about = read_site(project.config)
         rendered = {} if names is None else dict(self.rendered)
         if names is None:
+            require_settings(project.config)
             pipeline.say_uncited(project, self.terminal)
         parts = [replace(self.request, article=name) for name in sorted(names or ())]
         for part in [self.request] if names is None else parts:

@@ -247,6 +247,13 @@ def test_of_figures_only_those_that_changed_are_written(project, monkeypatch):
         assert not [name for name in contents(folder) if "mine" in name]
 
 
+def test_what_mkdocs_would_not_take_is_told_before_anything_is_measured(project, monkeypatch):
+    change(project.config, "site_name:", "plugins: [no-such]\nsite_name:")
+    monkeypatch.setattr(pipeline, "measure", lambda *_: pytest.fail("it is measured"))
+    with pytest.raises(ReportError, match=r"mkdocs\.yml, line \d+: plugins: .*no-such"):
+        Rebuilder(pipeline.Request(project), Terminal()).rebuild()
+
+
 def test_what_a_change_makes_measure_is_said(project):
     terminal = Sayings()
     rebuilder = Rebuilder(pipeline.Request(project), terminal)
