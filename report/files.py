@@ -15,7 +15,6 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -531,45 +530,34 @@ def strict_json(
     """The value of a JSON text. Python's own reader accepts more than JSON; this one does not.
 
     parse_int, parse_float: turn the digits of a number into its value
-    raises: ValueError if the text is not JSON, a name comes twice in an object, or a number is NaN
+    raises: ValueError if the text is not JSON, a name in an object has two values, a number is NaN
         or infinite; RecursionError if lists lie too deep
     """
     return json.loads(
         text,
-        object_pairs_hook=_without_duplicates,
+        object_pairs_hook=_with_one_value,
         parse_int=parse_int,
         parse_float=parse_float,
         parse_constant=_refuse_constant,
     )
 
 
-def _without_duplicates(pairs):
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        raise _twice(pairs)
-    return values
-
-
 def others_json(text: str | bytes) -> object:
-    """The value of a JSON text of another program's, as Python reads it; a name may come twice in
-    an object with one value, as no reader of such files refuses it.
+    """The value of a JSON text of another program's, as Python reads it.
 
-    raises: ValueError if the text is not JSON, or a name comes twice with different values;
-        RecursionError
+    raises: ValueError if the text is not JSON, or a name comes twice in an object, with different
+        values: some take the first, others the last; RecursionError
     """
     return json.loads(text, object_pairs_hook=_with_one_value)
 
 
 def _with_one_value(pairs):
     values = dict(pairs)
-    if len(values) < len(pairs) and any(repr(values[name]) != repr(each) for name, each in pairs):
-        raise _twice(pairs)
+    if len(values) < len(pairs):
+        for name, value in pairs:
+            if repr(values[name]) != repr(value):  # True is not 1
+                raise ValueError(f"the name {name[:80]!r} comes twice in an object")
     return values
-
-
-def _twice(pairs):
-    name = next(name for name, number in Counter(name for name, _ in pairs).items() if number > 1)
-    return ValueError(f"the name {name[:80]!r} comes twice in an object")
 
 
 def _refuse_constant(name):

@@ -123,6 +123,15 @@ def test_a_figure_without_end_is_one_sentence_with_its_line(tmp_path, act):
     assert LINE <= int(number) < LINE + 3
 
 
+def test_what_is_drawn_of_ours_and_takes_too_long_is_one_sentence_too(tmp_path):
+    script = DRAWS.replace("import guarded", "import busy, guarded").replace(
+        "        draw()", "        with busy('one.md.j2'): time.sleep(9)"
+    )
+    assert script != DRAWS
+    line = said(run_in_child(f"import time\n{script}", tmp_path, limit=1))
+    assert line.startswith("error: one.md.j2: it ran for 1.0 s")
+
+
 def test_a_figure_that_ends_is_drawn_however_long_all_of_it_takes(tmp_path):
     """The time is that of one call, and no other way to end is in its way."""
     done = drawn(written(tmp_path, "sys.stdout.flush()", "rows"))
